@@ -1,0 +1,93 @@
+// graphile-worker: one row per job, deleted on completion. It keeps no results, so it writes less than everybody else.
+import type { Runner } from 'graphile-worker';
+import { type Contestant, type ContestantOptions, handleItem } from '../contestant.ts';
+import { readNumber, waitUntilTrue } from './read-state.ts';
+
+// Read once when the module loads: without it every success is a line of log (its own perfTest sets it too).
+process.env.NO_LOG_SUCCESS = '1';
+const { Logger, makeWorkerUtils, run } = await import('graphile-worker');
+
+const logger = new Logger(() => (level, message) => {
+  if (level === 'error' || level === 'warning') console.error('graphile-worker', message);
+});
+
+// The documented best (worker.graphile.org/docs/performance): a local queue of 500, batched completion, 24 concurrent
+// jobs. Tried with 60,000 and 100,000 items in thousands of items/s, on 2 cores shared with other work, so compare
+// within a line only:
+//   concurrentJobs 8 / 24 / 100 / 500, delay 0 (PG 15)     42-43 / 43-44 / 36-43 / 29-32
+//   delay 0 / 5 / 25 ms with 24 jobs (PG 15)               35-44 / 29-47 / 32-53
+//   delay 0 / 5 / 25 ms with 24 jobs (embedded PG 18)      17-21 / 19-22 / 19-26
+//   localQueue 500 / 2000, delay 25 ms (embedded PG 18)    19-26 / 23-33: above the documented 500 it gains again
+//   addJobs in batches of 1,000 / 10,000 / 50,000          50 / 62 / 59 enqueued
+export const bestSettings = {
+  concurrentJobs: 24,
+  localQueueSize: 500,
+  completeJobBatchDelayMs: 25,
+  addJobsBatch: 10_000,
+};
+
+export function createContestant(options: ContestantOptions, settings = bestSettings): Contestant {
+  const { databaseUrl, itemCount } = options;
+  const utils = () => makeWorkerUtils({ connectionString: databaseUrl, logger });
+  // It warns when the local queue is smaller than the concurrency, so small claims bound both.
+  const localQueueSize = options.claimSize ?? settings.localQueueSize;
+  const concurrentJobs = Math.min(settings.concurrentJobs, localQueueSize);
+  let runner: Runner | null = null;
+
+  return {
+    async setup() {
+      const worker = await utils();
+      await worker.migrate();
+      await worker.release();
+    },
+    async enqueue() {
+      const worker = await utils();
+      for (let first = 0; first < itemCount; first += settings.addJobsBatch) {
+        const size = Math.min(settings.addJobsBatch, itemCount - first);
+        await worker.addJobs(
+          Array.from({ length: size }, (_, i) => ({ identifier: 'item', payload: { n: first + i } })),
+        );
+      }
+      await worker.release();
+    },
+    async prepareWorker() {},
+    async startWorker(onFinished) {
+      runner = await run({
+        logger,
+        noHandleSignals: true,
+        taskList: {
+          item: async (payload) => {
+            await handleItem(payload as { n: number });
+            onFinished(1);
+          },
+        },
+        preset: {
+          worker: {
+            connectionString: databaseUrl,
+            concurrentJobs,
+            maxPoolSize: concurrentJobs + 2,
+            localQueue: { size: localQueueSize },
+            completeJobBatchDelay: settings.completeJobBatchDelayMs,
+            failJobBatchDelay: settings.completeJobBatchDelayMs,
+          },
+        },
+      });
+    },
+    // Completion is batched after the handler, so committed means that the rows are gone.
+    async settle() {
+      return waitUntilTrue(
+        databaseUrl,
+        'select not exists (select from graphile_worker._private_jobs) as value',
+      );
+    },
+    async countFinished() {
+      return (
+        itemCount -
+        (await readNumber(databaseUrl, 'select count(*) as value from graphile_worker._private_jobs'))
+      );
+    },
+    async close() {
+      await runner?.stop();
+    },
+  };
+}

@@ -1,0 +1,32 @@
+// Looks at a peer's own tables from outside, where its API has no answer.
+import pg from 'pg';
+import { monotonicMs } from '../contestant-client.ts';
+
+async function withClient<T>(databaseUrl: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Runs `select ... as value` until it is true. Returns when that query was sent, not when its scan ended. */
+export async function waitUntilTrue(databaseUrl: string, sql: string): Promise<number> {
+  return withClient(databaseUrl, async (client) => {
+    for (;;) {
+      const sentMs = monotonicMs();
+      const { rows } = await client.query<{ value: boolean }>(sql);
+      if (rows[0]!.value) return sentMs;
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  });
+}
+
+export async function readNumber(databaseUrl: string, sql: string): Promise<number> {
+  return withClient(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ value: string }>(sql);
+    return Number(rows[0]!.value);
+  });
+}

@@ -1,0 +1,158 @@
+// The bench: Rowmill, its peers and the limit on one server, interleaved, best of all rounds.
+//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit]
+// --quick takes under two minutes; --json prints one JSON object as the last line.
+import { existsSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { type Entry, entries } from './contestant.ts';
+import { readServerFacts } from './measure.ts';
+import {
+  type Measurement,
+  measureFinishLag,
+  measureIdle,
+  runScenario,
+  type Scenario,
+} from './run-scenario.ts';
+import { openServer } from './server.ts';
+import { formatTable } from './table.ts';
+
+const { values: flags } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    only: { type: 'string' },
+  },
+});
+
+const plan = flags.quick
+  ? { rounds: 1, drain: 40_000, others: 20_000, idleSeconds: 6, lagJobs: 20 }
+  : { rounds: 3, drain: 200_000, others: 100_000, idleSeconds: 30, lagJobs: 200 };
+
+const scenarios: readonly Scenario[] = [
+  { key: 'drain', itemCount: plan.drain, claimSize: null, workers: 1 },
+  { key: 'drainSmallClaims', itemCount: plan.others, claimSize: 20, workers: 1 },
+  { key: 'twoWorkers', itemCount: plan.others, claimSize: null, workers: 2 },
+];
+
+type PerContestant = Record<string, number | null>;
+const KEYS = [
+  'drain',
+  'drainSmallClaims',
+  'twoWorkers',
+  'enqueue',
+  'txPerItem',
+  'deadTuplesPerItem',
+  'finishLagMsP99',
+  'idleQueriesPerSecond',
+] as const;
+
+const LABELS: Record<(typeof KEYS)[number], string> = {
+  drain: 'drain, items/s',
+  drainSmallClaims: 'drain, claims <= 20, items/s',
+  twoWorkers: 'drain, two workers, items/s',
+  enqueue: 'enqueue, items/s',
+  txPerItem: 'transactions per item',
+  deadTuplesPerItem: 'dead tuples per item',
+  finishLagMsP99: 'finish lag p99, ms',
+  idleQueriesPerSecond: 'idle statements per second',
+};
+
+function chooseEntries(): Entry[] {
+  const only = flags.only?.split(',');
+  const unknown = only?.find((key) => !entries.some((entry) => entry.key === key));
+  if (unknown !== undefined) {
+    throw new Error(`expected --only to name ${entries.map(({ key }) => key).join(', ')}, got ${unknown}`);
+  }
+  return entries.filter(
+    ({ key, file }) =>
+      (only === undefined || only.includes(key)) &&
+      existsSync(new URL(`contestants/${file}`, import.meta.url)),
+  );
+}
+
+function report(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Keeps the best of all rounds per contestant; `drain` also gives the enqueue rate and the server's counters. */
+function keepBest(
+  results: Record<(typeof KEYS)[number], PerContestant>,
+  key: Scenario['key'],
+  name: string,
+  measured: Measurement,
+): void {
+  const better = (target: PerContestant, value: number | null, pick: (...values: number[]) => number) => {
+    if (value !== null) target[name] = typeof target[name] === 'number' ? pick(target[name], value) : value;
+  };
+  better(results[key], measured.itemsPerSecond, Math.max);
+  if (key !== 'drain') return;
+  better(results.enqueue, measured.enqueuedPerSecond, Math.max);
+  better(results.txPerItem, measured.txPerItem, Math.min);
+  better(results.deadTuplesPerItem, measured.deadTuplesPerItem, Math.min);
+}
+
+async function runAll(
+  serverUrl: string,
+  chosen: readonly Entry[],
+): Promise<Record<(typeof KEYS)[number], PerContestant>> {
+  const results = Object.fromEntries(
+    KEYS.map((key) => [key, Object.fromEntries(entries.map((entry) => [entry.key, null]))]),
+  ) as Record<(typeof KEYS)[number], PerContestant>;
+
+  for (let round = 0; round < plan.rounds; round++) {
+    for (const scenario of scenarios) {
+      // Each round starts with another contestant, so nobody always runs first or after the same neighbour.
+      const turn = chosen.map((_, i) => chosen[(i + round) % chosen.length]!);
+      for (const entry of turn) {
+        if (entry.isLimit && scenario.key !== 'drain') continue;
+        const itemCount = scenario.itemCount * (flags.quick ? entry.quickShare : 1);
+        const measured = await runScenario(serverUrl, entry, { ...scenario, itemCount });
+        keepBest(results, scenario.key, entry.key, measured);
+        report(
+          `round ${round + 1}/${plan.rounds} ${scenario.key} ${entry.key}: ${Math.round(measured.itemsPerSecond)} items/s`,
+        );
+      }
+    }
+  }
+
+  const queues = chosen.filter(({ isLimit }) => !isLimit);
+  for (const entry of queues)
+    results.finishLagMsP99[entry.key] = await measureFinishLag(serverUrl, entry, plan.lagJobs);
+  Object.assign(results.idleQueriesPerSecond, await measureIdle(serverUrl, queues, plan.idleSeconds));
+  return results;
+}
+
+const chosen = chooseEntries();
+const startedMs = Date.now();
+const server = await openServer();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void server.stop().finally(() => process.exit(1)));
+}
+try {
+  const facts = await readServerFacts(server.url);
+  const results = await runAll(server.url, chosen);
+  const columns = entries.filter((entry) => chosen.includes(entry)).map(({ key }) => key);
+  const about = {
+    node: process.version,
+    postgres: facts.version,
+    settings: facts.settings,
+    cpus: cpus().length,
+    drainItems: plan.drain,
+    otherItems: plan.others,
+    rounds: plan.rounds,
+    seconds: Math.round((Date.now() - startedMs) / 1000),
+  };
+  console.log(
+    formatTable(
+      columns,
+      KEYS.map((key) => ({ label: LABELS[key], values: results[key] })),
+    ),
+  );
+  console.log(
+    `\nbest of ${about.rounds}; ${about.drainItems} items (others ${about.otherItems}); PostgreSQL ${about.postgres}, ` +
+      `synchronous_commit on; Node ${about.node}; ${about.cpus} cores; ${about.seconds} s`,
+  );
+  if (flags.json) console.log(JSON.stringify({ ...results, about }));
+} finally {
+  await server.stop();
+}

@@ -1,0 +1,36 @@
+// Entry of `npm run bench`, readable by any Node: installs bench/ once (the peers and a Node 24 of their own, since
+// their newest versions need Node 22 or later) and runs run.ts with that Node, which strips the types by itself.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const path = (relative) => fileURLToPath(new URL(relative, import.meta.url));
+const isWindows = process.platform === 'win32';
+
+const installed = path('node_modules/.package-lock.json');
+if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(path('package-lock.json')).mtimeMs) {
+  // npm's own output goes to stderr, so that stdout holds the table and the JSON line only.
+  const install = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: here,
+    stdio: ['ignore', 2, 2],
+    shell: isWindows,
+  });
+  if (install.status !== 0) process.exit(install.status ?? 1);
+}
+
+// Platforms without a Node of their own in package.json use the one that runs this.
+const bundled = path('node_modules/.bin/node');
+const isBundled = !isWindows && existsSync(bundled);
+if (!isBundled && Number(process.versions.node.split('.')[0]) < 24) {
+  console.error(
+    `expected Node 24 or later to run the bench on ${process.platform}-${process.arch}, got ${process.version}`,
+  );
+  process.exit(1);
+}
+
+const args = ['--disable-warning=ExperimentalWarning', path('run.ts'), ...process.argv.slice(2)];
+const child = spawn(isBundled ? bundled : process.execPath, args, { stdio: 'inherit' });
+// The child stops its PostgreSQL before it ends.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+child.on('exit', (code) => process.exit(code ?? 1));

@@ -1,0 +1,192 @@
+/**
+ * Shows a job's progress while it runs: a block redrawn in place on a terminal, occasional plain lines elsewhere.
+ * The lines come from progress-lines.ts; this file decides when they are written and which escape codes surround
+ * them. Between two frames the terminal is always in its normal state (cursor visible and below the block, line wrap
+ * on), so a process that dies at any moment leaves nothing to repair.
+ */
+import { stripVTControlCharacters } from 'node:util';
+import {
+  displayWidth,
+  type ProgressSnapshot,
+  renderPlainLine,
+  renderProgress,
+  renderSummary,
+} from './progress-lines.ts';
+
+export interface ProgressDisplay {
+  update(snapshot: ProgressSnapshot): void;
+  /** Writes the summary and ends the display; later calls do nothing. */
+  finish(snapshot: ProgressSnapshot): void;
+}
+
+/** `process.stdout`, `process.stderr`, or any stream that pretends. */
+export type ProgressStream = NodeJS.WritableStream & {
+  columns?: number;
+  rows?: number;
+  hasColors?: () => boolean;
+};
+
+export interface ProgressDisplayOptions {
+  stream: ProgressStream;
+  isTty: boolean;
+  /** Asked of the stream unless given; Node's answer respects NO_COLOR, FORCE_COLOR and TERM=dumb. */
+  color?: boolean;
+}
+
+const FRAME_INTERVAL_MS = 100;
+const PLAIN_INTERVAL_MS = 2000;
+const PLAIN_SUMMARY_WIDTH = 160;
+
+export function createProgressDisplay(options: ProgressDisplayOptions): ProgressDisplay {
+  if (!options.isTty) return createPlainDisplay(options.stream);
+  return createTtyDisplay(options.stream, options.color ?? options.stream.hasColors?.() ?? false);
+}
+
+const HIDE_CURSOR = '\x1b[?25l';
+const SHOW_CURSOR = '\x1b[?25h';
+const WRAP_OFF = '\x1b[?7l';
+const WRAP_ON = '\x1b[?7h';
+/** Terminals that know synchronized updates show a frame at once; the others ignore the code. */
+const BEGIN_FRAME = '\x1b[?2026h';
+const END_FRAME = '\x1b[?2026l';
+const ERASE_TO_LINE_END = '\x1b[K';
+const ERASE_BELOW = '\x1b[J';
+
+function createTtyDisplay(stream: ProgressStream, color: boolean): ProgressDisplay {
+  let latest: ProgressSnapshot | undefined;
+  let finished = false;
+  let drawnLineWidths: number[] = [];
+
+  // One turn later, so that after a stop and a continue the signal is handled before the overdue frame is drawn.
+  const frames = limitRate(FRAME_INTERVAL_MS, () => {
+    setImmediate(drawFrame);
+    return true;
+  });
+  // After a stop and a continue, the shell's lines stand below the old block: begin a new one.
+  const onContinue = () => {
+    drawnLineWidths = [];
+    frames.request();
+  };
+  stream.on('resize', frames.request);
+  process.on('SIGCONT', onContinue);
+
+  function drawFrame(): void {
+    if (finished || !latest) return;
+    // The cursor rests on the line below the block, hence one line less than the screen has.
+    const maxLines = Math.max(1, (stream.rows || 24) - 1);
+    draw(renderProgress(latest, usableWidth(), { color }).slice(0, maxLines));
+  }
+
+  /**
+   * The last column stays empty: a character there leaves the cursor in a place terminals disagree about. A terminal
+   * without a known size says 0 or nothing.
+   */
+  function usableWidth(): number {
+    return Math.max(1, (stream.columns || 80) - 1);
+  }
+
+  /**
+   * Most terminals reflow lines when they become narrower, so the old block may now take more rows than it has
+   * lines. Lines are overwritten rather than erased first, which is what keeps the block from flickering.
+   */
+  function draw(lines: readonly string[]): void {
+    const columns = Math.max(1, stream.columns || 80);
+    const rowsUp = drawnLineWidths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
+    const toTop = rowsUp > 0 ? `\r\x1b[${rowsUp}A` : '\r';
+    const body = lines.map((line) => `${line}${ERASE_TO_LINE_END}\r\n`).join('');
+    stream.write(
+      BEGIN_FRAME + HIDE_CURSOR + WRAP_OFF + toTop + body + ERASE_BELOW + WRAP_ON + SHOW_CURSOR + END_FRAME,
+    );
+    drawnLineWidths = lines.map((line) => displayWidth(stripVTControlCharacters(line)));
+  }
+
+  return {
+    update(snapshot) {
+      if (finished) return;
+      latest = snapshot;
+      frames.request();
+    },
+    finish(snapshot) {
+      if (finished) return;
+      finished = true;
+      frames.stop();
+      stream.removeListener('resize', frames.request);
+      process.removeListener('SIGCONT', onContinue);
+      draw(renderSummary(snapshot, usableWidth(), { color }));
+    },
+  };
+}
+
+function createPlainDisplay(stream: ProgressStream): ProgressDisplay {
+  let latest: ProgressSnapshot | undefined;
+  let finished = false;
+  let printed: { state: string; facts: string } | undefined;
+
+  const lines = limitRate(PLAIN_INTERVAL_MS, () => {
+    if (!latest) return false;
+    const facts = changingFacts(latest);
+    if (facts === printed?.facts) return false;
+    printed = { state: latest.state, facts };
+    stream.write(`${renderPlainLine(latest)}\n`);
+    return true;
+  });
+
+  return {
+    update(snapshot) {
+      if (finished) return;
+      latest = snapshot;
+      if (snapshot.state !== printed?.state) lines.actNow();
+      else lines.request();
+    },
+    finish(snapshot) {
+      if (finished) return;
+      finished = true;
+      lines.stop();
+      stream.write(`${renderSummary(snapshot, PLAIN_SUMMARY_WIDTH, { color: false }).join('\n')}\n`);
+    },
+  };
+}
+
+/** What makes a new line worth printing: not the clock, and not the estimates that follow from it. */
+function changingFacts({
+  state,
+  total,
+  ingested,
+  counts,
+  retrying,
+  workers,
+  notice,
+}: ProgressSnapshot): string {
+  return JSON.stringify([state, total, ingested, counts, retrying, workers, notice]);
+}
+
+/**
+ * Acts at once when the last act is long enough ago, otherwise once at the end of the interval. The timer does not
+ * keep the process alive.
+ */
+function limitRate(intervalMs: number, act: () => boolean) {
+  let timer: NodeJS.Timeout | undefined;
+  let requested = false;
+  let stopped = false;
+
+  function actNow(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    requested = false;
+    if (stopped || !act()) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (requested) actNow();
+    }, intervalMs);
+    timer.unref();
+  }
+  function request(): void {
+    if (timer) requested = true;
+    else actNow();
+  }
+  function stop(): void {
+    stopped = true;
+    clearTimeout(timer);
+  }
+  return { request, actNow, stop };
+}

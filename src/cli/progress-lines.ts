@@ -1,0 +1,387 @@
+/**
+ * Turns a snapshot of a job into lines of text: the live block, the one-line form for logs, and the summary.
+ * Pure: when and how the lines reach a terminal is the business of progress-display.ts. Names and error texts come
+ * from outside, so each is made printable before it is measured, cut and coloured.
+ */
+import { stripVTControlCharacters } from 'node:util';
+
+type ProgressState =
+  | 'INGESTING'
+  | 'QUEUED'
+  | 'RUNNING'
+  | 'PAUSED'
+  | 'FINALIZING'
+  | 'DONE'
+  | 'FAILED'
+  | 'CANCELLED';
+
+type ProgressStatus = 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED' | 'CANCELLED' | 'PENDING' | 'PROCESSING';
+
+interface ProgressErrorGroup {
+  signature: string;
+  sample: string;
+  count: number;
+  phase: string;
+}
+
+export interface ProgressSnapshot {
+  jobId: string;
+  pipeline: string;
+  state: ProgressState;
+  /** Unknown until the input is sealed. */
+  total: number | null;
+  ingested: number;
+  counts: Record<ProgressStatus, number>;
+  retrying: number;
+  itemsPerSecond: number;
+  etaMs: number | null;
+  elapsedMs: number;
+  errorGroups: readonly ProgressErrorGroup[];
+  workers?: number;
+  notice?: string;
+}
+
+export interface RenderOptions {
+  color: boolean;
+}
+
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan';
+type Span = readonly [text: string, style?: Style];
+type Line = readonly Span[];
+
+const SGR: Record<Style, readonly [on: number, off: number]> = {
+  bold: [1, 22],
+  dim: [2, 22],
+  red: [31, 39],
+  green: [32, 39],
+  yellow: [33, 39],
+  blue: [34, 39],
+  magenta: [35, 39],
+  cyan: [36, 39],
+};
+
+const STATE_STYLE: Record<ProgressState, Style> = {
+  INGESTING: 'blue',
+  QUEUED: 'blue',
+  RUNNING: 'cyan',
+  PAUSED: 'yellow',
+  FINALIZING: 'cyan',
+  DONE: 'green',
+  FAILED: 'red',
+  CANCELLED: 'magenta',
+};
+
+/** In the order in which the bar stacks them and the counts list them. */
+const STATUSES: readonly { status: ProgressStatus; label: string; style: Style; always: boolean }[] = [
+  { status: 'DONE', label: 'done', style: 'green', always: true },
+  { status: 'NOT_FOUND', label: 'not found', style: 'yellow', always: false },
+  { status: 'SKIPPED', label: 'skipped', style: 'blue', always: false },
+  { status: 'ERROR', label: 'error', style: 'red', always: true },
+  { status: 'CANCELLED', label: 'cancelled', style: 'magenta', always: false },
+  { status: 'PROCESSING', label: 'processing', style: 'cyan', always: true },
+  { status: 'PENDING', label: 'pending', style: 'dim', always: true },
+];
+
+const FINISHED_STATUSES = STATUSES.filter(({ status }) => status !== 'PENDING' && status !== 'PROCESSING');
+const SHOWN_ERROR_GROUPS = 5;
+const MAX_BAR_WIDTH = 100;
+const PHASE_MIN_WIDTH = 50;
+const FIELD_GAP = '   ';
+
+/** No line is wider than `width` columns, whatever the snapshot holds. */
+export function renderProgress(snapshot: ProgressSnapshot, width: number, options: RenderOptions): string[] {
+  const lines: Line[] = [
+    ...flowFields(headerFields(snapshot), width),
+    ...barLine(snapshot, width),
+    ...flowFields([positionField(snapshot), ...paceFields(snapshot)], width),
+    ...flowFields(countFields(snapshot), width),
+    ...errorGroupLines(snapshot.errorGroups, width),
+    ...noticeLines(snapshot),
+  ];
+  return lines.map((line) => paintLine(line, width, options.color));
+}
+
+/** The block that stays on the screen after the job: counts, duration, average rate, errors by group. */
+export function renderSummary(snapshot: ProgressSnapshot, width: number, options: RenderOptions): string[] {
+  const finished = countFinished(snapshot);
+  const seconds = snapshot.elapsedMs / 1000;
+  const pace: Line[] = [[[`took ${formatDuration(snapshot.elapsedMs)}`]]];
+  if (finished > 0 && seconds > 0) pace.push([[`${formatRate(finished / seconds)} on average`]]);
+  const lines: Line[] = [
+    ...flowFields(headerFields(snapshot), width),
+    ...flowFields([positionField(snapshot), ...pace], width),
+    ...countTable(snapshot),
+    ...errorGroupLines(snapshot.errorGroups, width),
+    ...noticeLines(snapshot),
+  ];
+  return lines.map((line) => paintLine(line, width, options.color));
+}
+
+/** One line for logs and pipes: no escape codes, the same wording as the live block. */
+export function renderPlainLine(snapshot: ProgressSnapshot): string {
+  const percent = formatPercent(snapshot);
+  const position = textOf(positionField(snapshot));
+  const head = `${printable(snapshot.pipeline)} ${snapshot.state} ${percent ? `${percent} (${position})` : position}`;
+  const rest = [...countFields(snapshot), ...paceFields(snapshot)].map(textOf);
+  const notice = snapshot.notice ? ` - ${printable(snapshot.notice)}` : '';
+  return [head, ...rest].join(', ') + notice;
+}
+
+export function formatCount(count: number): string {
+  return Number.isFinite(count) ? Math.round(count).toLocaleString('en-US') : '?';
+}
+
+export function formatDuration(durationMs: number): string {
+  if (!Number.isFinite(durationMs) || durationMs < 0) return '?';
+  if (durationMs < 1000) return `${(Math.floor(durationMs / 100) / 10).toFixed(1)}s`;
+  const seconds = Math.floor(durationMs / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const days = Math.floor(hours / 24);
+  const two = (value: number) => String(value).padStart(2, '0');
+  if (days > 0) return `${formatCount(days)}d ${two(hours % 24)}h`;
+  if (hours > 0) return `${hours}h ${two(minutes % 60)}m`;
+  if (minutes > 0) return `${minutes}m ${two(seconds % 60)}s`;
+  return `${seconds}s`;
+}
+
+/** Slow pipelines finish less than one row a second: those read better per minute. */
+export function formatRate(itemsPerSecond: number): string {
+  if (!Number.isFinite(itemsPerSecond) || itemsPerSecond < 0) return '? items/s';
+  if (itemsPerSecond > 0 && itemsPerSecond < 1) return `${(itemsPerSecond * 60).toFixed(1)} items/min`;
+  if (itemsPerSecond > 0 && itemsPerSecond < 10) return `${itemsPerSecond.toFixed(1)} items/s`;
+  return `${formatCount(itemsPerSecond)} items/s`;
+}
+
+function headerFields(snapshot: ProgressSnapshot): Line[] {
+  const { workers } = snapshot;
+  const fields: Line[] = [
+    [[printable(snapshot.pipeline), 'bold']],
+    [[snapshot.state, STATE_STYLE[snapshot.state]]],
+  ];
+  if (workers !== undefined && !isOver(snapshot)) {
+    fields.push([[`${formatCount(workers)} ${workers === 1 ? 'worker' : 'workers'}`]]);
+  }
+  fields.push([[`job ${printable(snapshot.jobId)}`, 'dim']]);
+  return fields;
+}
+
+function positionField(snapshot: ProgressSnapshot): Line {
+  const finished = formatCount(countFinished(snapshot));
+  if (snapshot.total !== null) return [[`${finished} of ${formatCount(snapshot.total)} rows`]];
+  return [[`${formatCount(snapshot.ingested)} rows read so far`]];
+}
+
+function paceFields(snapshot: ProgressSnapshot): Line[] {
+  const fields: Line[] = [];
+  if (!isOver(snapshot)) {
+    fields.push([[formatRate(snapshot.itemsPerSecond)]]);
+    if (snapshot.etaMs !== null) fields.push([[`ETA ${formatDuration(snapshot.etaMs)}`]]);
+  }
+  fields.push([[`elapsed ${formatDuration(snapshot.elapsedMs)}`]]);
+  return fields;
+}
+
+function countFields(snapshot: ProgressSnapshot): Line[] {
+  const fields: Line[] = STATUSES.filter(({ status, always }) => always || snapshot.counts[status] > 0).map(
+    ({ status, label, style }) => countField(label, snapshot.counts[status], style),
+  );
+  if (snapshot.retrying > 0) fields.push(countField('retrying', snapshot.retrying, 'yellow'));
+  return fields;
+}
+
+function countField(label: string, count: number, style: Style): Line {
+  return count > 0 ? [[`${label} `], [formatCount(count), style]] : [[`${label} 0`, 'dim']];
+}
+
+function countTable(snapshot: ProgressSnapshot): Line[] {
+  const rows = STATUSES.filter(({ status }) => status === 'DONE' || snapshot.counts[status] > 0);
+  const labelWidth = Math.max(...rows.map(({ label }) => label.length));
+  const numbers = rows.map(({ status }) => formatCount(snapshot.counts[status]));
+  const numberWidth = Math.max(...numbers.map((number) => number.length));
+  return rows.map(({ status, label, style }, index): Line => {
+    const share = snapshot.total ? percentText(snapshot.counts[status], snapshot.total) : '';
+    const number = numbers[index]!.padStart(numberWidth);
+    return [[`  ${label.padEnd(labelWidth)}  `], [number, style], [`  ${share.padStart(6)}`, 'dim']];
+  });
+}
+
+function errorGroupLines(groups: readonly ProgressErrorGroup[], width: number): Line[] {
+  if (groups.length === 0) return [];
+  const sorted = groups.toSorted((a, b) => b.count - a.count);
+  const shown = sorted.slice(0, SHOWN_ERROR_GROUPS).map((group) => ({
+    count: formatCount(group.count),
+    phase: truncateToWidth(printable(group.phase), 14),
+    text: printable(group.sample) || printable(group.signature) || '(no message)',
+  }));
+  const countWidth = Math.max(...shown.map(({ count }) => count.length));
+  const phaseWidth = width < PHASE_MIN_WIDTH ? 0 : Math.max(...shown.map(({ phase }) => displayWidth(phase)));
+  const lines: Line[] = [[['errors by group', 'bold']]];
+  for (const { count, phase, text } of shown) {
+    const phaseSpan: Line =
+      phaseWidth === 0 ? [] : [[`${phase}${' '.repeat(phaseWidth - displayWidth(phase))}  `, 'dim']];
+    lines.push([['  '], [count.padStart(countWidth), 'red'], [' × '], ...phaseSpan, [text]]);
+  }
+  const left = sorted.length - shown.length;
+  if (left > 0) lines.push([[`  and ${formatCount(left)} more ${left === 1 ? 'group' : 'groups'}`, 'dim']]);
+  return lines;
+}
+
+function noticeLines(snapshot: ProgressSnapshot): Line[] {
+  return snapshot.notice ? [[[`! ${printable(snapshot.notice)}`, 'yellow']]] : [];
+}
+
+function barLine(snapshot: ProgressSnapshot, width: number): Line[] {
+  const percent = formatPercent(snapshot);
+  if (percent === null) return [];
+  const cells = Math.min(MAX_BAR_WIDTH, width - ' 100.0%'.length);
+  return [[...(cells > 0 ? barSpans(snapshot, cells) : []), [percent.padStart(' 100.0%'.length)]]];
+}
+
+/**
+ * Every finished status that occurs keeps at least one cell where there is room, so that a few errors among
+ * millions of rows stay visible. The bar is full only when the last row is finished.
+ */
+function barSpans(snapshot: ProgressSnapshot, cells: number): Span[] {
+  const finished = countFinished(snapshot);
+  const total = Math.max(snapshot.total ?? 0, finished);
+  const filled = finished === total ? cells : Math.floor((finished / total) * cells);
+  const inFlight = Math.min(cells - filled, Math.ceil((countOf(snapshot, 'PROCESSING') / total) * cells));
+
+  let seen = 0;
+  let drawn = 0;
+  const segments = FINISHED_STATUSES.map(({ status, style }) => {
+    const count = countOf(snapshot, status);
+    seen += count;
+    const end = finished === 0 ? 0 : Math.round((seen / finished) * filled);
+    const segment = { style, count, cells: end - drawn };
+    drawn = end;
+    return segment;
+  });
+  for (const segment of segments) {
+    if (segment.count === 0 || segment.cells > 0) continue;
+    const widest = segments.reduce((a, b) => (b.cells > a.cells ? b : a));
+    if (widest.cells < 2) break;
+    widest.cells -= 1;
+    segment.cells = 1;
+  }
+  return [
+    ...segments.map(({ cells, style }): Span => ['█'.repeat(cells), style]),
+    ['▒'.repeat(inFlight), 'cyan'],
+    ['░'.repeat(cells - filled - inFlight), 'dim'],
+  ];
+}
+
+/** Counts read while rows move between statuses may not add up; a display must not throw for it. */
+function countOf(snapshot: ProgressSnapshot, status: ProgressStatus): number {
+  return Math.max(0, snapshot.counts[status]);
+}
+
+function countFinished(snapshot: ProgressSnapshot): number {
+  return FINISHED_STATUSES.reduce((sum, { status }) => sum + countOf(snapshot, status), 0);
+}
+
+function isOver({ state }: ProgressSnapshot): boolean {
+  return state === 'DONE' || state === 'FAILED' || state === 'CANCELLED';
+}
+
+/** Null while the total is unknown, and for a job without rows. */
+function formatPercent(snapshot: ProgressSnapshot): string | null {
+  return snapshot.total ? percentText(countFinished(snapshot), snapshot.total) : null;
+}
+
+/** Rounds down: 100.0% means all of them. */
+function percentText(part: number, total: number): string {
+  return `${(Math.floor(Math.min(1, part / total) * 1000) / 10).toFixed(1)}%`;
+}
+
+/** Sets fields side by side and starts a new line where the next one would not fit. */
+function flowFields(fields: readonly Line[], width: number): Line[] {
+  const lines: Span[][] = [];
+  let used = 0;
+  for (const field of fields) {
+    const fieldWidth = displayWidth(textOf(field));
+    const current = lines.at(-1);
+    if (current && used + FIELD_GAP.length + fieldWidth <= width) {
+      current.push([FIELD_GAP], ...field);
+      used += FIELD_GAP.length + fieldWidth;
+    } else {
+      lines.push([...field]);
+      used = fieldWidth;
+    }
+  }
+  return lines;
+}
+
+function textOf(line: Line): string {
+  return line.map(([text]) => text).join('');
+}
+
+function paintLine(line: Line, width: number, color: boolean): string {
+  const spans = displayWidth(textOf(line)) <= width ? line : cutLine(line, width);
+  return spans
+    .filter(([text]) => text !== '')
+    .map(([text, style]) => (color && style ? `\x1b[${SGR[style][0]}m${text}\x1b[${SGR[style][1]}m` : text))
+    .join('');
+}
+
+function cutLine(line: Line, width: number): Line {
+  if (width < 1) return [];
+  const kept: Span[] = [];
+  let room = width - 1;
+  for (const [text, style] of line) {
+    const part = takeColumns(text, room);
+    kept.push(style ? [part, style] : [part]);
+    room -= displayWidth(part);
+    if (part !== text) break;
+  }
+  return [...kept, ['…']];
+}
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const MAX_TEXT_LENGTH = 1000;
+
+/**
+ * One line of text that cannot steer a terminal: without escape sequences, control characters, line breaks,
+ * invisible and direction-changing characters. Cut to a length no terminal is wide enough to show.
+ */
+export function printable(text: string): string {
+  return stripVTControlCharacters(text.slice(0, MAX_TEXT_LENGTH))
+    .replace(/\p{Cf}/gu, '')
+    .replace(/[\p{Cs}\p{Co}\p{Cn}]/gu, '\ufffd')
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
+}
+
+const ZERO_WIDTH = /^[\p{Mn}\p{Me}]$/u;
+const WIDE =
+  /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18d08}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}\u{20000}-\u{3fffd}])$/u;
+
+/**
+ * Columns a text without escape codes takes. Terminals disagree about emoji sequences, so this adds up the code
+ * points, which is the most any of them uses: a line may be cut a little early but does not wrap.
+ */
+export function displayWidth(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const char of text) {
+    if (char === '\ufe0f') width += 1;
+    else if (!ZERO_WIDTH.test(char)) width += WIDE.test(char) ? 2 : 1;
+  }
+  return width;
+}
+
+function truncateToWidth(text: string, width: number): string {
+  return displayWidth(text) <= width ? text : `${takeColumns(text, width - 1)}…`;
+}
+
+function takeColumns(text: string, columns: number): string {
+  let taken = '';
+  let used = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    used += displayWidth(segment);
+    if (used > columns) break;
+    taken += segment;
+  }
+  return taken;
+}

@@ -1,0 +1,41 @@
+// Every error a person can meet, with its HTTP status and what to do about it.
+// docs/errors.md lists the same codes; a test keeps the two equal.
+
+export const ERROR_REGISTRY = {
+  SETTINGS_INVALID: {
+    status: 500,
+    hint: 'Correct the setting; docs/configuration.md lists all of them with their defaults.',
+  },
+  DATABASE_UNREACHABLE: {
+    status: 503,
+    hint: 'Check DATABASE_URL and that the server is running, or unset DATABASE_URL to use the embedded PostgreSQL.',
+  },
+  DATABASE_TOO_OLD: { status: 500, hint: 'Rowmill needs PostgreSQL 15 or newer.' },
+  DATABASE_NOT_MIGRATED: { status: 503, hint: 'Run `rowmill migrate`.' },
+  DATABASE_NEWER: {
+    status: 503,
+    hint: 'A newer Rowmill has migrated this database. Upgrade this program, or use another database.',
+  },
+  MIGRATION_CHANGED: {
+    status: 500,
+    hint: 'An applied migration file was edited afterwards. Restore the file as it was released.',
+  },
+  MIGRATION_FAILED: { status: 500, hint: 'The migration was rolled back; the database is as it was before.' },
+  PIPELINE_INVALID: { status: 500, hint: 'Correct the pipeline definition.' },
+  PIPELINE_NOT_FOUND: { status: 404, hint: 'Check the name or path of the pipeline module.' },
+  JOB_NOT_FOUND: { status: 404, hint: 'Run `rowmill status` for the list of jobs.' },
+  JOB_NOT_INGESTING: { status: 409, hint: 'Items can be added only before the job is sealed.' },
+  JOB_CONFLICT: { status: 409, hint: 'Use another idempotency key, or the parameters of the first request.' },
+  ITEM_INVALID: { status: 400, hint: 'An item must be a JSON object that PostgreSQL can store.' },
+  FILE_INVALID: { status: 400, hint: 'Correct the file and run it again; nothing was processed.' },
+  SERVER_FOLDER_IN_USE: {
+    status: 409,
+    hint: 'Stop the other process, choose another folder with --data-dir, or connect to its server through DATABASE_URL.',
+  },
+  EMBEDDED_POSTGRES_FAILED: {
+    status: 500,
+    hint: 'Read the log named in the message, or set DATABASE_URL to a PostgreSQL of your own.',
+  },
+} as const satisfies Record<string, { status: number; hint: string }>;
+
+export type ErrorCode = keyof typeof ERROR_REGISTRY;

@@ -1,0 +1,18 @@
+// Groups errors that differ only in the particulars: numbers, ids, addresses, quoted values.
+
+const MAX_SIGNATURE_LENGTH = 200;
+
+export function errorSignature(errorClass: string, message: string): string {
+  const shape = message
+    .slice(0, 2000)
+    .replace(/https?:\/\/\S+/gi, '<url>')
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi, '<id>')
+    .replace(/"[^"\n]*"|'[^'\n]*'|`[^`\n]*`/g, '<value>')
+    .replace(/\b[0-9a-f]{12,}\b/gi, '<id>')
+    .replace(/[a-z_-]*\d[\w.:-]*/gi, (word) => (/^\d{3}$/.test(word) ? word : '<n>'))
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, MAX_SIGNATURE_LENGTH)
+    .toWellFormed();
+  return `${errorClass}: ${shape}`;
+}

@@ -1,0 +1,58 @@
+// What one handler call ended in: a closed set. Handlers return data, or one of the values made here.
+
+export const ITEM_STATUSES = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
+/** Terminal statuses. PENDING and PROCESSING are derived from spans. */
+export type ItemStatus = (typeof ITEM_STATUSES)[number];
+
+export const ERROR_CLASSES = [
+  'throttled',
+  'overloaded',
+  'timeout',
+  'not_found',
+  'invalid',
+  'permanent',
+  'crashed',
+] as const;
+export type ErrorClass = (typeof ERROR_CLASSES)[number];
+
+/** What a handler may return instead of data. */
+export class Verdict {
+  readonly kind: 'not_found' | 'skip' | 'fail' | 'retry_later';
+  readonly reason: string;
+  readonly afterMs: number | null;
+
+  constructor(kind: Verdict['kind'], reason: string, afterMs: number | null = null) {
+    this.kind = kind;
+    this.reason = reason;
+    this.afterMs = afterMs;
+  }
+}
+
+export function notFound(reason = 'not found'): Verdict {
+  return new Verdict('not_found', reason);
+}
+
+export function skip(reason: string): Verdict {
+  return new Verdict('skip', reason);
+}
+
+export function fail(reason: string): Verdict {
+  return new Verdict('fail', reason);
+}
+
+export function retryLater(options: { afterMs?: number; reason?: string } = {}): Verdict {
+  return new Verdict('retry_later', options.reason ?? 'asked to be tried again later', options.afterMs ?? null);
+}
+
+export interface Failure {
+  class: ErrorClass;
+  message: string;
+  /** What the other side asked for, already in milliseconds. */
+  retryAfterMs: number | null;
+}
+
+/** The outcome of one attempt, ready to be recorded. */
+export type Outcome =
+  | { kind: 'terminal'; status: ItemStatus; json: string | null; failure: Failure | null }
+  | { kind: 'advance'; json: string }
+  | { kind: 'retry'; delayMs: number; failure: Failure };

@@ -1,0 +1,29 @@
+// Quantiles over the last few hundred observations: a ring buffer, sorted when asked.
+
+export class QuantileWindow {
+  readonly #ring: Float64Array;
+  #count = 0;
+  #sorted: Float64Array | null = null;
+
+  constructor(size = 512) {
+    this.#ring = new Float64Array(size);
+  }
+
+  add(value: number): void {
+    this.#ring[this.#count % this.#ring.length] = value;
+    this.#count += 1;
+    this.#sorted = null;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Null until something was added. */
+  quantile(q: number): number | null {
+    const filled = Math.min(this.#count, this.#ring.length);
+    if (filled === 0) return null;
+    this.#sorted ??= this.#ring.slice(0, filled).sort();
+    return this.#sorted[Math.min(filled - 1, Math.floor(q * filled))] ?? null;
+  }
+}

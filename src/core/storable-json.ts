@@ -1,0 +1,73 @@
+// Turns any value a handler returned into JSON text that jsonb accepts, or says why it cannot.
+// jsonb takes neither NUL nor half a surrogate pair; JSON.stringify writes both as \u escapes, so one look
+// at the text finds them, and an emoji next to them is never touched.
+
+export type StorableJson =
+  | { ok: true; json: string; bytes: number; replaced: boolean }
+  | { ok: false; reason: string };
+
+/** What to do with characters that PostgreSQL cannot store. */
+export type UnstorablePolicy = 'fail' | 'replace';
+
+// Consumes each escape as a whole, so that an escaped backslash followed by "u0000" is left alone.
+const ESCAPE = /\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g;
+// JSON.stringify never gives more; the limit keeps one deep value from overflowing the parser's stack.
+const MAX_DEPTH = 1000;
+
+export function toStorableJson(value: unknown, maxBytes: number, policy: UnstorablePolicy): StorableJson {
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(value);
+  } catch (error) {
+    return { ok: false, reason: `the result is not JSON: ${messageOf(error)}` };
+  }
+  if (json === undefined) {
+    if (value === undefined) json = 'null';
+    else return { ok: false, reason: `the result is not JSON: a ${typeof value} has no JSON form` };
+  }
+  let replaced = false;
+  if (json.includes('\\u')) {
+    const safe = json.replace(ESCAPE, (escape) => (escape.length === 6 ? '\ufffd' : escape));
+    replaced = safe !== json;
+    if (replaced && policy === 'fail') {
+      return { ok: false, reason: 'the result contains a NUL character or half a surrogate pair' };
+    }
+    json = safe;
+  }
+  const bytes = json.length > maxBytes ? json.length : Buffer.byteLength(json);
+  if (bytes > maxBytes) {
+    return { ok: false, reason: `the result has ${bytes} bytes of JSON, more than the limit of ${maxBytes}` };
+  }
+  if (nestsDeeperThan(json, MAX_DEPTH)) {
+    return { ok: false, reason: `the result is nested deeper than ${MAX_DEPTH} levels` };
+  }
+  return { ok: true, json, bytes, replaced };
+}
+
+/** Makes outside text safe for a text column: no NUL, no half pairs, bounded. */
+export function toStorableText(text: string, maxLength: number): string {
+  const cut = text.length > maxLength ? `${text.slice(0, maxLength)}… (${text.length} characters)` : text;
+  return cut.toWellFormed().replaceAll('\0', '\ufffd');
+}
+
+function nestsDeeperThan(json: string, limit: number): boolean {
+  if (json.length < limit * 2) return false;
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < json.length; i += 1) {
+    const code = json.charCodeAt(i);
+    if (inString) {
+      if (code === 0x5c) i += 1;
+      else if (code === 0x22) inString = false;
+    } else if (code === 0x22) inString = true;
+    else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > limit) return true;
+    } else if (code === 0x7d || code === 0x5d) depth -= 1;
+  }
+  return false;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.split('\n')[0]! : 'it threw while being read';
+}

@@ -1,0 +1,47 @@
+// Creates a job, open for items. A repeated request with the same idempotency key is the same job.
+import { isDeepStrictEqual } from 'node:util';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { derivedId, newId } from '../platform/random.ts';
+import { retryPassing } from '../platform/retry-passing.ts';
+import { insertJob } from '../store/commands/insert-job.ts';
+import { readJob } from '../store/views/read-job.ts';
+import type { EngineContext } from './engine-context.ts';
+
+export interface CreateJobRequest {
+  pipeline: string;
+  phases: string[];
+  ownerId?: string;
+  name?: string;
+  params?: unknown;
+  priority?: number;
+  idempotencyKey?: string;
+}
+
+export async function createJob(
+  context: EngineContext,
+  request: CreateJobRequest,
+): Promise<{ jobId: string; created: boolean }> {
+  const ownerId = request.ownerId ?? 'local';
+  const params = request.params ?? {};
+  // Made once, outside the retry: an insert whose reply was lost finds its own row.
+  const jobId = request.idempotencyKey === undefined ? newId() : derivedId('job', ownerId, request.idempotencyKey);
+  const created = await retryPassing(() =>
+    insertJob(context.db, {
+      jobId,
+      ownerId,
+      pipeline: request.pipeline,
+      phases: request.phases,
+      name: request.name ?? '',
+      params,
+      priority: request.priority ?? 0,
+    }),
+  );
+  if (!created && request.idempotencyKey !== undefined) {
+    const existing = await readJob(context.db, jobId);
+    const same = existing?.pipeline === request.pipeline && isDeepStrictEqual(existing.params, JSON.parse(JSON.stringify(params)));
+    if (!same) {
+      throw new RowmillError('JOB_CONFLICT', `the idempotency key ${request.idempotencyKey} was used for another job (${jobId})`);
+    }
+  }
+  return { jobId, created };
+}

@@ -1,0 +1,202 @@
+// The flush: the one transaction in which a worker records the outcomes of parts of its leases. The fence comes
+// first; everything after it concerns only outcomes whose lease is still held.
+import { errorSignature } from '../core/error-signature.ts';
+import type { Failure, ItemStatus } from '../core/outcome.ts';
+import { countSeqs, rangesOf, type SeqRanges } from '../core/seq-ranges.ts';
+import type { Transaction } from '../platform/database.ts';
+import { faultPoint } from '../platform/fault-point.ts';
+import { copyAttemptErrors, copyResults, copyStageOutputs, jsonField, NULL_FIELD, textField } from '../store/commands/copy-rows.ts';
+import { type FencedLeases, fenceLeases } from '../store/commands/fence-leases.ts';
+import { emptyLedgerCounts, insertLedgerEntry, type LedgerCounts } from '../store/commands/insert-ledger-entry.ts';
+import { insertSpans, type NewSpan } from '../store/commands/insert-spans.ts';
+import { type ErrorGroupDelta, upsertErrorGroups } from '../store/commands/upsert-error-groups.ts';
+import { ledgerHasEntry } from '../store/views/find-ledger-entry.ts';
+import type { EngineContext } from './engine-context.ts';
+
+export interface RecordedOutcome {
+  seq: number;
+  kind: 'terminal' | 'advance' | 'retry';
+  status: ItemStatus;
+  json: string | null;
+  failure: Failure | null;
+  delayMs: number;
+  handlerMs: number;
+}
+
+export interface LeaseOutcomes {
+  spanId: number;
+  token: string;
+  attempt: number;
+  crashes: number;
+  priority: number;
+  outcomes: RecordedOutcome[];
+}
+
+export interface FlushBatch {
+  jobId: string;
+  generation: number;
+  phase: number;
+  workerId: string;
+  /** The same on every try of this batch. */
+  flushId: string;
+  leases: LeaseOutcomes[];
+}
+
+export interface FlushReport {
+  recorded: number;
+  fenced: number;
+  /** Span ids whose outcomes came too late. */
+  lostSpanIds: number[];
+  /** A span went and none came: the job may be finished. */
+  mayFinish: boolean;
+}
+
+export async function flushOutcomes(context: EngineContext, batch: FlushBatch, isRetry: boolean): Promise<FlushReport> {
+  const report = await context.db.transaction(
+    async (tx) => {
+      if (isRetry && (await ledgerHasEntry(tx, batch.jobId, batch.flushId))) return committedBefore(batch);
+      const fenced = await fenceLeases(
+        tx,
+        batch.jobId,
+        batch.leases.map((lease) => {
+          const recorded = seqsOf(lease.outcomes);
+          return { spanId: lease.spanId, token: lease.token, recorded, recordedCount: countSeqs(recorded) };
+        }),
+      );
+      return writeOutcomes(tx, batch, fenced);
+    },
+    () => faultPoint('flush.before_commit'),
+  );
+  faultPoint('flush.after_commit');
+  return report;
+}
+
+/** Outcomes mostly come in seq order: then the ranges need no sorting. */
+function seqsOf(outcomes: RecordedOutcome[]): SeqRanges {
+  const ranges: [number, number][] = [];
+  let last: [number, number] | undefined;
+  for (const { seq } of outcomes) {
+    if (last && seq === last[1]) last[1] = seq + 1;
+    else if (!last || seq > last[1]) {
+      last = [seq, seq + 1];
+      ranges.push(last);
+    } else return rangesOf(outcomes.map((outcome) => outcome.seq));
+  }
+  return ranges;
+}
+
+async function writeOutcomes(tx: Transaction, batch: FlushBatch, { held }: FencedLeases): Promise<FlushReport> {
+  const { jobId, generation, phase } = batch;
+  const counts = emptyLedgerCounts();
+  const groups = new Map<string, ErrorGroupDelta>();
+  const spans = new SpanCollector(phase);
+  const lostSpanIds: number[] = [];
+  let results = '';
+  let outputs = '';
+  let retries = '';
+  let recorded = 0;
+  let emptied = false;
+
+  for (const lease of batch.leases) {
+    const isEmpty = held.get(lease.spanId);
+    if (isEmpty === undefined) {
+      counts.fenced += lease.outcomes.length;
+      lostSpanIds.push(lease.spanId);
+      continue;
+    }
+    emptied ||= isEmpty;
+    recorded += lease.outcomes.length;
+    const attempt = lease.attempt + 1;
+    const middle = `\t${generation}\t${phase}\t`;
+    for (const outcome of lease.outcomes) {
+      const { seq, failure, json } = outcome;
+      counts.handlerMs += outcome.handlerMs;
+      if (json !== null) counts.bytes += json.length;
+      if (failure !== null) addToGroup(groups, failure, seq);
+      if (outcome.kind === 'terminal') {
+        countStatus(counts, outcome.status);
+        results += `${jobId}\t${seq}${middle}${attempt}\t${outcome.status}\t${Math.round(outcome.handlerMs * 10) / 10}\t${
+          failure === null ? '\\N\t\\N' : `${failure.class}\t${textField(failure.message)}`
+        }\t${json === null ? NULL_FIELD : jsonField(json)}\n`;
+      } else if (outcome.kind === 'advance') {
+        counts.advanced += 1;
+        outputs += `${jobId}\t${seq}${middle.slice(0, -1)}\t${json === null ? NULL_FIELD : jsonField(json)}\n`;
+        spans.advance(lease.priority, seq);
+      } else {
+        counts.retried += 1;
+        retries += `${jobId}\t${seq}${middle}${attempt}\t${failure!.class}\t${textField(failure!.message)}\n`;
+        spans.retry(lease, outcome.delayMs, seq);
+      }
+    }
+  }
+
+  if (results) await copyResults(tx, results);
+  if (outputs) await copyStageOutputs(tx, outputs);
+  if (retries) await copyAttemptErrors(tx, retries);
+  const added = spans.collect();
+  await insertSpans(tx, jobId, generation, added);
+  await upsertErrorGroups(tx, jobId, generation, phase, [...groups.values()]);
+  await insertLedgerEntry(tx, { jobId, entryId: batch.flushId, generation, phase, workerId: batch.workerId }, counts);
+  return { recorded, fenced: counts.fenced, lostSpanIds, mayFinish: emptied && added.length === 0 };
+}
+
+function countStatus(counts: LedgerCounts, status: ItemStatus): void {
+  if (status === 'DONE') counts.done += 1;
+  else if (status === 'ERROR') counts.error += 1;
+  else if (status === 'NOT_FOUND') counts.notFound += 1;
+  else if (status === 'SKIPPED') counts.skipped += 1;
+  else counts.cancelled += 1;
+}
+
+function addToGroup(groups: Map<string, ErrorGroupDelta>, failure: Failure, seq: number): void {
+  const signature = errorSignature(failure.class, failure.message);
+  const group = groups.get(signature);
+  if (group) group.occurrences += 1;
+  else {
+    groups.set(signature, {
+      signature,
+      errorClass: failure.class,
+      sample: failure.message.slice(0, 1000).toWellFormed(),
+      sampleSeq: seq,
+      occurrences: 1,
+    });
+  }
+}
+
+function committedBefore(batch: FlushBatch): FlushReport {
+  const recorded = batch.leases.reduce((sum, lease) => sum + lease.outcomes.length, 0);
+  return { recorded, fenced: 0, lostSpanIds: [], mayFinish: true };
+}
+
+/** Gathers the spans that a flush leaves behind: as few rows as there are different ready times. */
+class SpanCollector {
+  readonly #phase: number;
+  readonly #seqs = new Map<string, { span: Omit<NewSpan, 'items'>; seqs: number[] }>();
+
+  constructor(phase: number) {
+    this.#phase = phase;
+  }
+
+  advance(priority: number, seq: number): void {
+    this.#add({ phase: this.#phase + 1, priority, delayMs: 0, attempt: 0, crashes: 0 }, seq);
+  }
+
+  retry(lease: LeaseOutcomes, delayMs: number, seq: number): void {
+    // Ready times are rounded up to a tenth of the delay, so that retries of one flush share spans.
+    const step = Math.max(50, 10 ** Math.floor(Math.log10(Math.max(delayMs, 10))));
+    const rounded = Math.ceil(delayMs / step) * step;
+    const { priority, crashes } = lease;
+    this.#add({ phase: this.#phase, priority, delayMs: rounded, attempt: lease.attempt + 1, crashes }, seq);
+  }
+
+  #add(span: Omit<NewSpan, 'items'>, seq: number): void {
+    const key = `${span.phase} ${span.priority} ${span.delayMs} ${span.attempt} ${span.crashes}`;
+    const known = this.#seqs.get(key);
+    if (known) known.seqs.push(seq);
+    else this.#seqs.set(key, { span, seqs: [seq] });
+  }
+
+  collect(): NewSpan[] {
+    return [...this.#seqs.values()].map(({ span, seqs }) => ({ ...span, items: rangesOf(seqs) }));
+  }
+}

@@ -1,0 +1,100 @@
+// Takes back the leases of workers that are gone. Safe to run everywhere at once: rows are skipped when
+// somebody else holds them, and taking a lease back destroys its token, which fences the old holder.
+import { judgeCrash } from '../core/crash-policy.ts';
+import { errorSignature } from '../core/error-signature.ts';
+import { countSeqs, eachSeq, formatRanges } from '../core/seq-ranges.ts';
+import type { Transaction } from '../platform/database.ts';
+import { faultPoint } from '../platform/fault-point.ts';
+import { newId } from '../platform/random.ts';
+import { copyResults } from '../store/commands/copy-rows.ts';
+import { emptyLedgerCounts, insertLedgerEntry } from '../store/commands/insert-ledger-entry.ts';
+import { insertSpans } from '../store/commands/insert-spans.ts';
+import { deleteSpan, type LostLease, lockLostLeases, requeueSpan } from '../store/commands/lock-lost-leases.ts';
+import { upsertErrorGroups } from '../store/commands/upsert-error-groups.ts';
+import type { EngineContext } from './engine-context.ts';
+import { finishJob } from './finish-job.ts';
+
+const LEASES_PER_ROUND = 100;
+
+export interface RescueReport {
+  leases: number;
+  failedItems: number;
+}
+
+/** Expired leases, or all leases of a worker known to be dead. */
+export async function rescueLeases(context: EngineContext, deadWorkerId: string | null = null): Promise<RescueReport> {
+  const total: RescueReport = { leases: 0, failedItems: 0 };
+  for (;;) {
+    const { lost, failedJobs } = await context.db.transaction(
+      async (tx) => {
+        const lost = await lockLostLeases(tx, LEASES_PER_ROUND, deadWorkerId);
+        const failedJobs: string[] = [];
+        for (const lease of lost) if (await settleLease(tx, lease)) failedJobs.push(lease.jobId);
+        return { lost, failedJobs };
+      },
+      () => faultPoint('rescue.before_commit'),
+    );
+    total.leases += lost.length;
+    total.failedItems += failedJobs.length;
+    for (const lease of lost) {
+      const failed = failedJobs.includes(lease.jobId) ? 1 : 0;
+      context.events.emit('lease.rescued', { jobId: lease.jobId, items: countSeqs(lease.items), failed });
+    }
+    for (const jobId of new Set(failedJobs)) await finishJob(context, jobId);
+    if (lost.length < LEASES_PER_ROUND) return total;
+  }
+}
+
+/** True when the item was failed for good. */
+async function settleLease(tx: Transaction, lease: LostLease): Promise<boolean> {
+  const verdict = judgeCrash(lease.items, lease.crashes);
+  if (verdict.kind === 'fail') {
+    await failItem(tx, lease, verdict.crashes);
+    return true;
+  }
+  const [first, ...others] = verdict.parts;
+  await requeueSpan(tx, lease, {
+    items: formatRanges(first!.items),
+    itemCount: countSeqs(first!.items),
+    crashes: first!.crashes,
+  });
+  await insertSpans(
+    tx,
+    lease.jobId,
+    lease.generation,
+    others.map((part) => ({
+      phase: lease.phase,
+      items: part.items,
+      priority: lease.priority,
+      delayMs: 0,
+      attempt: lease.attempt,
+      crashes: part.crashes,
+    })),
+  );
+  return false;
+}
+
+async function failItem(tx: Transaction, lease: LostLease, crashes: number): Promise<void> {
+  const { jobId, generation, phase } = lease;
+  const message = `the process that ran this item ended without an answer, ${crashes} times`;
+  let lines = '';
+  for (const seq of eachSeq(lease.items)) {
+    lines += `${jobId}\t${seq}\t${generation}\t${phase}\t${lease.attempt + 1}\tERROR\t\\N\tcrashed\t${message}\t\\N\n`;
+  }
+  await deleteSpan(tx, jobId, lease.spanId);
+  await copyResults(tx, lines);
+  await upsertErrorGroups(tx, jobId, generation, phase, [
+    {
+      signature: errorSignature('crashed', message),
+      errorClass: 'crashed',
+      sample: message,
+      sampleSeq: lease.items[0]![0],
+      occurrences: 1,
+    },
+  ]);
+  await insertLedgerEntry(
+    tx,
+    { jobId, entryId: newId(), generation, phase, workerId: lease.owner },
+    { ...emptyLedgerCounts(), error: countSeqs(lease.items) },
+  );
+}

@@ -1,0 +1,25 @@
+// Ends the ingest of a job. Whoever seals also looks whether everything is finished already: items may have
+// ended before the seal, and an empty job has nobody else to finish it.
+import { RowmillError } from '../core/rowmill-error.ts';
+import { retryPassing } from '../platform/retry-passing.ts';
+import { sealJobRow } from '../store/commands/seal-job.ts';
+import { readJob } from '../store/views/read-job.ts';
+import type { EngineContext } from './engine-context.ts';
+import { finishJob } from './finish-job.ts';
+
+/** The total. Sealing a sealed job again changes nothing. */
+export async function sealJob(context: EngineContext, jobId: string): Promise<number> {
+  const total = (await retryPassing(() => sealJobRow(context.db, jobId))) ?? (await totalOfSealed(context, jobId));
+  context.events.emit('job.sealed', { jobId, total });
+  await finishJob(context, jobId);
+  return total;
+}
+
+async function totalOfSealed(context: EngineContext, jobId: string): Promise<number> {
+  const job = await readJob(context.db, jobId);
+  if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  if (job.sealedAt === null) {
+    throw new RowmillError('JOB_NOT_INGESTING', `expected job ${jobId} to be open for items, it is ${job.state}`);
+  }
+  return job.itemCount;
+}

@@ -1,0 +1,23 @@
+// The backstop: finds expired leases and endings that a crash interrupted. Every process may run it.
+import { PeriodicService } from '../../platform/periodic-service.ts';
+import { findOverdue } from '../../store/views/find-overdue.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { finalizeJob } from '../finalize-job.ts';
+import { finishJob } from '../finish-job.ts';
+import { rescueLeases } from '../rescue-leases.ts';
+
+export async function sweep(context: EngineContext): Promise<void> {
+  const overdue = await findOverdue(context.db);
+  if (overdue.expired) await rescueLeases(context);
+  for (const jobId of overdue.ended) await finishJob(context, jobId);
+  for (const jobId of overdue.finalizing) await finalizeJob(context, jobId);
+}
+
+export function createSweeper(context: EngineContext): PeriodicService {
+  return new PeriodicService({
+    name: 'sweeper',
+    intervalMs: context.settings.sweepMs,
+    events: context.events,
+    work: () => sweep(context),
+  });
+}

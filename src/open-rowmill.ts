@@ -1,0 +1,131 @@
+// The door for programs: create jobs, add items, seal, watch, and run workers against one database.
+import { RowmillError } from './core/rowmill-error.ts';
+import { addItems } from './engine/add-items.ts';
+import { type CreateJobRequest, createJob } from './engine/create-job.ts';
+import type { EngineContext } from './engine/engine-context.ts';
+import { sealJob } from './engine/seal-job.ts';
+import { waitMs } from './platform/clock.ts';
+import { Database } from './platform/database.ts';
+import { Events } from './platform/events.ts';
+import { WorkNotifier } from './platform/notifier.ts';
+import { loadSettings, type Settings } from './platform/settings.ts';
+import { migrate } from './store/migrate.ts';
+import { type ExportRow, exportRows } from './store/views/export-page.ts';
+import { type Job, readJob } from './store/views/read-job.ts';
+import { type ErrorGroup, type Progress, readErrorGroups, readProgress, readSummary, type Summary } from './store/views/read-progress.ts';
+import type { Pipeline } from './worker/define-pipeline.ts';
+import { RowmillWorker, type WorkerOptions } from './worker/worker.ts';
+
+export interface RowmillOptions {
+  databaseUrl: string;
+  settings?: Partial<Settings>;
+  events?: Events;
+}
+
+export type NewJobOptions = Omit<CreateJobRequest, 'pipeline' | 'phases'>;
+
+export class Rowmill {
+  readonly context: EngineContext;
+  readonly #notifier: WorkNotifier;
+
+  constructor(context: EngineContext) {
+    this.context = context;
+    this.#notifier = new WorkNotifier(context.db);
+  }
+
+  async createJob(pipeline: Pipeline, options: NewJobOptions = {}): Promise<{ jobId: string; created: boolean }> {
+    return createJob(this.context, { ...options, pipeline: pipeline.name, phases: pipeline.phases.map((phase) => phase.name) });
+  }
+
+  async addItems(jobId: string, items: AsyncIterable<unknown> | Iterable<unknown>): Promise<number> {
+    const off = this.context.events.on('items.added', () => void this.#notifier.hint());
+    try {
+      return await addItems(this.context, jobId, items);
+    } finally {
+      off();
+    }
+  }
+
+  async sealJob(jobId: string): Promise<number> {
+    const total = await sealJob(this.context, jobId);
+    await this.#notifier.hint();
+    return total;
+  }
+
+  /** Creates a job, stores its items and seals it. */
+  async submit(pipeline: Pipeline, items: AsyncIterable<unknown> | Iterable<unknown>, options: NewJobOptions = {}): Promise<string> {
+    const { jobId, created } = await this.createJob(pipeline, options);
+    if (created) {
+      await this.addItems(jobId, items);
+      await this.sealJob(jobId);
+    }
+    return jobId;
+  }
+
+  async job(jobId: string): Promise<Job> {
+    const job = await readJob(this.context.db, jobId);
+    if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+    return job;
+  }
+
+  async progress(jobId: string): Promise<Progress> {
+    const progress = await readProgress(this.context.db, jobId);
+    if (!progress) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+    return progress;
+  }
+
+  errorGroups(jobId: string, limit = 20): Promise<ErrorGroup[]> {
+    return readErrorGroups(this.context.db, jobId, limit);
+  }
+
+  /** Null until the job is finished. */
+  summary(jobId: string): Promise<Summary | null> {
+    return readSummary(this.context.db, jobId);
+  }
+
+  /** Items in seq order, each with the newest result there is in this generation. */
+  async *results(jobId: string): AsyncGenerator<ExportRow> {
+    const { generation } = await this.job(jobId);
+    yield* exportRows(this.context.db, jobId, generation);
+  }
+
+  /** Waits until the job is finished. */
+  async whenFinished(jobId: string, signal?: AbortSignal): Promise<Summary> {
+    for (;;) {
+      const summary = await this.summary(jobId);
+      if (summary) return summary;
+      await waitMs(50, signal);
+      signal?.throwIfAborted();
+    }
+  }
+
+  /** A worker in this process. Started, and yours to stop. */
+  async startWorker(pipelines: Pipeline[], options: Omit<WorkerOptions, 'databaseUrl' | 'pipelines'> = {}): Promise<RowmillWorker> {
+    const worker = new RowmillWorker({
+      databaseUrl: this.context.db.url,
+      pipelines,
+      events: this.context.events,
+      settings: this.context.settings,
+      ...options,
+    });
+    await worker.start();
+    return worker;
+  }
+
+  async close(): Promise<void> {
+    await this.context.db.close();
+  }
+}
+
+/** Connects, and brings the database to the schema of this version. */
+export async function openRowmill(options: RowmillOptions): Promise<Rowmill> {
+  await migrate(options.databaseUrl);
+  const settings = loadSettings({ flags: options.settings ?? {} });
+  const db = new Database({
+    url: options.databaseUrl,
+    maxConnections: 4,
+    applicationName: 'rowmill client',
+    deadlineMs: settings.databaseDeadlineMs,
+  });
+  return new Rowmill({ db, events: options.events ?? new Events(), settings });
+}

@@ -1,0 +1,157 @@
+// Connections to PostgreSQL: pool, deadlines, transactions. Knows nothing of Rowmill's tables.
+//
+// Every wait has a deadline after which the connection is destroyed, not returned: a client whose query was
+// abandoned stays wedged. Named statements save planning; behind a transaction pooler that does not know
+// them the first such error switches them off for this process.
+import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { isStatementNameError } from './database-error.ts';
+
+/** One SQL statement of the store. The name identifies it to the server and in logs. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface DatabaseOptions {
+  url: string;
+  maxConnections: number;
+  applicationName: string;
+  deadlineMs: number;
+  onError?: (error: Error) => void;
+}
+
+const INT8_OID = 20;
+const types: pg.CustomTypesConfig = {
+  // Seqs and counts stay below 2^53.
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+};
+
+/** What a statement runs on: the pool (each statement its own transaction) or one open transaction. */
+export interface Executor {
+  run<Row extends pg.QueryResultRow>(statement: Statement, values?: unknown[]): Promise<pg.QueryResult<Row>>;
+  /** Rows as arrays: for statements that return thousands of rows. */
+  runArrays(statement: Statement, values?: unknown[]): Promise<unknown[][]>;
+}
+
+export interface Transaction extends Executor {
+  /** Streams rows in COPY text format. */
+  copy(statement: Statement, rows: string): Promise<void>;
+}
+
+export class Database implements Executor {
+  readonly #pool: pg.Pool;
+  readonly #options: DatabaseOptions;
+  #namedStatements = true;
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.#pool = new pg.Pool({
+      connectionString: options.url,
+      max: options.maxConnections,
+      application_name: options.applicationName,
+      connectionTimeoutMillis: options.deadlineMs,
+      idleTimeoutMillis: 30_000,
+      keepAlive: true,
+      allowExitOnIdle: true,
+      types,
+    });
+    const report = (error: Error): void => options.onError?.(error);
+    this.#pool.on('error', report);
+    this.#pool.on('connect', (client) => client.on('error', report));
+  }
+
+  get url(): string {
+    return this.#options.url;
+  }
+
+  async run<Row extends pg.QueryResultRow>(statement: Statement, values: unknown[] = []): Promise<pg.QueryResult<Row>> {
+    return this.#withClient((client) => this.#send<Row>(client, statement, values));
+  }
+
+  async runArrays(statement: Statement, values: unknown[] = []): Promise<unknown[][]> {
+    return this.#withClient((client) => this.#sendArrays(client, statement, values));
+  }
+
+  /** Runs `work` between BEGIN and COMMIT. Resolves only after the server confirmed the commit. */
+  async transaction<T>(work: (tx: Transaction) => Promise<T>, beforeCommit?: () => void): Promise<T> {
+    return this.#withClient(async (client) => {
+      await client.query('begin');
+      try {
+        const value = await work({
+          run: (statement, values = []) => this.#send(client, statement, values),
+          runArrays: (statement, values = []) => this.#sendArrays(client, statement, values),
+          copy: (statement, rows) => sendCopy(client, statement, rows),
+        });
+        beforeCommit?.();
+        const ended = await client.query('commit');
+        // A transaction that failed earlier answers COMMIT with ROLLBACK, and without an error.
+        if (ended.command !== 'COMMIT') throw new Error(`expected COMMIT, the server answered ${ended.command}`);
+        return value;
+      } catch (error) {
+        await client.query('rollback').catch(() => {});
+        throw error;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end();
+  }
+
+  async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      destroySocket(client);
+    }, this.#options.deadlineMs);
+    try {
+      const value = await work(client);
+      clearTimeout(timer);
+      client.release();
+      return value;
+    } catch (error) {
+      clearTimeout(timer);
+      client.release(late || !isUsable(client) ? true : undefined);
+      if (isStatementNameError(error)) this.#namedStatements = false;
+      throw late ? new Error(`no answer within the deadline of ${this.#options.deadlineMs} ms`, { cause: error }) : error;
+    }
+  }
+
+  async #send<Row extends pg.QueryResultRow>(
+    client: pg.PoolClient,
+    statement: Statement,
+    values: unknown[],
+  ): Promise<pg.QueryResult<Row>> {
+    return client.query<Row>(this.#namedStatements ? { ...statement, values } : { text: statement.text, values });
+  }
+
+  async #sendArrays(client: pg.PoolClient, statement: Statement, values: unknown[]): Promise<unknown[][]> {
+    const base = { text: statement.text, values, rowMode: 'array' as const };
+    const result = await client.query(this.#namedStatements ? { ...base, name: statement.name } : base);
+    return result.rows;
+  }
+}
+
+function sendCopy(client: pg.PoolClient, statement: Statement, rows: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stream = client.query(copyFrom(statement.text));
+    stream.on('error', reject);
+    stream.on('finish', resolve);
+    stream.end(Buffer.from(rows));
+  });
+}
+
+interface ClientInternals {
+  connection?: { stream?: { destroy(): void; destroyed?: boolean } };
+}
+
+function destroySocket(client: pg.PoolClient): void {
+  (client as unknown as ClientInternals).connection?.stream?.destroy();
+}
+
+function isUsable(client: pg.PoolClient): boolean {
+  return (client as unknown as ClientInternals).connection?.stream?.destroyed !== true;
+}

@@ -1,0 +1,72 @@
+// Waits until the server of one data folder answers a query, which is the only proof that it is ready; log texts and
+// open ports are not. The query reads a random text that we have just put into the folder: on a port that someone
+// else took a moment before, or with a data folder that was copied together with its postmaster.pid and password,
+// another server would answer SELECT 1 just as well.
+import { randomUUID } from 'node:crypto';
+import { chown, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ServerUser } from './choose-server-user.ts';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+import { type ServerAddress, withClient } from './with-client.ts';
+
+export interface AwaitReadyOptions extends ServerAddress {
+  pgdata: string;
+  user: ServerUser | null;
+  hasExited: () => boolean;
+  deadlineMs: number;
+}
+
+export type Readiness = 'ready' | 'exited' | 'timed out';
+
+const NONCE_FILE = 'rowmill-readiness-check';
+// A server that lost the race for its port needs a moment to end; until then its rival rejects our password.
+const REJECTION_GRACE_MS = 1_000;
+
+export async function awaitReady(options: AwaitReadyOptions): Promise<Readiness> {
+  const { pgdata, user, hasExited, deadlineMs } = options;
+  const file = join(pgdata, NONCE_FILE);
+  const nonce = randomUUID();
+  try {
+    await writeFile(file, nonce, { mode: 0o600 });
+    if (user !== null) await chown(file, user.uid, user.gid);
+    let firstRejectionMs: number | undefined;
+    for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 200)) {
+      if (hasExited()) return 'exited';
+      try {
+        if ((await readNonce(options)) === nonce) return 'ready';
+      } catch (error) {
+        if (isRejection(error)) {
+          firstRejectionMs ??= Date.now();
+          if (Date.now() - firstRejectionMs > REJECTION_GRACE_MS && !hasExited())
+            throw passwordRejected(error);
+        }
+        // Everything else passes: refused, reset, starting up, shutting down, too many connections.
+      }
+      if (Date.now() > deadlineMs) return 'timed out';
+      await delay(pauseMs);
+    }
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+async function readNonce(address: ServerAddress): Promise<string | null | undefined> {
+  const result = await withClient(address, 'postgres', (client) =>
+    client.query<{ content: string | null }>('SELECT pg_read_file($1, true) AS content', [NONCE_FILE]),
+  );
+  return result.rows[0]?.content;
+}
+
+function isRejection(error: unknown): error is Error {
+  return error instanceof Error && ['28P01', '28000'].includes((error as { code?: string }).code ?? '');
+}
+
+function passwordRejected(cause: Error): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'EMBEDDED_POSTGRES_PASSWORD_REJECTED',
+    `expected the embedded server to accept the password in postgres.password, got: ${cause.message}`,
+    'Delete the file postgres.password: the next start sets a new password.',
+    { cause },
+  );
+}

@@ -1,0 +1,34 @@
+// Decides as which system user PostgreSQL runs. It refuses to run as root, so root lends it an unprivileged user that
+// is already on the machine; everyone else runs it as themselves (null).
+import { readFile, stat } from 'node:fs/promises';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+
+export interface ServerUser {
+  uid: number;
+  gid: number;
+}
+
+export async function chooseServerUser(pgdata: string): Promise<ServerUser | null> {
+  if (process.getuid?.() !== 0) return null;
+
+  // Existing data decides: the folder may have been made by an ordinary user, or before a `postgres` user came.
+  const owner = await stat(pgdata).catch(() => null);
+  if (owner !== null && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+
+  const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '');
+  // initdb looks its user up by name, so a bare number that is not in /etc/passwd would not do.
+  for (const wanted of ['postgres', 'nobody']) {
+    const fields = passwd
+      .split('\n')
+      .map((line) => line.split(':'))
+      .find(([name]) => name === wanted);
+    if (fields !== undefined && fields.length >= 4 && fields[2] !== '0') {
+      return { uid: Number(fields[2]), gid: Number(fields[3]) };
+    }
+  }
+  throw new EmbeddedPostgresError(
+    'EMBEDDED_POSTGRES_NO_SERVER_USER',
+    'expected a user "postgres" or "nobody" in /etc/passwd to run PostgreSQL as, because it refuses to run as root',
+    'Run Rowmill as an ordinary user, or set DATABASE_URL to a PostgreSQL server of your own.',
+  );
+}

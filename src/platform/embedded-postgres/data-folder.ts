@@ -1,0 +1,66 @@
+// The layout of the folder the user sees, and how the server's user reaches the part of it that is PostgreSQL's.
+import { chmod, chown, lstat, mkdir, readdir, realpath, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ServerUser } from './choose-server-user.ts';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+import { runProgram } from './run-program.ts';
+
+export interface DataFolder {
+  root: string;
+  pgdata: string;
+  logFile: string;
+  passwordFile: string;
+  portFile: string;
+  lockDir: string;
+}
+
+export async function prepareDataFolder(dataDir: string): Promise<DataFolder> {
+  await mkdir(dataDir, { recursive: true });
+  // Two spellings of one folder must meet at the same lock.
+  const root = await realpath(dataDir);
+  // It holds a password and data, neither of which belongs in a repository.
+  await writeFile(join(root, '.gitignore'), '*\n', { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  return {
+    root,
+    pgdata: join(root, 'pgdata'),
+    logFile: join(root, 'postgres.log'),
+    passwordFile: join(root, 'postgres.password'),
+    portFile: join(root, 'postgres.port'),
+    lockDir: join(root, 'lock'),
+  };
+}
+
+/**
+ * How a program of the server's user has to name a folder that it is started in.
+ *
+ * The user root lends to PostgreSQL often cannot walk to the folder (/root is 0700), although it owns it. Node enters
+ * the working directory before it changes the user, and on Linux the name /proc/self/cwd leads a process to its own
+ * working directory without walking there. PostgreSQL never leaves its data folder and uses paths relative to it, so
+ * that name stays right in every backend. The alternative, moving the data to /var/lib and leaving a pointer behind,
+ * would lose the data of a container whose volume is the folder, and keep the data of a folder the user has deleted.
+ */
+export async function nameForServer(dir: string, user: ServerUser | null): Promise<string> {
+  if (user === null) return dir;
+  const canEnter = (path: string, cwd: string) =>
+    runProgram('/bin/sh', ['-c', 'cd -- "$0"', path], { user, env: { PATH: '/usr/bin:/bin' }, cwd });
+  if ((await canEnter(dir, '/')).ok) return dir;
+  if (process.platform === 'linux' && (await canEnter('/proc/self/cwd', dir)).ok) return '/proc/self/cwd';
+  throw new EmbeddedPostgresError(
+    'EMBEDDED_POSTGRES_FOLDER_UNREACHABLE',
+    `expected user ${user.uid}, as whom root runs PostgreSQL, to be able to enter ${dir}`,
+    `Allow others to pass through its parent folders (chmod o+x, first candidate ${dirname(dirname(dir))}), choose another data folder, or run as an ordinary user.`,
+  );
+}
+
+/** PostgreSQL insists on owning its folder; a copy or a restored backup made by root belongs to root. */
+export async function giveToServerUser(dir: string, user: ServerUser | null): Promise<void> {
+  if (user === null || (await lstat(dir)).uid === user.uid) return;
+  await chown(dir, user.uid, user.gid);
+  await chmod(dir, 0o700);
+  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
+    if (entry.isSymbolicLink()) continue;
+    await chown(join(entry.parentPath, entry.name), user.uid, user.gid);
+  }
+}

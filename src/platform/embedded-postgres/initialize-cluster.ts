@@ -1,0 +1,123 @@
+// Makes the database cluster on first use, and gives an existing one a new password when its file was lost.
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ServerUser } from './choose-server-user.ts';
+import { type DataFolder, giveToServerUser, nameForServer } from './data-folder.ts';
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
+import type { PostgresBinaries } from './install-binaries.ts';
+import { generatePassword, readPassword, writePassword } from './postgres-password.ts';
+import type { PostgresPackage } from './resolve-postgres-package.ts';
+import { runProgram } from './run-program.ts';
+import { endLeftoverBackends, removeMisleadingPidFile } from './server-processes.ts';
+import { settingArguments } from './server-settings.ts';
+
+const STAGING_PREFIX = 'initdb-';
+const LEFTOVER_MS = 10_000;
+
+/** True when a cluster is there; throws when something else is, or one of another major version. */
+export async function hasCluster(folder: DataFolder, source: PostgresPackage): Promise<boolean> {
+  const entries = await readdir(folder.pgdata).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw unusable(folder, `cannot be read: ${error.message}`, error);
+  });
+  if (entries.length === 0) return false;
+  const version = await readFile(join(folder.pgdata, 'PG_VERSION'), 'utf8').catch((cause: Error) => {
+    throw unusable(folder, `has no readable PG_VERSION: ${cause.message}`, cause);
+  });
+  if (version.trim() === source.majorVersion) return true;
+  throw new EmbeddedPostgresError(
+    'EMBEDDED_POSTGRES_WRONG_VERSION',
+    `expected ${folder.pgdata} to be made by PostgreSQL ${source.majorVersion}, got version ${version.trim()}`,
+    `Start it with the version of Rowmill that made it and export what you need, or move ${folder.root} away to begin with an empty one.`,
+  );
+}
+
+/** initdb works in a folder of its own that is renamed when finished, so that an interrupted one leaves no cluster. */
+export async function createCluster(
+  folder: DataFolder,
+  binaries: PostgresBinaries,
+  user: ServerUser | null,
+): Promise<void> {
+  let password = await readPassword(folder.passwordFile);
+  if (password === null) {
+    password = generatePassword();
+    await writePassword(folder.passwordFile, password);
+  }
+  await removeUnfinished(folder);
+  const staging = join(folder.root, `${STAGING_PREFIX}${randomUUID()}`);
+  try {
+    await mkdir(staging, { mode: 0o700 });
+    await mkdir(join(staging, 'pgdata'), { mode: 0o700 });
+    await writeFile(join(staging, 'password'), password, { mode: 0o600 });
+    await giveToServerUser(staging, user);
+    const pgdata = await nameForServer(join(staging, 'pgdata'), user);
+    const result = await runProgram(
+      binaries.initdb,
+      [
+        ...['-D', pgdata, '--username=rowmill', `--pwfile=${pgdata}/../password`],
+        ...['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-instructions'],
+      ],
+      { user, env: binaries.env, cwd: join(staging, 'pgdata') },
+    );
+    if (!result.ok) {
+      throw new EmbeddedPostgresError(
+        'EMBEDDED_POSTGRES_INIT_FAILED',
+        `expected initdb to make a database cluster in ${folder.root}, got: ${result.output}`,
+        'Check free space and permissions of the folder, or set DATABASE_URL to a PostgreSQL server of your own.',
+      );
+    }
+    await rename(join(staging, 'pgdata'), folder.pgdata);
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+/** Needs the server to be down: single-user mode is the one door that asks for no password. */
+export async function replaceLostPassword(
+  folder: DataFolder,
+  binaries: PostgresBinaries,
+  user: ServerUser | null,
+): Promise<void> {
+  await endLeftoverBackends(folder.pgdata, Date.now() + LEFTOVER_MS);
+  await removeMisleadingPidFile(folder.pgdata);
+  await giveToServerUser(folder.pgdata, user);
+  const password = generatePassword();
+  const result = await runProgram(
+    binaries.postgres,
+    ['--single', '-D', await nameForServer(folder.pgdata, user), ...settingArguments({}, 5432), 'postgres'],
+    {
+      user,
+      env: binaries.env,
+      cwd: folder.pgdata,
+      stdin: `ALTER ROLE rowmill PASSWORD '${password}';\n`,
+    },
+  );
+  if (!result.ok || /ERROR|FATAL/.test(result.output)) {
+    throw new EmbeddedPostgresError(
+      'EMBEDDED_POSTGRES_START_FAILED',
+      `expected to set a new password in place of the lost ${folder.passwordFile}, got: ${result.output}`,
+      `Put the file back, or move ${folder.root} away to begin with an empty one.`,
+    );
+  }
+  await writePassword(folder.passwordFile, password);
+}
+
+async function removeUnfinished(folder: DataFolder): Promise<void> {
+  for (const name of await readdir(folder.root)) {
+    if (name.startsWith(STAGING_PREFIX)) await rm(join(folder.root, name), { recursive: true, force: true });
+  }
+  // Only an empty one can be here; Windows does not rename over it.
+  await rmdir(folder.pgdata).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+}
+
+function unusable(folder: DataFolder, why: string, cause: Error): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'EMBEDDED_POSTGRES_FOLDER_INVALID',
+    `expected ${folder.pgdata} to be a PostgreSQL data folder of ours, but it ${why}`,
+    'Run as the user who made the folder, or choose another data folder.',
+    { cause },
+  );
+}

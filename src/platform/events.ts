@@ -1,0 +1,47 @@
+// What the engine says about itself. Logs, metrics and tests subscribe; nothing waits for them.
+import { EventEmitter } from 'node:events';
+
+export interface RowmillEvents {
+  'items.added': { jobId: string; items: number; bytes: number; ms: number };
+  'job.sealed': { jobId: string; total: number };
+  'claim.made': { jobId: string; phase: number; asked: number; items: number; bytes: number; ms: number; reason: string };
+  'claim.failed': { error: unknown };
+  'item.retried': { jobId: string; seq: number; phase: number; delayMs: number; errorClass: string };
+  'flush.committed': { jobId: string; phase: number; items: number; bytes: number; ms: number; claimToCommitMs: number; trigger: string };
+  'flush.rolled_back': { jobId: string; items: number; error: unknown; kind: string };
+  'flush.split': { jobId: string; items: number; error: unknown };
+  'flush.fenced': { jobId: string; items: number };
+  'lease.lost': { jobId: string; spanId: number };
+  'lease.rescued': { jobId: string; items: number; failed: number };
+  'loop.stuck': { forMs: number };
+  'job.finalizing': { jobId: string; lagMs: number | null };
+  'job.finished': { jobId: string; generation: number; outcome: string };
+  'worker.unpersisted': { jobId: string; seqs: string; items: number; reason: string };
+  'service.failed': { service: string; error: unknown };
+}
+
+export type EventName = keyof RowmillEvents;
+
+export class Events {
+  readonly #emitter = new EventEmitter({ captureRejections: false }).setMaxListeners(0);
+
+  emit<Name extends EventName>(name: Name, detail: RowmillEvents[Name]): void {
+    this.#emitter.emit(name, detail);
+  }
+
+  on<Name extends EventName>(name: Name, listener: (detail: RowmillEvents[Name]) => void): () => void {
+    this.#emitter.on(name, listener);
+    return () => this.#emitter.off(name, listener);
+  }
+
+  /** The next event of this name that satisfies the test. */
+  next<Name extends EventName>(name: Name, test: (detail: RowmillEvents[Name]) => boolean = () => true): Promise<RowmillEvents[Name]> {
+    return new Promise((resolve) => {
+      const off = this.on(name, (detail) => {
+        if (!test(detail)) return;
+        off();
+        resolve(detail);
+      });
+    });
+  }
+}

@@ -1,0 +1,72 @@
+// NOTIFY as a hint that there is something to claim: rate-limited, on its own autocommit statement, never inside
+// a transaction that writes rows. Polling is the truth; everything works with LISTEN off.
+import pg from 'pg';
+import { monotonicMs, waitMs } from './clock.ts';
+import type { Executor, Statement } from './database.ts';
+
+const CHANNEL = 'rowmill_work';
+const MIN_INTERVAL_MS = 100;
+const NOTIFY: Statement = { name: 'notify-work', text: `select pg_notify('${CHANNEL}', '')` };
+
+export class WorkNotifier {
+  readonly #db: Executor;
+  #lastMs = Number.NEGATIVE_INFINITY;
+
+  constructor(db: Executor) {
+    this.#db = db;
+  }
+
+  /** Says at most ten times a second that something is waiting. Failures do not matter. */
+  async hint(): Promise<void> {
+    const now = monotonicMs();
+    if (now - this.#lastMs < MIN_INTERVAL_MS) return;
+    this.#lastMs = now;
+    await this.#db.run(NOTIFY).catch(() => {});
+  }
+}
+
+export class WorkListener {
+  readonly #url: string;
+  readonly #onHint: () => void;
+  readonly #stopping = new AbortController();
+  #client: pg.Client | null = null;
+  #loop: Promise<void> = Promise.resolve();
+
+  constructor(options: { url: string; onHint: () => void }) {
+    this.#url = options.url;
+    this.#onHint = options.onHint;
+  }
+
+  start(): void {
+    this.#loop = this.#keepListening();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#client?.end().catch(() => {});
+    await this.#loop;
+  }
+
+  async #keepListening(): Promise<void> {
+    for (let delayMs = 500; !this.#stopping.signal.aborted; delayMs = Math.min(delayMs * 2, 30_000)) {
+      const client = new pg.Client({ connectionString: this.#url, application_name: 'rowmill listener', keepAlive: true, connectionTimeoutMillis: 10_000 });
+      const ended = new Promise<void>((resolve) => {
+        client.on('error', () => resolve());
+        client.on('end', () => resolve());
+      });
+      client.on('notification', () => this.#onHint());
+      try {
+        await client.connect();
+        this.#client = client;
+        await client.query(`listen ${CHANNEL}`);
+        delayMs = 500;
+        if (this.#stopping.signal.aborted) await client.end();
+        await ended;
+      } catch {
+        await client.end().catch(() => {});
+      }
+      this.#client = null;
+      await waitMs(delayMs, this.#stopping.signal);
+    }
+  }
+}

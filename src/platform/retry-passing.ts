@@ -1,0 +1,26 @@
+// Runs a whole transaction again when it failed for a passing reason: bounded, with jittered backoff.
+// The work must be idempotent, because a commit whose reply was lost counts as a failure here.
+import { waitMs } from './clock.ts';
+import { databaseErrorKind } from './database-error.ts';
+import { randomFraction } from './random.ts';
+
+export interface RetryOptions {
+  attempts?: number;
+  baseMs?: number;
+  capMs?: number;
+  signal?: AbortSignal;
+  onRetry?: (error: unknown, attempt: number) => void;
+}
+
+export async function retryPassing<T>(work: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
+  const { attempts = 8, baseMs = 50, capMs = 5000, signal } = options;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt >= attempts || signal?.aborted || databaseErrorKind(error) !== 'passing') throw error;
+      options.onRetry?.(error, attempt);
+      await waitMs(randomFraction() * Math.min(capMs, baseMs * 2 ** attempt), signal);
+    }
+  }
+}

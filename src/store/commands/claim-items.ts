@@ -1,0 +1,184 @@
+import { parseRanges, type SeqRanges } from '../../core/seq-ranges.ts';
+import type { Executor, Statement } from '../../platform/database.ts';
+
+// The claim: one statement, one round trip, inputs included, whatever the number of items.
+//
+// `head` is the first waiting span nobody else is cutting from (skip locked: several workers take different
+// spans instead of queueing up). When it holds fewer items than asked for, `more` gathers further spans of the
+// same attempt and crash count, which is what retries look like. `cut` takes the wanted number of items off
+// their front. A span that is taken whole becomes the lease in place when it is the head, and is deleted when
+// it was gathered; a span that is cut shrinks. The lease carries the token made by the worker, so that a claim
+// whose reply was lost can be given back at once, and an expiry by the database's clock.
+//
+// The first row returned describes the lease (seq -1); the others are the items in seq order, as many as fit
+// into the byte bound (at least one). What does not fit stays leased, and the worker gives it back.
+//
+// Index: spans_waiting, then items_pkey. Locks: waiting span rows of one job only, always in queue order.
+const claimText = (previousOutput: 'none' | 'joined'): string => `
+    with head as materialized (
+      select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.crashes, s.generation
+      from spans s
+      where s.job_id = $1 and s.phase = $2 and s.owner is null and s.ready_at <= now()
+        and exists (select 1 from jobs j where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING'))
+      order by s.priority desc, s.ready_at, s.span_id
+      limit 1
+      for update skip locked
+    ),
+    more as materialized (
+      select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.crashes, s.generation
+      from spans s
+      where s.job_id = $1 and s.phase = $2 and s.owner is null and s.ready_at <= now()
+        and s.span_id <> (select span_id from head)
+        and s.priority = (select priority from head)
+        and s.attempt = (select attempt from head) and s.crashes = (select crashes from head)
+        and s.generation = (select generation from head)
+      order by s.ready_at, s.span_id
+      limit (select case when item_count < $3::bigint then 64 else 0 end from head)
+      for update skip locked
+    ),
+    picked as (
+      select h.*, 0::bigint as before from head h
+      union all
+      select m.*, (select item_count from head)
+             + coalesce(sum(m.item_count) over (order by m.ready_at, m.span_id rows between unbounded preceding and 1 preceding), 0)::bigint
+      from more m
+    ),
+    cut as materialized (
+      select p.span_id, p.items, p.attempt, p.crashes, p.generation, p.priority,
+        least(p.item_count, $3::bigint - p.before) as taken_count,
+        case when p.before + p.item_count <= $3::bigint then p.items
+        else (
+          select range_agg(int8range(lower(x.r), least(upper(x.r), lower(x.r) + $3::bigint - p.before - x.before)))
+          from (
+            select u.r, coalesce(sum(upper(u.r) - lower(u.r)) over (order by u.r rows between unbounded preceding and 1 preceding), 0)::bigint as before
+            from unnest(p.items) as u(r)
+          ) x
+          where x.before < $3::bigint - p.before
+        ) end as taken
+      from picked p
+      where p.before < $3::bigint
+    ),
+    lease as materialized (
+      select range_agg(c.taken) as items, sum(c.taken_count)::bigint as item_count, min(c.attempt) as attempt,
+             min(c.crashes) as crashes, min(c.generation) as generation, min(c.priority) as priority
+      from cut c
+      having count(*) > 0
+    ),
+    in_place as (
+      update spans s
+      set items = l.items, item_count = l.item_count, owner = $5, token = $6,
+          expires_at = now() + $7::float8 * interval '1 millisecond', updated_at = now()
+      from head h, lease l, cut c
+      where s.job_id = $1 and s.span_id = h.span_id and c.span_id = h.span_id and c.taken = c.items
+      returning s.span_id
+    ),
+    shrunk as (
+      update spans s
+      set items = s.items - c.taken, item_count = s.item_count - c.taken_count, updated_at = now()
+      from cut c
+      where s.job_id = $1 and s.span_id = c.span_id and c.taken <> c.items
+    ),
+    gathered as (
+      delete from spans s
+      using cut c, head h
+      where s.job_id = $1 and s.span_id = c.span_id and c.taken = c.items and c.span_id <> h.span_id
+    ),
+    added as (
+      insert into spans (job_id, generation, phase, items, item_count, priority, attempt, crashes, owner, token, expires_at)
+      select $1, l.generation, $2, l.items, l.item_count, l.priority, l.attempt, l.crashes, $5, $6,
+             now() + $7::float8 * interval '1 millisecond'
+      from lease l
+      where exists (select 1 from cut c, head h where c.span_id = h.span_id and c.taken <> c.items)
+      returning span_id
+    )
+    select -1::bigint as seq,
+           concat_ws(' ', coalesce((select span_id from in_place), (select span_id from added)),
+                     l.generation, l.attempt, l.crashes, l.priority, l.item_count, l.items) as input${previousOutput === 'joined' ? ', null::text as previous' : ''}
+    from lease l
+    union all
+    select i.seq, i.input::text${previousOutput === 'joined' ? ', i.previous::text' : ''}
+    from (
+      select i.seq, i.input${previousOutput === 'joined' ? ', o.output as previous' : ''},
+             sum(i.input_bytes) over (order by i.seq) - i.input_bytes as bytes_before
+      from lease l
+      cross join lateral unnest(l.items) as u(r)
+      -- The limit changes nothing but keeps the planner from joining the other way round, over all items of the job.
+      cross join lateral (
+        select i.seq, i.input, i.input_bytes from items i
+        where i.job_id = $1 and i.seq >= lower(u.r) and i.seq < upper(u.r)
+        order by i.seq
+        limit upper(u.r) - lower(u.r)
+      ) i
+      ${
+        previousOutput === 'joined'
+          ? 'left join stage_outputs o on o.job_id = $1 and o.seq = i.seq and o.generation = l.generation and o.phase = $2::int - 1'
+          : ''
+      }
+    ) i
+    where i.bytes_before < $4::bigint`;
+
+const CLAIM_FIRST_PHASE: Statement = { name: 'claim-first-phase', text: claimText('none') };
+const CLAIM_LATER_PHASE: Statement = { name: 'claim-later-phase', text: claimText('joined') };
+
+export interface ClaimRequest {
+  jobId: string;
+  phase: number;
+  maxItems: number;
+  maxBytes: number;
+  workerId: string;
+  token: string;
+  leaseMs: number;
+}
+
+export interface ClaimedItem {
+  seq: number;
+  input: string;
+  previous: string | null;
+}
+
+export interface Claim {
+  jobId: string;
+  spanId: number;
+  token: string;
+  generation: number;
+  phase: number;
+  attempt: number;
+  crashes: number;
+  priority: number;
+  itemCount: number;
+  ranges: SeqRanges;
+  items: ClaimedItem[];
+}
+
+/** Null when there is nothing to claim right now. */
+export async function claimItems(db: Executor, request: ClaimRequest): Promise<Claim | null> {
+  const rows = await db.runArrays(request.phase === 0 ? CLAIM_FIRST_PHASE : CLAIM_LATER_PHASE, [
+    request.jobId,
+    request.phase,
+    request.maxItems,
+    request.maxBytes,
+    request.workerId,
+    request.token,
+    request.leaseMs,
+  ]);
+  if (rows.length === 0) return null;
+  const [spanId, generation, attempt, crashes, priority, itemCount, ranges] = String(rows[0]![1]).split(' ');
+  const items = new Array<ClaimedItem>(rows.length - 1);
+  for (let i = 1; i < rows.length; i += 1) {
+    const row = rows[i]!;
+    items[i - 1] = { seq: row[0] as number, input: row[1] as string, previous: (row[2] as string | undefined) ?? null };
+  }
+  return {
+    jobId: request.jobId,
+    spanId: Number(spanId),
+    token: request.token,
+    generation: Number(generation),
+    phase: request.phase,
+    attempt: Number(attempt),
+    crashes: Number(crashes),
+    priority: Number(priority),
+    itemCount: Number(itemCount),
+    ranges: parseRanges(ranges!),
+    items,
+  };
+}

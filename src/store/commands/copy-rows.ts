@@ -1,0 +1,39 @@
+// The append-only tables are filled by COPY in text format. These functions make the lines; a value never
+// reaches the server unescaped.
+import type { Statement, Transaction } from '../../platform/database.ts';
+
+const COPY_ITEMS: Statement = {
+  name: 'copy-items',
+  text: 'copy items (job_id, seq, input_bytes, input) from stdin',
+};
+const COPY_RESULTS: Statement = {
+  name: 'copy-results',
+  text: 'copy results (job_id, seq, generation, phase, attempt, status, handler_ms, error_class, error, result) from stdin',
+};
+const COPY_STAGE_OUTPUTS: Statement = {
+  name: 'copy-stage-outputs',
+  text: 'copy stage_outputs (job_id, seq, generation, phase, output) from stdin',
+};
+const COPY_ATTEMPT_ERRORS: Statement = {
+  name: 'copy-attempt-errors',
+  text: 'copy attempt_errors (job_id, seq, generation, phase, attempt, error_class, error) from stdin',
+};
+
+export const NULL_FIELD = '\\N';
+
+/** JSON text holds no raw tab or line break, so only its backslashes need doubling. */
+export function jsonField(json: string): string {
+  return json.includes('\\') ? json.replaceAll('\\', '\\\\') : json;
+}
+
+const SPECIAL = /[\\\t\n\r]/g;
+const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+
+export function textField(text: string): string {
+  return text.replace(SPECIAL, (character) => ESCAPES[character]!);
+}
+
+export const copyItems = (tx: Transaction, lines: string): Promise<void> => tx.copy(COPY_ITEMS, lines);
+export const copyResults = (tx: Transaction, lines: string): Promise<void> => tx.copy(COPY_RESULTS, lines);
+export const copyStageOutputs = (tx: Transaction, lines: string): Promise<void> => tx.copy(COPY_STAGE_OUTPUTS, lines);
+export const copyAttemptErrors = (tx: Transaction, lines: string): Promise<void> => tx.copy(COPY_ATTEMPT_ERRORS, lines);

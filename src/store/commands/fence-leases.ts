@@ -1,0 +1,53 @@
+import { formatRanges, type SeqRanges } from '../../core/seq-ranges.ts';
+import type { Executor, Statement } from '../../platform/database.ts';
+
+// The fence. Takes the recorded items out of their leases, but only where the token is still the lease's
+// current one and the lease still holds all of them; everything else in the flush follows from what this
+// returns. A lease that is empty afterwards is gone. Rows are locked in span order, so flushes cannot deadlock,
+// and a row that a rescuer changes meanwhile is checked again after the wait.
+const FENCE_LEASES: Statement = {
+  name: 'fence-leases',
+  text: `
+    with held as materialized (
+      select s.span_id, s.items - w.recorded as rest, w.recorded_count
+      from unnest($2::bigint[], $3::uuid[], $4::int8multirange[], $5::bigint[]) as w(span_id, token, recorded, recorded_count)
+      join spans s on s.job_id = $1 and s.span_id = w.span_id
+      where s.token = w.token and s.items @> w.recorded
+      order by s.span_id
+      for update of s
+    ),
+    kept as (
+      update spans s
+      set items = h.rest, item_count = s.item_count - h.recorded_count, updated_at = now()
+      from held h
+      where s.job_id = $1 and s.span_id = h.span_id and not isempty(h.rest)
+    ),
+    emptied as (
+      delete from spans s using held h
+      where s.job_id = $1 and s.span_id = h.span_id and isempty(h.rest)
+    )
+    select span_id, isempty(rest) from held`,
+};
+
+export interface RecordedLease {
+  spanId: number;
+  token: string;
+  recorded: SeqRanges;
+  recordedCount: number;
+}
+
+export interface FencedLeases {
+  /** Leases whose outcomes may be written; the value says that nothing is left in the lease. */
+  held: Map<number, boolean>;
+}
+
+export async function fenceLeases(db: Executor, jobId: string, leases: RecordedLease[]): Promise<FencedLeases> {
+  const rows = await db.runArrays(FENCE_LEASES, [
+    jobId,
+    leases.map((lease) => lease.spanId),
+    leases.map((lease) => lease.token),
+    leases.map((lease) => formatRanges(lease.recorded)),
+    leases.map((lease) => lease.recordedCount),
+  ]);
+  return { held: new Map(rows.map((row) => [row[0] as number, row[1] as boolean])) };
+}

@@ -1,0 +1,36 @@
+import type { Executor, Statement } from '../../platform/database.ts';
+
+// The job id is derived from the idempotency key where there is one: the primary key is what makes a
+// repeated request the same job, without a unique index that could not be distributed by job_id.
+const INSERT_JOB: Statement = {
+  name: 'insert-job',
+  text: `
+    insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority)
+    values ($1, $2, $3, $4, $5, $6, $7)
+    on conflict (job_id) do nothing
+    returning job_id`,
+};
+
+export interface NewJob {
+  jobId: string;
+  ownerId: string;
+  pipeline: string;
+  phases: string[];
+  name: string;
+  params: unknown;
+  priority: number;
+}
+
+/** False when the job was there already. */
+export async function insertJob(db: Executor, job: NewJob): Promise<boolean> {
+  const { rowCount } = await db.run(INSERT_JOB, [
+    job.jobId,
+    job.ownerId,
+    job.pipeline,
+    job.phases,
+    job.name,
+    JSON.stringify(job.params ?? {}),
+    job.priority,
+  ]);
+  return rowCount === 1;
+}

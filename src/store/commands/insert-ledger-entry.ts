@@ -1,0 +1,61 @@
+import type { Executor, Statement } from '../../platform/database.ts';
+
+const INSERT_LEDGER_ENTRY: Statement = {
+  name: 'insert-ledger-entry',
+  text: `
+    insert into ledger (job_id, entry_id, generation, phase, worker_id, done, error, not_found, skipped, cancelled,
+                        advanced, retried, fenced, bytes, handler_ms)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+};
+
+export interface LedgerCounts {
+  done: number;
+  error: number;
+  notFound: number;
+  skipped: number;
+  cancelled: number;
+  advanced: number;
+  retried: number;
+  fenced: number;
+  bytes: number;
+  handlerMs: number;
+}
+
+export function emptyLedgerCounts(): LedgerCounts {
+  return {
+    done: 0,
+    error: 0,
+    notFound: 0,
+    skipped: 0,
+    cancelled: 0,
+    advanced: 0,
+    retried: 0,
+    fenced: 0,
+    bytes: 0,
+    handlerMs: 0,
+  };
+}
+
+export async function insertLedgerEntry(
+  db: Executor,
+  entry: { jobId: string; entryId: string; generation: number; phase: number; workerId: string | null },
+  counts: LedgerCounts,
+): Promise<void> {
+  await db.run(INSERT_LEDGER_ENTRY, [
+    entry.jobId,
+    entry.entryId,
+    entry.generation,
+    entry.phase,
+    entry.workerId,
+    counts.done,
+    counts.error,
+    counts.notFound,
+    counts.skipped,
+    counts.cancelled,
+    counts.advanced,
+    counts.retried,
+    counts.fenced,
+    counts.bytes,
+    counts.handlerMs,
+  ]);
+}

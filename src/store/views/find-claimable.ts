@@ -1,0 +1,52 @@
+import type { Executor, Statement } from '../../platform/database.ts';
+
+// Which jobs of these pipelines have something waiting, per phase, and in how many milliseconds the first of it
+// is ready. One look serves all pools of a worker. Index: jobs_open, then spans_waiting.
+const FIND_CLAIMABLE: Statement = {
+  name: 'find-claimable',
+  text: `
+    select j.job_id, j.pipeline, j.state, j.priority, j.started_at is null as unstarted, w.phase,
+           greatest(0, extract(epoch from (w.ready_at - now())) * 1000)::float8 as ready_in_ms
+    from jobs j
+    cross join lateral (
+      select s.phase, min(s.ready_at) as ready_at
+      from spans s
+      where s.job_id = j.job_id and s.owner is null
+      group by s.phase
+    ) w
+    where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.pipeline = any($1)
+    order by j.priority desc, j.created_at
+    limit 1000`,
+};
+
+export interface ClaimableWork {
+  jobId: string;
+  pipeline: string;
+  phase: number;
+  priority: number;
+  /** The job has not been marked as started. */
+  unstarted: boolean;
+  readyInMs: number;
+}
+
+interface ClaimableRow {
+  job_id: string;
+  pipeline: string;
+  state: string;
+  priority: number;
+  unstarted: boolean;
+  phase: number;
+  ready_in_ms: number;
+}
+
+export async function findClaimable(db: Executor, pipelines: string[]): Promise<ClaimableWork[]> {
+  const { rows } = await db.run<ClaimableRow>(FIND_CLAIMABLE, [pipelines]);
+  return rows.map((row) => ({
+    jobId: row.job_id,
+    pipeline: row.pipeline,
+    phase: row.phase,
+    priority: row.priority,
+    unstarted: row.unstarted || row.state === 'QUEUED',
+    readyInMs: row.ready_in_ms,
+  }));
+}

@@ -1,0 +1,92 @@
+import type { JobState } from '../../core/job-state.ts';
+import type { Executor, Statement } from '../../platform/database.ts';
+
+const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priority, generation, item_count, last_error,
+  created_at, sealed_at, started_at, finished_at, ingest_batch, ingest_checkpoint`;
+
+const READ_JOB: Statement = { name: 'read-job', text: `select ${COLUMNS} from jobs where job_id = $1` };
+const LIST_JOBS: Statement = {
+  name: 'list-jobs',
+  text: `select ${COLUMNS} from jobs order by created_at desc, job_id limit $1`,
+};
+// People type the first characters of an id, as they do with commits.
+const FIND_BY_PREFIX: Statement = {
+  name: 'find-job-by-prefix',
+  text: `select ${COLUMNS} from jobs where job_id::text like $1 || '%' order by created_at desc limit 2`,
+};
+
+interface JobRow {
+  job_id: string;
+  owner_id: string;
+  pipeline: string;
+  phases: string[];
+  name: string;
+  params: unknown;
+  state: JobState;
+  priority: number;
+  generation: number;
+  item_count: number;
+  last_error: string | null;
+  created_at: Date;
+  sealed_at: Date | null;
+  started_at: Date | null;
+  finished_at: Date | null;
+  ingest_batch: string | null;
+  ingest_checkpoint: unknown;
+}
+
+export interface Job {
+  jobId: string;
+  ownerId: string;
+  pipeline: string;
+  phases: string[];
+  name: string;
+  params: unknown;
+  state: JobState;
+  priority: number;
+  generation: number;
+  itemCount: number;
+  lastError: string | null;
+  createdAt: Date;
+  sealedAt: Date | null;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  ingestBatch: string | null;
+  ingestCheckpoint: unknown;
+}
+
+function toJob(row: JobRow): Job {
+  return {
+    jobId: row.job_id,
+    ownerId: row.owner_id,
+    pipeline: row.pipeline,
+    phases: row.phases,
+    name: row.name,
+    params: row.params,
+    state: row.state,
+    priority: row.priority,
+    generation: row.generation,
+    itemCount: row.item_count,
+    lastError: row.last_error,
+    createdAt: row.created_at,
+    sealedAt: row.sealed_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    ingestBatch: row.ingest_batch,
+    ingestCheckpoint: row.ingest_checkpoint,
+  };
+}
+
+export async function readJob(db: Executor, jobId: string): Promise<Job | null> {
+  const { rows } = await db.run<JobRow>(READ_JOB, [jobId]);
+  return rows[0] ? toJob(rows[0]) : null;
+}
+
+export async function listJobs(db: Executor, limit: number): Promise<Job[]> {
+  return (await db.run<JobRow>(LIST_JOBS, [limit])).rows.map(toJob);
+}
+
+/** None, one, or two when the prefix is ambiguous. */
+export async function findJobsByPrefix(db: Executor, prefix: string): Promise<Job[]> {
+  return (await db.run<JobRow>(FIND_BY_PREFIX, [prefix.toLowerCase()])).rows.map(toJob);
+}

@@ -1,0 +1,89 @@
+// What a developer writes: a named pipeline with an input schema and one or more phases in order.
+// A definition is data plus handlers; it is checked here once and never at run time.
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Failure, Verdict } from '../core/outcome.ts';
+import type { RetryRule } from '../core/retry-policy.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import type { UnstorablePolicy } from '../core/storable-json.ts';
+import type { ItemContext } from './item-context.ts';
+
+export type { RetryRule };
+
+export interface Phase<Input, Previous, Output> {
+  name: string;
+  /** Items of this phase that one process runs at once. Default 10. */
+  concurrency?: number;
+  /** Time for one call; the signal aborts when it is over. Default: the setting itemTimeoutMs. */
+  timeoutMs?: number;
+  /** Attempts and backoff per error class, over the defaults. */
+  retry?: Partial<Record<Failure['class'], Partial<RetryRule>>>;
+  /** Looks at a thrown value before Rowmill does; undefined leaves it to Rowmill. */
+  classify?: (error: unknown) => Partial<Failure> | undefined;
+  run: (input: Input, context: ItemContext<Previous>) => Output | Verdict | Promise<Output | Verdict>;
+}
+
+type AnySchema = StandardSchemaV1<unknown, unknown>;
+type InputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : Record<string, unknown>;
+
+interface Shared<Schema> {
+  /** Unique among the pipelines of a worker; jobs name it. */
+  name: string;
+  /** Any Standard Schema (zod, valibot, arktype …). Without one, handlers get the row as it is stored. */
+  input?: Schema;
+  /** What to do with NUL characters and half surrogate pairs in results. Default: the item fails. */
+  unstorable?: UnstorablePolicy;
+}
+
+/** A checked definition. */
+export interface Pipeline {
+  readonly name: string;
+  readonly input: AnySchema | undefined;
+  readonly unstorable: UnstorablePolicy;
+  readonly phases: readonly Phase<unknown, unknown, unknown>[];
+}
+
+export function definePipeline<A, Schema extends AnySchema | undefined = undefined>(
+  definition: Shared<Schema> & { phases: [Phase<InputOf<Schema>, undefined, A>] },
+): Pipeline;
+export function definePipeline<A, B, Schema extends AnySchema | undefined = undefined>(
+  definition: Shared<Schema> & { phases: [Phase<InputOf<Schema>, undefined, A>, Phase<InputOf<Schema>, A, B>] },
+): Pipeline;
+export function definePipeline<A, B, C, Schema extends AnySchema | undefined = undefined>(
+  definition: Shared<Schema> & {
+    phases: [Phase<InputOf<Schema>, undefined, A>, Phase<InputOf<Schema>, A, B>, Phase<InputOf<Schema>, B, C>];
+  },
+): Pipeline;
+export function definePipeline<Schema extends AnySchema | undefined = undefined>(
+  definition: Shared<Schema> & { phases: Phase<InputOf<Schema>, unknown, unknown>[] },
+): Pipeline;
+export function definePipeline(definition: Shared<AnySchema | undefined> & { phases: unknown[] }): Pipeline {
+  const { name, input, unstorable = 'fail' } = definition;
+  const phases = definition.phases as Phase<unknown, unknown, unknown>[];
+  if (typeof name !== 'string' || !/^[\w.-]{1,100}$/.test(name)) {
+    throw invalid(`expected the pipeline name to be 1 to 100 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`);
+  }
+  if (input !== undefined && typeof input?.['~standard']?.validate !== 'function') {
+    throw invalid(`expected the input of pipeline ${name} to be a Standard Schema such as z.object(…)`);
+  }
+  if (!Array.isArray(phases) || phases.length === 0) throw invalid(`expected pipeline ${name} to have at least one phase`);
+  const seen = new Set<string>();
+  for (const phase of phases) {
+    if (typeof phase.name !== 'string' || phase.name === '') throw invalid(`expected every phase of pipeline ${name} to have a name`);
+    if (seen.has(phase.name)) throw invalid(`pipeline ${name} has two phases named ${phase.name}`);
+    seen.add(phase.name);
+    if (typeof phase.run !== 'function') throw invalid(`expected phase ${phase.name} of pipeline ${name} to have a run function`);
+    checkWhole(name, phase.name, 'concurrency', phase.concurrency);
+    checkWhole(name, phase.name, 'timeoutMs', phase.timeoutMs);
+  }
+  return Object.freeze({ name, input, unstorable, phases });
+}
+
+function checkWhole(pipeline: string, phase: string, key: string, value: number | undefined): void {
+  if (value !== undefined && (!Number.isInteger(value) || value < 1)) {
+    throw invalid(`expected ${key} of phase ${phase} of pipeline ${pipeline} to be a whole number from 1, got ${value}`);
+  }
+}
+
+function invalid(message: string): RowmillError {
+  return new RowmillError('PIPELINE_INVALID', message);
+}

@@ -1,0 +1,352 @@
+// The group-commit writer: collects outcomes per lane (one job, generation and phase) and writes them by size,
+// bytes or time, whichever comes first. An outcome leaves memory only after its commit. A flush that fails for a
+// passing reason is tried again whole; one that fails on data is split until the bad item stands alone.
+import { MAX_ERROR_LENGTH } from '../core/classify-error.ts';
+import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
+import { toStorableText } from '../core/storable-json.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import { type FlushBatch, type FlushReport, flushOutcomes, type LeaseOutcomes, type RecordedOutcome } from '../engine/flush-outcomes.ts';
+import { monotonicMs, waitMs } from '../platform/clock.ts';
+import { databaseErrorKind } from '../platform/database-error.ts';
+import { newId, randomFraction } from '../platform/random.ts';
+import type { Lease } from './lease.ts';
+
+type Trigger = 'size' | 'bytes' | 'time' | 'idle' | 'drain';
+
+interface Lane {
+  jobId: string;
+  leases: Set<Lease>;
+  pendingCount: number;
+  pendingBytes: number;
+  timer: NodeJS.Timeout | null;
+  /** Why this lane wants to be flushed, if it does. */
+  due: Trigger | null;
+}
+
+export interface FlushWriterOptions {
+  context: EngineContext;
+  workerId: string;
+  /** Everything of this lease is written. */
+  onSettled: (lease: Lease) => void;
+  onLost: (lease: Lease) => void;
+  /** After a commit that may have ended the job. */
+  onMayFinish: (jobId: string) => void;
+  /** The backlog went below its bound again. */
+  onRelief: () => void;
+  /** A claim on this job is under way: more outcomes will follow soon, so a small flush can wait for them. */
+  isClaiming: (jobId: string) => boolean;
+}
+
+export class FlushWriter {
+  readonly #options: FlushWriterOptions;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #aborted = new AbortController();
+  #flushing = 0;
+  #backlogCount = 0;
+  #backlogBytes = 0;
+  #waiters: (() => void)[] = [];
+
+  constructor(options: FlushWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Outcomes not yet committed. */
+  get backlog(): number {
+    return this.#backlogCount;
+  }
+
+  get isCongested(): boolean {
+    const { flushBacklogItems, flushMaxBytes } = this.#options.context.settings;
+    return this.#backlogCount >= flushBacklogItems || this.#backlogBytes >= flushMaxBytes * 8;
+  }
+
+  open(lease: Lease): void {
+    this.#laneOf(lease).leases.add(lease);
+  }
+
+  record(lease: Lease, outcome: RecordedOutcome): void {
+    lease.openCount -= 1;
+    if (lease.lost) {
+      this.#options.context.events.emit('flush.fenced', { jobId: lease.claim.jobId, items: 1 });
+      return this.#settle(lease);
+    }
+    const lane = this.#laneOf(lease);
+    const bytes = outcomeBytes(outcome);
+    lease.pending.push(outcome);
+    lane.pendingCount += 1;
+    lane.pendingBytes += bytes;
+    this.#backlogCount += 1;
+    this.#backlogBytes += bytes;
+    const { flushMaxItems, flushMaxBytes } = this.#options.context.settings;
+    if (lane.pendingCount >= flushMaxItems) this.#kick(lane, 'size');
+    else if (lane.pendingBytes >= flushMaxBytes) this.#kick(lane, 'bytes');
+    else if (lease.openCount === 0 && this.#isQuiet(lane)) this.#kick(lane, 'idle');
+    else this.#arm(lane);
+  }
+
+  /** Items of this lease were given up; they go back when the rest is written. */
+  drop(lease: Lease, count: number): void {
+    lease.openCount -= count;
+    lease.droppedCount += count;
+    const lane = this.#laneOf(lease);
+    if (lease.pending.length > 0 && this.#isQuiet(lane)) this.#kick(lane, 'idle');
+    else this.#settle(lease);
+  }
+
+  /** A claim on this job ended: what waited only for it can go. */
+  claimEnded(jobId: string): void {
+    for (const lane of this.#lanes.values()) {
+      if (lane.jobId === jobId && lane.pendingCount > 0 && this.#isQuiet(lane)) this.#kick(lane, 'idle');
+    }
+  }
+
+  /** The token is gone: what is pending can no longer be written. */
+  lose(lease: Lease): void {
+    if (lease.lost) return;
+    lease.lost = true;
+    const lane = this.#laneOf(lease);
+    const items = lease.pending.length;
+    if (items > 0) {
+      this.#forget(lane, lease.pending);
+      lease.pending = [];
+      this.#options.context.events.emit('flush.fenced', { jobId: lease.claim.jobId, items });
+    }
+    this.#options.onLost(lease);
+    this.#settle(lease);
+  }
+
+  /** True while a lease of this job is held here: then its end is not near. */
+  holds(jobId: string): boolean {
+    for (const lane of this.#lanes.values()) if (lane.jobId === jobId && lane.leases.size > 0) return true;
+    return false;
+  }
+
+  /** Writes everything that was recorded. Resolves when it is committed, or when the deadline has passed. */
+  async drain(deadlineMs: number): Promise<void> {
+    for (const lane of this.#lanes.values()) this.#kick(lane, 'drain');
+    const deadline = setTimeout(() => {
+      this.#aborted.abort();
+      for (const resolve of this.#waiters.splice(0)) resolve();
+    }, deadlineMs);
+    while (this.#backlogCount > 0 && !this.#aborted.signal.aborted) {
+      await new Promise<void>((resolve) => this.#waiters.push(resolve));
+    }
+    clearTimeout(deadline);
+    for (const lane of this.#lanes.values()) this.#disarm(lane);
+  }
+
+  /** What could not be persisted, per lease: for the report at the end of a drain. */
+  unpersisted(): { jobId: string; seqs: string; items: number }[] {
+    const left: { jobId: string; seqs: string; items: number }[] = [];
+    for (const lane of this.#lanes.values()) {
+      for (const { claim, pending } of lane.leases) {
+        if (pending.length === 0) continue;
+        left.push({ jobId: claim.jobId, seqs: formatRanges(rangesOf(pending.map((o) => o.seq))), items: pending.length });
+      }
+    }
+    return left;
+  }
+
+  #kick(lane: Lane, trigger: Trigger): void {
+    this.#disarm(lane);
+    lane.due ??= trigger;
+    const { flushConcurrency, flushMaxItems } = this.#options.context.settings;
+    if (this.#flushing >= flushConcurrency) return;
+    const taken = this.#takeBatch(lane);
+    if (!taken) return;
+    const why = lane.due;
+    lane.due = null;
+    this.#flushing += 1;
+    void this.#write(taken, why);
+    if (lane.pendingCount >= flushMaxItems) this.#kick(lane, 'size');
+    else if (lane.pendingCount > 0) this.#arm(lane);
+  }
+
+  #arm(lane: Lane): void {
+    lane.timer ??= setTimeout(() => this.#kick(lane, 'time'), this.#options.context.settings.flushMaxDelayMs);
+  }
+
+  #disarm(lane: Lane): void {
+    if (lane.timer) clearTimeout(lane.timer);
+    lane.timer = null;
+  }
+
+  #takeBatch(lane: Lane): { leases: Lease[]; batch: FlushBatch } | null {
+    const leases: Lease[] = [];
+    const parts: LeaseOutcomes[] = [];
+    const { flushMaxItems } = this.#options.context.settings;
+    let left = flushMaxItems;
+    for (const lease of lane.leases) {
+      if (left <= 0) break;
+      if (lease.inFlight || lease.pending.length === 0) continue;
+      const outcomes = lease.pending.length <= left ? lease.pending : lease.pending.slice(0, left);
+      lease.pending = outcomes === lease.pending ? [] : lease.pending.slice(left);
+      lease.inFlight = true;
+      left -= outcomes.length;
+      lane.pendingCount -= outcomes.length;
+      for (const outcome of outcomes) lane.pendingBytes -= outcomeBytes(outcome);
+      leases.push(lease);
+      const { spanId, token, attempt, crashes, priority } = lease.claim;
+      parts.push({ spanId, token, attempt, crashes, priority, outcomes });
+    }
+    if (leases.length === 0) return null;
+    const { jobId, generation, phase } = leases[0]!.claim;
+    const batch = { jobId, generation, phase, workerId: this.#options.workerId, flushId: newId(), leases: parts };
+    return { leases, batch };
+  }
+
+  async #write({ leases, batch }: { leases: Lease[]; batch: FlushBatch }, trigger: Trigger): Promise<void> {
+    const { events } = this.#options.context;
+    const startedMs = monotonicMs();
+    let mayFinish = false;
+    let written = true;
+    try {
+      for await (const report of this.#persist(batch)) {
+        mayFinish ||= report.mayFinish;
+        if (report.fenced > 0) events.emit('flush.fenced', { jobId: batch.jobId, items: report.fenced });
+        for (const lease of leases) if (report.lostSpanIds.includes(lease.claim.spanId)) this.lose(lease);
+      }
+    } catch {
+      // Only at the end of a drain: the outcomes go back to their leases and are reported.
+      written = false;
+    }
+    const outcomes = batch.leases.flatMap((part) => part.outcomes);
+    for (const [i, lease] of leases.entries()) {
+      lease.inFlight = false;
+      if (written || lease.lost) continue;
+      lease.pending = [...batch.leases[i]!.outcomes, ...lease.pending];
+    }
+    if (written) {
+      this.#backlogCount -= outcomes.length;
+      for (const outcome of outcomes) this.#backlogBytes -= outcomeBytes(outcome);
+      const now = monotonicMs();
+      const claimToCommitMs = now - leases[0]!.claimedAtMs;
+      const bytes = outcomes.reduce((sum, outcome) => sum + outcomeBytes(outcome), 0);
+      events.emit('flush.committed', {
+        jobId: batch.jobId,
+        phase: batch.phase,
+        items: outcomes.length,
+        bytes,
+        ms: now - startedMs,
+        claimToCommitMs,
+        trigger,
+      });
+      for (const lease of leases) this.#settle(lease);
+    }
+    this.#flushing -= 1;
+    this.#continue();
+    if (mayFinish && !this.holds(batch.jobId)) this.#options.onMayFinish(batch.jobId);
+  }
+
+  #continue(): void {
+    const { flushMaxItems, flushMaxBytes } = this.#options.context.settings;
+    for (const lane of this.#lanes.values()) {
+      if (lane.pendingCount === 0) lane.due = null;
+      else if (lane.due !== null) this.#kick(lane, lane.due);
+      else if (lane.pendingCount >= flushMaxItems || lane.pendingBytes >= flushMaxBytes) this.#kick(lane, 'size');
+      else if (this.#isQuiet(lane)) this.#kick(lane, 'idle');
+      else this.#arm(lane);
+    }
+    if (!this.isCongested) this.#options.onRelief();
+    if (this.#backlogCount === 0) for (const resolve of this.#waiters.splice(0)) resolve();
+  }
+
+  /** One report per transaction: a batch with bad data is committed in parts. */
+  async *#persist(batch: FlushBatch): AsyncGenerator<FlushReport> {
+    const { context } = this.#options;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        yield await flushOutcomes(context, batch, attempt > 0);
+        return;
+      } catch (error) {
+        const kind = databaseErrorKind(error);
+        const items = batch.leases.reduce((sum, lease) => sum + lease.outcomes.length, 0);
+        context.events.emit('flush.rolled_back', { jobId: batch.jobId, items, error, kind });
+        if (kind === 'data') {
+          context.events.emit('flush.split', { jobId: batch.jobId, items, error });
+          for (const part of splitBatch(batch, error)) yield* this.#persist(part);
+          return;
+        }
+        if (this.#aborted.signal.aborted) throw error;
+        // Anything else is the database's trouble, never the items': keep them and try again.
+        await waitMs(randomFraction() * Math.min(5000, 50 * 2 ** Math.min(attempt, 10)), this.#aborted.signal);
+      }
+    }
+  }
+
+  #settle(lease: Lease): void {
+    if (!lease.isSettled) return;
+    const key = laneKey(lease);
+    const lane = this.#lanes.get(key);
+    if (!lane?.leases.delete(lease)) return;
+    if (lane.leases.size === 0) {
+      this.#disarm(lane);
+      this.#lanes.delete(key);
+    }
+    this.#options.onSettled(lease);
+  }
+
+  #forget(lane: Lane, outcomes: RecordedOutcome[]): void {
+    lane.pendingCount -= outcomes.length;
+    this.#backlogCount -= outcomes.length;
+    for (const outcome of outcomes) {
+      lane.pendingBytes -= outcomeBytes(outcome);
+      this.#backlogBytes -= outcomeBytes(outcome);
+    }
+  }
+
+  /** Nothing of this lane is running, waiting for a slot or being fetched: there is nothing to wait for. */
+  #isQuiet(lane: Lane): boolean {
+    if (this.#options.isClaiming(lane.jobId)) return false;
+    for (const lease of lane.leases) if (lease.openCount > 0) return false;
+    return true;
+  }
+
+  #laneOf(lease: Lease): Lane {
+    const key = laneKey(lease);
+    let lane = this.#lanes.get(key);
+    if (!lane) {
+      lane = { jobId: lease.claim.jobId, leases: new Set(), pendingCount: 0, pendingBytes: 0, timer: null, due: null };
+      this.#lanes.set(key, lane);
+    }
+    return lane;
+  }
+}
+
+function laneKey({ claim }: Lease): string {
+  return `${claim.jobId} ${claim.generation} ${claim.phase}`;
+}
+
+function outcomeBytes(outcome: RecordedOutcome): number {
+  return 100 + (outcome.json?.length ?? 0) + (outcome.failure?.message.length ?? 0);
+}
+
+/** Halves, or, when one outcome stands alone, the same item recorded as failed with the reason. */
+function splitBatch(batch: FlushBatch, error: unknown): FlushBatch[] {
+  const all = batch.leases.flatMap((lease) => lease.outcomes.map((outcome) => ({ lease, outcome })));
+  if (all.length === 1) {
+    const { lease, outcome } = all[0]!;
+    const message = toStorableText(`the outcome cannot be stored: ${(error as Error).message}`, MAX_ERROR_LENGTH);
+    if (outcome.failure?.message === message) throw error;
+    const failed: RecordedOutcome = {
+      seq: outcome.seq,
+      kind: 'terminal',
+      status: 'ERROR',
+      json: null,
+      failure: { class: 'permanent', message, retryAfterMs: null },
+      delayMs: 0,
+      handlerMs: outcome.handlerMs,
+    };
+    return [{ ...batch, flushId: newId(), leases: [{ ...lease, outcomes: [failed] }] }];
+  }
+  const middle = Math.ceil(all.length / 2);
+  return [all.slice(0, middle), all.slice(middle)].map((half) => {
+    const leases = new Map<number, LeaseOutcomes>();
+    for (const { lease, outcome } of half) {
+      const part = leases.get(lease.spanId) ?? { ...lease, outcomes: [] };
+      part.outcomes.push(outcome);
+      leases.set(lease.spanId, part);
+    }
+    return { ...batch, flushId: newId(), leases: [...leases.values()] };
+  });
+}

@@ -1,0 +1,84 @@
+// Keeps leases alive from a thread with its own connection, so that a busy handler does not lose its lease. The
+// main loop ticks into shared memory; when the ticks stop for too long the thread stops renewing, so a stuck
+// process loses its leases and others go on.
+import { Worker } from 'node:worker_threads';
+import { compiledFile } from '../platform/compiled-file.ts';
+
+export interface KeptLease {
+  jobId: string;
+  spanId: number;
+  token: string;
+  leaseMs: number;
+}
+
+export type ToKeeper = { kind: 'hold'; lease: KeptLease } | { kind: 'drop'; token: string } | { kind: 'stop' };
+export type FromKeeper =
+  | { kind: 'lost'; tokens: string[] }
+  /** Not renewed for a whole lease: the database could not be reached. */
+  | { kind: 'expired'; tokens: string[] }
+  | { kind: 'stuck'; forMs: number };
+
+export interface KeeperData {
+  url: string;
+  ticks: SharedArrayBuffer;
+  watchdogMs: number;
+  checkMs: number;
+}
+
+export interface LeaseKeeperOptions {
+  url: string;
+  watchdogMs: number;
+  /** The shortest lease there can be: it is looked at several times within it. */
+  lockFloorMs: number;
+  onLost: (token: string) => void;
+  onExpired: (token: string) => void;
+  onStuck: (forMs: number) => void;
+}
+
+export class LeaseKeeper {
+  readonly #options: LeaseKeeperOptions;
+  readonly #ticks = new SharedArrayBuffer(4);
+  #thread: Worker | null = null;
+  #ticker: NodeJS.Timeout | null = null;
+
+  constructor(options: LeaseKeeperOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { url, watchdogMs, lockFloorMs } = this.#options;
+    const data: KeeperData = { url, watchdogMs, ticks: this.#ticks, checkMs: Math.max(20, Math.floor(lockFloorMs / 15)) };
+    const counter = new Int32Array(this.#ticks);
+    this.#ticker = setInterval(() => Atomics.add(counter, 0, 1), Math.max(10, Math.min(500, watchdogMs / 10)));
+    this.#thread = new Worker(compiledFile(import.meta.url, 'lease-keeper-thread.js'), { workerData: data, name: 'lease-keeper' });
+    this.#thread.on('message', (message: FromKeeper) => {
+      if (message.kind === 'stuck') this.#options.onStuck(message.forMs);
+      else for (const token of message.tokens) message.kind === 'lost' ? this.#options.onLost(token) : this.#options.onExpired(token);
+    });
+    // Without a keeper leases would silently run out: fail loudly instead.
+    this.#thread.on('error', (error) => {
+      throw error;
+    });
+  }
+
+  hold(lease: KeptLease): void {
+    this.#send({ kind: 'hold', lease });
+  }
+
+  drop(token: string): void {
+    this.#send({ kind: 'drop', token });
+  }
+
+  async stop(): Promise<void> {
+    if (this.#ticker) clearInterval(this.#ticker);
+    const thread = this.#thread;
+    if (!thread) return;
+    this.#thread = null;
+    thread.postMessage({ kind: 'stop' } satisfies ToKeeper);
+    await thread.terminate();
+  }
+
+  #send(message: ToKeeper): void {
+    this.#thread?.postMessage(message);
+  }
+}

@@ -1,0 +1,176 @@
+// The slots of one phase of one pipeline in this process. Items of leases wait here and are started as slots
+// become free; a slot is free the moment its handler returns, it never waits for the flush.
+import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
+import { QuantileWindow } from '../core/quantile-window.ts';
+import { monotonicMs } from '../platform/clock.ts';
+import type { Logger } from '../platform/logger.ts';
+import { DeadlineQueue } from './deadline-queue.ts';
+import { RunningContext } from './item-context.ts';
+import type { Lease } from './lease.ts';
+import { type ItemCall, type PhaseRuntime, recordFailure, runItem } from './run-item.ts';
+
+export interface PhasePoolOptions {
+  runtime: PhaseRuntime;
+  phaseIndex: number;
+  slots: number;
+  timeoutMs: number;
+  log: Logger;
+  /** Outcomes leave here. */
+  record: (lease: Lease, outcome: RecordedOutcome) => void;
+  /** An item was given up without an outcome. */
+  drop: (lease: Lease, count: number) => void;
+  /** False while outcomes pile up unwritten: nothing new is started. */
+  mayStart: () => boolean;
+  /** Fewer items wait than the low-water mark, or a slot is idle. */
+  onHungry: () => void;
+}
+
+interface RunningItem extends ItemCall {
+  lease: Lease;
+  startedMs: number;
+  ended: boolean;
+}
+
+export class PhasePool {
+  readonly options: PhasePoolOptions;
+  readonly itemMs = new QuantileWindow();
+  readonly #queue: Lease[] = [];
+  /** Next item of the first lease in the queue. */
+  #position = 0;
+  #queuedCount = 0;
+  readonly #running = new Set<RunningItem>();
+  readonly #deadlines: DeadlineQueue<RunningItem>;
+  #lowWater = 0;
+  #idle: (() => void)[] = [];
+
+  constructor(options: PhasePoolOptions) {
+    this.options = options;
+    this.#deadlines = new DeadlineQueue(options.timeoutMs, (item) => this.#timeOut(item));
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  get queuedCount(): number {
+    return this.#queuedCount;
+  }
+
+  /** Half of the last claim is used up: time to fetch the next while the rest runs. */
+  get isHungry(): boolean {
+    return this.#queuedCount <= this.#lowWater;
+  }
+
+  add(lease: Lease): void {
+    this.#queue.push(lease);
+    this.#queuedCount += lease.claim.items.length;
+    this.#lowWater = Math.floor(lease.claim.items.length / 2);
+    this.pump();
+  }
+
+  pump(): void {
+    const { slots } = this.options;
+    while (this.#running.size < slots && this.#queuedCount > 0 && this.options.mayStart()) this.#startNext();
+    if (this.isHungry) this.options.onHungry();
+  }
+
+  /** Gives up the waiting items of one lease, or of all. */
+  dropQueued(lease: Lease | null): void {
+    for (let i = this.#queue.length - 1; i >= 0; i -= 1) {
+      const queued = this.#queue[i]!;
+      if (lease !== null && queued !== lease) continue;
+      const left = queued.claim.items.length - (i === 0 ? this.#position : 0);
+      this.#queue.splice(i, 1);
+      if (i === 0) this.#position = 0;
+      this.#queuedCount -= left;
+      if (left > 0) this.options.drop(queued, left);
+    }
+    this.#lowWater = 0;
+  }
+
+  /** Aborts running items: of one lease, or of all. Their outcome is no longer waited for. */
+  abandonRunning(lease: Lease | null, reason: Error): void {
+    for (const item of this.#running) {
+      if (lease !== null && item.lease !== lease) continue;
+      if (!this.#end(item)) continue;
+      item.context.abort(reason);
+      this.options.drop(item.lease, 1);
+    }
+  }
+
+  /** Resolves when no item is running. */
+  async whenIdle(): Promise<void> {
+    if (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  close(): void {
+    this.#deadlines.clear();
+  }
+
+  #startNext(): void {
+    const lease = this.#queue[0]!;
+    const claimed = lease.claim.items[this.#position]!;
+    this.#position += 1;
+    this.#queuedCount -= 1;
+    if (this.#position >= lease.claim.items.length) {
+      this.#queue.shift();
+      this.#position = 0;
+    }
+    if (lease.stopped) return this.options.drop(lease, 1);
+    this.#start(lease, claimed);
+  }
+
+  #start(lease: Lease, claimed: { seq: number; input: string; previous: string | null }): void {
+    const { jobId, generation, phase } = lease.claim;
+    const attempt = lease.claim.attempt + 1;
+    const context = new RunningContext({
+      jobId,
+      seq: claimed.seq,
+      generation,
+      phase,
+      attempt,
+      previous: claimed.previous === null ? undefined : JSON.parse(claimed.previous),
+      log: this.options.log,
+    });
+    const item: RunningItem = {
+      seq: claimed.seq,
+      attempt,
+      input: claimed.input,
+      context,
+      lease,
+      startedMs: monotonicMs(),
+      ended: false,
+    };
+    this.#running.add(item);
+    this.#deadlines.add(item);
+    void runItem(this.options.runtime, item).then((outcome) => this.#finish(item, outcome));
+  }
+
+  #finish(item: RunningItem, outcome: RecordedOutcome): void {
+    // A call that was timed out or abandoned has its outcome already: what comes later does not count.
+    if (!this.#end(item)) return;
+    this.itemMs.add(outcome.handlerMs);
+    this.options.record(item.lease, outcome);
+    this.pump();
+  }
+
+  #timeOut(item: RunningItem): void {
+    if (!this.#end(item)) return;
+    const message = `the handler gave no answer within ${this.options.timeoutMs} ms`;
+    item.context.abort(new Error(message));
+    const handlerMs = monotonicMs() - item.startedMs;
+    this.itemMs.add(handlerMs);
+    const failure = { class: 'timeout' as const, message, retryAfterMs: null };
+    this.options.record(item.lease, recordFailure(this.options.runtime, item, failure, handlerMs));
+    this.pump();
+  }
+
+  #end(item: RunningItem): boolean {
+    if (item.ended) return false;
+    item.ended = true;
+    this.#running.delete(item);
+    this.#deadlines.remove(item);
+    if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    return true;
+  }
+}

@@ -1,0 +1,91 @@
+// Tells pools where there is something to claim. One look at the database serves every pool that waits; between
+// looks the answers are kept for a moment, so a busy worker asks rarely and an idle one ever more rarely.
+import { monotonicMs, waitMs } from '../platform/clock.ts';
+import type { Events } from '../platform/events.ts';
+import { randomFraction } from '../platform/random.ts';
+import type { Settings } from '../platform/settings.ts';
+import type { ClaimableWork } from '../store/views/find-claimable.ts';
+
+/** Answers are used this long while there is work: newer jobs are seen within it. */
+const FRESH_MS = 500;
+
+export interface WorkFinderOptions {
+  settings: Settings;
+  events: Events;
+  look: () => Promise<ClaimableWork[]>;
+}
+
+export class WorkFinder {
+  readonly #options: WorkFinderOptions;
+  readonly #stopping = new AbortController();
+  #known: ClaimableWork[] = [];
+  #knownAtMs = Number.NEGATIVE_INFINITY;
+  #looking: Promise<void> | null = null;
+  #backoffMs = 0;
+  #wake = new AbortController();
+
+  constructor(options: WorkFinderOptions) {
+    this.#options = options;
+  }
+
+  /** The next job to claim from for this pipeline and phase; null when the worker stops. */
+  async next(pipeline: string, phase: number): Promise<ClaimableWork | null> {
+    while (!this.#stopping.signal.aborted) {
+      const found = monotonicMs() - this.#knownAtMs < FRESH_MS ? this.#choose(pipeline, phase) : null;
+      if (found) {
+        this.#backoffMs = 0;
+        return found;
+      }
+      this.#looking ??= this.#lookAgain().finally(() => {
+        this.#looking = null;
+      });
+      await this.#looking;
+    }
+    return null;
+  }
+
+  /** Nothing could be claimed there: do not offer it again before the next look. */
+  miss(work: ClaimableWork): void {
+    this.#known = this.#known.filter((other) => other !== work);
+  }
+
+  /** Something may have changed: look now. */
+  hint(): void {
+    this.#backoffMs = 0;
+    this.#knownAtMs = Number.NEGATIVE_INFINITY;
+    this.#wake.abort();
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.#wake.abort();
+  }
+
+  async #lookAgain(): Promise<void> {
+    if (this.#backoffMs > 0) await waitMs(this.#backoffMs, this.#wake.signal);
+    this.#wake = new AbortController();
+    if (this.#stopping.signal.aborted) return;
+    const { settings, events } = this.#options;
+    this.#backoffMs = Math.min(settings.pollMaxMs, Math.max(settings.pollMinMs, this.#backoffMs * 2));
+    try {
+      const found = await this.#options.look();
+      this.#known = found.filter((work) => work.readyInMs <= 0);
+      this.#knownAtMs = monotonicMs();
+      // A retry that becomes ready earlier than the next look shortens the wait.
+      for (const work of found) {
+        if (work.readyInMs > 0) this.#backoffMs = Math.min(this.#backoffMs, Math.max(5, Math.ceil(work.readyInMs)));
+      }
+    } catch (error) {
+      this.#backoffMs = Math.max(this.#backoffMs, 100);
+      events.emit('claim.failed', { error });
+    }
+  }
+
+  #choose(pipeline: string, phase: number): ClaimableWork | null {
+    const fitting = this.#known.filter((work) => work.pipeline === pipeline && work.phase === phase);
+    if (fitting.length === 0) return null;
+    const top = Math.max(...fitting.map((work) => work.priority));
+    const best = fitting.filter((work) => work.priority === top);
+    return best[Math.floor(randomFraction() * best.length)]!;
+  }
+}

@@ -1,0 +1,320 @@
+// Runs the steps of several sessions in every order that keeps each session's own order, on real connections, as
+// PostgreSQL's isolationtester does. A step that waits for a lock does not stop the schedule: the other sessions go
+// on, and the later steps of its own session run as soon as it is free. What must hold afterwards is the test's part.
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+export interface Step<S> {
+  name: string;
+  run: (client: pg.Client, shared: S) => Promise<unknown>;
+}
+
+export interface Session<S> {
+  name: string;
+  steps: Step<S>[];
+}
+
+/** Step labels, "session.step", in the order in which they are to start. */
+export type Order = string[];
+
+export interface InterleavingRun {
+  /** The order asked for: "A.read B.read A.write B.write". */
+  order: string;
+  /** The order in which the steps started; differs from `order` where a session had to wait for its blocked step. */
+  started: string;
+  /** Steps that waited for a lock of another session. */
+  blocked: string[];
+  /** The error of each failed step. Its session was rolled back and its later steps left out. */
+  errors: Map<string, Error & { code?: string }>;
+  /** How many steps failed with 40P01. */
+  deadlocks: number;
+  /** Steps that were still waiting when no session had anything left to do that could free them. */
+  stuck: string[];
+}
+
+export interface InterleavingOptions<S> {
+  databaseUrl: string;
+  sessions: Session<S>[];
+  /** Makes the state of one run from nothing; what it returns is handed to every step and to `check`. */
+  setup: (admin: pg.Client) => Promise<S>;
+  /** Throws when the state after a run is wrong. Step errors that were not tolerated have failed the run already. */
+  check: (run: InterleavingRun, shared: S, admin: pg.Client) => Promise<void> | void;
+  /** SQLSTATEs that a step may fail with, for instance 40P01. */
+  tolerate?: string[];
+  limit?: number;
+  seed?: number;
+  /** Replays one order, as printed by a failure. */
+  only?: string;
+  /** A step that neither ends nor waits for a lock for so long fails the run. */
+  stepTimeoutMs?: number;
+}
+
+interface Connected {
+  client: pg.Client;
+  pid: number;
+}
+
+const POLL_MS = 4;
+
+/** Tries every interleaving and throws at the first that fails, naming its order. */
+export async function forEveryInterleaving<S>(options: InterleavingOptions<S>): Promise<InterleavingRun[]> {
+  const { sessions, databaseUrl, only } = options;
+  const orders = only === undefined ? interleavings(sessions, options) : [parseOrder(sessions, only)];
+  const admin = await connect(databaseUrl, 'admin');
+  const runs: InterleavingRun[] = [];
+  try {
+    for (const order of orders) {
+      try {
+        runs.push(await tryOrder(options, order, admin.client));
+      } catch (cause) {
+        const text = order.join(' ');
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        throw new Error(`interleaving failed: ${reason}\nreplay it with only: '${text}'`, { cause });
+      }
+    }
+  } finally {
+    await admin.client.end();
+  }
+  return runs;
+}
+
+async function tryOrder<S>(
+  options: InterleavingOptions<S>,
+  order: Order,
+  admin: pg.Client,
+): Promise<InterleavingRun> {
+  const shared = await options.setup(admin);
+  const run = await runInterleaving({ ...options, order, shared, observer: admin });
+  if (run.stuck.length > 0) {
+    throw new Error(`deadlock: ${run.stuck.join(', ')} waits for a lock that no remaining step releases`);
+  }
+  for (const [step, error] of run.errors) {
+    if (error.code !== undefined && options.tolerate?.includes(error.code)) continue;
+    const what = error.code === '40P01' ? 'deadlock' : 'error';
+    throw new Error(`${what} in ${step}: ${error.message} (${error.code ?? error.name})`, { cause: error });
+  }
+  await options.check(run, shared, admin);
+  return run;
+}
+
+/** Runs one order, each session on a fresh connection; `observer` is one more, which watches the locks. */
+export async function runInterleaving<S>(options: {
+  databaseUrl: string;
+  observer: pg.Client;
+  sessions: Session<S>[];
+  order: Order;
+  shared: S;
+  stepTimeoutMs?: number;
+}): Promise<InterleavingRun> {
+  const { databaseUrl, observer, sessions, order, shared, stepTimeoutMs = 10_000 } = options;
+  const connections = new Map<string, Connected>();
+  const inFlight = new Map<string, { label: string; done: Promise<void> }>();
+  const waiting: Order = [];
+  const started: Order = [];
+  const failed = new Set<string>();
+  const blocked = new Set<string>();
+  const errors: InterleavingRun['errors'] = new Map();
+
+  function start(label: string): void {
+    const { session, step } = findStep(sessions, label);
+    const { client } = connections.get(session.name)!;
+    started.push(label);
+    inFlight.set(session.name, { label, done: runToEnd() });
+
+    async function runToEnd(): Promise<void> {
+      try {
+        await step.run(client, shared);
+      } catch (error) {
+        errors.set(label, error as Error);
+        failed.add(session.name);
+        await client.query('rollback').catch(() => {});
+      }
+      inFlight.delete(session.name);
+    }
+  }
+
+  /** Returns once every running step has either ended or waits for a lock that this schedule has to release. */
+  async function settle(): Promise<void> {
+    const deadline = performance.now() + stepTimeoutMs;
+    while (inFlight.size > 0) {
+      await Promise.race([...inFlight.values()].map(({ done }) => done).concat(sleep(POLL_MS)));
+      if (inFlight.size === 0) return;
+      const asked = [...inFlight.keys()];
+      const waits = await lockWaits(observer, connections);
+      // Whoever ended while the question was under way may just have freed the others.
+      if (asked.length !== inFlight.size) continue;
+      // A circle is not a rest state: the server is about to break it with 40P01.
+      const circle = asked.filter((name) => waitsForItself(name, waits));
+      const settled = circle.length === 0 && asked.every((name) => waits.has(name));
+      for (const name of settled ? asked : circle) blocked.add(inFlight.get(name)!.label);
+      if (settled) return;
+      if (performance.now() > deadline) {
+        const labels = [...inFlight.values()].map(({ label }) => label).join(', ');
+        throw new Error(`${labels} neither ended nor waited for a lock within ${stepTimeoutMs} ms`);
+      }
+    }
+  }
+
+  async function startWhatCan(): Promise<void> {
+    for (;;) {
+      const next = waiting.find((label) => !inFlight.has(sessionOf(label)));
+      if (next === undefined) return;
+      waiting.splice(waiting.indexOf(next), 1);
+      if (failed.has(sessionOf(next))) continue;
+      start(next);
+      await settle();
+    }
+  }
+
+  try {
+    await Promise.all(
+      sessions.map(async ({ name }) => connections.set(name, await connect(databaseUrl, name))),
+    );
+    for (const label of order) {
+      waiting.push(label);
+      await startWhatCan();
+    }
+    const stuck = [...inFlight.values()].map(({ label }) => label);
+    return {
+      order: order.join(' '),
+      started: started.join(' '),
+      blocked: [...blocked],
+      deadlocks: [...errors.values()].filter((error) => error.code === '40P01').length,
+      errors: new Map(errors),
+      stuck,
+    };
+  } finally {
+    // What a step left open must not block the check, nor the next run.
+    for (const [name, { client, pid }] of connections) {
+      if (inFlight.has(name)) await observer.query('select pg_terminate_backend($1, 5000)', [pid]);
+      else await client.query('rollback').catch(() => {});
+      await client.end();
+    }
+  }
+}
+
+/** All orders, or a seeded sample of `limit` different ones (each equally likely) when there are more. */
+export function* interleavings(
+  sessions: { name: string; steps: { name: string }[] }[],
+  { limit = 1000, seed = 1 }: { limit?: number; seed?: number } = {},
+): Generator<Order> {
+  const lists = sessions.map(({ name, steps }) => steps.map((step) => `${name}.${step.name}`));
+  const labels = lists.flat();
+  const unusable = labels.find(
+    (label, at) => !/^[^\s.]+\.[^\s.]+$/.test(label) || labels.indexOf(label) < at,
+  );
+  if (unusable !== undefined) {
+    throw new Error(`expected session and step names to be unique words without dots, got '${unusable}'`);
+  }
+  if (countInterleavings(lists.map((list) => list.length)) <= limit) {
+    yield* everyMerge(lists);
+    return;
+  }
+  const random = seededRandom(seed);
+  const seen = new Set<string>();
+  while (seen.size < limit) {
+    const order = randomMerge(lists, random);
+    if (seen.size < seen.add(order.join(' ')).size) yield order;
+  }
+}
+
+function countInterleavings(stepCounts: number[]): number {
+  let total = 1;
+  let placed = 0;
+  for (const count of stepCounts) {
+    for (let k = 1; k <= count; k++) total = (total * ++placed) / k;
+  }
+  return Math.round(total);
+}
+
+function* everyMerge(lists: string[][]): Generator<Order> {
+  if (lists.every((list) => list.length === 0)) yield [];
+  for (const [at, [head, ...tail]] of lists.entries()) {
+    if (head === undefined) continue;
+    for (const rest of everyMerge(lists.with(at, tail))) yield [head, ...rest];
+  }
+}
+
+/** Drawing a session by the number of steps it has left makes every merge equally likely. */
+function randomMerge(lists: string[][], random: () => number): Order {
+  const owners = lists.flatMap((list, at) => list.map(() => at));
+  const rest = lists.map((list) => [...list]);
+  const order: Order = [];
+  while (owners.length > 0) {
+    const [owner] = owners.splice(Math.floor(random() * owners.length), 1);
+    order.push(rest[owner!]!.shift()!);
+  }
+  return order;
+}
+
+/** mulberry32 */
+function seededRandom(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function parseOrder<S>(sessions: Session<S>[], text: string): Order {
+  const order = text.trim().split(/\s+/);
+  for (const { name, steps } of sessions) {
+    const expected = steps.map((step) => `${name}.${step.name}`).join(' ');
+    const given = order.filter((label) => sessionOf(label) === name).join(' ');
+    if (given !== expected) throw new Error(`expected the order to hold '${expected}', got '${given}'`);
+  }
+  for (const label of order) findStep(sessions, label);
+  return order;
+}
+
+function findStep<S>(sessions: Session<S>[], label: string): { session: Session<S>; step: Step<S> } {
+  const session = sessions.find(({ name }) => name === sessionOf(label));
+  const step = session?.steps.find(({ name }) => `${session.name}.${name}` === label);
+  if (!session || !step) throw new Error(`expected a step of the sessions, got '${label}'`);
+  return { session, step };
+}
+
+function sessionOf(label: string): string {
+  return label.slice(0, label.indexOf('.'));
+}
+
+/** Who waits for whom, among the sessions; waits for strangers (autovacuum) end by themselves and do not count. */
+async function lockWaits(
+  observer: pg.Client,
+  connections: Map<string, Connected>,
+): Promise<Map<string, string[]>> {
+  const names = new Map([...connections].map(([name, { pid }]) => [pid, name]));
+  const { rows } = await observer.query<{ pid: number; blockers: number[] }>(
+    'select pid, pg_blocking_pids(pid) as blockers from unnest($1::int[]) pid',
+    [[...names.keys()]],
+  );
+  const waits = new Map<string, string[]>();
+  for (const { pid, blockers } of rows) {
+    const known = blockers.flatMap((blocker) => names.get(blocker) ?? []);
+    if (known.length > 0) waits.set(names.get(pid)!, known);
+  }
+  return waits;
+}
+
+function waitsForItself(name: string, waits: Map<string, string[]>): boolean {
+  const reached = new Set<string>();
+  const open = [...(waits.get(name) ?? [])];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (reached.has(next)) continue;
+    reached.add(next);
+    open.push(...(waits.get(next) ?? []));
+  }
+  return reached.has(name);
+}
+
+async function connect(databaseUrl: string, name: string): Promise<Connected> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: `interleave ${name}` });
+  client.on('error', () => {});
+  await client.connect();
+  // Only a superuser may; others wait the default second for the server to find a deadlock.
+  await client.query("set deadlock_timeout = '20ms'").catch(() => {});
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return { client, pid: rows[0]!.pid };
+}
