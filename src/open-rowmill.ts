@@ -12,7 +12,14 @@ import { loadSettings, type Settings } from './platform/settings.ts';
 import { migrate } from './store/migrate.ts';
 import { type ExportRow, exportRows } from './store/views/export-page.ts';
 import { type Job, readJob } from './store/views/read-job.ts';
-import { type ErrorGroup, type Progress, readErrorGroups, readProgress, readSummary, type Summary } from './store/views/read-progress.ts';
+import {
+  type ErrorGroup,
+  type Progress,
+  readErrorGroups,
+  readProgress,
+  readSummary,
+  type Summary,
+} from './store/views/read-progress.ts';
 import type { Pipeline } from './worker/define-pipeline.ts';
 import { RowmillWorker, type WorkerOptions } from './worker/worker.ts';
 
@@ -33,8 +40,15 @@ export class Rowmill {
     this.#notifier = new WorkNotifier(context.db);
   }
 
-  async createJob(pipeline: Pipeline, options: NewJobOptions = {}): Promise<{ jobId: string; created: boolean }> {
-    return createJob(this.context, { ...options, pipeline: pipeline.name, phases: pipeline.phases.map((phase) => phase.name) });
+  async createJob(
+    pipeline: Pipeline,
+    options: NewJobOptions = {},
+  ): Promise<{ jobId: string; created: boolean }> {
+    return createJob(this.context, {
+      ...options,
+      pipeline: pipeline.name,
+      phases: pipeline.phases.map((phase) => phase.name),
+    });
   }
 
   async addItems(jobId: string, items: AsyncIterable<unknown> | Iterable<unknown>): Promise<number> {
@@ -53,7 +67,11 @@ export class Rowmill {
   }
 
   /** Creates a job, stores its items and seals it. */
-  async submit(pipeline: Pipeline, items: AsyncIterable<unknown> | Iterable<unknown>, options: NewJobOptions = {}): Promise<string> {
+  async submit(
+    pipeline: Pipeline,
+    items: AsyncIterable<unknown> | Iterable<unknown>,
+    options: NewJobOptions = {},
+  ): Promise<string> {
     const { jobId, created } = await this.createJob(pipeline, options);
     if (created) {
       await this.addItems(jobId, items);
@@ -100,7 +118,10 @@ export class Rowmill {
   }
 
   /** A worker in this process. Started, and yours to stop. */
-  async startWorker(pipelines: Pipeline[], options: Omit<WorkerOptions, 'databaseUrl' | 'pipelines'> = {}): Promise<RowmillWorker> {
+  async startWorker(
+    pipelines: Pipeline[],
+    options: Omit<WorkerOptions, 'databaseUrl' | 'pipelines'> = {},
+  ): Promise<RowmillWorker> {
     const worker = new RowmillWorker({
       databaseUrl: this.context.db.url,
       pipelines,

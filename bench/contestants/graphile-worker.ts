@@ -11,18 +11,18 @@ const logger = new Logger(() => (level, message) => {
   if (level === 'error' || level === 'warning') console.error('graphile-worker', message);
 });
 
-// The documented best (worker.graphile.org/docs/performance): a local queue of 500, batched completion, 24 concurrent
-// jobs. Tried with 60,000 and 100,000 items in thousands of items/s, on 2 cores shared with other work, so compare
+// The documented best (worker.graphile.org/docs/performance): a local queue of 500, batched completion without delay,
+// 24 concurrent jobs. Tried with 100,000 items in thousands of items/s, on 2 cores shared with other work, so compare
 // within a line only:
-//   concurrentJobs 8 / 24 / 100 / 500, delay 0 (PG 15)     42-43 / 43-44 / 36-43 / 29-32
-//   delay 0 / 5 / 25 ms with 24 jobs (PG 15)               35-44 / 29-47 / 32-53
-//   delay 0 / 5 / 25 ms with 24 jobs (embedded PG 18)      17-21 / 19-22 / 19-26
-//   localQueue 500 / 2000, delay 25 ms (embedded PG 18)    19-26 / 23-33: above the documented 500 it gains again
+//   concurrentJobs 8 / 24 / 100 / 500 (PG 15)              42-43 / 43-44 / 36-43 / 29-32
+//   completion delay 0 / 5 / 25 ms (PG 15)                 35-44 / 29-47 / 32-53
+//   completion delay 0 / 5 / 25 ms (embedded PG 18)        33-45 / 32-43 / 30-41
+//   localQueue 500 / 2000 / 5000 (embedded PG 18)          33-45 / 20-33 / 29-40
 //   addJobs in batches of 1,000 / 10,000 / 50,000          50 / 62 / 59 enqueued
 export const bestSettings = {
   concurrentJobs: 24,
   localQueueSize: 500,
-  completeJobBatchDelayMs: 25,
+  completeJobBatchDelayMs: 0,
   addJobsBatch: 10_000,
 };
 

@@ -9,7 +9,7 @@ import { readNumber, waitUntilTrue } from './read-state.ts';
 //   batch 500 / 2000 / 5000, 1 worker (PG 15)              14-16 / 8-10 / 15-18
 //   batch 500 / 2000 / 5000, 3 workers (PG 15)             13-16 / 16 / 19-22
 //   the same by fetch() and complete(), one output for all 14-19 / 14-15 / 14-19: no faster, and it loses the results
-//   5000 with 1 / 2 / 3 workers (embedded PG 18)           12-17 / 12-21 / 16-18
+//   5000 with 1 / 2 / 3 workers (embedded PG 18)           12-17 / 12-29 / 13-27; 2000 with 3 workers 21-28
 //   insert in batches of 1,000 / 5,000 / 10,000            31 / 34 / 30-40 enqueued; without partition 16
 export const bestSettings = { batchSize: 5_000, localConcurrency: 3, partition: true, insertBatch: 10_000 };
 

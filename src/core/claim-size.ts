@@ -16,7 +16,10 @@ export function claimSize(bounds: ClaimBounds, slots: number, itemMs: number | n
 }
 
 /** Long enough for slow items to be renewed in time, short enough that a dead worker is noticed. */
-export function leaseLength(bounds: { lockFloorMs: number; lockCapMs: number }, slowItemMs: number | null): number {
+export function leaseLength(
+  bounds: { lockFloorMs: number; lockCapMs: number },
+  slowItemMs: number | null,
+): number {
   return clamp(Math.ceil((slowItemMs ?? 0) * 2), bounds.lockFloorMs, bounds.lockCapMs);
 }
 

@@ -25,7 +25,9 @@ const TIMEOUT_CODES = new Set([
 ]);
 
 export function classifyError(error: unknown, nowMs: number): Failure {
-  const status = firstNumber(error, ['status', 'statusCode']) ?? firstNumber(read(error, 'response'), ['status', 'statusCode']);
+  const status =
+    firstNumber(error, ['status', 'statusCode']) ??
+    firstNumber(read(error, 'response'), ['status', 'statusCode']);
   const code = String(read(error, 'code') ?? read(read(error, 'cause'), 'code') ?? '');
   return {
     class: classOf(status, code, error),

@@ -18,5 +18,8 @@ export function judgeCrash(items: SeqRanges, crashes: number, maxCrashes = MAX_C
     return { kind: 'requeue', parts: [{ items, crashes: blamed }] };
   }
   const [front, back] = splitRanges(items, Math.ceil(count / 2));
-  return { kind: 'requeue', parts: [front, back].map((half) => ({ items: half, crashes: Math.max(crashes, 1) })) };
+  return {
+    kind: 'requeue',
+    parts: [front, back].map((half) => ({ items: half, crashes: Math.max(crashes, 1) })),
+  };
 }

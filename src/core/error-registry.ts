@@ -28,14 +28,42 @@ export const ERROR_REGISTRY = {
   JOB_CONFLICT: { status: 409, hint: 'Use another idempotency key, or the parameters of the first request.' },
   ITEM_INVALID: { status: 400, hint: 'An item must be a JSON object that PostgreSQL can store.' },
   FILE_INVALID: { status: 400, hint: 'Correct the file and run it again; nothing was processed.' },
-  SERVER_FOLDER_IN_USE: {
-    status: 409,
-    hint: 'Stop the other process, choose another folder with --data-dir, or connect to its server through DATABASE_URL.',
-  },
-  EMBEDDED_POSTGRES_FAILED: {
+  EMBEDDED_POSTGRES_UNSUPPORTED_PLATFORM: {
     status: 500,
-    hint: 'Read the log named in the message, or set DATABASE_URL to a PostgreSQL of your own.',
+    hint: 'Set DATABASE_URL to a PostgreSQL server of your own.',
   },
+  EMBEDDED_POSTGRES_BINARIES_UNUSABLE: {
+    status: 500,
+    hint: 'Install the packages again, or set DATABASE_URL to a PostgreSQL server of your own.',
+  },
+  EMBEDDED_POSTGRES_NO_SERVER_USER: {
+    status: 500,
+    hint: 'PostgreSQL refuses to run as root: run as an ordinary user, or set DATABASE_URL.',
+  },
+  EMBEDDED_POSTGRES_FOLDER_UNREACHABLE: {
+    status: 500,
+    hint: "Choose a folder that the server's user can enter.",
+  },
+  EMBEDDED_POSTGRES_FOLDER_IN_USE: {
+    status: 500,
+    hint: 'Stop the other process, choose another folder with --data-dir, or connect through DATABASE_URL.',
+  },
+  EMBEDDED_POSTGRES_FOLDER_INVALID: { status: 500, hint: 'Choose another folder with --data-dir.' },
+  EMBEDDED_POSTGRES_WRONG_VERSION: {
+    status: 500,
+    hint: 'Start it with the version of Rowmill that made it, or move the folder away.',
+  },
+  EMBEDDED_POSTGRES_INVALID_SETTING: { status: 500, hint: 'Correct the PostgreSQL setting.' },
+  EMBEDDED_POSTGRES_INIT_FAILED: {
+    status: 500,
+    hint: 'Check free space and permissions of the folder, or set DATABASE_URL.',
+  },
+  EMBEDDED_POSTGRES_PASSWORD_REJECTED: { status: 500, hint: 'Restore the password file of the folder.' },
+  EMBEDDED_POSTGRES_START_FAILED: {
+    status: 500,
+    hint: 'Read the log named in the message, or set DATABASE_URL to a PostgreSQL server of your own.',
+  },
+  EMBEDDED_POSTGRES_STOP_FAILED: { status: 500, hint: 'Read the log named in the message.' },
 } as const satisfies Record<string, { status: number; hint: string }>;
 
 export type ErrorCode = keyof typeof ERROR_REGISTRY;

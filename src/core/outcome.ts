@@ -41,7 +41,11 @@ export function fail(reason: string): Verdict {
 }
 
 export function retryLater(options: { afterMs?: number; reason?: string } = {}): Verdict {
-  return new Verdict('retry_later', options.reason ?? 'asked to be tried again later', options.afterMs ?? null);
+  return new Verdict(
+    'retry_later',
+    options.reason ?? 'asked to be tried again later',
+    options.afterMs ?? null,
+  );
 }
 
 export interface Failure {

@@ -36,7 +36,12 @@ export const RETRY_AFTER_CAP_MS = 3_600_000;
  * Milliseconds until the next attempt, or null when this was the last.
  * `attempt` counts calls so far, this one included; `random` is in [0, 1).
  */
-export function retryDelay(policy: RetryPolicy, failure: Failure, attempt: number, random: number): number | null {
+export function retryDelay(
+  policy: RetryPolicy,
+  failure: Failure,
+  attempt: number,
+  random: number,
+): number | null {
   const rule = policy[failure.class];
   if (attempt >= rule.maxAttempts) return null;
   const ceiling = Math.min(rule.capMs, rule.baseMs * rule.factor ** (attempt - 1));

@@ -19,7 +19,8 @@ export function formatRanges(ranges: SeqRanges): string {
 export function parseRanges(text: string): SeqRanges {
   const ranges: SeqRange[] = [];
   for (const match of text.matchAll(/\[(\d+),(\d+)\)/g)) ranges.push([Number(match[1]), Number(match[2])]);
-  if (formatRanges(ranges) !== text) throw new Error(`expected an int8multirange of finite ranges, got ${text}`);
+  if (formatRanges(ranges) !== text)
+    throw new Error(`expected an int8multirange of finite ranges, got ${text}`);
   return ranges;
 }
 

@@ -50,10 +50,17 @@ export async function addItems(
 
 function itemJson(item: unknown, position: number): string {
   if (item === null || typeof item !== 'object' || Array.isArray(item)) {
-    throw new RowmillError('ITEM_INVALID', `expected item ${position} to be an object, got ${item === null ? 'null' : typeof item}`);
+    throw new RowmillError(
+      'ITEM_INVALID',
+      `expected item ${position} to be an object, got ${item === null ? 'null' : typeof item}`,
+    );
   }
   const stored = toStorableJson(item, MAX_ITEM_BYTES, 'replace');
-  if (!stored.ok) throw new RowmillError('ITEM_INVALID', `item ${position} cannot be stored: ${stored.reason.replace('the result', 'it')}`);
+  if (!stored.ok)
+    throw new RowmillError(
+      'ITEM_INVALID',
+      `item ${position} cannot be stored: ${stored.reason.replace('the result', 'it')}`,
+    );
   return stored.json;
 }
 
@@ -80,7 +87,14 @@ async function storeBatch(
         }
         await copyItems(tx, lines);
         await insertSpans(tx, jobId, reserved.generation, [
-          { phase: 0, items: [[reserved.firstSeq, seq]], priority: reserved.priority, delayMs: 0, attempt: 0, crashes: 0 },
+          {
+            phase: 0,
+            items: [[reserved.firstSeq, seq]],
+            priority: reserved.priority,
+            delayMs: 0,
+            attempt: 0,
+            crashes: 0,
+          },
         ]);
       },
       () => faultPoint('ingest.before_commit'),
@@ -94,5 +108,8 @@ async function refuseUnlessStored(context: EngineContext, jobId: string, batchId
   const job = await readJob(context.db, jobId);
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (job.ingestBatch === batchId) return;
-  throw new RowmillError('JOB_NOT_INGESTING', `expected job ${jobId} to be open for items, it is ${job.state}`);
+  throw new RowmillError(
+    'JOB_NOT_INGESTING',
+    `expected job ${jobId} to be open for items, it is ${job.state}`,
+  );
 }

@@ -24,7 +24,8 @@ export async function createJob(
   const ownerId = request.ownerId ?? 'local';
   const params = request.params ?? {};
   // Made once, outside the retry: an insert whose reply was lost finds its own row.
-  const jobId = request.idempotencyKey === undefined ? newId() : derivedId('job', ownerId, request.idempotencyKey);
+  const jobId =
+    request.idempotencyKey === undefined ? newId() : derivedId('job', ownerId, request.idempotencyKey);
   const created = await retryPassing(() =>
     insertJob(context.db, {
       jobId,
@@ -38,9 +39,14 @@ export async function createJob(
   );
   if (!created && request.idempotencyKey !== undefined) {
     const existing = await readJob(context.db, jobId);
-    const same = existing?.pipeline === request.pipeline && isDeepStrictEqual(existing.params, JSON.parse(JSON.stringify(params)));
+    const same =
+      existing?.pipeline === request.pipeline &&
+      isDeepStrictEqual(existing.params, JSON.parse(JSON.stringify(params)));
     if (!same) {
-      throw new RowmillError('JOB_CONFLICT', `the idempotency key ${request.idempotencyKey} was used for another job (${jobId})`);
+      throw new RowmillError(
+        'JOB_CONFLICT',
+        `the idempotency key ${request.idempotencyKey} was used for another job (${jobId})`,
+      );
     }
   }
   return { jobId, created };

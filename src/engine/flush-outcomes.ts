@@ -5,9 +5,20 @@ import type { Failure, ItemStatus } from '../core/outcome.ts';
 import { countSeqs, rangesOf, type SeqRanges } from '../core/seq-ranges.ts';
 import type { Transaction } from '../platform/database.ts';
 import { faultPoint } from '../platform/fault-point.ts';
-import { copyAttemptErrors, copyResults, copyStageOutputs, jsonField, NULL_FIELD, textField } from '../store/commands/copy-rows.ts';
+import {
+  copyAttemptErrors,
+  copyResults,
+  copyStageOutputs,
+  jsonField,
+  NULL_FIELD,
+  textField,
+} from '../store/commands/copy-rows.ts';
 import { type FencedLeases, fenceLeases } from '../store/commands/fence-leases.ts';
-import { emptyLedgerCounts, insertLedgerEntry, type LedgerCounts } from '../store/commands/insert-ledger-entry.ts';
+import {
+  emptyLedgerCounts,
+  insertLedgerEntry,
+  type LedgerCounts,
+} from '../store/commands/insert-ledger-entry.ts';
 import { insertSpans, type NewSpan } from '../store/commands/insert-spans.ts';
 import { type ErrorGroupDelta, upsertErrorGroups } from '../store/commands/upsert-error-groups.ts';
 import { ledgerHasEntry } from '../store/views/find-ledger-entry.ts';
@@ -51,7 +62,11 @@ export interface FlushReport {
   mayFinish: boolean;
 }
 
-export async function flushOutcomes(context: EngineContext, batch: FlushBatch, isRetry: boolean): Promise<FlushReport> {
+export async function flushOutcomes(
+  context: EngineContext,
+  batch: FlushBatch,
+  isRetry: boolean,
+): Promise<FlushReport> {
   const report = await context.db.transaction(
     async (tx) => {
       if (isRetry && (await ledgerHasEntry(tx, batch.jobId, batch.flushId))) return committedBefore(batch);
@@ -85,7 +100,11 @@ function seqsOf(outcomes: RecordedOutcome[]): SeqRanges {
   return ranges;
 }
 
-async function writeOutcomes(tx: Transaction, batch: FlushBatch, { held }: FencedLeases): Promise<FlushReport> {
+async function writeOutcomes(
+  tx: Transaction,
+  batch: FlushBatch,
+  { held }: FencedLeases,
+): Promise<FlushReport> {
   const { jobId, generation, phase } = batch;
   const counts = emptyLedgerCounts();
   const groups = new Map<string, ErrorGroupDelta>();
@@ -136,7 +155,11 @@ async function writeOutcomes(tx: Transaction, batch: FlushBatch, { held }: Fence
   const added = spans.collect();
   await insertSpans(tx, jobId, generation, added);
   await upsertErrorGroups(tx, jobId, generation, phase, [...groups.values()]);
-  await insertLedgerEntry(tx, { jobId, entryId: batch.flushId, generation, phase, workerId: batch.workerId }, counts);
+  await insertLedgerEntry(
+    tx,
+    { jobId, entryId: batch.flushId, generation, phase, workerId: batch.workerId },
+    counts,
+  );
   return { recorded, fenced: counts.fenced, lostSpanIds, mayFinish: emptied && added.length === 0 };
 }
 

@@ -9,7 +9,12 @@ import { newId } from '../platform/random.ts';
 import { copyResults } from '../store/commands/copy-rows.ts';
 import { emptyLedgerCounts, insertLedgerEntry } from '../store/commands/insert-ledger-entry.ts';
 import { insertSpans } from '../store/commands/insert-spans.ts';
-import { deleteSpan, type LostLease, lockLostLeases, requeueSpan } from '../store/commands/lock-lost-leases.ts';
+import {
+  deleteSpan,
+  type LostLease,
+  lockLostLeases,
+  requeueSpan,
+} from '../store/commands/lock-lost-leases.ts';
 import { upsertErrorGroups } from '../store/commands/upsert-error-groups.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finishJob } from './finish-job.ts';
@@ -22,7 +27,10 @@ export interface RescueReport {
 }
 
 /** Expired leases, or all leases of a worker known to be dead. */
-export async function rescueLeases(context: EngineContext, deadWorkerId: string | null = null): Promise<RescueReport> {
+export async function rescueLeases(
+  context: EngineContext,
+  deadWorkerId: string | null = null,
+): Promise<RescueReport> {
   const total: RescueReport = { leases: 0, failedItems: 0 };
   for (;;) {
     const { lost, failedJobs } = await context.db.transaction(

@@ -9,7 +9,8 @@ import { finishJob } from './finish-job.ts';
 
 /** The total. Sealing a sealed job again changes nothing. */
 export async function sealJob(context: EngineContext, jobId: string): Promise<number> {
-  const total = (await retryPassing(() => sealJobRow(context.db, jobId))) ?? (await totalOfSealed(context, jobId));
+  const total =
+    (await retryPassing(() => sealJobRow(context.db, jobId))) ?? (await totalOfSealed(context, jobId));
   context.events.emit('job.sealed', { jobId, total });
   await finishJob(context, jobId);
   return total;
@@ -19,7 +20,10 @@ async function totalOfSealed(context: EngineContext, jobId: string): Promise<num
   const job = await readJob(context.db, jobId);
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (job.sealedAt === null) {
-    throw new RowmillError('JOB_NOT_INGESTING', `expected job ${jobId} to be open for items, it is ${job.state}`);
+    throw new RowmillError(
+      'JOB_NOT_INGESTING',
+      `expected job ${jobId} to be open for items, it is ${job.state}`,
+    );
   }
   return job.itemCount;
 }

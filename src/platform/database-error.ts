@@ -3,10 +3,29 @@
 
 export type DatabaseErrorKind = 'passing' | 'data' | 'other';
 
-const PASSING_STATES = new Set(['40001', '40P01', '55P03', '25006', '25P02', '25P03', '57014', '26000', '42P05']);
+const PASSING_STATES = new Set([
+  '40001',
+  '40P01',
+  '55P03',
+  '25006',
+  '25P02',
+  '25P03',
+  '57014',
+  '26000',
+  '42P05',
+]);
 const PASSING_CLASSES = new Set(['08', '53', '57', '58', 'XX']);
 const DATA_CLASSES = new Set(['21', '22', '23', '54']);
-const NETWORK_CODES = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENOENT']);
+const NETWORK_CODES = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENOENT',
+]);
 
 export function databaseErrorKind(error: unknown): DatabaseErrorKind {
   if (error === null || typeof error !== 'object') return 'other';
@@ -20,7 +39,9 @@ export function databaseErrorKind(error: unknown): DatabaseErrorKind {
     }
   }
   const message = String((error as { message?: unknown }).message ?? '');
-  return /connection (was )?terminated|connection ended|not queryable|timeout exceeded when trying to connect|deadline|socket/i.test(message)
+  return /connection (was )?terminated|connection ended|not queryable|timeout exceeded when trying to connect|deadline|socket/i.test(
+    message,
+  )
     ? 'passing'
     : 'other';
 }

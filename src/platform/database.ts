@@ -21,11 +21,16 @@ export interface DatabaseOptions {
   onError?: (error: Error) => void;
 }
 
+// The statements of the store are written so that only one plan makes sense, and are planned once: planning a claim
+// anew costs four times its execution (2.6 against 0.7 ms for 20 items), and compiling it a hundred times.
+const SESSION_OPTIONS = '-c jit=off -c plan_cache_mode=force_generic_plan';
 const INT8_OID = 20;
 const types: pg.CustomTypesConfig = {
   // Seqs and counts stay below 2^53.
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
+    oid === INT8_OID
+      ? Number
+      : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
 };
 
 /** What a statement runs on: the pool (each statement its own transaction) or one open transaction. */
@@ -55,6 +60,7 @@ export class Database implements Executor {
       idleTimeoutMillis: 30_000,
       keepAlive: true,
       allowExitOnIdle: true,
+      options: SESSION_OPTIONS,
       types,
     });
     const report = (error: Error): void => options.onError?.(error);
@@ -66,7 +72,10 @@ export class Database implements Executor {
     return this.#options.url;
   }
 
-  async run<Row extends pg.QueryResultRow>(statement: Statement, values: unknown[] = []): Promise<pg.QueryResult<Row>> {
+  async run<Row extends pg.QueryResultRow>(
+    statement: Statement,
+    values: unknown[] = [],
+  ): Promise<pg.QueryResult<Row>> {
     return this.#withClient((client) => this.#send<Row>(client, statement, values));
   }
 
@@ -87,7 +96,8 @@ export class Database implements Executor {
         beforeCommit?.();
         const ended = await client.query('commit');
         // A transaction that failed earlier answers COMMIT with ROLLBACK, and without an error.
-        if (ended.command !== 'COMMIT') throw new Error(`expected COMMIT, the server answered ${ended.command}`);
+        if (ended.command !== 'COMMIT')
+          throw new Error(`expected COMMIT, the server answered ${ended.command}`);
         return value;
       } catch (error) {
         await client.query('rollback').catch(() => {});
@@ -101,7 +111,7 @@ export class Database implements Executor {
   }
 
   async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#pool.connect();
+    const client = await this.#connect();
     let late = false;
     const timer = setTimeout(() => {
       late = true;
@@ -116,7 +126,20 @@ export class Database implements Executor {
       clearTimeout(timer);
       client.release(late || !isUsable(client) ? true : undefined);
       if (isStatementNameError(error)) this.#namedStatements = false;
-      throw late ? new Error(`no answer within the deadline of ${this.#options.deadlineMs} ms`, { cause: error }) : error;
+      throw late
+        ? new Error(`no answer within the deadline of ${this.#options.deadlineMs} ms`, { cause: error })
+        : error;
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      return await this.#pool.connect();
+    } catch (error) {
+      // A pooler that refuses start-up options: do without them.
+      if (!this.#pool.options.options || (error as { code?: string }).code !== '08P01') throw error;
+      delete this.#pool.options.options;
+      return this.#pool.connect();
     }
   }
 
@@ -125,7 +148,9 @@ export class Database implements Executor {
     statement: Statement,
     values: unknown[],
   ): Promise<pg.QueryResult<Row>> {
-    return client.query<Row>(this.#namedStatements ? { ...statement, values } : { text: statement.text, values });
+    return client.query<Row>(
+      this.#namedStatements ? { ...statement, values } : { text: statement.text, values },
+    );
   }
 
   async #sendArrays(client: pg.PoolClient, statement: Statement, values: unknown[]): Promise<unknown[][]> {

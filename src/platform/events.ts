@@ -4,10 +4,26 @@ import { EventEmitter } from 'node:events';
 export interface RowmillEvents {
   'items.added': { jobId: string; items: number; bytes: number; ms: number };
   'job.sealed': { jobId: string; total: number };
-  'claim.made': { jobId: string; phase: number; asked: number; items: number; bytes: number; ms: number; reason: string };
+  'claim.made': {
+    jobId: string;
+    phase: number;
+    asked: number;
+    items: number;
+    bytes: number;
+    ms: number;
+    reason: string;
+  };
   'claim.failed': { error: unknown };
   'item.retried': { jobId: string; seq: number; phase: number; delayMs: number; errorClass: string };
-  'flush.committed': { jobId: string; phase: number; items: number; bytes: number; ms: number; claimToCommitMs: number; trigger: string };
+  'flush.committed': {
+    jobId: string;
+    phase: number;
+    items: number;
+    bytes: number;
+    ms: number;
+    claimToCommitMs: number;
+    trigger: string;
+  };
   'flush.rolled_back': { jobId: string; items: number; error: unknown; kind: string };
   'flush.split': { jobId: string; items: number; error: unknown };
   'flush.fenced': { jobId: string; items: number };
@@ -35,7 +51,10 @@ export class Events {
   }
 
   /** The next event of this name that satisfies the test. */
-  next<Name extends EventName>(name: Name, test: (detail: RowmillEvents[Name]) => boolean = () => true): Promise<RowmillEvents[Name]> {
+  next<Name extends EventName>(
+    name: Name,
+    test: (detail: RowmillEvents[Name]) => boolean = () => true,
+  ): Promise<RowmillEvents[Name]> {
     return new Promise((resolve) => {
       const off = this.on(name, (detail) => {
         if (!test(detail)) return;

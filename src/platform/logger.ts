@@ -11,7 +11,10 @@ export interface Logger {
 
 /** Writes JSON lines to standard error, so that a command's own output stays clean. */
 export function createLogger(level: string = process.env.LOG_LEVEL ?? 'info'): Logger {
-  return pino({ level: level as LevelWithSilent, base: { pid: process.pid } }, pino.destination({ dest: 2, sync: true }));
+  return pino(
+    { level: level as LevelWithSilent, base: { pid: process.pid } },
+    pino.destination({ dest: 2, sync: true }),
+  );
 }
 
 export const silentLogger: Logger = pino({ level: 'silent' });

@@ -49,7 +49,12 @@ export class WorkListener {
 
   async #keepListening(): Promise<void> {
     for (let delayMs = 500; !this.#stopping.signal.aborted; delayMs = Math.min(delayMs * 2, 30_000)) {
-      const client = new pg.Client({ connectionString: this.#url, application_name: 'rowmill listener', keepAlive: true, connectionTimeoutMillis: 10_000 });
+      const client = new pg.Client({
+        connectionString: this.#url,
+        application_name: 'rowmill listener',
+        keepAlive: true,
+        connectionTimeoutMillis: 10_000,
+      });
       const ended = new Promise<void>((resolve) => {
         client.on('error', () => resolve());
         client.on('end', () => resolve());

@@ -26,9 +26,24 @@ export const NUMBER_SETTINGS = {
     max: 600_000,
     why: 'How long one claim should keep the slots of a phase busy.',
   },
-  safetyFactor: { default: 0.7, min: 0.05, max: 1, why: 'Part of the slice that is planned for, so that claims do not overrun.' },
-  lockFloorMs: { default: 30_000, min: 200, max: 3_600_000, why: 'Shortest lease: how soon a dead worker is noticed.' },
-  lockCapMs: { default: 600_000, min: 200, max: 86_400_000, why: 'Longest lease, however slow the items are.' },
+  safetyFactor: {
+    default: 0.7,
+    min: 0.05,
+    max: 1,
+    why: 'Part of the slice that is planned for, so that claims do not overrun.',
+  },
+  lockFloorMs: {
+    default: 30_000,
+    min: 200,
+    max: 3_600_000,
+    why: 'Shortest lease: how soon a dead worker is noticed.',
+  },
+  lockCapMs: {
+    default: 600_000,
+    min: 200,
+    max: 86_400_000,
+    why: 'Longest lease, however slow the items are.',
+  },
   watchdogMs: {
     default: 60_000,
     min: 100,
@@ -36,8 +51,18 @@ export const NUMBER_SETTINGS = {
     why: 'A main loop that has not turned for this long counts as stuck: its leases are no longer renewed.',
   },
   flushMaxItems: { default: 2000, min: 1, max: 100_000, why: 'Outcomes in one flush, at the most.' },
-  flushMaxBytes: { default: 8_388_608, min: 1024, max: 536_870_912, why: 'Bytes of outcomes that start a flush.' },
-  flushMaxDelayMs: { default: 200, min: 1, max: 60_000, why: 'Longest time an outcome waits for others before it is written.' },
+  flushMaxBytes: {
+    default: 8_388_608,
+    min: 1024,
+    max: 536_870_912,
+    why: 'Bytes of outcomes that start a flush.',
+  },
+  flushMaxDelayMs: {
+    default: 200,
+    min: 1,
+    max: 60_000,
+    why: 'Longest time an outcome waits for others before it is written.',
+  },
   flushConcurrency: { default: 2, min: 1, max: 16, why: 'Flushes a worker process has under way at once.' },
   flushBacklogItems: {
     default: 20_000,
@@ -45,17 +70,57 @@ export const NUMBER_SETTINGS = {
     max: 1_000_000,
     why: 'Outcomes not yet written at which a worker stops claiming: back-pressure acts at the claim.',
   },
-  itemTimeoutMs: { default: 60_000, min: 1, max: 86_400_000, why: 'Time for one handler call unless the phase says otherwise.' },
-  resultMaxBytes: { default: 1_048_576, min: 1024, max: 200_000_000, why: 'Largest result of one item, as JSON.' },
-  maxAttemptsError: { default: 5, min: 1, max: 100, why: 'Calls for an item that fails with passing errors.' },
+  itemTimeoutMs: {
+    default: 60_000,
+    min: 1,
+    max: 86_400_000,
+    why: 'Time for one handler call unless the phase says otherwise.',
+  },
+  resultMaxBytes: {
+    default: 1_048_576,
+    min: 1024,
+    max: 200_000_000,
+    why: 'Largest result of one item, as JSON.',
+  },
+  maxAttemptsError: {
+    default: 5,
+    min: 1,
+    max: 100,
+    why: 'Calls for an item that fails with passing errors.',
+  },
   maxAttemptsNotFound: { default: 2, min: 1, max: 100, why: 'Calls for an item that is not found.' },
   pollMinMs: { default: 50, min: 5, max: 60_000, why: 'First wait of a worker that found nothing to do.' },
-  pollMaxMs: { default: 2000, min: 10, max: 600_000, why: 'Longest wait of an idle worker between two looks.' },
-  sweepMs: { default: 5000, min: 50, max: 600_000, why: 'How often expired leases and unfinished endings are looked for.' },
+  pollMaxMs: {
+    default: 2000,
+    min: 10,
+    max: 600_000,
+    why: 'Longest wait of an idle worker between two looks.',
+  },
+  sweepMs: {
+    default: 5000,
+    min: 50,
+    max: 600_000,
+    why: 'How often expired leases and unfinished endings are looked for.',
+  },
   heartbeatMs: { default: 15_000, min: 100, max: 600_000, why: 'How often a worker says that it is alive.' },
-  foldAfterMs: { default: 120_000, min: 0, max: 86_400_000, why: 'Age at which ledger rows are folded into minutes.' },
-  finalizeLeaseMs: { default: 30_000, min: 200, max: 3_600_000, why: 'Lease of the process that writes a summary.' },
-  drainMs: { default: 10_000, min: 0, max: 3_600_000, why: 'Time that running items get at a graceful shutdown.' },
+  foldAfterMs: {
+    default: 120_000,
+    min: 0,
+    max: 86_400_000,
+    why: 'Age at which ledger rows are folded into minutes.',
+  },
+  finalizeLeaseMs: {
+    default: 30_000,
+    min: 200,
+    max: 3_600_000,
+    why: 'Lease of the process that writes a summary.',
+  },
+  drainMs: {
+    default: 10_000,
+    min: 0,
+    max: 3_600_000,
+    why: 'Time that running items get at a graceful shutdown.',
+  },
   databaseDeadlineMs: {
     default: 30_000,
     min: 100,
@@ -63,7 +128,12 @@ export const NUMBER_SETTINGS = {
     why: 'A statement or transaction without an answer for this long has its connection destroyed.',
   },
   ingestMaxRows: { default: 10_000, min: 1, max: 100_000, why: 'Rows in one ingest batch, at the most.' },
-  ingestMaxBatchBytes: { default: 8_388_608, min: 1024, max: 536_870_912, why: 'Bytes in one ingest batch, at the most.' },
+  ingestMaxBatchBytes: {
+    default: 8_388_608,
+    min: 1024,
+    max: 536_870_912,
+    why: 'Bytes in one ingest batch, at the most.',
+  },
 } as const satisfies Record<string, NumberSetting>;
 
 export type SettingKey = keyof typeof NUMBER_SETTINGS;
@@ -90,7 +160,8 @@ export function loadSettings(sources: SettingsSources = {}): Settings {
     const given = flags[key] ?? emptyToUndefined(environment[environmentName(key)]) ?? file[key];
     settings[key] = given === undefined ? NUMBER_SETTINGS[key].default : checked(key, given);
   }
-  if (settings.claimMin > settings.claimMax) throw invalid('claimMin', `at most claimMax (${settings.claimMax})`, settings.claimMin);
+  if (settings.claimMin > settings.claimMax)
+    throw invalid('claimMin', `at most claimMax (${settings.claimMax})`, settings.claimMin);
   if (settings.lockFloorMs > settings.lockCapMs) {
     throw invalid('lockFloorMs', `at most lockCapMs (${settings.lockCapMs})`, settings.lockFloorMs);
   }
@@ -122,10 +193,15 @@ function readFileValues(path: string | undefined): Record<string, unknown> {
   if (path === undefined) return {};
   try {
     const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed)) throw new Error('it is not an object');
+    if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed))
+      throw new Error('it is not an object');
     return parsed as Record<string, unknown>;
   } catch (cause) {
-    throw new RowmillError('SETTINGS_INVALID', `cannot read settings from ${path}: ${(cause as Error).message}`, { cause });
+    throw new RowmillError(
+      'SETTINGS_INVALID',
+      `cannot read settings from ${path}: ${(cause as Error).message}`,
+      { cause },
+    );
   }
 }
 

@@ -47,7 +47,8 @@ export function readMigrations(folder = MIGRATIONS_FOLDER): MigrationFile[] {
 export async function migrate(databaseUrl: string, folder = MIGRATIONS_FOLDER): Promise<MigrationReport> {
   const files = readMigrations(folder);
   return withClient(databaseUrl, async (client) => {
-    await client.query(`create table if not exists rowmill_migrations (
+    await client
+      .query(`create table if not exists rowmill_migrations (
       version int primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`)
       // Two first starts at once may both find the table missing; the loser's error means that it is there.
       .catch(ignoreConcurrentCreation);
@@ -68,7 +69,10 @@ export async function checkMigrated(databaseUrl: string, folder = MIGRATIONS_FOL
     refuseNewerOrChanged(rows, files);
     const missing = files.filter((file) => !rows.some((row) => row.version === file.version));
     if (missing.length > 0) {
-      throw new RowmillError('DATABASE_NOT_MIGRATED', `the database lacks ${missing.map((m) => m.name).join(', ')}`);
+      throw new RowmillError(
+        'DATABASE_NOT_MIGRATED',
+        `the database lacks ${missing.map((m) => m.name).join(', ')}`,
+      );
     }
   });
 }
@@ -95,38 +99,59 @@ async function applyOne(client: pg.Client, files: MigrationFile[], file: Migrati
   } catch (error) {
     await client.query('rollback').catch(() => {});
     if (error instanceof RowmillError) throw error;
-    throw new RowmillError('MIGRATION_FAILED', `migration ${file.name} failed: ${(error as Error).message}`, { cause: error });
+    throw new RowmillError('MIGRATION_FAILED', `migration ${file.name} failed: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }
 
 async function readApplied(client: pg.Client): Promise<AppliedRow[]> {
-  return (await client.query<AppliedRow>('select version, name, checksum from rowmill_migrations order by version')).rows;
+  return (
+    await client.query<AppliedRow>('select version, name, checksum from rowmill_migrations order by version')
+  ).rows;
 }
 
 function refuseNewerOrChanged(rows: AppliedRow[], files: MigrationFile[]): void {
   for (const row of rows) {
     const file = files.find((candidate) => candidate.version === row.version);
     if (!file) {
-      throw new RowmillError('DATABASE_NEWER', `the database has migration ${row.name}, which this program does not know`);
+      throw new RowmillError(
+        'DATABASE_NEWER',
+        `the database has migration ${row.name}, which this program does not know`,
+      );
     }
     if (file.checksum !== row.checksum) {
-      throw new RowmillError('MIGRATION_CHANGED', `migration ${row.name} differs from the one that was applied`);
+      throw new RowmillError(
+        'MIGRATION_CHANGED',
+        `migration ${row.name} differs from the one that was applied`,
+      );
     }
   }
 }
 
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'rowmill migrate', connectionTimeoutMillis: 15_000 });
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'rowmill migrate',
+    connectionTimeoutMillis: 15_000,
+  });
   client.on('error', () => {});
   try {
     await client.connect();
   } catch (cause) {
-    throw new RowmillError('DATABASE_UNREACHABLE', `cannot connect to PostgreSQL: ${(cause as Error).message || String(cause)}`, { cause });
+    throw new RowmillError(
+      'DATABASE_UNREACHABLE',
+      `cannot connect to PostgreSQL: ${(cause as Error).message || String(cause)}`,
+      { cause },
+    );
   }
   try {
     const version = Number((await client.query(`show server_version_num`)).rows[0].server_version_num);
     if (version < OLDEST_SERVER) {
-      throw new RowmillError('DATABASE_TOO_OLD', `expected PostgreSQL 15 or newer, got ${Math.floor(version / 10_000)}`);
+      throw new RowmillError(
+        'DATABASE_TOO_OLD',
+        `expected PostgreSQL 15 or newer, got ${Math.floor(version / 10_000)}`,
+      );
     }
     return await work(client);
   } finally {

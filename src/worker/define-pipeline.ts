@@ -23,7 +23,9 @@ export interface Phase<Input, Previous, Output> {
 }
 
 type AnySchema = StandardSchemaV1<unknown, unknown>;
-type InputOf<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : Record<string, unknown>;
+type InputOf<Schema> = Schema extends StandardSchemaV1
+  ? StandardSchemaV1.InferOutput<Schema>
+  : Record<string, unknown>;
 
 interface Shared<Schema> {
   /** Unique among the pipelines of a worker; jobs name it. */
@@ -46,11 +48,17 @@ export function definePipeline<A, Schema extends AnySchema | undefined = undefin
   definition: Shared<Schema> & { phases: [Phase<InputOf<Schema>, undefined, A>] },
 ): Pipeline;
 export function definePipeline<A, B, Schema extends AnySchema | undefined = undefined>(
-  definition: Shared<Schema> & { phases: [Phase<InputOf<Schema>, undefined, A>, Phase<InputOf<Schema>, A, B>] },
+  definition: Shared<Schema> & {
+    phases: [Phase<InputOf<Schema>, undefined, A>, Phase<InputOf<Schema>, A, B>];
+  },
 ): Pipeline;
 export function definePipeline<A, B, C, Schema extends AnySchema | undefined = undefined>(
   definition: Shared<Schema> & {
-    phases: [Phase<InputOf<Schema>, undefined, A>, Phase<InputOf<Schema>, A, B>, Phase<InputOf<Schema>, B, C>];
+    phases: [
+      Phase<InputOf<Schema>, undefined, A>,
+      Phase<InputOf<Schema>, A, B>,
+      Phase<InputOf<Schema>, B, C>,
+    ];
   },
 ): Pipeline;
 export function definePipeline<Schema extends AnySchema | undefined = undefined>(
@@ -60,18 +68,23 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
   const { name, input, unstorable = 'fail' } = definition;
   const phases = definition.phases as Phase<unknown, unknown, unknown>[];
   if (typeof name !== 'string' || !/^[\w.-]{1,100}$/.test(name)) {
-    throw invalid(`expected the pipeline name to be 1 to 100 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`);
+    throw invalid(
+      `expected the pipeline name to be 1 to 100 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`,
+    );
   }
   if (input !== undefined && typeof input?.['~standard']?.validate !== 'function') {
     throw invalid(`expected the input of pipeline ${name} to be a Standard Schema such as z.object(…)`);
   }
-  if (!Array.isArray(phases) || phases.length === 0) throw invalid(`expected pipeline ${name} to have at least one phase`);
+  if (!Array.isArray(phases) || phases.length === 0)
+    throw invalid(`expected pipeline ${name} to have at least one phase`);
   const seen = new Set<string>();
   for (const phase of phases) {
-    if (typeof phase.name !== 'string' || phase.name === '') throw invalid(`expected every phase of pipeline ${name} to have a name`);
+    if (typeof phase.name !== 'string' || phase.name === '')
+      throw invalid(`expected every phase of pipeline ${name} to have a name`);
     if (seen.has(phase.name)) throw invalid(`pipeline ${name} has two phases named ${phase.name}`);
     seen.add(phase.name);
-    if (typeof phase.run !== 'function') throw invalid(`expected phase ${phase.name} of pipeline ${name} to have a run function`);
+    if (typeof phase.run !== 'function')
+      throw invalid(`expected phase ${phase.name} of pipeline ${name} to have a run function`);
     checkWhole(name, phase.name, 'concurrency', phase.concurrency);
     checkWhole(name, phase.name, 'timeoutMs', phase.timeoutMs);
   }
@@ -80,7 +93,9 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
 
 function checkWhole(pipeline: string, phase: string, key: string, value: number | undefined): void {
   if (value !== undefined && (!Number.isInteger(value) || value < 1)) {
-    throw invalid(`expected ${key} of phase ${phase} of pipeline ${pipeline} to be a whole number from 1, got ${value}`);
+    throw invalid(
+      `expected ${key} of phase ${phase} of pipeline ${pipeline} to be a whole number from 1, got ${value}`,
+    );
   }
 }
 

@@ -5,7 +5,13 @@ import { MAX_ERROR_LENGTH } from '../core/classify-error.ts';
 import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
 import { toStorableText } from '../core/storable-json.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { type FlushBatch, type FlushReport, flushOutcomes, type LeaseOutcomes, type RecordedOutcome } from '../engine/flush-outcomes.ts';
+import {
+  type FlushBatch,
+  type FlushReport,
+  flushOutcomes,
+  type LeaseOutcomes,
+  type RecordedOutcome,
+} from '../engine/flush-outcomes.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
 import { newId, randomFraction } from '../platform/random.ts';
@@ -141,7 +147,11 @@ export class FlushWriter {
     for (const lane of this.#lanes.values()) {
       for (const { claim, pending } of lane.leases) {
         if (pending.length === 0) continue;
-        left.push({ jobId: claim.jobId, seqs: formatRanges(rangesOf(pending.map((o) => o.seq))), items: pending.length });
+        left.push({
+          jobId: claim.jobId,
+          seqs: formatRanges(rangesOf(pending.map((o) => o.seq))),
+          items: pending.length,
+        });
       }
     }
     return left;
@@ -191,7 +201,14 @@ export class FlushWriter {
     }
     if (leases.length === 0) return null;
     const { jobId, generation, phase } = leases[0]!.claim;
-    const batch = { jobId, generation, phase, workerId: this.#options.workerId, flushId: newId(), leases: parts };
+    const batch = {
+      jobId,
+      generation,
+      phase,
+      workerId: this.#options.workerId,
+      flushId: newId(),
+      leases: parts,
+    };
     return { leases, batch };
   }
 
@@ -243,7 +260,8 @@ export class FlushWriter {
     for (const lane of this.#lanes.values()) {
       if (lane.pendingCount === 0) lane.due = null;
       else if (lane.due !== null) this.#kick(lane, lane.due);
-      else if (lane.pendingCount >= flushMaxItems || lane.pendingBytes >= flushMaxBytes) this.#kick(lane, 'size');
+      else if (lane.pendingCount >= flushMaxItems || lane.pendingBytes >= flushMaxBytes)
+        this.#kick(lane, 'size');
       else if (this.#isQuiet(lane)) this.#kick(lane, 'idle');
       else this.#arm(lane);
     }
@@ -269,7 +287,10 @@ export class FlushWriter {
         }
         if (this.#aborted.signal.aborted) throw error;
         // Anything else is the database's trouble, never the items': keep them and try again.
-        await waitMs(randomFraction() * Math.min(5000, 50 * 2 ** Math.min(attempt, 10)), this.#aborted.signal);
+        await waitMs(
+          randomFraction() * Math.min(5000, 50 * 2 ** Math.min(attempt, 10)),
+          this.#aborted.signal,
+        );
       }
     }
   }
@@ -306,7 +327,14 @@ export class FlushWriter {
     const key = laneKey(lease);
     let lane = this.#lanes.get(key);
     if (!lane) {
-      lane = { jobId: lease.claim.jobId, leases: new Set(), pendingCount: 0, pendingBytes: 0, timer: null, due: null };
+      lane = {
+        jobId: lease.claim.jobId,
+        leases: new Set(),
+        pendingCount: 0,
+        pendingBytes: 0,
+        timer: null,
+        due: null,
+      };
       this.#lanes.set(key, lane);
     }
     return lane;
@@ -326,7 +354,10 @@ function splitBatch(batch: FlushBatch, error: unknown): FlushBatch[] {
   const all = batch.leases.flatMap((lease) => lease.outcomes.map((outcome) => ({ lease, outcome })));
   if (all.length === 1) {
     const { lease, outcome } = all[0]!;
-    const message = toStorableText(`the outcome cannot be stored: ${(error as Error).message}`, MAX_ERROR_LENGTH);
+    const message = toStorableText(
+      `the outcome cannot be stored: ${(error as Error).message}`,
+      MAX_ERROR_LENGTH,
+    );
     if (outcome.failure?.message === message) throw error;
     const failed: RecordedOutcome = {
       seq: outcome.seq,

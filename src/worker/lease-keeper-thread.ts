@@ -21,7 +21,8 @@ let stuck = false;
 let renewing = false;
 
 port.on('message', (message: ToKeeper) => {
-  if (message.kind === 'hold') held.set(message.lease.token, { ...message.lease, renewedMs: monotonicMs(), expired: false });
+  if (message.kind === 'hold')
+    held.set(message.lease.token, { ...message.lease, renewedMs: monotonicMs(), expired: false });
   else if (message.kind === 'drop') held.delete(message.token);
   else clearInterval(timer);
 });

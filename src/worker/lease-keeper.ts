@@ -11,7 +11,10 @@ export interface KeptLease {
   leaseMs: number;
 }
 
-export type ToKeeper = { kind: 'hold'; lease: KeptLease } | { kind: 'drop'; token: string } | { kind: 'stop' };
+export type ToKeeper =
+  | { kind: 'hold'; lease: KeptLease }
+  | { kind: 'drop'; token: string }
+  | { kind: 'stop' };
 export type FromKeeper =
   | { kind: 'lost'; tokens: string[] }
   /** Not renewed for a whole lease: the database could not be reached. */
@@ -47,13 +50,26 @@ export class LeaseKeeper {
 
   start(): void {
     const { url, watchdogMs, lockFloorMs } = this.#options;
-    const data: KeeperData = { url, watchdogMs, ticks: this.#ticks, checkMs: Math.max(20, Math.floor(lockFloorMs / 15)) };
+    const data: KeeperData = {
+      url,
+      watchdogMs,
+      ticks: this.#ticks,
+      checkMs: Math.max(20, Math.floor(lockFloorMs / 15)),
+    };
     const counter = new Int32Array(this.#ticks);
-    this.#ticker = setInterval(() => Atomics.add(counter, 0, 1), Math.max(10, Math.min(500, watchdogMs / 10)));
-    this.#thread = new Worker(compiledFile(import.meta.url, 'lease-keeper-thread.js'), { workerData: data, name: 'lease-keeper' });
+    this.#ticker = setInterval(
+      () => Atomics.add(counter, 0, 1),
+      Math.max(10, Math.min(500, watchdogMs / 10)),
+    );
+    this.#thread = new Worker(compiledFile(import.meta.url, 'lease-keeper-thread.js'), {
+      workerData: data,
+      name: 'lease-keeper',
+    });
     this.#thread.on('message', (message: FromKeeper) => {
       if (message.kind === 'stuck') this.#options.onStuck(message.forMs);
-      else for (const token of message.tokens) message.kind === 'lost' ? this.#options.onLost(token) : this.#options.onExpired(token);
+      else
+        for (const token of message.tokens)
+          message.kind === 'lost' ? this.#options.onLost(token) : this.#options.onExpired(token);
     });
     // Without a keeper leases would silently run out: fail loudly instead.
     this.#thread.on('error', (error) => {

@@ -1,7 +1,8 @@
 // The slots of one phase of one pipeline in this process. Items of leases wait here and are started as slots
 // become free; a slot is free the moment its handler returns, it never waits for the flush.
-import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
+
 import { QuantileWindow } from '../core/quantile-window.ts';
+import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import { DeadlineQueue } from './deadline-queue.ts';

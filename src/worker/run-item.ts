@@ -19,7 +19,6 @@ export interface PhaseRuntime {
   resultMaxBytes: number;
 }
 
-
 export interface ItemCall {
   seq: number;
   /** Calls so far, this one included. */
@@ -62,11 +61,16 @@ function checkIssues(validated: Validated): Prepared {
   const message = validated.issues
     .slice(0, 10)
     .map((issue) => {
-      const path = (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
+      const path = (issue.path ?? [])
+        .map((part) => String(typeof part === 'object' ? part.key : part))
+        .join('.');
       return path === '' ? issue.message : `${path}: ${issue.message}`;
     })
     .join('; ');
-  return { ok: false, failure: { class: 'invalid', message: toStorableText(message, 8000), retryAfterMs: null } };
+  return {
+    ok: false,
+    failure: { class: 'invalid', message: toStorableText(message, 8000), retryAfterMs: null },
+  };
 }
 
 function invalidInput(error: unknown): Prepared {
@@ -92,17 +96,32 @@ function classify(runtime: PhaseRuntime, error: unknown): Failure {
   }
 }
 
-function recordValue(runtime: PhaseRuntime, call: ItemCall, value: unknown, handlerMs: number): RecordedOutcome {
+function recordValue(
+  runtime: PhaseRuntime,
+  call: ItemCall,
+  value: unknown,
+  handlerMs: number,
+): RecordedOutcome {
   if (value instanceof Verdict) return recordVerdict(runtime, call, value, handlerMs);
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) {
-    return recordFailure(runtime, call, { class: 'permanent', message: stored.reason, retryAfterMs: null }, handlerMs);
+    return recordFailure(
+      runtime,
+      call,
+      { class: 'permanent', message: stored.reason, retryAfterMs: null },
+      handlerMs,
+    );
   }
   const kind = runtime.isLastPhase ? 'terminal' : 'advance';
   return { seq: call.seq, kind, status: 'DONE', json: stored.json, failure: null, delayMs: 0, handlerMs };
 }
 
-function recordVerdict(runtime: PhaseRuntime, call: ItemCall, verdict: Verdict, handlerMs: number): RecordedOutcome {
+function recordVerdict(
+  runtime: PhaseRuntime,
+  call: ItemCall,
+  verdict: Verdict,
+  handlerMs: number,
+): RecordedOutcome {
   const message = toStorableText(verdict.reason, 8000);
   if (verdict.kind === 'skip') {
     const json = JSON.stringify({ reason: message });
@@ -112,13 +131,23 @@ function recordVerdict(runtime: PhaseRuntime, call: ItemCall, verdict: Verdict, 
     return recordFailure(runtime, call, { class: 'not_found', message, retryAfterMs: null }, handlerMs);
   }
   if (verdict.kind === 'retry_later') {
-    return recordFailure(runtime, call, { class: 'throttled', message, retryAfterMs: verdict.afterMs }, handlerMs);
+    return recordFailure(
+      runtime,
+      call,
+      { class: 'throttled', message, retryAfterMs: verdict.afterMs },
+      handlerMs,
+    );
   }
   return recordFailure(runtime, call, { class: 'permanent', message, retryAfterMs: null }, handlerMs);
 }
 
 /** Also used for calls that ended from outside. */
-export function recordFailure(runtime: PhaseRuntime, call: ItemCall, failure: Failure, handlerMs: number): RecordedOutcome {
+export function recordFailure(
+  runtime: PhaseRuntime,
+  call: ItemCall,
+  failure: Failure,
+  handlerMs: number,
+): RecordedOutcome {
   const delayMs = retryDelay(runtime.retryPolicy, failure, call.attempt, randomFraction());
   if (delayMs !== null) {
     return { seq: call.seq, kind: 'retry', status: 'ERROR', json: null, failure, delayMs, handlerMs };

@@ -73,7 +73,8 @@ export class WorkFinder {
       this.#knownAtMs = monotonicMs();
       // A retry that becomes ready earlier than the next look shortens the wait.
       for (const work of found) {
-        if (work.readyInMs > 0) this.#backoffMs = Math.min(this.#backoffMs, Math.max(5, Math.ceil(work.readyInMs)));
+        if (work.readyInMs > 0)
+          this.#backoffMs = Math.min(this.#backoffMs, Math.max(5, Math.ceil(work.readyInMs)));
       }
     } catch (error) {
       this.#backoffMs = Math.max(this.#backoffMs, 100);

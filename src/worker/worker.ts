@@ -72,7 +72,8 @@ export class RowmillWorker {
 
   constructor(options: WorkerOptions) {
     const names = options.pipelines.map((pipeline) => pipeline.name);
-    if (new Set(names).size !== names.length) throw new RowmillError('PIPELINE_INVALID', 'two pipelines have the same name');
+    if (new Set(names).size !== names.length)
+      throw new RowmillError('PIPELINE_INVALID', 'two pipelines have the same name');
     this.#options = options;
     this.settings = loadSettings({ flags: options.settings ?? {} });
     this.events = options.events ?? new Events();
@@ -102,8 +103,12 @@ export class RowmillWorker {
       look: () => findClaimable(this.#control.db, names),
     });
     this.#listener =
-      options.listen === false ? null : new WorkListener({ url: options.databaseUrl, onHint: () => this.#finder.hint() });
-    this.#pools = options.pipelines.flatMap((pipeline) => pipeline.phases.map((phase, index) => this.#createPool(pipeline, phase, index)));
+      options.listen === false
+        ? null
+        : new WorkListener({ url: options.databaseUrl, onHint: () => this.#finder.hint() });
+    this.#pools = options.pipelines.flatMap((pipeline) =>
+      pipeline.phases.map((phase, index) => this.#createPool(pipeline, phase, index)),
+    );
     this.#services = [
       createSweeper(this.#control),
       createLedgerFolder(this.#control),
@@ -145,7 +150,10 @@ export class RowmillWorker {
     await this.#writer.drain(Math.max(1000, drainMs));
     const unpersisted = this.#writer.unpersisted();
     for (const left of unpersisted) {
-      this.events.emit('worker.unpersisted', { ...left, reason: 'the database did not take it before the deadline' });
+      this.events.emit('worker.unpersisted', {
+        ...left,
+        reason: 'the database did not take it before the deadline',
+      });
     }
     await Promise.all(this.#services.map((service) => service.stop()));
     await Promise.allSettled(this.#background);
@@ -214,7 +222,12 @@ export class RowmillWorker {
     return true;
   }
 
-  #take(pool: PhasePool, claim: Claim, leaseMs: number, how: { asked: number; itemMs: number | null; startedMs: number }): void {
+  #take(
+    pool: PhasePool,
+    claim: Claim,
+    leaseMs: number,
+    how: { asked: number; itemMs: number | null; startedMs: number },
+  ): void {
     const lease = new Lease(claim, monotonicMs(), leaseMs);
     this.#leases.set(claim.token, lease);
     this.#keeper.hold({ jobId: claim.jobId, spanId: claim.spanId, token: claim.token, leaseMs });
@@ -317,7 +330,10 @@ export class RowmillWorker {
   }
 
   #poolCount(): number {
-    return Math.min(4, this.#options.pipelines.reduce((sum, pipeline) => sum + pipeline.phases.length, 0));
+    return Math.min(
+      4,
+      this.#options.pipelines.reduce((sum, pipeline) => sum + pipeline.phases.length, 0),
+    );
   }
 
   #inBackground(work: Promise<unknown>): void {
@@ -334,7 +350,10 @@ function boundsOf(settings: Settings): Parameters<typeof claimSize>[0] {
 
 function retryPolicyOf(settings: Settings, phase: Phase<unknown, unknown, unknown>): RetryPolicy {
   const policy = defaultRetryPolicy(settings);
-  for (const [errorClass, rule] of Object.entries(phase.retry ?? {}) as [keyof RetryPolicy, Partial<RetryRule>][]) {
+  for (const [errorClass, rule] of Object.entries(phase.retry ?? {}) as [
+    keyof RetryPolicy,
+    Partial<RetryRule>,
+  ][]) {
     policy[errorClass] = { ...policy[errorClass], ...rule };
   }
   return policy;

@@ -56,7 +56,9 @@ export async function createCluster(
       binaries.initdb,
       [
         ...['-D', pgdata, '--username=rowmill', `--pwfile=${pgdata}/../password`],
-        ...['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-instructions'],
+        ...['--auth=scram-sha-256', '--encoding=UTF8', '--no-instructions'],
+        // Sorts by code point like C, but folds the case of every letter: a search for É finds é.
+        ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
       ],
       { user, env: binaries.env, cwd: join(staging, 'pgdata') },
     );

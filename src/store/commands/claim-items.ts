@@ -166,7 +166,11 @@ export async function claimItems(db: Executor, request: ClaimRequest): Promise<C
   const items = new Array<ClaimedItem>(rows.length - 1);
   for (let i = 1; i < rows.length; i += 1) {
     const row = rows[i]!;
-    items[i - 1] = { seq: row[0] as number, input: row[1] as string, previous: (row[2] as string | undefined) ?? null };
+    items[i - 1] = {
+      seq: row[0] as number,
+      input: row[1] as string,
+      previous: (row[2] as string | undefined) ?? null,
+    };
   }
   return {
     jobId: request.jobId,

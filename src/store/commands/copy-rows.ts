@@ -35,5 +35,7 @@ export function textField(text: string): string {
 
 export const copyItems = (tx: Transaction, lines: string): Promise<void> => tx.copy(COPY_ITEMS, lines);
 export const copyResults = (tx: Transaction, lines: string): Promise<void> => tx.copy(COPY_RESULTS, lines);
-export const copyStageOutputs = (tx: Transaction, lines: string): Promise<void> => tx.copy(COPY_STAGE_OUTPUTS, lines);
-export const copyAttemptErrors = (tx: Transaction, lines: string): Promise<void> => tx.copy(COPY_ATTEMPT_ERRORS, lines);
+export const copyStageOutputs = (tx: Transaction, lines: string): Promise<void> =>
+  tx.copy(COPY_STAGE_OUTPUTS, lines);
+export const copyAttemptErrors = (tx: Transaction, lines: string): Promise<void> =>
+  tx.copy(COPY_ATTEMPT_ERRORS, lines);

@@ -41,7 +41,11 @@ export interface FencedLeases {
   held: Map<number, boolean>;
 }
 
-export async function fenceLeases(db: Executor, jobId: string, leases: RecordedLease[]): Promise<FencedLeases> {
+export async function fenceLeases(
+  db: Executor,
+  jobId: string,
+  leases: RecordedLease[],
+): Promise<FencedLeases> {
   const rows = await db.runArrays(FENCE_LEASES, [
     jobId,
     leases.map((lease) => lease.spanId),

@@ -35,6 +35,11 @@ export async function claimFinalize(
   return rows[0] ? { generation: rows[0].generation, attempt: rows[0].finalize_attempts } : null;
 }
 
-export async function finishJobRow(db: Executor, jobId: string, token: string, outcome: string): Promise<boolean> {
+export async function finishJobRow(
+  db: Executor,
+  jobId: string,
+  token: string,
+  outcome: string,
+): Promise<boolean> {
   return (await db.run(FINISH_JOB, [jobId, token, outcome])).rowCount === 1;
 }

@@ -22,7 +22,12 @@ export interface NewSpan {
   crashes: number;
 }
 
-export async function insertSpans(db: Executor, jobId: string, generation: number, spans: NewSpan[]): Promise<void> {
+export async function insertSpans(
+  db: Executor,
+  jobId: string,
+  generation: number,
+  spans: NewSpan[],
+): Promise<void> {
   if (spans.length === 0) return;
   await db.run(INSERT_SPANS, [
     jobId,

@@ -34,10 +34,20 @@ const INSERT_OUTBOX: Statement = {
   text: 'insert into outbox (job_id, type, payload) values ($1, $2, $3)',
 };
 
-export async function insertSummary(db: Executor, jobId: string, generation: number, outcome: string): Promise<boolean> {
+export async function insertSummary(
+  db: Executor,
+  jobId: string,
+  generation: number,
+  outcome: string,
+): Promise<boolean> {
   return (await db.run(INSERT_SUMMARY, [jobId, generation, outcome])).rowCount === 1;
 }
 
-export async function insertOutboxEvent(db: Executor, jobId: string, type: string, payload: unknown): Promise<void> {
+export async function insertOutboxEvent(
+  db: Executor,
+  jobId: string,
+  type: string,
+  payload: unknown,
+): Promise<void> {
   await db.run(INSERT_OUTBOX, [jobId, type, JSON.stringify(payload)]);
 }

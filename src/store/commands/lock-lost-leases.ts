@@ -64,7 +64,11 @@ interface LostLeaseRow {
   owner: string;
 }
 
-export async function lockLostLeases(db: Executor, limit: number, deadWorkerId: string | null): Promise<LostLease[]> {
+export async function lockLostLeases(
+  db: Executor,
+  limit: number,
+  deadWorkerId: string | null,
+): Promise<LostLease[]> {
   const { rows } = await (deadWorkerId === null
     ? db.run<LostLeaseRow>(LOCK_EXPIRED, [limit])
     : db.run<LostLeaseRow>(LOCK_OF_WORKER, [limit, deadWorkerId]));

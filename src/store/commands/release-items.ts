@@ -39,5 +39,7 @@ export async function releaseAllBut(
   kept: string,
   keptCount: number,
 ): Promise<number> {
-  return (await db.run(RELEASE_ALL_BUT, [lease.jobId, lease.spanId, lease.token, kept, keptCount])).rowCount ?? 0;
+  return (
+    (await db.run(RELEASE_ALL_BUT, [lease.jobId, lease.spanId, lease.token, kept, keptCount])).rowCount ?? 0
+  );
 }

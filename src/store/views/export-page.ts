@@ -25,7 +25,12 @@ export interface ExportRow {
   finishedAt: Date | null;
 }
 
-export async function* exportRows(db: Executor, jobId: string, generation: number, pageSize = 1000): AsyncGenerator<ExportRow> {
+export async function* exportRows(
+  db: Executor,
+  jobId: string,
+  generation: number,
+  pageSize = 1000,
+): AsyncGenerator<ExportRow> {
   let after = -1;
   for (;;) {
     const rows = await db.runArrays(EXPORT_PAGE, [jobId, generation, after, pageSize]);

@@ -1,0 +1,34 @@
+// One PostgreSQL for the whole run: DATABASE_URL if it is set, else the embedded server in a temporary folder.
+// A template database is migrated once; each test file clones it.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
+import { migrate } from '../../src/store/migrate.ts';
+
+export const TEMPLATE_DATABASE = 'rowmill_test_template';
+
+export default async function setup(): Promise<() => Promise<void>> {
+  const given = process.env.DATABASE_URL;
+  const folder = given ? null : mkdtempSync(join(tmpdir(), 'rowmill-test-'));
+  const server = folder === null ? null : await startEmbeddedPostgres({ dataDir: folder });
+  const url = given ?? server!.url;
+  process.env.ROWMILL_TEST_DATABASE_URL = url;
+  // Code under test must take its database from the test, never from the environment.
+  delete process.env.DATABASE_URL;
+
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  await admin.query(`drop database if exists ${TEMPLATE_DATABASE} with (force)`);
+  await admin.query(`create database ${TEMPLATE_DATABASE}`);
+  const template = new URL(url);
+  template.pathname = `/${TEMPLATE_DATABASE}`;
+  await migrate(template.href);
+  await admin.end();
+
+  return async () => {
+    await server?.stop();
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  };
+}

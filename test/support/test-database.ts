@@ -1,0 +1,77 @@
+// A database of its own for each test file, cloned from the migrated template. It is kept when a test failed, so
+// that one can look at it.
+import pg from 'pg';
+import { afterAll, beforeAll, onTestFailed } from 'vitest';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { Database } from '../../src/platform/database.ts';
+import { Events } from '../../src/platform/events.ts';
+import { newId } from '../../src/platform/random.ts';
+import { loadSettings, type Settings } from '../../src/platform/settings.ts';
+import { TEMPLATE_DATABASE } from './global-setup.ts';
+
+export interface TestDatabase {
+  url: string;
+  /** A fresh engine context on this database; closed after the file. */
+  context(settings?: Partial<Settings>): EngineContext;
+  query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Call in a test: the database stays if it fails. */
+  keepIfFailed(): void;
+}
+
+export function serverUrl(): string {
+  const url = process.env.ROWMILL_TEST_DATABASE_URL;
+  if (!url) throw new Error('expected ROWMILL_TEST_DATABASE_URL to be set by the global setup');
+  return url;
+}
+
+/** Call at the top of a test file. */
+export function useTestDatabase(): TestDatabase {
+  const name = `rowmill_test_${newId().slice(0, 8)}`;
+  const url = new URL(serverUrl());
+  url.pathname = `/${name}`;
+  const opened: Database[] = [];
+  let admin: pg.Client;
+  let client: pg.Client;
+  let keep = false;
+
+  beforeAll(async () => {
+    admin = new pg.Client({ connectionString: serverUrl() });
+    await admin.connect();
+    // One clone at a time: PostgreSQL refuses while another session uses the template.
+    await admin.query('select pg_advisory_lock(726)');
+    await admin.query(`create database ${name} template ${TEMPLATE_DATABASE}`);
+    await admin.query('select pg_advisory_unlock(726)');
+    client = new pg.Client({ connectionString: url.href });
+    await client.connect();
+  });
+
+  afterAll(async () => {
+    for (const db of opened) await db.close();
+    await client.end();
+    if (keep) console.error(`the database ${name} was kept`);
+    else await admin.query(`drop database ${name} with (force)`);
+    await admin.end();
+  });
+
+  return {
+    url: url.href,
+    context(settings = {}) {
+      const db = new Database({
+        url: url.href,
+        maxConnections: 4,
+        applicationName: 'test',
+        deadlineMs: 20_000,
+      });
+      opened.push(db);
+      return { db, events: new Events(), settings: loadSettings({ flags: settings, environment: {} }) };
+    },
+    async query(text, values) {
+      return (await client.query(text, values)).rows;
+    },
+    keepIfFailed() {
+      onTestFailed(() => {
+        keep = true;
+      });
+    },
+  };
+}
