@@ -15,8 +15,12 @@ export const ERROR_CLASSES = [
 ] as const;
 export type ErrorClass = (typeof ERROR_CLASSES)[number];
 
+const VERDICT = Symbol.for('rowmill.verdict');
+
 /** What a handler may return instead of data. */
 export class Verdict {
+  // A mark instead of instanceof: the handler may have been loaded with another copy of this module.
+  readonly [VERDICT] = true;
   readonly kind: 'not_found' | 'skip' | 'fail' | 'retry_later';
   readonly reason: string;
   readonly afterMs: number | null;
@@ -26,6 +30,10 @@ export class Verdict {
     this.reason = reason;
     this.afterMs = afterMs;
   }
+}
+
+export function isVerdict(value: unknown): value is Verdict {
+  return typeof value === 'object' && value !== null && (value as { [VERDICT]?: unknown })[VERDICT] === true;
 }
 
 export function notFound(reason = 'not found'): Verdict {

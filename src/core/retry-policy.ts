@@ -20,7 +20,8 @@ export interface RetryOverrides {
 export function defaultRetryPolicy(overrides: RetryOverrides): RetryPolicy {
   const { maxAttemptsError, maxAttemptsNotFound } = overrides;
   return {
-    throttled: { maxAttempts: Math.max(maxAttemptsError, 10), baseMs: 500, factor: 2, capMs: 60_000 },
+    // Being told to wait is not the item's fault: it is given up only when it has gone on for hours.
+    throttled: { maxAttempts: Math.max(maxAttemptsError, 100), baseMs: 1000, factor: 1.5, capMs: 60_000 },
     overloaded: { maxAttempts: maxAttemptsError, baseMs: 500, factor: 2, capMs: 60_000 },
     timeout: { maxAttempts: maxAttemptsError, baseMs: 500, factor: 2, capMs: 60_000 },
     not_found: { maxAttempts: maxAttemptsNotFound, baseMs: 1000, factor: 4, capMs: 300_000 },

@@ -27,7 +27,7 @@ export function toStorableJson(value: unknown, maxBytes: number, policy: Unstora
   }
   let replaced = false;
   if (json.includes('\\u')) {
-    const safe = json.replace(ESCAPE, (escape) => (escape.length === 6 ? '\ufffd' : escape));
+    const safe = json.replace(ESCAPE, (found) => (found.length === 6 ? '\ufffd' : found));
     replaced = safe !== json;
     if (replaced && policy === 'fail') {
       return { ok: false, reason: 'the result contains a NUL character or half a surrogate pair' };

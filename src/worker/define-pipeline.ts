@@ -36,8 +36,12 @@ interface Shared<Schema> {
   unstorable?: UnstorablePolicy;
 }
 
+const PIPELINE = Symbol.for('rowmill.pipeline');
+
 /** A checked definition. */
 export interface Pipeline {
+  // A mark instead of a class: the definition may come from another copy of this module.
+  readonly [PIPELINE]: true;
   readonly name: string;
   readonly input: AnySchema | undefined;
   readonly unstorable: UnstorablePolicy;
@@ -88,7 +92,13 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     checkWhole(name, phase.name, 'concurrency', phase.concurrency);
     checkWhole(name, phase.name, 'timeoutMs', phase.timeoutMs);
   }
-  return Object.freeze({ name, input, unstorable, phases });
+  return Object.freeze({ [PIPELINE]: true as const, name, input, unstorable, phases });
+}
+
+export function isPipeline(value: unknown): value is Pipeline {
+  return (
+    typeof value === 'object' && value !== null && (value as { [PIPELINE]?: unknown })[PIPELINE] === true
+  );
 }
 
 function checkWhole(pipeline: string, phase: string, key: string, value: number | undefined): void {

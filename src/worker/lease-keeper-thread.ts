@@ -1,4 +1,5 @@
 // The thread behind LeaseKeeper: renews every held lease after a third of its length, one statement per job.
+import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import pg from 'pg';
 import { monotonicMs } from '../platform/clock.ts';
@@ -10,7 +11,7 @@ interface Held extends KeptLease {
   expired: boolean;
 }
 
-const { url, ticks, watchdogMs, checkMs } = workerData as KeeperData;
+const { url, ticks, watchdogMs, checkMs, killWhenStuck } = workerData as KeeperData;
 const counter = new Int32Array(ticks);
 const held = new Map<string, Held>();
 const port = parentPort!;
@@ -41,6 +42,13 @@ function mainLoopTurns(now: number): boolean {
   } else if (now - lastTickMs > watchdogMs && !stuck) {
     stuck = true;
     tell({ kind: 'stuck', forMs: Math.round(now - lastTickMs) });
+    if (killWhenStuck) {
+      writeSync(
+        2,
+        `rowmill: a handler has blocked this process for ${Math.round(now - lastTickMs)} ms; ending it\n`,
+      );
+      process.kill(process.pid, 'SIGKILL');
+    }
   }
   return !stuck;
 }

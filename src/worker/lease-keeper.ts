@@ -26,6 +26,7 @@ export interface KeeperData {
   ticks: SharedArrayBuffer;
   watchdogMs: number;
   checkMs: number;
+  killWhenStuck: boolean;
 }
 
 export interface LeaseKeeperOptions {
@@ -33,6 +34,8 @@ export interface LeaseKeeperOptions {
   watchdogMs: number;
   /** The shortest lease there can be: it is looked at several times within it. */
   lockFloorMs: number;
+  /** End a stuck process at once: right where a supervisor replaces it. */
+  killWhenStuck: boolean;
   onLost: (token: string) => void;
   onExpired: (token: string) => void;
   onStuck: (forMs: number) => void;
@@ -49,10 +52,11 @@ export class LeaseKeeper {
   }
 
   start(): void {
-    const { url, watchdogMs, lockFloorMs } = this.#options;
+    const { url, watchdogMs, lockFloorMs, killWhenStuck } = this.#options;
     const data: KeeperData = {
       url,
       watchdogMs,
+      killWhenStuck,
       ticks: this.#ticks,
       checkMs: Math.max(20, Math.floor(lockFloorMs / 15)),
     };

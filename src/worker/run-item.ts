@@ -1,7 +1,7 @@
 // One item through one phase: prepare, call, classify, record. Each step takes and returns plain values; whatever
 // the handler does, the result is one of a closed set of outcomes.
 import { classifyError } from '../core/classify-error.ts';
-import { type Failure, Verdict } from '../core/outcome.ts';
+import { type Failure, isVerdict, type Verdict } from '../core/outcome.ts';
 import { type RetryPolicy, retryDelay } from '../core/retry-policy.ts';
 import { toStorableJson, toStorableText } from '../core/storable-json.ts';
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
@@ -102,7 +102,7 @@ function recordValue(
   value: unknown,
   handlerMs: number,
 ): RecordedOutcome {
-  if (value instanceof Verdict) return recordVerdict(runtime, call, value, handlerMs);
+  if (isVerdict(value)) return recordVerdict(runtime, call, value, handlerMs);
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) {
     return recordFailure(

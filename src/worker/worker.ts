@@ -13,6 +13,7 @@ import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
+import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { WorkListener } from '../platform/notifier.ts';
 import { PeriodicService } from '../platform/periodic-service.ts';
 import { newId } from '../platform/random.ts';
@@ -38,6 +39,8 @@ export interface WorkerOptions {
   settings?: Partial<Settings>;
   /** LISTEN only shortens waits; off behind a transaction pooler. */
   listen?: boolean;
+  /** End the process when a handler blocks its main loop past watchdogMs: right under a supervisor. */
+  killWhenStuck?: boolean;
   events?: Events;
   log?: Logger;
 }
@@ -50,6 +53,7 @@ export interface StopReport {
 export class RowmillWorker {
   readonly workerId = newId();
   readonly events: Events;
+  readonly metrics: Metrics;
   readonly settings: Settings;
   readonly #options: WorkerOptions;
   readonly #log: Logger;
@@ -93,6 +97,7 @@ export class RowmillWorker {
       url: options.databaseUrl,
       watchdogMs: this.settings.watchdogMs,
       lockFloorMs: this.settings.lockFloorMs,
+      killWhenStuck: options.killWhenStuck ?? false,
       onLost: (token) => this.#withLease(token, (lease) => this.#writer.lose(lease)),
       onExpired: (token) => this.#withLease(token, (lease) => this.#stopLease(lease)),
       onStuck: (forMs) => this.events.emit('loop.stuck', { forMs }),
@@ -109,6 +114,9 @@ export class RowmillWorker {
     this.#pools = options.pipelines.flatMap((pipeline) =>
       pipeline.phases.map((phase, index) => this.#createPool(pipeline, phase, index)),
     );
+    this.metrics = createMetrics(this.events, {
+      bufferFullness: () => this.#writer.backlog / this.settings.flushBacklogItems,
+    });
     this.#services = [
       createSweeper(this.#control),
       createLedgerFolder(this.#control),
@@ -161,6 +169,7 @@ export class RowmillWorker {
     await this.#listener?.stop();
     await removeWorker(this.#control.db, this.workerId).catch(() => {});
     for (const pool of this.#pools) pool.close();
+    this.metrics.stop();
     await Promise.allSettled([this.#bulk.db.close(), this.#control.db.close()]);
     return { unpersisted };
   }

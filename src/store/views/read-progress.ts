@@ -15,9 +15,9 @@ const READ_PROGRESS: Statement = {
       from ledger, j where ledger.job_id = $1 and ledger.generation = j.generation
     ),
     s as (
-      select coalesce(sum(item_count) filter (where owner is null), 0)::bigint as pending,
-             coalesce(sum(item_count) filter (where owner is not null), 0)::bigint as processing,
-             coalesce(sum(item_count) filter (where owner is null and ready_at > now()), 0)::bigint as retrying,
+      select coalesce(sum(spans.item_count) filter (where owner is null), 0)::bigint as pending,
+             coalesce(sum(spans.item_count) filter (where owner is not null), 0)::bigint as processing,
+             coalesce(sum(spans.item_count) filter (where owner is null and ready_at > now()), 0)::bigint as retrying,
              count(distinct owner)::bigint as workers
       from spans, j where spans.job_id = $1 and spans.generation = j.generation
     )

@@ -1,0 +1,50 @@
+// rowmill doctor: are the invariants true on this database? Exit code 0 only when all of them were checked and hold.
+import { diagnose } from '../../engine/diagnose.ts';
+import { openRowmill } from '../../open-rowmill.ts';
+import { checkMigrated } from '../../store/migrate.ts';
+import { findJob } from '../find-job.ts';
+import { openServer, type ServerOptions } from '../open-server.ts';
+
+export interface DoctorOptions extends ServerOptions {
+  json?: boolean;
+  job?: string;
+  budgetMs?: number;
+  maxJobs?: number;
+}
+
+export async function doctor(options: DoctorOptions): Promise<number> {
+  const server = await openServer(options, () => {});
+  try {
+    await checkMigrated(server.url);
+    const jobId = options.job === undefined ? undefined : await resolveJob(server.url, options.job);
+    const diagnosis = await diagnose(server.url, {
+      ...(jobId === undefined ? {} : { jobId }),
+      ...(options.budgetMs === undefined ? {} : { budgetMs: options.budgetMs }),
+      ...(options.maxJobs === undefined ? {} : { maxJobs: options.maxJobs }),
+    });
+    if (options.json) console.log(JSON.stringify(diagnosis));
+    else {
+      for (const { invariant, says, problems, unchecked } of diagnosis.invariants) {
+        const verdict = unchecked !== null ? 'UNKNOWN' : problems.length > 0 ? 'BROKEN' : 'ok';
+        console.log(`${verdict.padEnd(8)} ${invariant}: ${says}`);
+        if (unchecked !== null)
+          console.log(`         not checked: ${unchecked} (--budget-ms gives it more time)`);
+        for (const { jobId: id, problem } of problems)
+          console.log(`         ${id === null ? '' : `job ${id}: `}${problem}`);
+      }
+      console.log(`${'-'.padEnd(8)} counters: none are defined`);
+    }
+    return diagnosis.ok ? 0 : 1;
+  } finally {
+    await server.stop();
+  }
+}
+
+async function resolveJob(url: string, prefix: string): Promise<string> {
+  const rowmill = await openRowmill({ databaseUrl: url });
+  try {
+    return (await findJob(rowmill, prefix)).jobId;
+  } finally {
+    await rowmill.close();
+  }
+}

@@ -1,0 +1,16 @@
+// rowmill migrate: bring the database to the schema of this version.
+import { migrate } from '../../store/migrate.ts';
+import { openServer, type ServerOptions } from '../open-server.ts';
+
+export async function migrateDatabase(options: ServerOptions): Promise<number> {
+  const server = await openServer(options, (line) => console.error(line));
+  try {
+    const report = await migrate(server.url);
+    if (report.applied.length === 0)
+      console.log(`nothing to do: the database is at version ${report.version}`);
+    for (const name of report.applied) console.log(`applied ${name}`);
+    return 0;
+  } finally {
+    await server.stop();
+  }
+}

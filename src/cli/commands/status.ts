@@ -1,0 +1,62 @@
+// rowmill status: the newest jobs, or one job in detail.
+import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
+import { type Job, listJobs } from '../../store/views/read-job.ts';
+import { findJob } from '../find-job.ts';
+import { openServer, type ServerOptions } from '../open-server.ts';
+import { formatCount, printable } from '../progress-lines.ts';
+
+export interface StatusOptions extends ServerOptions {
+  json?: boolean;
+  limit?: number;
+}
+
+export async function status(prefix: string | undefined, options: StatusOptions): Promise<number> {
+  const server = await openServer(options, () => {});
+  const rowmill = await openRowmill({ databaseUrl: server.url });
+  try {
+    const jobs =
+      prefix === undefined
+        ? await listJobs(rowmill.context.db, options.limit ?? 20)
+        : [await findJob(rowmill, prefix)];
+    const details = await Promise.all(jobs.map((job) => detailsOf(rowmill, job)));
+    if (options.json) console.log(JSON.stringify(prefix === undefined ? details : details[0]));
+    else if (details.length === 0) console.log('no jobs yet: rowmill run <pipeline> <file>');
+    else for (const detail of details) printJob(detail, prefix !== undefined);
+    return 0;
+  } finally {
+    await rowmill.close();
+    await server.stop();
+  }
+}
+
+async function detailsOf(rowmill: Rowmill, job: Job) {
+  const [progress, errors, summary] = await Promise.all([
+    rowmill.progress(job.jobId),
+    rowmill.errorGroups(job.jobId, 10),
+    rowmill.summary(job.jobId),
+  ]);
+  return { ...job, progress, errors, summary };
+}
+
+function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): void {
+  const counts = Object.entries(job.progress.counts)
+    .filter(([, count]) => count > 0)
+    .map(([status, count]) => `${status.toLowerCase().replace('_', ' ')} ${formatCount(count)}`);
+  const total = `${formatCount(job.itemCount)} rows${job.sealedAt === null ? ' so far' : ''}`;
+  console.log(
+    `${job.jobId}  ${job.state.padEnd(10)}  ${job.pipeline}  ${printable(job.name)}  ${total}: ${counts.join(', ') || 'nothing yet'}`,
+  );
+  if (!long) return;
+  if (job.lastError) console.log(`  error: ${printable(job.lastError)}`);
+  for (const phase of job.summary?.phases ?? []) {
+    console.log(
+      `  phase ${phase.name}: done ${phase.done}, advanced ${phase.advanced}, retried ${phase.retried}, errors ${phase.error}, ` +
+        `not found ${phase.notFound}, skipped ${phase.skipped}, handler time ${(phase.handlerMs / 1000).toFixed(1)} s in ${phase.flushes} flushes`,
+    );
+  }
+  for (const group of job.errors) {
+    console.log(
+      `  ${formatCount(group.occurrences)} × ${job.phases[group.phase]}: ${printable(group.sample).slice(0, 160)}`,
+    );
+  }
+}

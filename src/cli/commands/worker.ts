@@ -1,0 +1,48 @@
+// rowmill worker / rowmill dev: run workers until told to stop. `dev` differs only in saying what to do next.
+import { openRowmill } from '../../open-rowmill.ts';
+import { loadPipelines } from '../../worker/load-pipelines.ts';
+import { SupervisedWorker } from '../../worker/supervise-worker.ts';
+import { openServer, type ServerOptions } from '../open-server.ts';
+import { listenForStop } from '../stop-signals.ts';
+
+export interface WorkerCommandOptions extends ServerOptions {
+  processes?: number;
+  settings?: Record<string, unknown>;
+  logLevel?: string;
+}
+
+export async function runWorkers(modules: string[], options: WorkerCommandOptions): Promise<number> {
+  const say = (line: string): void => console.error(line);
+  const pipelines = await loadPipelines(modules);
+  const server = await openServer(options, say);
+  const rowmill = await openRowmill({ databaseUrl: server.url, settings: options.settings ?? {} });
+  const workers = Array.from(
+    { length: options.processes ?? 1 },
+    () =>
+      new SupervisedWorker({
+        context: rowmill.context,
+        modules,
+        ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
+        onCrash: (how) => say(`the worker process ended with ${how} and was replaced`),
+      }),
+  );
+  const stop = listenForStop(() => {
+    for (const worker of workers) worker.kill();
+  }, say);
+  try {
+    await Promise.all(workers.map((worker) => worker.start()));
+    say(
+      `${workers.length} worker process(es) for ${pipelines.map((pipeline) => pipeline.name).join(', ')} on ${server.description}`,
+    );
+    await new Promise<void>((resolve) =>
+      stop.signal.addEventListener('abort', () => resolve(), { once: true }),
+    );
+    await Promise.all(workers.map((worker) => worker.stop()));
+    return 0;
+  } finally {
+    for (const worker of workers) worker.kill();
+    stop.dispose();
+    await rowmill.close();
+    await server.stop();
+  }
+}

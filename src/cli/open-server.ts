@@ -1,0 +1,50 @@
+// Where a command gets its PostgreSQL: --database-url, else DATABASE_URL, else the embedded server in the data
+// folder, which is started here or shared with the process that runs it.
+import { resolve } from 'node:path';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { attachToRunning } from '../platform/embedded-postgres/attach-to-running.ts';
+import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embedded-postgres.ts';
+import { databaseUrlFromEnvironment } from '../platform/environment.ts';
+
+export interface ServerOptions {
+  databaseUrl?: string;
+  dataDir?: string;
+}
+
+export interface OpenedServer {
+  url: string;
+  /** For people, without the password. */
+  description: string;
+  stop(): Promise<void>;
+}
+
+export async function openServer(options: ServerOptions, say: (line: string) => void): Promise<OpenedServer> {
+  const given = options.databaseUrl ?? databaseUrlFromEnvironment();
+  if (given) return { url: given, description: withoutPassword(given), stop: async () => {} };
+  const dataDir = resolve(options.dataDir ?? '.rowmill');
+  try {
+    let starting = true;
+    const server = await startEmbeddedPostgres({ dataDir, onLog: (line) => starting && say(line) });
+    starting = false;
+    return { url: server.url, description: `embedded PostgreSQL in ${dataDir}`, stop: () => server.stop() };
+  } catch (error) {
+    if (!(error instanceof RowmillError) || error.code !== 'EMBEDDED_POSTGRES_FOLDER_IN_USE') throw error;
+    const url = await attachToRunning(dataDir);
+    if (!url) throw error;
+    return {
+      url,
+      description: `embedded PostgreSQL in ${dataDir}, run by another process`,
+      stop: async () => {},
+    };
+  }
+}
+
+function withoutPassword(url: string): string {
+  try {
+    const parsed = new URL(url);
+    parsed.password = '';
+    return parsed.href;
+  } catch {
+    return 'the database in DATABASE_URL';
+  }
+}

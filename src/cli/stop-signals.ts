@@ -1,0 +1,27 @@
+// Ctrl-C and SIGTERM: the first asks for an orderly end, the second ends at once.
+
+export interface StopSignals {
+  signal: AbortSignal;
+  dispose(): void;
+}
+
+export function listenForStop(onSecond: () => void, say: (line: string) => void): StopSignals {
+  const controller = new AbortController();
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (controller.signal.aborted) {
+      onSecond();
+      process.exit(130);
+    }
+    say(`${name}: finishing what is running; press again to stop at once`);
+    controller.abort();
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  return {
+    signal: controller.signal,
+    dispose() {
+      process.off('SIGINT', onSignal);
+      process.off('SIGTERM', onSignal);
+    },
+  };
+}

@@ -1,0 +1,249 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { classifyError, describe as describeError, MAX_ERROR_LENGTH } from './classify-error.ts';
+import { ERROR_CLASSES } from './outcome.ts';
+
+const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
+const classify = (error: unknown) => classifyError(error, NOW_MS);
+
+function withProperties(message: string, properties: object): Error {
+  return Object.assign(new Error(message), properties);
+}
+
+const axiosLike = (status: number, headers: object = {}): Error =>
+  withProperties(`Request failed with status code ${status}`, {
+    name: 'AxiosError',
+    isAxiosError: true,
+    code: status >= 500 ? 'ERR_BAD_RESPONSE' : 'ERR_BAD_REQUEST',
+    response: { status, headers },
+  });
+
+const fetchFailed = (code: string): Error =>
+  new TypeError('fetch failed', { cause: withProperties('socket', { code }) });
+
+describe('the class of an error', () => {
+  it.each([
+    [400, 'invalid'],
+    [401, 'permanent'],
+    [403, 'permanent'],
+    [404, 'not_found'],
+    [408, 'timeout'],
+    [409, 'permanent'],
+    [410, 'not_found'],
+    [422, 'invalid'],
+    [425, 'overloaded'],
+    [429, 'throttled'],
+    [500, 'overloaded'],
+    [502, 'overloaded'],
+    [503, 'overloaded'],
+    [504, 'timeout'],
+    [529, 'overloaded'],
+  ])('follows HTTP status %d: %s', (status, expected) => {
+    expect(classify(new Response(null, { status })).class).toBe(expected);
+    expect(classify(axiosLike(status)).class).toBe(expected);
+    expect(classify(withProperties('x', { status })).class).toBe(expected);
+    expect(classify(withProperties('x', { statusCode: status })).class).toBe(expected);
+  });
+
+  it.each([
+    ['ECONNRESET', 'overloaded'],
+    ['ECONNREFUSED', 'overloaded'],
+    ['ENOTFOUND', 'overloaded'],
+    ['EAI_AGAIN', 'overloaded'],
+    ['EPIPE', 'overloaded'],
+    ['UND_ERR_SOCKET', 'overloaded'],
+    ['ETIMEDOUT', 'timeout'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'timeout'],
+    ['UND_ERR_HEADERS_TIMEOUT', 'timeout'],
+    ['UND_ERR_BODY_TIMEOUT', 'timeout'],
+    ['ENOENT', 'permanent'],
+    ['ERR_INVALID_ARG_TYPE', 'permanent'],
+  ])('follows the code %s: %s, direct or as the cause of a failed fetch', (code, expected) => {
+    expect(classify(withProperties('x', { code })).class).toBe(expected);
+    expect(classify(fetchFailed(code)).class).toBe(expected);
+  });
+
+  it('is timeout for the error of AbortSignal.timeout', () => {
+    expect(classify(new DOMException('The operation was aborted due to timeout', 'TimeoutError')).class).toBe(
+      'timeout',
+    );
+  });
+
+  it('is permanent for a mistake in the handler', () => {
+    expect(classify(new TypeError("Cannot read properties of undefined (reading 'x')")).class).toBe(
+      'permanent',
+    );
+  });
+
+  it('follows the status rather than the code when there are both', () => {
+    expect(classify(withProperties('x', { status: 404, code: 'ECONNRESET' })).class).toBe('not_found');
+  });
+
+  it('ignores a status that is not a number', () => {
+    for (const status of [Number.NaN, '429', null, {}, Number.POSITIVE_INFINITY])
+      expect(classify(withProperties('x', { status })).class).toBe('permanent');
+  });
+});
+
+describe('Retry-After', () => {
+  it.each([
+    [
+      'seconds in the headers of a Response',
+      new Response(null, { status: 429, headers: { 'Retry-After': '7' } }),
+      7000,
+    ],
+    [
+      'a date',
+      new Response(null, { status: 503, headers: { 'retry-after': 'Thu, 01 Jan 2026 00:01:30 GMT' } }),
+      90_000,
+    ],
+    [
+      'a date that has passed',
+      new Response(null, { status: 503, headers: { 'retry-after': 'Wed, 31 Dec 2025 00:00:00 GMT' } }),
+      0,
+    ],
+    [
+      'milliseconds in retry-after-ms',
+      new Response(null, { status: 429, headers: { 'retry-after-ms': '250', 'retry-after': '9' } }),
+      250,
+    ],
+    ['seconds in the plain headers of axios', axiosLike(429, { 'retry-after': '3' }), 3000],
+    ['milliseconds as a property', withProperties('x', { status: 429, retryAfterMs: 42 }), 42],
+    ['seconds as a property', withProperties('x', { status: 429, retryAfter: 2 }), 2000],
+    ['a fraction of a second', axiosLike(429, { 'retry-after': '0.5' }), 500],
+    ['a negative number', axiosLike(429, { 'retry-after': '-5' }), 0],
+    ['something unreadable', axiosLike(429, { 'retry-after': 'soon' }), null],
+    ['an empty header', axiosLike(429, { 'retry-after': '' }), null],
+    [
+      'an empty retry-after-ms beside a good Retry-After',
+      axiosLike(429, { 'retry-after-ms': '', 'retry-after': '3' }),
+      3000,
+    ],
+    ['nothing', axiosLike(429), null],
+  ])('is understood as %s', (_, error, expected) => {
+    expect(classify(error).retryAfterMs).toBe(expected);
+  });
+});
+
+const throwing = (): never => {
+  throw new Error('trap');
+};
+/** Throws whatever is done to it. */
+const hostileProxy = new Proxy(function target() {}, {
+  get: throwing,
+  has: throwing,
+  getPrototypeOf: throwing,
+  ownKeys: throwing,
+  getOwnPropertyDescriptor: throwing,
+  apply: throwing,
+});
+/** Answers every property with itself, as mocks do. */
+const endlessProxy: unknown = new Proxy({}, { get: () => endlessProxy });
+
+const HOSTILE: [string, unknown][] = [
+  ['null', null],
+  ['undefined', undefined],
+  ['a number', 5],
+  ['NaN', Number.NaN],
+  ['a bigint', 5n],
+  ['a symbol', Symbol('x')],
+  ['a function', () => 1],
+  ['an empty string', ''],
+  ['an empty object', {}],
+  ['an object without prototype', Object.create(null)],
+  ['a proxy that throws', hostileProxy],
+  ['a proxy that answers with itself', endlessProxy],
+  [
+    'a revoked proxy',
+    (() => {
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      return proxy;
+    })(),
+  ],
+  [
+    'getters that throw',
+    Object.defineProperties(
+      {},
+      Object.fromEntries(
+        ['message', 'status', 'code', 'cause', 'headers', 'name', 'response', 'toJSON'].map((name) => [
+          name,
+          { get: throwing, enumerable: true },
+        ]),
+      ),
+    ),
+  ],
+  ['an error whose message is not text', Object.defineProperty(new Error('x'), 'message', { value: 5 })],
+  ['an error whose name is not text', Object.assign(new Error(''), { name: 7 })],
+  [
+    'an error whose message getter throws',
+    Object.defineProperty(new Error('x'), 'message', { get: throwing }),
+  ],
+  ['a code without a text form', withProperties('x', { code: Object.create(null) })],
+  ['a code whose text form throws', withProperties('x', { code: { toString: throwing } })],
+  ['a Retry-After without a number form', axiosLike(429, { 'retry-after': Object.create(null) })],
+  ['a Retry-After that is a symbol', axiosLike(429, { 'retry-after': Symbol('x') })],
+  ['a retry-after-ms that is a symbol', axiosLike(429, { 'retry-after-ms': Symbol('x') })],
+  ['headers whose get throws', axiosLike(429, { get: throwing })],
+  ['headers whose get answers with an object', axiosLike(429, { get: () => Object.create(null) })],
+  [
+    'a circular object',
+    (() => {
+      const circular: Record<string, unknown> = {};
+      circular.self = circular;
+      return circular;
+    })(),
+  ],
+  [
+    'an error that is its own cause',
+    (() => {
+      const error = new Error('x');
+      error.cause = error;
+      return error;
+    })(),
+  ],
+  ['a megabyte of text', 'x'.repeat(1_000_000)],
+  ['an error with a megabyte of text', new Error('x'.repeat(1_000_000))],
+  ['NUL and half a pair', 'a\0b\ud83d'],
+];
+
+describe('whatever was thrown', () => {
+  it.each(HOSTILE)('%s becomes a failure that can be stored', (_, thrown) => {
+    const failure = classify(thrown);
+    expect(ERROR_CLASSES).toContain(failure.class);
+    expect(typeof failure.message).toBe('string');
+    expect(failure.message.length).toBeLessThanOrEqual(MAX_ERROR_LENGTH + 40);
+    expect(failure.message.isWellFormed()).toBe(true);
+    expect(failure.message).not.toContain('\0');
+    if (failure.retryAfterMs !== null) expect(failure.retryAfterMs).toBeGreaterThanOrEqual(0);
+  });
+
+  it('of any shape becomes a failure that can be stored', () => {
+    fc.assert(
+      fc.property(fc.anything({ withNullPrototype: false, withBigInt: true, withDate: true }), (thrown) => {
+        const failure = classify(thrown);
+        expect(failure.message.isWellFormed() && !failure.message.includes('\0')).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('the message of an error', () => {
+  it.each<[unknown, string]>([
+    [new Error('out of paper'), 'out of paper'],
+    [new RangeError(''), 'RangeError'],
+    ['out of paper', 'out of paper'],
+    [{ message: 'out of paper' }, 'out of paper'],
+    [{ code: 7 }, 'the handler threw {"code":7}'],
+    [null, 'the handler threw null'],
+    [undefined, 'the handler threw undefined'],
+    [5, 'the handler threw 5'],
+    [hostileProxy, 'the handler threw a value that cannot be read'],
+  ])('says what was thrown (%#)', (thrown, message) => {
+    expect(describeError(thrown)).toBe(message);
+  });
+
+  it('says how long it was before it was cut', () => {
+    expect(describeError('x'.repeat(9000))).toBe(`${'x'.repeat(MAX_ERROR_LENGTH)}… (9000 characters)`);
+  });
+});

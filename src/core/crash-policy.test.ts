@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { judgeCrash, MAX_CRASHES } from './crash-policy.ts';
+import { countSeqs, eachSeq, rangesOf, type SeqRanges, subtractRanges, unionRanges } from './seq-ranges.ts';
+
+interface Waiting {
+  items: SeqRanges;
+  crashes: number;
+}
+
+/** Runs span after span in queue order: a span with a culprit crashes, any other one is done. */
+function simulate(
+  items: SeqRanges,
+  culprits: number[],
+): { crashes: number; failed: number[]; done: number[] } {
+  const queue: Waiting[] = [{ items, crashes: 0 }];
+  const end = { crashes: 0, failed: [] as number[], done: [] as number[] };
+  while (queue.length > 0) {
+    const lease = queue.shift()!;
+    const seqs = [...eachSeq(lease.items)];
+    if (!seqs.some((seq) => culprits.includes(seq))) {
+      end.done.push(...seqs);
+      continue;
+    }
+    end.crashes += 1;
+    if (end.crashes > 1000) throw new Error('the crashes do not end');
+    const verdict = judgeCrash(lease.items, lease.crashes);
+    if (verdict.kind === 'fail') end.failed.push(...eachSeq(verdict.items));
+    else queue.push(...verdict.parts);
+  }
+  return end;
+}
+
+const spanWithCulprits = (count: number) =>
+  fc
+    .uniqueArray(fc.nat({ max: 5000 }), { minLength: count, maxLength: 400 })
+    .chain((seqs) =>
+      fc.record({
+        seqs: fc.constant(seqs),
+        culprits: fc.subarray(seqs, { minLength: count, maxLength: count }),
+      }),
+    );
+
+describe('an item that kills its process', () => {
+  it('is failed after at most 3 + log2(n) crashes, and nothing else is', () => {
+    fc.assert(
+      fc.property(spanWithCulprits(1), ({ seqs, culprits }) => {
+        const end = simulate(rangesOf(seqs), culprits);
+        expect(end.failed).toEqual(culprits);
+        expect(new Set(end.done)).toEqual(new Set(seqs.filter((seq) => !culprits.includes(seq))));
+        expect(end.crashes).toBeLessThanOrEqual(MAX_CRASHES + Math.log2(seqs.length));
+      }),
+    );
+  });
+
+  it('has a companion of the same kind: both are failed, within twice the crashes, and nothing else is', () => {
+    fc.assert(
+      fc.property(spanWithCulprits(2), ({ seqs, culprits }) => {
+        const end = simulate(rangesOf(seqs), culprits);
+        expect(new Set(end.failed)).toEqual(new Set(culprits));
+        expect(end.done).toHaveLength(seqs.length - 2);
+        expect(end.crashes).toBeLessThanOrEqual(2 * (MAX_CRASHES + Math.log2(seqs.length)));
+      }),
+    );
+  });
+
+  it('gets three calls when it was alone from the start', () => {
+    expect(judgeCrash([[7, 8]], 0)).toEqual({ kind: 'requeue', parts: [{ items: [[7, 8]], crashes: 1 }] });
+    expect(judgeCrash([[7, 8]], 1)).toEqual({ kind: 'requeue', parts: [{ items: [[7, 8]], crashes: 2 }] });
+    expect(judgeCrash([[7, 8]], 2)).toEqual({ kind: 'fail', items: [[7, 8]], crashes: 3 });
+  });
+});
+
+describe('the parts of a crashed lease', () => {
+  it('are two halves that lose and repeat no item', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.nat({ max: 500 }), { minLength: 2 }),
+        fc.nat({ max: 2 }),
+        (seqs, crashes) => {
+          const whole = rangesOf(seqs);
+          const verdict = judgeCrash(whole, crashes);
+          if (verdict.kind !== 'requeue') throw new Error('expected a requeue');
+          const [front, back] = verdict.parts;
+          expect(verdict.parts).toHaveLength(2);
+          expect(unionRanges(front!.items, back!.items)).toEqual(whole);
+          expect(subtractRanges(front!.items, back!.items)).toEqual(front!.items);
+          expect(countSeqs(front!.items) - countSeqs(back!.items)).toBeGreaterThanOrEqual(0);
+          expect(countSeqs(front!.items) - countSeqs(back!.items)).toBeLessThanOrEqual(1);
+        },
+      ),
+    );
+  });
+
+  it('are blamed once at most, however often they crash in company', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 1000 }), fc.nat({ max: 2 }), (count, crashes) => {
+        const verdict = judgeCrash([[0, count]], crashes);
+        if (verdict.kind !== 'requeue') throw new Error('expected a requeue');
+        for (const part of verdict.parts) expect(part.crashes).toBe(Math.max(crashes, 1));
+      }),
+    );
+  });
+});

@@ -1,0 +1,122 @@
+// Metrics in process, fed by events alone: nothing in the engine knows about them.
+import { Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
+import { databaseErrorKind } from './database-error.ts';
+import type { Events } from './events.ts';
+
+export interface Metrics {
+  registry: Registry;
+  /** The numbers seed systems asked for, as plain values: for the CLI, benches and tests. */
+  snapshot(): Promise<Record<string, number>>;
+  stop(): void;
+}
+
+export interface MetricsSources {
+  /** Outcomes not yet committed, and the bound at which claims stop. */
+  bufferFullness?: () => number;
+}
+
+export function createMetrics(events: Events, sources: MetricsSources = {}): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
+    new Counter({ name, help, labelNames, registers });
+  const itemsAdded = counter('rowmill_items_added_total', 'Items stored by ingest');
+  const itemsClaimed = counter('rowmill_items_claimed_total', 'Items claimed');
+  const claims = counter('rowmill_claims_total', 'Claims that brought items');
+  const flushes = counter('rowmill_flushes_total', 'Committed flushes', ['trigger']);
+  const rollbacks = counter('rowmill_flush_rollbacks_total', 'Flush transactions rolled back', ['kind']);
+  const flushed = counter('rowmill_items_flushed_total', 'Outcomes committed');
+  const fenced = counter('rowmill_outcomes_fenced_total', 'Outcomes that came after their lease was lost');
+  const rescued = counter('rowmill_leases_rescued_total', 'Leases taken back from workers that are gone');
+  const lost = counter('rowmill_leases_lost_total', 'Leases this process lost');
+  const unpersisted = counter('rowmill_outcomes_unpersisted_total', 'Outcomes given up at shutdown');
+  const finished = counter('rowmill_jobs_finished_total', 'Jobs finished', ['outcome']);
+  const failures = counter('rowmill_background_failures_total', 'Background work that failed', [
+    'service',
+    'kind',
+  ]);
+  const flushItems = new Histogram({
+    name: 'rowmill_flush_items',
+    help: 'Outcomes per flush',
+    buckets: [1, 10, 50, 100, 500, 1000, 2000, 5000, 10_000],
+    registers,
+  });
+  const quantiles = { percentiles: [0.5, 0.95, 0.99], maxAgeSeconds: 600, ageBuckets: 5, registers };
+  const flushMs = new Summary({ name: 'rowmill_flush_ms', help: 'Duration of a flush', ...quantiles });
+  const claimToCommitMs = new Summary({
+    name: 'rowmill_claim_to_commit_ms',
+    help: 'From the claim of a lease to the commit of its outcomes',
+    ...quantiles,
+  });
+  const claimMs = new Summary({ name: 'rowmill_claim_ms', help: 'Duration of a claim', ...quantiles });
+  const finishLagMs = new Summary({
+    name: 'rowmill_finish_lag_ms',
+    help: 'From the last commit of a job to its summary',
+    ...quantiles,
+  });
+  if (sources.bufferFullness) {
+    const fullness = sources.bufferFullness;
+    new Gauge({
+      name: 'rowmill_buffer_fullness',
+      help: 'Outcomes not yet committed, as part of the bound at which claims stop',
+      registers,
+      collect() {
+        this.set(fullness());
+      },
+    });
+  }
+
+  const lastCommitMs = new Map<string, number>();
+  const off = [
+    events.on('items.added', (e) => itemsAdded.inc(e.items)),
+    events.on('claim.made', (e) => {
+      claims.inc();
+      itemsClaimed.inc(e.items);
+      claimMs.observe(e.ms);
+    }),
+    events.on('flush.committed', (e) => {
+      flushes.inc({ trigger: e.trigger });
+      flushed.inc(e.items);
+      flushItems.observe(e.items);
+      flushMs.observe(e.ms);
+      claimToCommitMs.observe(e.claimToCommitMs);
+      lastCommitMs.set(e.jobId, performance.now());
+    }),
+    events.on('flush.rolled_back', (e) => rollbacks.inc({ kind: e.kind })),
+    events.on('flush.fenced', (e) => fenced.inc(e.items)),
+    events.on('lease.rescued', () => rescued.inc()),
+    events.on('lease.lost', () => lost.inc()),
+    events.on('worker.unpersisted', (e) => unpersisted.inc(e.items)),
+    events.on('service.failed', (e) =>
+      failures.inc({ service: e.service, kind: databaseErrorKind(e.error) }),
+    ),
+    events.on('job.finished', (e) => {
+      finished.inc({ outcome: e.outcome });
+      const since = lastCommitMs.get(e.jobId);
+      lastCommitMs.delete(e.jobId);
+      if (since !== undefined) finishLagMs.observe(performance.now() - since);
+    }),
+  ];
+
+  return {
+    registry,
+    async snapshot() {
+      const values: Record<string, number> = {};
+      for (const metric of await registry.getMetricsAsJSON()) {
+        for (const sample of metric.values as {
+          value: number;
+          metricName?: string;
+          labels: Record<string, string | number>;
+        }[]) {
+          const labels = Object.entries(sample.labels).map(([key, value]) => `${key}=${value}`);
+          const name = (sample.metricName ?? metric.name).replace(/^rowmill_/, '');
+          values[labels.length > 0 ? `${name}{${labels.join(',')}}` : name] = sample.value;
+        }
+      }
+      return values;
+    },
+    stop() {
+      for (const unsubscribe of off) unsubscribe();
+    },
+  };
+}

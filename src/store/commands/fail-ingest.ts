@@ -1,0 +1,18 @@
+import type { Executor, Statement } from '../../platform/database.ts';
+
+// Ends a job whose file could not be read to the end. Its spans go with it: leases of workers that had already
+// started lose their row, which fences them.
+const FAIL_INGEST: Statement = {
+  name: 'fail-ingest',
+  text: `
+    with failed as (
+      update jobs set state = 'FAILED', last_error = $2, finished_at = now()
+      where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
+      returning job_id
+    )
+    delete from spans s using failed f where s.job_id = f.job_id and s.job_id = $1`,
+};
+
+export async function failIngest(db: Executor, jobId: string, reason: string): Promise<void> {
+  await db.run(FAIL_INGEST, [jobId, reason]);
+}

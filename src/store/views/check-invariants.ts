@@ -1,0 +1,175 @@
+// The statements behind `rowmill doctor`: each looks at one invariant of the design on a live database, in one
+// snapshot, and returns rows only for what is wrong.
+import type { Executor, Statement } from '../../platform/database.ts';
+
+/** Jobs whose end was not a failed ingest or a cancellation: those give their items up on purpose. */
+const JOBS = `
+    j as (
+      select job_id, state, generation, item_count, sealed_at, finalizing_at, finalize_expires_at
+      from jobs
+      where ($1::uuid is null or job_id = $1) and state not in ('CANCELLED', 'FAILED')
+      order by created_at desc limit $2
+    )`;
+
+const COVERAGE: Statement = {
+  name: 'check-coverage',
+  text: `
+    with ${JOBS},
+    s as (
+      select j.job_id, count(*) as spans, sum(s.item_count)::bigint as listed, range_agg(s.items) as covered,
+             count(*) filter (where s.generation <> j.generation) as other_generation,
+             count(*) filter (where s.item_count <> (select sum(upper(r) - lower(r)) from unnest(s.items) as u(r))) as miscounted
+      from j join spans s using (job_id) group by j.job_id
+    ),
+    checked as (
+      select j.job_id, j.item_count, coalesce(s.listed, 0) as listed, coalesce(s.other_generation, 0) as other_generation,
+             coalesce(s.miscounted, 0) as miscounted,
+             coalesce((select sum(upper(r) - lower(r)) from unnest(s.covered) as u(r)), 0)::bigint as covered,
+             coalesce(upper(s.covered), 0) as highest,
+             (select count(*) from items i where i.job_id = j.job_id) as items,
+             (select count(*) from results r where r.job_id = j.job_id and r.generation = j.generation) as results,
+             coalesce((select count(*) from unnest(s.covered) as u(r)
+               join results x on x.job_id = j.job_id and x.generation = j.generation and x.seq >= lower(u.r) and x.seq < upper(u.r)), 0) as both_ways
+      from j left join s using (job_id)
+    )
+    select job_id, concat_ws('; ',
+        case when items <> item_count then format('%s items are stored, the job counts %s', items, item_count) end,
+        case when miscounted > 0 then format('%s spans miscount their items', miscounted) end,
+        case when other_generation > 0 then format('%s spans belong to another generation', other_generation) end,
+        case when listed <> covered then format('%s items are in more than one span', listed - covered) end,
+        case when highest > item_count then format('a span names item %s, beyond the last one', highest - 1) end,
+        case when both_ways > 0 then format('%s items have a result and are still in a span', both_ways) end,
+        case when results - both_ways + covered < item_count
+          then format('%s items have neither a result nor a span', item_count - covered - results + both_ways) end
+      ) as problem
+    from checked
+    where items <> item_count or miscounted > 0 or other_generation > 0 or listed <> covered or highest > item_count
+       or both_ways > 0 or results - both_ways + covered < item_count`,
+};
+
+const ONE_END: Statement = {
+  name: 'check-one-end',
+  text: `
+    select null::uuid as job_id, format('the unique index %s is missing or invalid, so items could end twice', expected) as problem
+    from (values ('results_pkey'), ('summaries_pkey'), ('items_pkey'), ('spans_pkey'), ('ledger_pkey')) as e(expected)
+    where not exists (
+      select 1 from pg_index x join pg_class c on c.oid = x.indexrelid
+      where c.relname = expected and x.indisunique and x.indisvalid and pg_table_is_visible(c.oid)
+    )
+    and ($1::uuid is null or true) and $2::int is not null`,
+};
+
+const TRUTH: Statement = {
+  name: 'check-truth',
+  text: `
+    with ${JOBS},
+    counted as (
+      select r.job_id, r.phase, count(*) filter (where status = 'DONE') as done, count(*) filter (where status = 'ERROR') as error,
+             count(*) filter (where status = 'NOT_FOUND') as not_found, count(*) filter (where status = 'SKIPPED') as skipped,
+             count(*) filter (where status = 'CANCELLED') as cancelled
+      from results r join j on j.job_id = r.job_id and j.generation = r.generation group by r.job_id, r.phase
+    ),
+    booked as (
+      select l.job_id, l.phase, sum(done) as done, sum(error) as error, sum(not_found) as not_found, sum(skipped) as skipped,
+             sum(cancelled) as cancelled
+      from ledger l join j on j.job_id = l.job_id and j.generation = l.generation group by l.job_id, l.phase
+    )
+    select coalesce(c.job_id, b.job_id) as job_id,
+           format('phase %s: the ledger says %s done, %s errors, %s not found, %s skipped, %s cancelled; the results say %s, %s, %s, %s, %s',
+             coalesce(c.phase, b.phase), coalesce(b.done, 0), coalesce(b.error, 0), coalesce(b.not_found, 0), coalesce(b.skipped, 0),
+             coalesce(b.cancelled, 0), coalesce(c.done, 0), coalesce(c.error, 0), coalesce(c.not_found, 0), coalesce(c.skipped, 0),
+             coalesce(c.cancelled, 0)) as problem
+    from counted c full join booked b on b.job_id = c.job_id and b.phase = c.phase
+    where (coalesce(c.done, 0), coalesce(c.error, 0), coalesce(c.not_found, 0), coalesce(c.skipped, 0), coalesce(c.cancelled, 0))
+       <> (coalesce(b.done, 0), coalesce(b.error, 0), coalesce(b.not_found, 0), coalesce(b.skipped, 0), coalesce(b.cancelled, 0))`,
+};
+
+const FENCE: Statement = {
+  name: 'check-fence',
+  text: `
+    with ${JOBS}
+    select s.job_id, format('token %s is held by %s leases', s.token, count(*)) as problem
+    from spans s join j using (job_id) where s.token is not null
+    group by s.job_id, s.token having count(*) > 1`,
+};
+
+const ONE_SUMMARY: Statement = {
+  name: 'check-one-summary',
+  text: `
+    with ${JOBS},
+    counted as (
+      select r.job_id, count(*) filter (where status = 'DONE') as done, count(*) filter (where status = 'ERROR') as error,
+             count(*) filter (where status = 'NOT_FOUND') as not_found, count(*) filter (where status = 'SKIPPED') as skipped,
+             count(*) filter (where status = 'CANCELLED') as cancelled
+      from results r join j on j.job_id = r.job_id and j.generation = r.generation and j.state = 'DONE'
+      group by r.job_id
+    )
+    select j.job_id,
+      case when j.state = 'DONE' and s.job_id is null then 'the job is done and has no summary'
+           when j.state <> 'DONE' then 'the job is not done and has a summary'
+           else format('the summary says %s, a recount says %s done, %s errors, %s not found, %s skipped, %s cancelled', s.counts,
+             coalesce(c.done, 0), coalesce(c.error, 0), coalesce(c.not_found, 0), coalesce(c.skipped, 0), coalesce(c.cancelled, 0)) end as problem
+    from j
+    left join summaries s on s.job_id = j.job_id and s.generation = j.generation
+    left join counted c on c.job_id = j.job_id
+    where (j.state = 'DONE') <> (s.job_id is not null)
+       or (s.job_id is not null and ((s.counts->>'DONE')::bigint, (s.counts->>'ERROR')::bigint, (s.counts->>'NOT_FOUND')::bigint,
+             (s.counts->>'SKIPPED')::bigint, (s.counts->>'CANCELLED')::bigint, s.total)
+           <> (coalesce(c.done, 0), coalesce(c.error, 0), coalesce(c.not_found, 0), coalesce(c.skipped, 0), coalesce(c.cancelled, 0), j.item_count))`,
+};
+
+const LIVENESS: Statement = {
+  name: 'check-liveness',
+  text: `
+    with ${JOBS},
+    alive as (select count(*) as n from workers where heartbeat_at > now() - interval '1 minute')
+    select s.job_id, format('%s leases have expired more than $GRACE seconds ago and nobody took them back (%s workers are alive)',
+             count(*), (select n from alive)) as problem
+    from spans s join j using (job_id)
+    where s.owner is not null and s.expires_at < now() - interval '$GRACE seconds'
+    group by s.job_id
+    union all
+    select j.job_id, 'the job is sealed, has nothing left to do and was not ended'
+    from j
+    where j.state in ('QUEUED', 'RUNNING') and j.sealed_at < now() - interval '$GRACE seconds'
+      and not exists (select 1 from spans s where s.job_id = j.job_id)
+      and not exists (select 1 from ledger l where l.job_id = j.job_id and l.at > now() - interval '$GRACE seconds')
+    union all
+    select j.job_id, 'the job has been finalizing without progress'
+    from j
+    where j.state = 'FINALIZING' and j.finalizing_at < now() - interval '$GRACE seconds'
+      and (j.finalize_expires_at is null or j.finalize_expires_at < now() - interval '$GRACE seconds')`.replaceAll(
+    '$GRACE',
+    '30',
+  ),
+};
+
+export const INVARIANTS = [
+  { name: 'coverage', says: 'every item without a result is in exactly one span', statement: COVERAGE },
+  { name: 'one end', says: 'an item ends at most once per generation', statement: ONE_END },
+  { name: 'truth', says: 'the ledger equals a recount of the results', statement: TRUTH },
+  { name: 'fence', says: 'every lease has a token of its own', statement: FENCE },
+  {
+    name: 'one summary',
+    says: 'a finished generation has one summary, equal to a recount',
+    statement: ONE_SUMMARY,
+  },
+  { name: 'liveness', says: 'nothing is stuck', statement: LIVENESS },
+] as const;
+
+export interface Problem {
+  jobId: string | null;
+  problem: string;
+}
+
+export async function findProblems(
+  db: Executor,
+  statement: Statement,
+  scope: { jobId: string | null; maxJobs: number },
+): Promise<Problem[]> {
+  const { rows } = await db.run<{ job_id: string | null; problem: string }>(statement, [
+    scope.jobId,
+    scope.maxJobs,
+  ]);
+  return rows.map((row) => ({ jobId: row.job_id, problem: row.problem }));
+}

@@ -1,0 +1,63 @@
+// The child process that runs user code. Its parent tells it what to run and when to stop; if the parent is gone it
+// stops by itself, in order.
+import { createLogger } from '../platform/logger.ts';
+import { loadPipelines } from './load-pipelines.ts';
+import type { FromChild, ToChild } from './supervise-worker.ts';
+import { RowmillWorker } from './worker.ts';
+
+let worker: RowmillWorker | null = null;
+let stopping = false;
+
+function tell(message: FromChild): void {
+  if (process.connected) process.send!(message);
+}
+
+async function start(message: Extract<ToChild, { kind: 'start' }>): Promise<void> {
+  const log = createLogger(message.logLevel);
+  const pipelines = await loadPipelines(message.modules);
+  worker = new RowmillWorker({
+    databaseUrl: message.databaseUrl,
+    pipelines,
+    settings: message.settings,
+    name: message.name,
+    log,
+    killWhenStuck: true,
+  });
+  worker.events.on('worker.unpersisted', (e) =>
+    log.error(e, 'outcomes were not persisted; their items will run again'),
+  );
+  worker.events.on('flush.rolled_back', (e) =>
+    log.warn({ items: e.items, error: String(e.error) }, 'a flush was rolled back'),
+  );
+  worker.events.on('claim.failed', (e) => log.warn({ error: String(e.error) }, 'looking for work failed'));
+  worker.events.on('service.failed', (e) =>
+    log.warn({ service: e.service, error: String(e.error) }, 'background work failed'),
+  );
+  worker.events.on('lease.lost', (e) => log.warn(e, 'a lease was lost'));
+  tell({ kind: 'worker', workerId: worker.workerId });
+  await worker.start();
+  tell({ kind: 'started' });
+}
+
+async function stop(drainMs?: number): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  const report = await worker?.stop(drainMs === undefined ? {} : { drainMs });
+  const unpersisted = report?.unpersisted.reduce((sum, left) => sum + left.items, 0) ?? 0;
+  process.exit(unpersisted > 0 ? 3 : 0);
+}
+
+process.on('message', (message: ToChild) => {
+  if (message.kind === 'stop') void stop(message.drainMs);
+  else {
+    start(message).catch((error: unknown) => {
+      const { code, message: text, hint } = error as { code?: string; message: string; hint?: string };
+      tell({ kind: 'failed', code: code ?? null, message: text, hint: hint ?? null });
+      process.exit(2);
+    });
+  }
+});
+process.on('disconnect', () => void stop());
+// Signals of the terminal reach the whole process group; the parent decides what they mean.
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => {});

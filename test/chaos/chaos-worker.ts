@@ -1,0 +1,111 @@
+// Starts worker-child.mjs with what a chaos test wants of it, and reads what it says.
+import type { Settings } from '../../src/platform/settings.ts';
+import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
+import { type Child, startChild } from '../support/child-process.ts';
+
+export type ChaosHandler =
+  | { kind: 'work'; minMs?: number; maxMs?: number }
+  | { kind: 'hold'; from: number }
+  | { kind: 'poison'; how: 'exit 1' | 'exit 0' | 'abort' }
+  | { kind: 'block'; ms: number }
+  | { kind: 'hostile' };
+
+export interface ChaosWorkerOptions {
+  databaseUrl: string;
+  pipeline: string;
+  handler?: ChaosHandler;
+  concurrency?: number;
+  timeoutMs?: number;
+  settings?: Partial<Settings>;
+  /** As in ROWMILL_FAULT_POINTS. */
+  faultPoints?: string;
+  env?: Record<string, string>;
+  nodeArgs?: string[];
+}
+
+export interface ChaosIngestOptions {
+  databaseUrl: string;
+  jobId: string;
+  from: number;
+  to: number;
+  seal: boolean;
+  settings?: Partial<Settings>;
+  faultPoints?: string;
+}
+
+/** Short leases: a dead worker is noticed within a second. */
+export const CHAOS_SETTINGS = {
+  lockFloorMs: 800,
+  lockCapMs: 800,
+  finalizeLeaseMs: 800,
+  sweepMs: 100,
+  pollMinMs: 20,
+  pollMaxMs: 100,
+  drainMs: 2000,
+} satisfies Partial<Settings>;
+
+const SCRIPT = new URL('worker-child.mjs', import.meta.url);
+
+export function startChaosWorker(options: ChaosWorkerOptions): Child {
+  const { faultPoints, env, nodeArgs = [], settings, ...rest } = options;
+  const config = {
+    handler: { kind: 'work' },
+    ...rest,
+    task: 'work',
+    settings: { ...CHAOS_SETTINGS, ...settings },
+  };
+  return startChild({
+    script: SCRIPT,
+    args: [JSON.stringify(config)],
+    env: { LOG_LEVEL: 'warn', ...env, ROWMILL_FAULT_POINTS: faultPoints ?? '' },
+    nodeArgs,
+  });
+}
+
+export function startChaosIngest(options: ChaosIngestOptions): Child {
+  const { faultPoints, ...config } = options;
+  return startChild({
+    script: SCRIPT,
+    args: [JSON.stringify({ ...config, task: 'ingest' })],
+    env: { ROWMILL_FAULT_POINTS: faultPoints ?? '' },
+  });
+}
+
+export async function workerIdOf(child: Child): Promise<string> {
+  return (await child.waitFor('worker')).workerId as string;
+}
+
+/** What the test hands jobs in with: only its name and phase matter, the children bring the handlers. */
+export function chaosPipeline(name: string): Pipeline {
+  return definePipeline({ name, phases: [{ name: 'only', run: async (input) => ({ n: input.n }) }] });
+}
+
+export function numberedItems(count: number): { n: number }[] {
+  return Array.from({ length: count }, (_, n) => ({ n }));
+}
+
+/** Calls per seq, over all the children given. */
+export function callsPerSeq(...children: Child[]): Map<number, number> {
+  const calls = new Map<number, number>();
+  for (const child of children) {
+    for (const { event, seq } of child.events) {
+      if (event === 'call') calls.set(seq as number, (calls.get(seq as number) ?? 0) + 1);
+    }
+  }
+  return calls;
+}
+
+export function countEvents(child: Child, name: string): number {
+  return child.events.filter(({ event }) => event === name).length;
+}
+
+/** A small generator whose whole run follows from the seed that a failing test prints. */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

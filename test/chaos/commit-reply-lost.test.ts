@@ -1,0 +1,169 @@
+// The server commits and the connection dies before the client hears of it. The client must find out, not guess:
+// nothing is done twice, nothing is left behind.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { Events, type RowmillEvents } from '../../src/platform/events.ts';
+import { silentLogger } from '../../src/platform/logger.ts';
+import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
+import type { RowmillWorker } from '../../src/worker/worker.ts';
+import { type FaultProxy, type FiredFault, startFaultProxy } from '../support/fault-proxy.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import { CHAOS_SETTINGS, numberedItems } from './chaos-worker.ts';
+import { attemptsOf, checkFinishedJob } from './check-finished-job.ts';
+
+const database = useTestDatabase();
+const ITEMS = 60;
+// A lease that runs out would hide what is tested here: everything has to end long before it.
+const SETTINGS = {
+  ...CHAOS_SETTINGS,
+  lockFloorMs: 60_000,
+  lockCapMs: 60_000,
+  claimMin: 20,
+  claimMax: 20,
+  flushMaxItems: 10,
+  flushMaxDelayMs: 5,
+  ingestMaxRows: 20,
+};
+
+let proxy: FaultProxy;
+let rowmill: Rowmill;
+let worker: RowmillWorker | undefined;
+let calls: Map<number, number>;
+let pipeline: Pipeline;
+let failures: RowmillEvents['service.failed'][];
+
+beforeEach(async (context) => {
+  proxy = await startFaultProxy({ target: database.url });
+  const events = new Events();
+  failures = [];
+  events.on('service.failed', (failure) => failures.push(failure));
+  rowmill = await openRowmill({ databaseUrl: proxy.url, settings: SETTINGS, events });
+  calls = new Map();
+  pipeline = definePipeline({
+    name: `lost-${context.task.id}`,
+    phases: [
+      {
+        name: 'only',
+        async run(input: Record<string, unknown>, { seq }) {
+          calls.set(seq, (calls.get(seq) ?? 0) + 1);
+          return { n: input.n };
+        },
+      },
+    ],
+  });
+});
+
+afterEach(async () => {
+  await worker?.stop();
+  worker = undefined;
+  await rowmill.close();
+  await proxy.stop();
+});
+
+async function startWorker(): Promise<void> {
+  worker = await rowmill.startWorker([pipeline], { log: silentLogger });
+}
+
+async function expectWholeAndOnce(jobId: string): Promise<void> {
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+  expect(await attemptsOf(database, jobId)).toEqual([1]);
+  expect([...calls.values()].every((count) => count === 1)).toBe(true);
+  expect(calls.size).toBe(ITEMS);
+}
+
+const has = (text: string) => (sql: string) => sql.includes(text);
+
+const CUTS: { name: string; reply: RegExp; cut: (proxy: FaultProxy) => Promise<FiredFault> }[] = [
+  {
+    name: 'the flush',
+    reply: /COMMIT/,
+    cut: (p) => p.cutAfterCommit({ match: has('copy results'), times: 3 }),
+  },
+  {
+    name: 'a claim',
+    reply: /SELECT/,
+    cut: (p) => p.cutOnReply({ match: has('with head as materialized'), times: 2 }),
+  },
+  { name: 'the start of a job', reply: /UPDATE/, cut: (p) => p.cutOnReply({ match: has('set started_at') }) },
+  {
+    name: 'the move to finalizing',
+    reply: /UPDATE 1/,
+    cut: (p) => p.cutOnReply({ match: has(`set state = 'FINALIZING'`) }),
+  },
+  {
+    name: 'the finalize lease',
+    reply: /UPDATE 1/,
+    cut: (p) => p.cutOnReply({ match: has('set finalize_owner = $2') }),
+  },
+  { name: 'the summary', reply: /COMMIT/, cut: (p) => p.cutAfterCommit({ match: has('insert into summaries') }) },
+];
+
+test.each(CUTS)('the reply to $name is lost', async ({ cut, reply }) => {
+  database.keepIfFailed();
+  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  const fired = cut(proxy);
+  await startWorker();
+  expect((await fired).reply).toMatch(reply);
+  await expectWholeAndOnce(jobId);
+});
+
+test('the flush dies before its commit, three times', async () => {
+  database.keepIfFailed();
+  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  const fired = proxy.cutBeforeCommit({ match: has('copy results'), times: 3 });
+  await startWorker();
+  await fired;
+  await expectWholeAndOnce(jobId);
+});
+
+test('the reply to the rows of a flush is lost in the middle of its transaction', async () => {
+  database.keepIfFailed();
+  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  const fired = proxy.cutOnReply({ match: has('copy results'), times: 2 });
+  await startWorker();
+  await fired;
+  await expectWholeAndOnce(jobId);
+});
+
+test('the reply to an ingest batch is lost, at its rows and at its commit', async () => {
+  database.keepIfFailed();
+  const { jobId } = await rowmill.createJob(pipeline);
+  const atRows = proxy.cutOnReply({ match: has('copy items') });
+  const atCommit = proxy.cutAfterCommit({ match: has('copy items'), times: 2 });
+  expect(await rowmill.addItems(jobId, numberedItems(ITEMS))).toBe(ITEMS);
+  expect((await atRows).reply).toMatch(/COPY/);
+  expect((await atCommit).reply).toMatch(/COMMIT/);
+  await rowmill.sealJob(jobId);
+  const inputs = await database.query(
+    `select (input ->> 'n')::int as n from items where job_id = $1 order by seq`,
+    [jobId],
+  );
+  expect(inputs).toEqual(numberedItems(ITEMS));
+  await startWorker();
+  await expectWholeAndOnce(jobId);
+});
+
+test('the replies to creating and sealing a job are lost', async () => {
+  database.keepIfFailed();
+  const created = proxy.cutOnReply({ match: has('insert into jobs') });
+  const sealed = proxy.cutOnReply({ match: has('set sealed_at = now()') });
+  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  expect((await created).reply).toMatch(/INSERT/);
+  expect((await sealed).reply).toMatch(/UPDATE 1/);
+  await startWorker();
+  await expectWholeAndOnce(jobId);
+});
+
+test('a connection is reset at any moment while a job runs', async () => {
+  database.keepIfFailed();
+  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  let resets = 0;
+  rowmill.context.events.on('flush.committed', () => {
+    resets += proxy.resetAll();
+  });
+  await startWorker();
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000)).catch(() => {});
+  expect(resets, 'void: no connection was reset').toBeGreaterThan(5);
+  await expectWholeAndOnce(jobId);
+});

@@ -1,0 +1,1 @@
+export const HOSTILE_HANDLERS = { 'well-behaved': async ({ n }) => ({ n }) };

@@ -1,0 +1,163 @@
+// Kills a process at every named fault point, at its first passage and at a later one. Whoever comes next finds a
+// state from which every item ends exactly once.
+import { afterEach, expect, test } from 'vitest';
+import { addItems } from '../../src/engine/add-items.ts';
+import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { FAULT_POINTS, type FaultPoint } from '../../src/platform/fault-point.ts';
+import { claimItems } from '../../src/store/commands/claim-items.ts';
+import { type Child, killAll } from '../support/child-process.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import {
+  CHAOS_SETTINGS,
+  chaosPipeline,
+  numberedItems,
+  startChaosIngest,
+  startChaosWorker,
+  workerIdOf,
+} from './chaos-worker.ts';
+import { attemptsOf, checkFinishedJob, heldItems } from './check-finished-job.ts';
+
+const database = useTestDatabase();
+afterEach(killAll);
+
+const ITEMS = 40;
+const SMALL_STEPS = { ...CHAOS_SETTINGS, claimMin: 5, claimMax: 5, flushMaxItems: 5, flushMaxDelayMs: 5 };
+/** Whether the process that dies there still holds items. */
+const WORKER_POINTS: Partial<Record<FaultPoint, { passages: number[]; holdsItems: boolean }>> = {
+  'claim.after_commit': { passages: [1, 4], holdsItems: true },
+  'handler.after_return': { passages: [1, 23], holdsItems: true },
+  'flush.before_commit': { passages: [1, 4], holdsItems: true },
+  'flush.after_commit': { passages: [1, 4], holdsItems: false },
+  'finish.after_commit': { passages: [1, 2], holdsItems: false },
+  'finalize.before_commit': { passages: [1, 2], holdsItems: false },
+  'finalize.after_commit': { passages: [1, 2], holdsItems: false },
+};
+const INGEST_POINTS: FaultPoint[] = ['ingest.before_commit', 'ingest.after_commit'];
+const RESCUE_POINT: FaultPoint = 'rescue.before_commit';
+
+async function withRowmill(work: (rowmill: Rowmill) => Promise<void>): Promise<void> {
+  const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
+  try {
+    await work(rowmill);
+  } finally {
+    await rowmill.close();
+  }
+}
+
+async function expectKilledAt(child: Child, point: FaultPoint): Promise<void> {
+  expect(await child.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(
+    child.events.filter(({ event }) => event === 'fault'),
+    'void: the fault did not fire',
+  ).toMatchObject([{ name: point }]);
+}
+
+test('every fault point is exercised here', () => {
+  const exercised = [...Object.keys(WORKER_POINTS), ...INGEST_POINTS, RESCUE_POINT];
+  expect(exercised.sort()).toEqual([...FAULT_POINTS].sort());
+});
+
+const cases = Object.entries(WORKER_POINTS).flatMap(([point, { passages, holdsItems }]) =>
+  passages.map((passage) => ({ point: point as FaultPoint, passage, holdsItems })),
+);
+
+test.each(cases)('killed at $point, passage $passage', async ({ point, passage, holdsItems }) => {
+  database.keepIfFailed();
+  await withRowmill(async (rowmill) => {
+    const pipeline = chaosPipeline(`${point}-${passage}`);
+    const jobIds = [
+      await rowmill.submit(pipeline, numberedItems(ITEMS)),
+      await rowmill.submit(pipeline, numberedItems(ITEMS)),
+    ];
+    const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS };
+    const victim = startChaosWorker({ ...shared, faultPoints: `${point}=kill@${passage}` });
+    const workerId = await workerIdOf(victim);
+    await expectKilledAt(victim, point);
+    const held = await Promise.all(jobIds.map((jobId) => heldItems(database, jobId, workerId)));
+    if (holdsItems) expect(Math.max(...held), 'void: nothing was in flight').toBeGreaterThan(0);
+
+    const second = startChaosWorker(shared);
+    for (const jobId of jobIds) {
+      await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+      await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+      expect(await attemptsOf(database, jobId), 'a crash charges no attempt').toEqual([1]);
+    }
+    await second.waitFor('ready');
+    second.kill('SIGTERM');
+    expect(await second.exited).toEqual({ code: 0, signal: null });
+  });
+});
+
+test.each([1, 2])('killed at rescue.before_commit, passage %i', async (passage) => {
+  database.keepIfFailed();
+  await withRowmill(async (rowmill) => {
+    const pipeline = chaosPipeline(`rescue-${passage}`);
+    const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+    // Two workers that are gone; their leases run out at different times, so each is a rescue of its own.
+    for (const leaseMs of [1, 1000]) {
+      const { context } = rowmill;
+      const claim = await claimItems(context.db, {
+        jobId,
+        phase: 0,
+        maxItems: 8,
+        maxBytes: 1e6,
+        workerId: crypto.randomUUID(),
+        token: crypto.randomUUID(),
+        leaseMs,
+      });
+      expect(claim?.itemCount).toBe(8);
+    }
+    const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS };
+    const victim = startChaosWorker({ ...shared, faultPoints: `${RESCUE_POINT}=kill@${passage}` });
+    await expectKilledAt(victim, RESCUE_POINT);
+    expect(await heldItems(database, jobId), 'void: nothing was being rescued').toBeGreaterThan(0);
+
+    startChaosWorker(shared);
+    await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+    await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+    expect(await attemptsOf(database, jobId)).toEqual([1]);
+  });
+});
+
+const ingestCases = INGEST_POINTS.flatMap((point) => [1, 4].map((passage) => ({ point, passage })));
+
+test.each(ingestCases)('an ingest killed at $point, passage $passage, goes on where it was', async (fault) => {
+  database.keepIfFailed();
+  await withRowmill(async (rowmill) => {
+    const { point, passage } = fault;
+    const pipeline = chaosPipeline(`${point}-${passage}`);
+    const { jobId } = await rowmill.createJob(pipeline);
+    const batch = 10;
+    const shared = { databaseUrl: database.url, jobId, to: 60, settings: { ingestMaxRows: batch } };
+    const victim = startChaosIngest({
+      ...shared,
+      from: 0,
+      seal: true,
+      faultPoints: `${point}=kill@${passage}`,
+    });
+    await expectKilledAt(victim, point);
+
+    const committed = point === 'ingest.after_commit' ? passage : passage - 1;
+    const stored = await database.query(
+      `select j.item_count::int as known, j.state::text, (select count(*)::int from items where job_id = $1) as items,
+              (select coalesce(sum(item_count), 0)::int from spans where job_id = $1) as queued
+       from jobs j where job_id = $1`,
+      [jobId],
+    );
+    const whole = committed * batch;
+    expect(stored).toEqual([{ known: whole, items: whole, queued: whole, state: 'INGESTING' }]);
+
+    const second = startChaosIngest({ ...shared, from: whole, seal: true });
+    expect(await second.exited, second.stderrTail).toEqual({ code: 0, signal: null });
+    const inputs = await database.query<{ n: number }>(
+      `select (input ->> 'n')::int as n from items where job_id = $1 order by seq`,
+      [jobId],
+    );
+    expect(inputs).toEqual(numberedItems(60));
+    await expect(addItems(rowmill.context, jobId, [{ n: 60 }])).rejects.toThrow(/open for items/);
+
+    startChaosWorker({ databaseUrl: database.url, pipeline: pipeline.name });
+    await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+    await checkFinishedJob(database, jobId, { counts: { DONE: 60 } });
+  });
+});

@@ -1,0 +1,105 @@
+// A worker, or an ingest, in a process of its own for the chaos tests. The only argument is a JSON text; the events of
+// the engine and the calls of the handler leave as JSON lines, written synchronously so that a kill loses none.
+// It is plain JavaScript on the compiled package, because that is what users run and it starts without a loader.
+import { writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { definePipeline, Events, openRowmill, RowmillWorker } from '../../dist/index.js';
+import { HOSTILE_HANDLERS } from './hostile-handlers.mjs';
+
+const FORWARDED = [
+  'items.added',
+  'claim.made',
+  'claim.failed',
+  'flush.committed',
+  'flush.rolled_back',
+  'flush.fenced',
+  'lease.lost',
+  'lease.rescued',
+  'loop.stuck',
+  'job.finished',
+  'worker.unpersisted',
+  'service.failed',
+];
+
+const config = JSON.parse(process.argv[2]);
+const events = new Events();
+for (const name of FORWARDED) events.on(name, (detail) => say(name, detail));
+
+if (config.task === 'ingest') await ingest();
+else await work();
+
+function say(event, detail = {}) {
+  const line = JSON.stringify({ event, ...detail }, (_, value) =>
+    value instanceof Error ? { message: value.message, code: value.code } : value,
+  );
+  writeSync(1, `${line}\n`);
+}
+
+async function ingest() {
+  const rowmill = await openRowmill({ databaseUrl: config.databaseUrl, settings: config.settings, events });
+  const rows = Array.from({ length: config.to - config.from }, (_, i) => ({ n: config.from + i }));
+  const added = await rowmill.addItems(config.jobId, rows);
+  if (config.seal) await rowmill.sealJob(config.jobId);
+  say('ingested', { added });
+  await rowmill.close();
+}
+
+async function work() {
+  const { handler } = config;
+  const pipeline = definePipeline({
+    name: config.pipeline,
+    phases: [
+      {
+        name: 'only',
+        concurrency: config.concurrency,
+        timeoutMs: config.timeoutMs,
+        async run(input, context) {
+          say('call', { seq: context.seq, attempt: context.attempt });
+          const value = await HANDLERS[handler.kind](input, context);
+          say('return', { seq: context.seq });
+          return value;
+        },
+        classify: handler.kind === 'hostile' ? (error) => error?.classified : undefined,
+      },
+    ],
+  });
+  const worker = new RowmillWorker({
+    databaseUrl: config.databaseUrl,
+    pipelines: [pipeline],
+    settings: config.settings,
+    events,
+  });
+  let stopping;
+  process.on('SIGTERM', () => {
+    stopping ??= worker.stop().then((report) => say('stopped', { report }));
+  });
+  // Before the start: a worker can be killed at its first claim.
+  say('worker', { workerId: worker.workerId });
+  await worker.start();
+  say('ready');
+}
+
+const HANDLERS = {
+  async work({ n }) {
+    const { minMs = 0, maxMs = minMs } = config.handler;
+    if (maxMs > 0) await sleep(minMs + Math.random() * (maxMs - minMs));
+    return { n, pid: process.pid };
+  },
+  /** Returns for the first items and then never again. */
+  async hold({ n }) {
+    if (n >= config.handler.from) await new Promise(() => {});
+    return { n, pid: process.pid };
+  },
+  async poison({ n, poison }) {
+    if (poison && config.handler.how === 'abort') process.abort();
+    if (poison) process.exit(config.handler.how === 'exit 0' ? 0 : 1);
+    return { n, pid: process.pid };
+  },
+  /** Keeps the event loop to itself. */
+  async block({ n, block }) {
+    const until = performance.now() + (block ? config.handler.ms : 0);
+    while (performance.now() < until);
+    return { n, pid: process.pid };
+  },
+  hostile: (input, context) => HOSTILE_HANDLERS[input.hostile ?? 'well-behaved'](input, context),
+};

@@ -1,0 +1,133 @@
+// A worker that is frozen or cut off for longer than its lease, and comes back when another has done its work.
+import { afterEach, expect, test } from 'vitest';
+import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { type Child, killAll } from '../support/child-process.ts';
+import { startFaultProxy } from '../support/fault-proxy.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import { CHAOS_SETTINGS, chaosPipeline, countEvents, numberedItems, startChaosWorker } from './chaos-worker.ts';
+import { attemptsOf, checkFinishedJob, heldItems } from './check-finished-job.ts';
+
+const database = useTestDatabase();
+let rowmill: Rowmill;
+afterEach(async () => {
+  await killAll();
+  await rowmill.close();
+});
+
+const ITEMS = 24;
+const RETURNED = 10;
+const LEASE_MS = CHAOS_SETTINGS.lockFloorMs;
+/** All items in one lease, and outcomes that wait for each other. */
+const ONE_LEASE = { claimMin: ITEMS, claimMax: ITEMS, flushMaxDelayMs: 60_000 };
+
+async function submit(pipelineName: string): Promise<string> {
+  rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
+  return rowmill.submit(chaosPipeline(pipelineName), numberedItems(ITEMS));
+}
+
+function resultsOf(jobId: string): Promise<Record<string, unknown>[]> {
+  return database.query('select * from results where job_id = $1 order by seq', [jobId]);
+}
+
+/** A worker that holds every item: ten outcomes not yet written, the others running or waiting for a slot. */
+async function startHolder(pipeline: string, databaseUrl = database.url): Promise<Child> {
+  const holder = startChaosWorker({
+    databaseUrl,
+    pipeline,
+    handler: { kind: 'hold', from: RETURNED },
+    concurrency: 4,
+    settings: ONE_LEASE,
+  });
+  await holder.waitFor('return', ({ seq }) => seq === RETURNED - 1);
+  await holder.waitFor('call', ({ seq }) => (seq as number) >= RETURNED);
+  return holder;
+}
+
+test('a worker that was frozen for three leases changes nothing when it wakes up', async () => {
+  database.keepIfFailed();
+  const jobId = await submit('frozen');
+  const zombie = await startHolder('frozen');
+  zombie.kill('SIGSTOP');
+  expect(await heldItems(database, jobId), 'void: the zombie held nothing').toBe(ITEMS);
+  const frozenAtMs = performance.now();
+
+  const thief = startChaosWorker({ databaseUrl: database.url, pipeline: 'frozen' });
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  const before = await resultsOf(jobId);
+  // The length of the freeze is the fault itself, not a wait for something to happen.
+  const leftMs = frozenAtMs + 3 * LEASE_MS - performance.now();
+  await new Promise((resolve) => setTimeout(resolve, leftMs));
+
+  zombie.kill('SIGCONT');
+  const fenced = await zombie.waitFor('flush.fenced');
+  expect(fenced.items, 'void: the zombie had nothing to write').toBe(RETURNED);
+  await zombie.waitFor('lease.lost');
+  expect(await resultsOf(jobId)).toEqual(before);
+  expect(before.every((row) => (row.result as { pid: number }).pid === thief.pid)).toBe(true);
+  await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+  expect(await attemptsOf(database, jobId)).toEqual([1]);
+
+  // It is a worker like any other again.
+  const nextId = await rowmill.submit(chaosPipeline('frozen'), numberedItems(RETURNED));
+  thief.kill('SIGTERM');
+  await thief.exited;
+  await rowmill.whenFinished(nextId, AbortSignal.timeout(20_000));
+  await checkFinishedJob(database, nextId, { counts: { DONE: RETURNED } });
+});
+
+test('a worker that was frozen inside its flush does not keep its items for ever', async () => {
+  database.keepIfFailed();
+  const jobId = await submit('frozen-in-flush');
+  const zombie = startChaosWorker({
+    databaseUrl: database.url,
+    pipeline: 'frozen-in-flush',
+    settings: { claimMin: ITEMS, claimMax: ITEMS },
+    faultPoints: 'flush.before_commit=stop',
+  });
+  await zombie.waitFor('fault');
+  expect(await heldItems(database, jobId), 'void: the zombie held nothing').toBe(ITEMS);
+
+  startChaosWorker({ databaseUrl: database.url, pipeline: 'frozen-in-flush' });
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  const before = await resultsOf(jobId);
+  zombie.kill('SIGCONT');
+  await zombie.waitFor('lease.lost');
+  expect(await resultsOf(jobId)).toEqual(before);
+  await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+});
+
+test('a flush that was held up in the network past its lease is fenced by the database', async () => {
+  database.keepIfFailed();
+  const jobId = await submit('cut-off');
+  const proxy = await startFaultProxy({ target: database.url });
+  const zombie = startChaosWorker({
+    databaseUrl: proxy.url,
+    pipeline: 'cut-off',
+    handler: { kind: 'hold', from: RETURNED },
+    concurrency: 4,
+    settings: { ...ONE_LEASE, flushMaxDelayMs: 400 },
+  });
+  await zombie.waitFor('return', ({ seq }) => seq === RETURNED - 1);
+  proxy.blackhole();
+  expect(await heldItems(database, jobId), 'void: the zombie held nothing').toBe(ITEMS);
+
+  startChaosWorker({ databaseUrl: database.url, pipeline: 'cut-off' });
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  const before = await resultsOf(jobId);
+  expect(countEvents(zombie, 'flush.fenced'), 'void: the zombie knew already').toBe(0);
+  proxy.heal();
+  await zombie.waitFor('lease.lost');
+  const fenced = await zombie.waitFor('flush.fenced');
+  expect(fenced.items).toBe(RETURNED);
+  expect(proxy.fired.map(({ fault }) => fault)).toContain('blackhole');
+  expect(await resultsOf(jobId)).toEqual(before);
+  await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+  const [ledger] = await database.query<{ fenced: number }>(
+    'select sum(fenced)::int as fenced from ledger where job_id = $1',
+    [jobId],
+  );
+  expect(ledger!.fenced).toBe(RETURNED);
+  zombie.kill('SIGKILL');
+  await zombie.exited;
+  await proxy.stop();
+});
