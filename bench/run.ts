@@ -31,7 +31,7 @@ const plan = flags.quick
 const scenarios: readonly Scenario[] = [
   { key: 'drain', itemCount: plan.drain, claimSize: null, workers: 1 },
   { key: 'drainSmallClaims', itemCount: plan.others, claimSize: 20, workers: 1 },
-  { key: 'twoWorkers', itemCount: plan.others, claimSize: null, workers: 2 },
+  { key: 'twoWorkers', itemCount: plan.drain, claimSize: null, workers: 2 },
 ];
 
 type PerContestant = Record<string, number | null>;

@@ -32,14 +32,12 @@ function simulate(
 }
 
 const spanWithCulprits = (count: number) =>
-  fc
-    .uniqueArray(fc.nat({ max: 5000 }), { minLength: count, maxLength: 400 })
-    .chain((seqs) =>
-      fc.record({
-        seqs: fc.constant(seqs),
-        culprits: fc.subarray(seqs, { minLength: count, maxLength: count }),
-      }),
-    );
+  fc.uniqueArray(fc.nat({ max: 5000 }), { minLength: count, maxLength: 400 }).chain((seqs) =>
+    fc.record({
+      seqs: fc.constant(seqs),
+      culprits: fc.subarray(seqs, { minLength: count, maxLength: count }),
+    }),
+  );
 
 describe('an item that kills its process', () => {
   it('is failed after at most 3 + log2(n) crashes, and nothing else is', () => {

@@ -13,7 +13,7 @@ interface NumberSetting {
 /** Key in files and code; the environment variable is the same in upper snake case. */
 export const NUMBER_SETTINGS = {
   claimMin: { default: 1, min: 1, max: 100_000, why: 'Fewest items a worker asks for at once.' },
-  claimMax: { default: 2000, min: 1, max: 100_000, why: 'Most items a worker asks for at once.' },
+  claimMax: { default: 5000, min: 1, max: 100_000, why: 'Most items a worker asks for at once.' },
   claimMaxBytes: {
     default: 16_777_216,
     min: 1024,
@@ -50,7 +50,7 @@ export const NUMBER_SETTINGS = {
     max: 86_400_000,
     why: 'A main loop that has not turned for this long counts as stuck: its leases are no longer renewed.',
   },
-  flushMaxItems: { default: 2000, min: 1, max: 100_000, why: 'Outcomes in one flush, at the most.' },
+  flushMaxItems: { default: 5000, min: 1, max: 100_000, why: 'Outcomes in one flush, at the most.' },
   flushMaxBytes: {
     default: 8_388_608,
     min: 1024,

@@ -1,37 +1,45 @@
-// Deadlines of calls that all have the same time limit: the oldest call is always the first due, so one timer
-// serves any number of them.
+// Running calls that all have the same time limit: the oldest is always the first due, so one timer serves any number.
 import { monotonicMs } from '../platform/clock.ts';
 
-export class DeadlineQueue<T> {
+export class DeadlineQueue<Call extends { readonly startedMs: number }> {
   readonly #timeoutMs: number;
-  readonly #onDue: (call: T) => void;
-  readonly #started = new Map<T, number>();
+  readonly #onDue: (call: Call) => void;
+  /** In the order in which they were started. */
+  readonly #calls = new Set<Call>();
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(timeoutMs: number, onDue: (call: T) => void) {
+  constructor(timeoutMs: number, onDue: (call: Call) => void) {
     this.#timeoutMs = timeoutMs;
     this.#onDue = onDue;
   }
 
-  add(call: T): void {
-    this.#started.set(call, monotonicMs());
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  calls(): Iterable<Call> {
+    return this.#calls;
+  }
+
+  add(call: Call): void {
+    this.#calls.add(call);
     this.#timer ??= setTimeout(this.#check, this.#timeoutMs);
   }
 
-  remove(call: T): void {
-    this.#started.delete(call);
+  remove(call: Call): void {
+    this.#calls.delete(call);
   }
 
   #check = (): void => {
     this.#timer = null;
     const now = monotonicMs();
-    for (const [call, startedMs] of this.#started) {
-      const leftMs = startedMs + this.#timeoutMs - now;
+    for (const call of this.#calls) {
+      const leftMs = call.startedMs + this.#timeoutMs - now;
       if (leftMs > 0) {
         this.#timer = setTimeout(this.#check, Math.ceil(leftMs));
         return;
       }
-      this.#started.delete(call);
+      this.#calls.delete(call);
       this.#onDue(call);
     }
   };
@@ -39,6 +47,6 @@ export class DeadlineQueue<T> {
   clear(): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#started.clear();
+    this.#calls.clear();
   }
 }

@@ -15,19 +15,9 @@ import {
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
 import { newId, randomFraction } from '../platform/random.ts';
-import type { Lease } from './lease.ts';
-
-type Trigger = 'size' | 'bytes' | 'time' | 'idle' | 'drain';
-
-interface Lane {
-  jobId: string;
-  leases: Set<Lease>;
-  pendingCount: number;
-  pendingBytes: number;
-  timer: NodeJS.Timeout | null;
-  /** Why this lane wants to be flushed, if it does. */
-  due: Trigger | null;
-}
+import type { Claim } from '../store/commands/claim-items.ts';
+import { FlushLane, type FlushTrigger } from './flush-lane.ts';
+import { Lease } from './lease.ts';
 
 export interface FlushWriterOptions {
   context: EngineContext;
@@ -45,7 +35,7 @@ export interface FlushWriterOptions {
 
 export class FlushWriter {
   readonly #options: FlushWriterOptions;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Map<string, FlushLane>();
   readonly #aborted = new AbortController();
   #flushing = 0;
   #backlogCount = 0;
@@ -66,8 +56,17 @@ export class FlushWriter {
     return this.#backlogCount >= flushBacklogItems || this.#backlogBytes >= flushMaxBytes * 8;
   }
 
-  open(lease: Lease): void {
-    this.#laneOf(lease).leases.add(lease);
+  /** A claim becomes a lease whose outcomes are written here. */
+  open(claim: Claim, leaseMs: number): Lease {
+    const key = `${claim.jobId} ${claim.generation} ${claim.phase}`;
+    let lane = this.#lanes.get(key);
+    if (!lane) {
+      lane = new FlushLane(key, claim.jobId);
+      this.#lanes.set(key, lane);
+    }
+    const lease = new Lease(claim, lane, monotonicMs(), leaseMs);
+    lane.leases.add(lease);
+    return lease;
   }
 
   record(lease: Lease, outcome: RecordedOutcome): void {
@@ -76,7 +75,7 @@ export class FlushWriter {
       this.#options.context.events.emit('flush.fenced', { jobId: lease.claim.jobId, items: 1 });
       return this.#settle(lease);
     }
-    const lane = this.#laneOf(lease);
+    const lane = lease.lane;
     const bytes = outcomeBytes(outcome);
     lease.pending.push(outcome);
     lane.pendingCount += 1;
@@ -94,7 +93,7 @@ export class FlushWriter {
   drop(lease: Lease, count: number): void {
     lease.openCount -= count;
     lease.droppedCount += count;
-    const lane = this.#laneOf(lease);
+    const lane = lease.lane;
     if (lease.pending.length > 0 && this.#isQuiet(lane)) this.#kick(lane, 'idle');
     else this.#settle(lease);
   }
@@ -110,7 +109,7 @@ export class FlushWriter {
   lose(lease: Lease): void {
     if (lease.lost) return;
     lease.lost = true;
-    const lane = this.#laneOf(lease);
+    const lane = lease.lane;
     const items = lease.pending.length;
     if (items > 0) {
       this.#forget(lane, lease.pending);
@@ -157,7 +156,7 @@ export class FlushWriter {
     return left;
   }
 
-  #kick(lane: Lane, trigger: Trigger): void {
+  #kick(lane: FlushLane, trigger: FlushTrigger): void {
     this.#disarm(lane);
     lane.due ??= trigger;
     const { flushConcurrency, flushMaxItems } = this.#options.context.settings;
@@ -172,16 +171,16 @@ export class FlushWriter {
     else if (lane.pendingCount > 0) this.#arm(lane);
   }
 
-  #arm(lane: Lane): void {
+  #arm(lane: FlushLane): void {
     lane.timer ??= setTimeout(() => this.#kick(lane, 'time'), this.#options.context.settings.flushMaxDelayMs);
   }
 
-  #disarm(lane: Lane): void {
+  #disarm(lane: FlushLane): void {
     if (lane.timer) clearTimeout(lane.timer);
     lane.timer = null;
   }
 
-  #takeBatch(lane: Lane): { leases: Lease[]; batch: FlushBatch } | null {
+  #takeBatch(lane: FlushLane): { leases: Lease[]; batch: FlushBatch } | null {
     const leases: Lease[] = [];
     const parts: LeaseOutcomes[] = [];
     const { flushMaxItems } = this.#options.context.settings;
@@ -212,7 +211,10 @@ export class FlushWriter {
     return { leases, batch };
   }
 
-  async #write({ leases, batch }: { leases: Lease[]; batch: FlushBatch }, trigger: Trigger): Promise<void> {
+  async #write(
+    { leases, batch }: { leases: Lease[]; batch: FlushBatch },
+    trigger: FlushTrigger,
+  ): Promise<void> {
     const { events } = this.#options.context;
     const startedMs = monotonicMs();
     let mayFinish = false;
@@ -297,17 +299,16 @@ export class FlushWriter {
 
   #settle(lease: Lease): void {
     if (!lease.isSettled) return;
-    const key = laneKey(lease);
-    const lane = this.#lanes.get(key);
-    if (!lane?.leases.delete(lease)) return;
+    const { lane } = lease;
+    if (!lane.leases.delete(lease)) return;
     if (lane.leases.size === 0) {
       this.#disarm(lane);
-      this.#lanes.delete(key);
+      this.#lanes.delete(lane.key);
     }
     this.#options.onSettled(lease);
   }
 
-  #forget(lane: Lane, outcomes: RecordedOutcome[]): void {
+  #forget(lane: FlushLane, outcomes: RecordedOutcome[]): void {
     lane.pendingCount -= outcomes.length;
     this.#backlogCount -= outcomes.length;
     for (const outcome of outcomes) {
@@ -317,32 +318,9 @@ export class FlushWriter {
   }
 
   /** Nothing of this lane is running, waiting for a slot or being fetched: there is nothing to wait for. */
-  #isQuiet(lane: Lane): boolean {
-    if (this.#options.isClaiming(lane.jobId)) return false;
-    for (const lease of lane.leases) if (lease.openCount > 0) return false;
-    return true;
+  #isQuiet(lane: FlushLane): boolean {
+    return !lane.hasOpenItems && !this.#options.isClaiming(lane.jobId);
   }
-
-  #laneOf(lease: Lease): Lane {
-    const key = laneKey(lease);
-    let lane = this.#lanes.get(key);
-    if (!lane) {
-      lane = {
-        jobId: lease.claim.jobId,
-        leases: new Set(),
-        pendingCount: 0,
-        pendingBytes: 0,
-        timer: null,
-        due: null,
-      };
-      this.#lanes.set(key, lane);
-    }
-    return lane;
-  }
-}
-
-function laneKey({ claim }: Lease): string {
-  return `${claim.jobId} ${claim.generation} ${claim.phase}`;
 }
 
 function outcomeBytes(outcome: RecordedOutcome): number {

@@ -1,4 +1,4 @@
-// What a handler gets beside its input. Costly parts are made only when a handler asks for them.
+// What a handler gets beside its input.
 import type { Logger } from '../platform/logger.ts';
 
 export interface ItemContext<Previous = unknown> {
@@ -14,61 +14,4 @@ export interface ItemContext<Previous = unknown> {
   /** Aborts when the time is over, the lease is lost or the worker stops. */
   readonly signal: AbortSignal;
   readonly log: Logger;
-}
-
-export interface ItemContextSource {
-  jobId: string;
-  seq: number;
-  generation: number;
-  phase: number;
-  attempt: number;
-  previous: unknown;
-  log: Logger;
-}
-
-export class RunningContext implements ItemContext {
-  readonly #source: ItemContextSource;
-  #controller: AbortController | null = null;
-  #abortReason: unknown = null;
-
-  constructor(source: ItemContextSource) {
-    this.#source = source;
-  }
-
-  get jobId(): string {
-    return this.#source.jobId;
-  }
-  get seq(): number {
-    return this.#source.seq;
-  }
-  get generation(): number {
-    return this.#source.generation;
-  }
-  get attempt(): number {
-    return this.#source.attempt;
-  }
-  get previous(): unknown {
-    return this.#source.previous;
-  }
-  get idempotencyKey(): string {
-    const { jobId, seq, generation, phase } = this.#source;
-    return `${jobId}:${seq}:${generation}:${phase}`;
-  }
-  get log(): Logger {
-    const { log, jobId, seq, attempt } = this.#source;
-    return log.child({ jobId, seq, attempt });
-  }
-  get signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController();
-      if (this.#abortReason !== null) this.#controller.abort(this.#abortReason);
-    }
-    return this.#controller.signal;
-  }
-
-  abort(reason: Error): void {
-    if (this.#abortReason !== null) return;
-    this.#abortReason = reason;
-    this.#controller?.abort(reason);
-  }
 }

@@ -1,11 +1,13 @@
 // One lease as the worker sees it: what was claimed, what is still open, what waits to be written.
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
+import type { FlushLane } from './flush-lane.ts';
 
 export class Lease {
   readonly claim: Claim;
   readonly claimedAtMs: number;
   readonly leaseMs: number;
+  readonly lane: FlushLane;
   /** Recorded, not yet taken by a flush. */
   pending: RecordedOutcome[] = [];
   /** Claimed and not recorded yet. */
@@ -19,7 +21,8 @@ export class Lease {
   /** No further items of this lease are started. */
   stopped = false;
 
-  constructor(claim: Claim, claimedAtMs: number, leaseMs: number) {
+  constructor(claim: Claim, lane: FlushLane, claimedAtMs: number, leaseMs: number) {
+    this.lane = lane;
     this.claim = claim;
     this.claimedAtMs = claimedAtMs;
     this.leaseMs = leaseMs;

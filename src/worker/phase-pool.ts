@@ -5,10 +5,13 @@ import { QuantileWindow } from '../core/quantile-window.ts';
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
-import { RunningContext } from './item-context.ts';
 import type { Lease } from './lease.ts';
-import { type ItemCall, type PhaseRuntime, recordFailure, runItem } from './run-item.ts';
+import { type PhaseRuntime, recordFailure, runItem } from './run-item.ts';
+import { RunningItem } from './running-item.ts';
+
+const STARTS_PER_TURN = 100;
 
 export interface PhasePoolOptions {
   runtime: PhaseRuntime;
@@ -26,12 +29,6 @@ export interface PhasePoolOptions {
   onHungry: () => void;
 }
 
-interface RunningItem extends ItemCall {
-  lease: Lease;
-  startedMs: number;
-  ended: boolean;
-}
-
 export class PhasePool {
   readonly options: PhasePoolOptions;
   readonly itemMs = new QuantileWindow();
@@ -39,14 +36,15 @@ export class PhasePool {
   /** Next item of the first lease in the queue. */
   #position = 0;
   #queuedCount = 0;
-  readonly #running = new Set<RunningItem>();
-  readonly #deadlines: DeadlineQueue<RunningItem>;
+  readonly #running: DeadlineQueue<RunningItem>;
   #lowWater = 0;
+  #startedThisTurn = 0;
+  #yielding = false;
   #idle: (() => void)[] = [];
 
   constructor(options: PhasePoolOptions) {
     this.options = options;
-    this.#deadlines = new DeadlineQueue(options.timeoutMs, (item) => this.#timeOut(item));
+    this.#running = new DeadlineQueue(options.timeoutMs, (item) => this.#timeOut(item));
   }
 
   get runningCount(): number {
@@ -71,8 +69,26 @@ export class PhasePool {
 
   pump(): void {
     const { slots } = this.options;
-    while (this.#running.size < slots && this.#queuedCount > 0 && this.options.mayStart()) this.#startNext();
+    while (this.#running.size < slots && this.#queuedCount > 0 && this.options.mayStart()) {
+      if (this.#startedThisTurn >= STARTS_PER_TURN) return this.#yieldTurn();
+      this.#startedThisTurn += 1;
+      this.#startNext();
+    }
     if (this.isHungry) this.options.onHungry();
+  }
+
+  /**
+   * Handlers that answer at once follow each other without the loop ever turning, and meanwhile no flush or claim
+   * gets on: with 2,000 of them in a row a drain took twice as long as with a turn every 100.
+   */
+  #yieldTurn(): void {
+    if (this.#yielding) return;
+    this.#yielding = true;
+    setImmediate(() => {
+      this.#yielding = false;
+      this.#startedThisTurn = 0;
+      this.pump();
+    });
   }
 
   /** Gives up the waiting items of one lease, or of all. */
@@ -91,10 +107,10 @@ export class PhasePool {
 
   /** Aborts running items: of one lease, or of all. Their outcome is no longer waited for. */
   abandonRunning(lease: Lease | null, reason: Error): void {
-    for (const item of this.#running) {
+    for (const item of this.#running.calls()) {
       if (lease !== null && item.lease !== lease) continue;
       if (!this.#end(item)) continue;
-      item.context.abort(reason);
+      item.abort(reason);
       this.options.drop(item.lease, 1);
     }
   }
@@ -105,7 +121,7 @@ export class PhasePool {
   }
 
   close(): void {
-    this.#deadlines.clear();
+    this.#running.clear();
   }
 
   #startNext(): void {
@@ -121,29 +137,9 @@ export class PhasePool {
     this.#start(lease, claimed);
   }
 
-  #start(lease: Lease, claimed: { seq: number; input: string; previous: string | null }): void {
-    const { jobId, generation, phase } = lease.claim;
-    const attempt = lease.claim.attempt + 1;
-    const context = new RunningContext({
-      jobId,
-      seq: claimed.seq,
-      generation,
-      phase,
-      attempt,
-      previous: claimed.previous === null ? undefined : JSON.parse(claimed.previous),
-      log: this.options.log,
-    });
-    const item: RunningItem = {
-      seq: claimed.seq,
-      attempt,
-      input: claimed.input,
-      context,
-      lease,
-      startedMs: monotonicMs(),
-      ended: false,
-    };
+  #start(lease: Lease, claimed: ClaimedItem): void {
+    const item = new RunningItem(lease, claimed, monotonicMs(), this.options.log);
     this.#running.add(item);
-    this.#deadlines.add(item);
     void runItem(this.options.runtime, item).then((outcome) => this.#finish(item, outcome));
   }
 
@@ -158,19 +154,21 @@ export class PhasePool {
   #timeOut(item: RunningItem): void {
     if (!this.#end(item)) return;
     const message = `the handler gave no answer within ${this.options.timeoutMs} ms`;
-    item.context.abort(new Error(message));
-    const handlerMs = monotonicMs() - item.startedMs;
-    this.itemMs.add(handlerMs);
-    const failure = { class: 'timeout' as const, message, retryAfterMs: null };
-    this.options.record(item.lease, recordFailure(this.options.runtime, item, failure, handlerMs));
+    item.abort(new Error(message));
+    const outcome = recordFailure(this.options.runtime, item, {
+      class: 'timeout',
+      message,
+      retryAfterMs: null,
+    });
+    this.itemMs.add(outcome.handlerMs);
+    this.options.record(item.lease, outcome);
     this.pump();
   }
 
   #end(item: RunningItem): boolean {
     if (item.ended) return false;
     item.ended = true;
-    this.#running.delete(item);
-    this.#deadlines.remove(item);
+    this.#running.remove(item);
     if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
     return true;
   }

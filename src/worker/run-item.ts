@@ -1,6 +1,6 @@
 // One item through one phase: prepare, call, classify, record. Each step takes and returns plain values; whatever
 // the handler does, the result is one of a closed set of outcomes.
-import { classifyError } from '../core/classify-error.ts';
+import { classifyError, MAX_ERROR_LENGTH } from '../core/classify-error.ts';
 import { type Failure, isVerdict, type Verdict } from '../core/outcome.ts';
 import { type RetryPolicy, retryDelay } from '../core/retry-policy.ts';
 import { toStorableJson, toStorableText } from '../core/storable-json.ts';
@@ -9,7 +9,7 @@ import { monotonicMs, wallClockMs } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { randomFraction } from '../platform/random.ts';
 import type { Phase, Pipeline } from './define-pipeline.ts';
-import type { RunningContext } from './item-context.ts';
+import type { RunningItem } from './running-item.ts';
 
 export interface PhaseRuntime {
   pipeline: Pipeline;
@@ -19,31 +19,24 @@ export interface PhaseRuntime {
   resultMaxBytes: number;
 }
 
-export interface ItemCall {
-  seq: number;
-  /** Calls so far, this one included. */
-  attempt: number;
-  input: string;
-  context: RunningContext;
-}
-
 type Prepared = { ok: true; input: unknown } | { ok: false; failure: Failure };
-type Called = { ok: true; value: unknown } | { ok: false; failure: Failure };
 
-export async function runItem(runtime: PhaseRuntime, call: ItemCall): Promise<RecordedOutcome> {
-  const startedMs = monotonicMs();
-  let prepared = prepare(runtime, call);
-  if (prepared instanceof Promise) prepared = await prepared;
-  const called = prepared.ok ? await callHandler(runtime, call, prepared.input) : prepared;
+export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise<RecordedOutcome> {
+  let value: unknown;
+  try {
+    const prepared = prepare(runtime, item);
+    const ready = prepared instanceof Promise ? await prepared : prepared;
+    if (!ready.ok) return recordFailure(runtime, item, ready.failure);
+    value = await runtime.phase.run(ready.input, item);
+  } catch (error) {
+    return recordFailure(runtime, item, classify(runtime, error));
+  }
   faultPoint('handler.after_return');
-  const handlerMs = monotonicMs() - startedMs;
-  return called.ok
-    ? recordValue(runtime, call, called.value, handlerMs)
-    : recordFailure(runtime, call, called.failure, handlerMs);
+  return recordValue(runtime, item, value);
 }
 
-function prepare(runtime: PhaseRuntime, call: ItemCall): Prepared | Promise<Prepared> {
-  const input: unknown = JSON.parse(call.input);
+function prepare(runtime: PhaseRuntime, item: RunningItem): Prepared | Promise<Prepared> {
+  const input: unknown = JSON.parse(item.claimed.input);
   const schema = runtime.pipeline.input;
   if (schema === undefined) return { ok: true, input };
   try {
@@ -69,20 +62,12 @@ function checkIssues(validated: Validated): Prepared {
     .join('; ');
   return {
     ok: false,
-    failure: { class: 'invalid', message: toStorableText(message, 8000), retryAfterMs: null },
+    failure: { class: 'invalid', message: toStorableText(message, MAX_ERROR_LENGTH), retryAfterMs: null },
   };
 }
 
 function invalidInput(error: unknown): Prepared {
   return { ok: false, failure: { ...classifyError(error, wallClockMs()), class: 'invalid' } };
-}
-
-async function callHandler(runtime: PhaseRuntime, call: ItemCall, input: unknown): Promise<Called> {
-  try {
-    return { ok: true, value: await runtime.phase.run(input, call.context) };
-  } catch (error) {
-    return { ok: false, failure: classify(runtime, error) };
-  }
 }
 
 function classify(runtime: PhaseRuntime, error: unknown): Failure {
@@ -96,62 +81,47 @@ function classify(runtime: PhaseRuntime, error: unknown): Failure {
   }
 }
 
-function recordValue(
-  runtime: PhaseRuntime,
-  call: ItemCall,
-  value: unknown,
-  handlerMs: number,
-): RecordedOutcome {
-  if (isVerdict(value)) return recordVerdict(runtime, call, value, handlerMs);
+function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unknown): RecordedOutcome {
+  if (isVerdict(value)) return recordVerdict(runtime, item, value);
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
-  if (!stored.ok) {
-    return recordFailure(
-      runtime,
-      call,
-      { class: 'permanent', message: stored.reason, retryAfterMs: null },
-      handlerMs,
-    );
-  }
-  const kind = runtime.isLastPhase ? 'terminal' : 'advance';
-  return { seq: call.seq, kind, status: 'DONE', json: stored.json, failure: null, delayMs: 0, handlerMs };
+  if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
+  return outcome(item, runtime.isLastPhase ? 'terminal' : 'advance', 'DONE', stored.json, null, 0);
 }
 
-function recordVerdict(
-  runtime: PhaseRuntime,
-  call: ItemCall,
-  verdict: Verdict,
-  handlerMs: number,
-): RecordedOutcome {
-  const message = toStorableText(verdict.reason, 8000);
-  if (verdict.kind === 'skip') {
-    const json = JSON.stringify({ reason: message });
-    return { seq: call.seq, kind: 'terminal', status: 'SKIPPED', json, failure: null, delayMs: 0, handlerMs };
+function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdict): RecordedOutcome {
+  const message = toStorableText(verdict.reason, MAX_ERROR_LENGTH);
+  switch (verdict.kind) {
+    case 'skip':
+      return outcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0);
+    case 'not_found':
+      return recordFailure(runtime, item, failureOf('not_found', message));
+    case 'retry_later':
+      return recordFailure(runtime, item, { class: 'throttled', message, retryAfterMs: verdict.afterMs });
+    case 'fail':
+      return recordFailure(runtime, item, failureOf('permanent', message));
   }
-  if (verdict.kind === 'not_found') {
-    return recordFailure(runtime, call, { class: 'not_found', message, retryAfterMs: null }, handlerMs);
-  }
-  if (verdict.kind === 'retry_later') {
-    return recordFailure(
-      runtime,
-      call,
-      { class: 'throttled', message, retryAfterMs: verdict.afterMs },
-      handlerMs,
-    );
-  }
-  return recordFailure(runtime, call, { class: 'permanent', message, retryAfterMs: null }, handlerMs);
 }
 
 /** Also used for calls that ended from outside. */
-export function recordFailure(
-  runtime: PhaseRuntime,
-  call: ItemCall,
-  failure: Failure,
-  handlerMs: number,
-): RecordedOutcome {
-  const delayMs = retryDelay(runtime.retryPolicy, failure, call.attempt, randomFraction());
-  if (delayMs !== null) {
-    return { seq: call.seq, kind: 'retry', status: 'ERROR', json: null, failure, delayMs, handlerMs };
-  }
+export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure: Failure): RecordedOutcome {
+  const delayMs = retryDelay(runtime.retryPolicy, failure, item.attempt, randomFraction());
+  if (delayMs !== null) return outcome(item, 'retry', 'ERROR', null, failure, delayMs);
   const status = failure.class === 'not_found' ? 'NOT_FOUND' : 'ERROR';
-  return { seq: call.seq, kind: 'terminal', status, json: null, failure, delayMs: 0, handlerMs };
+  return outcome(item, 'terminal', status, null, failure, 0);
+}
+
+function failureOf(errorClass: Failure['class'], message: string): Failure {
+  return { class: errorClass, message, retryAfterMs: null };
+}
+
+function outcome(
+  item: RunningItem,
+  kind: RecordedOutcome['kind'],
+  status: RecordedOutcome['status'],
+  json: string | null,
+  failure: Failure | null,
+  delayMs: number,
+): RecordedOutcome {
+  const handlerMs = monotonicMs() - item.startedMs;
+  return { seq: item.claimed.seq, kind, status, json, failure, delayMs, handlerMs };
 }

@@ -27,7 +27,7 @@ import { startJob } from '../store/commands/start-job.ts';
 import { type ClaimableWork, findClaimable } from '../store/views/find-claimable.ts';
 import type { Phase, Pipeline } from './define-pipeline.ts';
 import { FlushWriter } from './flush-writer.ts';
-import { Lease } from './lease.ts';
+import type { Lease } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { PhasePool } from './phase-pool.ts';
 import { WorkFinder } from './work-finder.ts';
@@ -237,10 +237,9 @@ export class RowmillWorker {
     leaseMs: number,
     how: { asked: number; itemMs: number | null; startedMs: number },
   ): void {
-    const lease = new Lease(claim, monotonicMs(), leaseMs);
+    const lease = this.#writer.open(claim, leaseMs);
     this.#leases.set(claim.token, lease);
     this.#keeper.hold({ jobId: claim.jobId, spanId: claim.spanId, token: claim.token, leaseMs });
-    this.#writer.open(lease);
     this.events.emit('claim.made', {
       jobId: claim.jobId,
       phase: claim.phase,

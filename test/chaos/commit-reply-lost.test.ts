@@ -2,8 +2,8 @@
 // nothing is done twice, nothing is left behind.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
-import { Events, type RowmillEvents } from '../../src/platform/events.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
+import type { Settings } from '../../src/platform/settings.ts';
 import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
 import type { RowmillWorker } from '../../src/worker/worker.ts';
 import { type FaultProxy, type FiredFault, startFaultProxy } from '../support/fault-proxy.ts';
@@ -30,14 +30,10 @@ let rowmill: Rowmill;
 let worker: RowmillWorker | undefined;
 let calls: Map<number, number>;
 let pipeline: Pipeline;
-let failures: RowmillEvents['service.failed'][];
 
 beforeEach(async (context) => {
   proxy = await startFaultProxy({ target: database.url });
-  const events = new Events();
-  failures = [];
-  events.on('service.failed', (failure) => failures.push(failure));
-  rowmill = await openRowmill({ databaseUrl: proxy.url, settings: SETTINGS, events });
+  rowmill = await openRowmill({ databaseUrl: proxy.url, settings: SETTINGS });
   calls = new Map();
   pipeline = definePipeline({
     name: `lost-${context.task.id}`,
@@ -60,8 +56,11 @@ afterEach(async () => {
   await proxy.stop();
 });
 
-async function startWorker(): Promise<void> {
-  worker = await rowmill.startWorker([pipeline], { log: silentLogger });
+async function startWorker(settings: Partial<Settings> = {}): Promise<void> {
+  worker = await rowmill.startWorker([pipeline], {
+    log: silentLogger,
+    settings: { ...rowmill.context.settings, ...settings },
+  });
 }
 
 async function expectWholeAndOnce(jobId: string): Promise<void> {
@@ -74,7 +73,14 @@ async function expectWholeAndOnce(jobId: string): Promise<void> {
 
 const has = (text: string) => (sql: string) => sql.includes(text);
 
-const CUTS: { name: string; reply: RegExp; cut: (proxy: FaultProxy) => Promise<FiredFault> }[] = [
+interface Cut {
+  name: string;
+  reply: RegExp;
+  cut: (proxy: FaultProxy) => Promise<FiredFault>;
+  settings?: Partial<Settings>;
+}
+
+const CUTS: Cut[] = [
   {
     name: 'the flush',
     reply: /COMMIT/,
@@ -90,6 +96,8 @@ const CUTS: { name: string; reply: RegExp; cut: (proxy: FaultProxy) => Promise<F
     name: 'the move to finalizing',
     reply: /UPDATE 1/,
     cut: (p) => p.cutOnReply({ match: has(`set state = 'FINALIZING'`) }),
+    // One flush, so that the first try to end the job is the one that does.
+    settings: { claimMin: ITEMS, claimMax: ITEMS, flushMaxItems: ITEMS, flushMaxDelayMs: 1000 },
   },
   {
     name: 'the finalize lease',
@@ -99,11 +107,11 @@ const CUTS: { name: string; reply: RegExp; cut: (proxy: FaultProxy) => Promise<F
   { name: 'the summary', reply: /COMMIT/, cut: (p) => p.cutAfterCommit({ match: has('insert into summaries') }) },
 ];
 
-test.each(CUTS)('the reply to $name is lost', async ({ cut, reply }) => {
+test.each(CUTS)('the reply to $name is lost', async ({ cut, reply, settings }) => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
   const fired = cut(proxy);
-  await startWorker();
+  await startWorker(settings);
   expect((await fired).reply).toMatch(reply);
   await expectWholeAndOnce(jobId);
 });
@@ -144,15 +152,42 @@ test('the reply to an ingest batch is lost, at its rows and at its commit', asyn
   await expectWholeAndOnce(jobId);
 });
 
-test('the replies to creating and sealing a job are lost', async () => {
+test('the reply to creating a job is lost', async () => {
   database.keepIfFailed();
-  const created = proxy.cutOnReply({ match: has('insert into jobs') });
-  const sealed = proxy.cutOnReply({ match: has('set sealed_at = now()') });
+  const fired = proxy.cutOnReply({ match: has('insert into jobs') });
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
-  expect((await created).reply).toMatch(/INSERT/);
-  expect((await sealed).reply).toMatch(/UPDATE 1/);
+  expect((await fired).reply).toMatch(/INSERT/);
+  expect(await rowmill.job(jobId)).toMatchObject({ itemCount: ITEMS, state: 'QUEUED' });
   await startWorker();
   await expectWholeAndOnce(jobId);
+});
+
+test('the reply to sealing a job is lost', async () => {
+  database.keepIfFailed();
+  const fired = proxy.cutOnReply({ match: has('set sealed_at = now()') });
+  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  expect((await fired).reply).toMatch(/UPDATE 1/);
+  await startWorker();
+  await expectWholeAndOnce(jobId);
+});
+
+test('the reply to giving items back at a shutdown is lost', async () => {
+  database.keepIfFailed();
+  const never = new Promise(() => {});
+  const stubborn = definePipeline({
+    name: `stubborn-${crypto.randomUUID()}`,
+    phases: [{ name: 'only', run: () => never }],
+  });
+  const jobId = await rowmill.submit(stubborn, numberedItems(ITEMS));
+  const claimed = rowmill.context.events.next('claim.made');
+  worker = await rowmill.startWorker([stubborn], { log: silentLogger });
+  await claimed;
+  const fired = proxy.cutOnReply({ match: has('set owner = null, token = null') });
+  await worker.stop({ drainMs: 50 });
+  worker = undefined;
+  expect((await fired).reply).toMatch(/UPDATE 1/);
+  const held = await database.query('select 1 from spans where job_id = $1 and owner is not null', [jobId]);
+  expect(held).toEqual([]);
 });
 
 test('a connection is reset at any moment while a job runs', async () => {

@@ -4,7 +4,7 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { definePipeline, Events, openRowmill, RowmillWorker } from '../../dist/index.js';
-import { HOSTILE_HANDLERS } from './hostile-handlers.mjs';
+import { runHostile } from './hostile-handlers.mjs';
 
 const FORWARDED = [
   'items.added',
@@ -53,12 +53,7 @@ async function work() {
         name: 'only',
         concurrency: config.concurrency,
         timeoutMs: config.timeoutMs,
-        async run(input, context) {
-          say('call', { seq: context.seq, attempt: context.attempt });
-          const value = await HANDLERS[handler.kind](input, context);
-          say('return', { seq: context.seq });
-          return value;
-        },
+        run: handler.kind === 'hostile' ? beHostile : callHandler,
         classify: handler.kind === 'hostile' ? (error) => error?.classified : undefined,
       },
     ],
@@ -76,7 +71,19 @@ async function work() {
   // Before the start: a worker can be killed at its first claim.
   say('worker', { workerId: worker.workerId });
   await worker.start();
-  say('ready');
+  say('ready', { wallClockMs: Date.now() });
+}
+
+async function callHandler(input, { seq, attempt }) {
+  say('call', { seq, attempt });
+  const value = await HANDLERS[config.handler.kind](input);
+  say('return', { seq });
+  return value;
+}
+
+/** Not async: what the case throws or returns reaches the worker as it is. */
+function beHostile(input) {
+  return input.hostile === undefined ? { n: input.n } : runHostile(input.hostile);
 }
 
 const HANDLERS = {
@@ -101,5 +108,4 @@ const HANDLERS = {
     while (performance.now() < until);
     return { n, pid: process.pid };
   },
-  hostile: (input, context) => HOSTILE_HANDLERS[input.hostile ?? 'well-behaved'](input, context),
 };

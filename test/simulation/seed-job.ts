@@ -65,7 +65,8 @@ export async function seedJob(
         lease ? (lease.expired ? '-1 second' : '1 hour') : null,
       ],
     );
-    if (lease) leases.push({ spanId: Number(rows[0]!.span_id), token, owner, phase, attempt, crashes, items });
+    if (lease)
+      leases.push({ spanId: Number(rows[0]!.span_id), token, owner, phase, attempt, crashes, items });
   }
   // Items that wait at the second phase have come through the first one, and what has no span is done.
   await admin.query(

@@ -1,0 +1,77 @@
+// Rowmill itself, at its default settings, through its public API.
+import { definePipeline, Events, openRowmill, type Rowmill, type RowmillWorker } from '../../dist/index.js';
+import pg from 'pg';
+import { type Contestant, type ContestantOptions, handleItem } from '../contestant.ts';
+
+const pipeline = definePipeline({
+  name: 'bench',
+  phases: [{ name: 'handle', run: (item) => handleItem(item as { n: number }) }],
+});
+const FINISH_LAG_ITEMS = 50;
+
+function* items(count: number): Generator<{ n: number }> {
+  for (let n = 0; n < count; n += 1) yield { n };
+}
+
+export function createContestant({ databaseUrl, itemCount, claimSize }: ContestantOptions): Contestant {
+  const settings = claimSize === null ? {} : { claimMax: claimSize };
+  let rowmill: Rowmill | null = null;
+  let worker: RowmillWorker | null = null;
+  const open = async (): Promise<Rowmill> => (rowmill ??= await openRowmill({ databaseUrl, settings }));
+
+  /** A job that waits for the start signal is a paused one. */
+  async function moveJobs(from: string, to: string): Promise<void> {
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    await client.query('update jobs set state = $2::job_state where state = $1::job_state', [from, to]);
+    await client.query(`select pg_notify('rowmill_work', '')`);
+    await client.end();
+  }
+
+  return {
+    async setup() {
+      await open();
+    },
+    async enqueue() {
+      const { jobId } = await (await open()).createJob(pipeline);
+      await (await open()).addItems(jobId, items(itemCount));
+      await (await open()).sealJob(jobId);
+      await moveJobs('QUEUED', 'PAUSED');
+    },
+    async prepareWorker() {
+      const events = new Events();
+      worker = await (await open()).startWorker([pipeline], { events });
+    },
+    async startWorker(onFinished) {
+      worker!.events.on('flush.committed', (flush) => onFinished(flush.items));
+      await moveJobs('PAUSED', 'QUEUED');
+    },
+    async settle() {
+      return null;
+    },
+    async countFinished() {
+      const { context } = await open();
+      const { rows } = await context.db.run<{ n: number }>({ name: 'count-results', text: 'select count(*) as n from results' });
+      return rows[0]!.n;
+    },
+    async close() {
+      await worker?.stop();
+      await rowmill?.close();
+    },
+    async measureFinishLag(jobs) {
+      const events = new Events();
+      worker = await (await open()).startWorker([pipeline], { events });
+      let committedMs = 0;
+      events.on('flush.committed', () => {
+        committedMs = performance.now();
+      });
+      const lags: number[] = [];
+      for (let job = 0; job < jobs; job += 1) {
+        const finished = events.next('job.finished').then(() => performance.now());
+        await (await open()).submit(pipeline, items(FINISH_LAG_ITEMS));
+        lags.push((await finished) - committedMs);
+      }
+      return lags;
+    },
+  };
+}

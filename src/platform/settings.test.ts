@@ -1,0 +1,159 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { environmentName, loadSettings, NUMBER_SETTINGS, type SettingKey } from './settings.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'rowmill-settings-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const KEYS = Object.keys(NUMBER_SETTINGS) as SettingKey[];
+
+function fileWith(text: string): string {
+  const path = join(folder, 'rowmill.json');
+  writeFileSync(path, text);
+  return path;
+}
+
+function messageOf(load: () => unknown): string {
+  try {
+    load();
+  } catch (error) {
+    expect(error).toBeInstanceOf(RowmillError);
+    expect((error as RowmillError).code).toBe('SETTINGS_INVALID');
+    expect((error as RowmillError).hint).toContain('docs/configuration.md');
+    return (error as RowmillError).message;
+  }
+  throw new Error('expected the settings to be refused');
+}
+
+describe('settings', () => {
+  it('are the defaults when nothing is given, and every default is within its bounds', () => {
+    const settings = loadSettings({ environment: {} });
+    for (const key of KEYS) {
+      const { default: value, min, max } = NUMBER_SETTINGS[key];
+      expect(settings[key]).toBe(value);
+      expect(value).toBeGreaterThanOrEqual(min);
+      expect(value).toBeLessThanOrEqual(max);
+    }
+  });
+
+  it('come from flags over environment over file over default', () => {
+    const file = fileWith('{"claimMax": 11, "sweepMs": 111, "drainMs": 1111}');
+    const environment = { CLAIM_MAX: '22', SWEEP_MS: '222' };
+    expect(loadSettings({ flags: { claimMax: 33 }, environment, file })).toMatchObject({
+      claimMax: 33,
+      sweepMs: 222,
+      drainMs: 1111,
+      pollMaxMs: NUMBER_SETTINGS.pollMaxMs.default,
+    });
+  });
+
+  it('take an empty variable and a flag that is not set as not given', () => {
+    const environment = { CLAIM_MAX: '' };
+    expect(loadSettings({ flags: { claimMax: undefined }, environment }).claimMax).toBe(2000);
+  });
+
+  it('may be written with underscores and spaces around them', () => {
+    expect(loadSettings({ environment: { CLAIM_MAX: ' 1_500 ' } }).claimMax).toBe(1500);
+  });
+
+  it('have environment names in upper snake case, all different', () => {
+    expect(environmentName('workerTargetSliceMs')).toBe('WORKER_TARGET_SLICE_MS');
+    expect(new Set(KEYS.map(environmentName)).size).toBe(KEYS.length);
+  });
+
+  it.each(KEYS)('are accepted at both bounds and refused beyond them: %s', (key) => {
+    const { min, max } = NUMBER_SETTINGS[key];
+    // Partners that would contradict the bound are moved along with it.
+    const partners = { claimMin: 1, claimMax: 100_000, lockFloorMs: 200, lockCapMs: 86_400_000 };
+    const load = (value: number) =>
+      loadSettings({ flags: { ...partners, [key]: value }, environment: {} })[key];
+    expect(load(min)).toBe(min);
+    expect(load(max)).toBe(max);
+    for (const beyond of [min - 1, max + 1]) {
+      expect(messageOf(() => load(beyond))).toBe(
+        `expected ${key} (${environmentName(key)}) to be a ${key === 'safetyFactor' ? '' : 'whole '}number from ${min} to ${max}, got ${beyond}`,
+      );
+    }
+  });
+
+  it.each([
+    ['words', 'many', '"many"'],
+    ['a fraction', '1.5', '"1.5"'],
+    ['NaN', 'NaN', '"NaN"'],
+    ['Infinity', 'Infinity', '"Infinity"'],
+    ['a number with its unit', '5s', '"5s"'],
+  ])('are refused when they are %s', (_, given, shown) => {
+    expect(messageOf(() => loadSettings({ environment: { SWEEP_MS: given } }))).toBe(
+      `expected sweepMs (SWEEP_MS) to be a whole number from 50 to 600000, got ${shown}`,
+    );
+  });
+
+  it.each([true, null, [], {}])('are refused when a file gives them as %j', (value) => {
+    const file = fileWith(JSON.stringify({ sweepMs: value }));
+    expect(messageOf(() => loadSettings({ environment: {}, file }))).toContain(
+      `got ${JSON.stringify(value)}`,
+    );
+  });
+
+  it.each(['   ', '_'])('do not read the variable %j, which holds no digit, as zero', (given) => {
+    expect(() => loadSettings({ environment: { DRAIN_MS: given } })).toThrow(RowmillError);
+  });
+
+  it('may have a fraction only where a fraction makes sense', () => {
+    expect(loadSettings({ environment: { SAFETY_FACTOR: '0.25' } }).safetyFactor).toBe(0.25);
+  });
+
+  it.each([
+    [{ claimMin: 50, claimMax: 10 }, 'expected claimMin (CLAIM_MIN) to be at most claimMax (10), got 50'],
+    [
+      { lockFloorMs: 5000, lockCapMs: 4000 },
+      'expected lockFloorMs (LOCK_FLOOR_MS) to be at most lockCapMs (4000), got 5000',
+    ],
+  ])('are refused when they contradict each other', (flags, message) => {
+    expect(messageOf(() => loadSettings({ flags, environment: {} }))).toBe(message);
+  });
+});
+
+describe('an unknown setting', () => {
+  it.each([
+    [{ claimMx: 5 }, 'unknown option: claimMx, did you mean claimMax?'],
+    [{ sweepMS: 5 }, 'unknown option: sweepMS, did you mean sweepMs?'],
+    [{ flushMaxItem: 5 }, 'unknown option: flushMaxItem, did you mean flushMaxItems?'],
+    [{ colour: 5 }, 'unknown option: colour'],
+  ])('is answered with the nearest name, if one is near', (flags, message) => {
+    expect(messageOf(() => loadSettings({ flags, environment: {} }))).toBe(message);
+  });
+
+  it('is named together with the file it stands in', () => {
+    const file = fileWith('{"clamMax": 5}');
+    expect(messageOf(() => loadSettings({ environment: {}, file }))).toBe(
+      `unknown key in ${file}: clamMax, did you mean claimMax?`,
+    );
+  });
+
+  it('is left alone in the environment, which belongs to everybody', () => {
+    expect(loadSettings({ environment: { CLAIM_MX: '5' } }).claimMax).toBe(2000);
+  });
+});
+
+describe('a settings file', () => {
+  it.each([
+    ['[1]', 'it is not an object'],
+    ['null', 'it is not an object'],
+    ['{', 'JSON'],
+  ])('that holds %s is refused', (text, reason) => {
+    const file = fileWith(text);
+    const message = messageOf(() => loadSettings({ environment: {}, file }));
+    expect(message).toContain(`cannot read settings from ${file}: `);
+    expect(message).toContain(reason);
+  });
+
+  it('that does not exist is refused', () => {
+    const file = join(folder, 'absent.json');
+    expect(messageOf(() => loadSettings({ environment: {}, file }))).toContain(
+      `cannot read settings from ${file}: ENOENT`,
+    );
+  });
+});

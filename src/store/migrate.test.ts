@@ -1,0 +1,178 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { serverUrl } from '../../test/support/test-database.ts';
+import { newId } from '../platform/random.ts';
+import { checkMigrated, migrate, readMigrations } from './migrate.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'rowmill-migrations-'));
+const created: string[] = [];
+let admin: pg.Client;
+let url: string;
+
+beforeAll(async () => {
+  admin = new pg.Client({ connectionString: serverUrl() });
+  await admin.connect();
+});
+
+// Every test has an empty database and a folder of its own with two migrations.
+beforeEach(async () => {
+  const name = `rowmill_test_${newId().slice(0, 8)}`;
+  await admin.query(`create database ${name} template template0`);
+  created.push(name);
+  const target = new URL(serverUrl());
+  target.pathname = `/${name}`;
+  url = target.href;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  addMigration('0001_create_pears.sql', 'create table pears (id int);');
+  addMigration('0002_create_plums.sql', 'create table plums (id int); insert into plums values (1);');
+});
+
+afterAll(async () => {
+  for (const name of created) await admin.query(`drop database ${name} with (force)`);
+  await admin.end();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function addMigration(name: string, text: string): void {
+  writeFileSync(join(folder, name), text);
+}
+
+async function query(text: string): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function tables(): Promise<unknown[]> {
+  const rows = await query(`select tablename from pg_tables where schemaname = 'public' order by 1`);
+  return rows.map((row) => row.tablename);
+}
+
+describe('the migrations of Rowmill', () => {
+  it('are numbered from 1 without gaps, and named number, verb, object', () => {
+    const files = readMigrations();
+    expect(files.map((file) => file.version)).toEqual(files.map((_, i) => i + 1));
+    for (const { name } of files) expect(name).toMatch(/^\d{4}_[a-z]+(_[a-z]+)+$/);
+  });
+
+  it('bring an empty database to the schema, and a second run changes nothing', async () => {
+    const names = readMigrations().map((file) => file.name);
+    expect(await migrate(url)).toEqual({ applied: names, version: names.length });
+    const before = await query('select * from rowmill_migrations order by version');
+    expect(await migrate(url)).toEqual({ applied: [], version: names.length });
+    expect(await query('select * from rowmill_migrations order by version')).toEqual(before);
+    expect(await tables()).toEqual(expect.arrayContaining(['items', 'jobs', 'ledger', 'results', 'spans']));
+    await checkMigrated(url);
+  });
+
+  it('are applied once when five processes start at the same time', async () => {
+    const reports = await Promise.all(Array.from({ length: 5 }, () => migrate(url)));
+    const names = readMigrations().map((file) => file.name);
+    expect(reports.flatMap((report) => report.applied).sort()).toEqual(names);
+    expect(new Set(reports.map((report) => report.version))).toEqual(new Set([names.length]));
+    await checkMigrated(url);
+  });
+});
+
+describe('a migration', () => {
+  it('that was added later is the only one applied', async () => {
+    await migrate(url, folder);
+    addMigration('0003_create_figs.sql', 'create table figs (id int);');
+    expect(await migrate(url, folder)).toEqual({ applied: ['0003_create_figs'], version: 3 });
+  });
+
+  it('that fails is rolled back whole, and those before it stay', async () => {
+    addMigration('0003_create_figs.sql', 'create table figs (id int); select 1 / 0;');
+    await expect(migrate(url, folder)).rejects.toMatchObject({
+      code: 'MIGRATION_FAILED',
+      message: 'migration 0003_create_figs failed: division by zero',
+    });
+    expect(await tables()).toEqual(['pears', 'plums', 'rowmill_migrations']);
+    expect(await query('select version from rowmill_migrations order by version')).toEqual([
+      { version: 1 },
+      { version: 2 },
+    ]);
+    addMigration('0003_create_figs.sql', 'create table figs (id int);');
+    expect((await migrate(url, folder)).applied).toEqual(['0003_create_figs']);
+  });
+
+  it('that was edited after it was applied is refused, and nothing is applied', async () => {
+    await migrate(url, folder);
+    addMigration('0001_create_pears.sql', 'create table pears (id bigint);');
+    addMigration('0003_create_figs.sql', 'create table figs (id int);');
+    const refusal = {
+      code: 'MIGRATION_CHANGED',
+      message: 'migration 0001_create_pears differs from the one that was applied',
+    };
+    await expect(migrate(url, folder)).rejects.toMatchObject(refusal);
+    await expect(checkMigrated(url, folder)).rejects.toMatchObject(refusal);
+    expect(await tables()).not.toContain('figs');
+  });
+
+  it('that differs only in its line ends is the same', async () => {
+    addMigration('0003_create_nuts.sql', 'create table nuts (\n  id int\n);\n');
+    await migrate(url, folder);
+    addMigration('0003_create_nuts.sql', 'create table nuts (\r\n  id int\r\n);\r\n');
+    expect(await migrate(url, folder)).toEqual({ applied: [], version: 3 });
+  });
+
+  it('that this program does not know is refused: the database is newer', async () => {
+    await migrate(url, folder);
+    await query(`insert into rowmill_migrations values (9, '0009_create_future', 'x')`);
+    addMigration('0003_create_figs.sql', 'create table figs (id int);');
+    const refusal = {
+      code: 'DATABASE_NEWER',
+      message: 'the database has migration 0009_create_future, which this program does not know',
+    };
+    await expect(migrate(url, folder)).rejects.toMatchObject(refusal);
+    await expect(checkMigrated(url, folder)).rejects.toMatchObject(refusal);
+    expect(await tables()).not.toContain('figs');
+  });
+});
+
+describe('the check at the start of a program', () => {
+  it('names every migration that an empty database lacks, and changes nothing', async () => {
+    await expect(checkMigrated(url, folder)).rejects.toMatchObject({
+      code: 'DATABASE_NOT_MIGRATED',
+      status: 503,
+      message: 'the database lacks 0001_create_pears, 0002_create_plums',
+      hint: 'Run `rowmill migrate`.',
+    });
+    expect(await tables()).toEqual([]);
+  });
+
+  it('names only what is missing', async () => {
+    await migrate(url, folder);
+    addMigration('0003_create_figs.sql', 'create table figs (id int);');
+    await expect(checkMigrated(url, folder)).rejects.toMatchObject({
+      message: 'the database lacks 0003_create_figs',
+    });
+  });
+
+  it('is content with a database that is just right', async () => {
+    await migrate(url, folder);
+    await checkMigrated(url, folder);
+  });
+
+  it('says that there is no server', async () => {
+    for (const run of [checkMigrated, migrate]) {
+      await expect(run('postgres://nobody:secret@127.0.0.1:1/none')).rejects.toMatchObject({
+        code: 'DATABASE_UNREACHABLE',
+        message: expect.stringContaining('cannot connect to PostgreSQL: connect ECONNREFUSED'),
+      });
+    }
+  });
+
+  it('does not print the password when it cannot connect', async () => {
+    const error = await checkMigrated('postgres://nobody:secret@127.0.0.1:1/none').catch(String);
+    expect(error).not.toContain('secret');
+  });
+});

@@ -1,0 +1,139 @@
+// The database goes away under a running worker and comes back: the worker goes on by itself and nothing is lost.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { openRowmill } from '../../src/open-rowmill.ts';
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
+import { type Child, killAll } from '../support/child-process.ts';
+import {
+  CHAOS_SETTINGS,
+  callsPerSeq,
+  chaosPipeline,
+  countEvents,
+  numberedItems,
+  startChaosWorker,
+} from './chaos-worker.ts';
+import { attemptsOf, checkFinishedJob } from './check-finished-job.ts';
+
+const ITEMS = 300;
+let folder: string;
+let server: EmbeddedPostgres;
+
+// A server of its own: stopping it must not disturb the other test files.
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rowmill-outage-'));
+  server = await startEmbeddedPostgres({ dataDir: folder });
+});
+afterEach(killAll);
+afterAll(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: server.url });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query<Row>(text, values)).rows;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+async function serverAnswers(): Promise<void> {
+  const deadlineMs = performance.now() + 20_000;
+  for (;;) {
+    try {
+      await query('select 1');
+      return;
+    } catch (error) {
+      if (performance.now() > deadlineMs) throw error;
+    }
+  }
+}
+
+function workerSessions(): Promise<{ pid: number; application_name: string }[]> {
+  return query(`select pid, application_name from pg_stat_activity
+                where application_name in ('rowmill bulk', 'rowmill control', 'rowmill lease keeper', 'rowmill listener')`);
+}
+
+/** Runs a job, strikes `strikes` times while it is under way, and checks that the same process finished it. */
+async function strikeDuringJob(name: string, strikes: number, strike: () => Promise<void>): Promise<Child> {
+  const pipeline = chaosPipeline(name);
+  let rowmill = await openRowmill({ databaseUrl: server.url, settings: CHAOS_SETTINGS });
+  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  await rowmill.close();
+  const worker = startChaosWorker({
+    databaseUrl: server.url,
+    pipeline: name,
+    handler: { kind: 'work', minMs: 10, maxMs: 30 },
+    concurrency: 4,
+    // The lease must outlive the outage, or items are rightly run a second time.
+    settings: { claimMin: 20, claimMax: 20, flushMaxDelayMs: 20, lockFloorMs: 30_000, lockCapMs: 30_000 },
+  });
+  for (let struck = 1; struck <= strikes; struck += 1) {
+    await serverAnswers();
+    const before = countEvents(worker, 'flush.committed');
+    let seen = 0;
+    await worker.waitFor('flush.committed', () => ++seen > before);
+    const openItems = await query('select 1 from spans where job_id = $1', [jobId]);
+    expect(openItems.length, `void: the work was over before strike ${struck}`).toBeGreaterThan(0);
+    await strike();
+  }
+  await serverAnswers();
+  rowmill = await openRowmill({ databaseUrl: server.url, settings: CHAOS_SETTINGS });
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(30_000));
+  await checkFinishedJob({ query }, jobId, { counts: { DONE: ITEMS } });
+  expect(await attemptsOf({ query }, jobId)).toEqual([1]);
+  expect(countEvents(worker, 'ready')).toBe(1);
+  await rowmill.close();
+  return worker;
+}
+
+test('all sessions of the worker are terminated, four times', async () => {
+  let terminated = 0;
+  const worker = await strikeDuringJob('terminated', 4, async () => {
+    const sessions = await workerSessions();
+    await query('select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [
+      sessions.map(({ pid }) => pid),
+    ]);
+    terminated += sessions.length;
+  });
+  expect(terminated, 'void: there was nothing to terminate').toBeGreaterThan(8);
+  expect([...callsPerSeq(worker).values()].every((count) => count === 1)).toBe(true);
+});
+
+test('the server is stopped and started in the middle', async () => {
+  let refused = false;
+  const worker = await strikeDuringJob('restarted', 1, async () => {
+    const { url } = server;
+    await server.stop();
+    await query('select 1').catch(() => {
+      refused = true;
+    });
+    server = await startEmbeddedPostgres({ dataDir: folder });
+    expect(server.url).toBe(url);
+  });
+  expect(refused, 'void: the server did not stop').toBe(true);
+  const troubled = countEvents(worker, 'flush.rolled_back') + countEvents(worker, 'claim.failed');
+  expect(troubled, 'void: the worker did not notice').toBeGreaterThan(0);
+  expect([...callsPerSeq(worker).values()].every((count) => count === 1)).toBe(true);
+});
+
+test('one backend is killed with SIGKILL, and the server goes through crash recovery', async () => {
+  const worker = await strikeDuringJob('crashed', 2, async () => {
+    const sessions = await workerSessions();
+    const bulk = sessions.find(({ application_name }) => application_name === 'rowmill bulk');
+    if (!bulk) throw new Error('void: the worker has no connection');
+    // A backend of the server that this file has started.
+    process.kill(bulk.pid, 'SIGKILL');
+  });
+  const troubled = countEvents(worker, 'flush.rolled_back') + countEvents(worker, 'claim.failed');
+  expect(troubled, 'void: the worker did not notice').toBeGreaterThan(0);
+});

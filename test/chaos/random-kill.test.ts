@@ -1,0 +1,71 @@
+// A nemesis that kills one of two workers at random moments and starts it again, while work is in flight.
+import { afterEach, expect, test } from 'vitest';
+import { openRowmill } from '../../src/open-rowmill.ts';
+import { type Child, killAll } from '../support/child-process.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import {
+  CHAOS_SETTINGS,
+  callsPerSeq,
+  chaosPipeline,
+  numberedItems,
+  seededRandom,
+  startChaosWorker,
+  workerIdOf,
+} from './chaos-worker.ts';
+import { attemptsOf, checkFinishedJob, heldItems } from './check-finished-job.ts';
+
+const database = useTestDatabase();
+afterEach(killAll);
+
+const ITEMS = 900;
+const KILLS = 9;
+
+test(`${KILLS} kills of a random worker, at random moments`, async () => {
+  database.keepIfFailed();
+  const seed = Number(process.env.CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
+  console.log(`CHAOS_SEED=${seed}`);
+  const random = seededRandom(seed);
+  const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
+  const pipeline = chaosPipeline('random-kill');
+  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  const all: Child[] = [];
+  const start = (): Child => {
+    const worker = startChaosWorker({
+      databaseUrl: database.url,
+      pipeline: pipeline.name,
+      handler: { kind: 'work', minMs: 5, maxMs: 40 },
+      concurrency: 4,
+      settings: { claimMin: 20, claimMax: 40, flushMaxDelayMs: 30 },
+    });
+    all.push(worker);
+    return worker;
+  };
+
+  const workers = [start(), start()];
+  let hits = 0;
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const index = Math.floor(random() * workers.length);
+    const victim = workers[index]!;
+    const workerId = await workerIdOf(victim);
+    // The moment is the nemesis' choice: so many milliseconds after the worker has begun with an item.
+    const delayMs = 250 * random() ** 2;
+    await victim.waitFor('call').catch((error: Error) => {
+      throw new Error(`void: the work was over before kill ${kill + 1}`, { cause: error });
+    });
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    victim.kill('SIGKILL');
+    await victim.exited;
+    if ((await heldItems(database, jobId, workerId)) > 0) hits += 1;
+    workers[index] = start();
+  }
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  expect(hits, `void: ${hits} of ${KILLS} kills hit work in flight`).toBeGreaterThanOrEqual(KILLS - 2);
+  await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
+  expect(await attemptsOf(database, jobId)).toEqual([1]);
+  const calls = callsPerSeq(...all);
+  expect(calls.size).toBe(ITEMS);
+  // Every kill repeats at most what that worker held.
+  const repeated = [...calls.values()].reduce((sum, count) => sum + count - 1, 0);
+  expect(repeated).toBeLessThanOrEqual(KILLS * 2 * 40);
+  await rowmill.close();
+});

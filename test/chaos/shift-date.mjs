@@ -1,0 +1,14 @@
+// Preloaded into a process (and its threads) whose wall clock shall be wrong by SHIFT_DATE_MS.
+const shiftMs = Number(process.env.SHIFT_DATE_MS);
+const RealDate = Date;
+
+globalThis.Date = class Date extends RealDate {
+  constructor(...parts) {
+    if (parts.length === 0) super(RealDate.now() + shiftMs);
+    else super(...parts);
+  }
+
+  static now() {
+    return RealDate.now() + shiftMs;
+  }
+};

@@ -1,0 +1,48 @@
+// Works a job off to its end, alone: claims whatever waits, records it as done, and looks for the end after every
+// flush, as a worker does. What a test left open must be finishable by this.
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { finishJob } from '../../src/engine/finish-job.ts';
+import { flushOutcomes } from '../../src/engine/flush-outcomes.ts';
+import { newId } from '../../src/platform/random.ts';
+import { claimItems } from '../../src/store/commands/claim-items.ts';
+import { doneOutcome } from './seed-job.ts';
+
+const LAST_PHASE = 1;
+
+/** The number of items brought to their end. Leases of others stay theirs. */
+export async function drainJob(context: EngineContext, jobId: string): Promise<number> {
+  const workerId = newId();
+  let ended = 0;
+  for (let phase = 0; phase <= LAST_PHASE; phase += 1) {
+    for (;;) {
+      const claim = await claimItems(context.db, {
+        jobId,
+        phase,
+        maxItems: 1000,
+        maxBytes: 1_000_000,
+        workerId,
+        token: newId(),
+        leaseMs: 60_000,
+      });
+      if (!claim) break;
+      const kind = phase === LAST_PHASE ? 'terminal' : 'advance';
+      const report = await flushOutcomes(
+        context,
+        {
+          jobId,
+          generation: claim.generation,
+          phase,
+          workerId,
+          flushId: newId(),
+          leases: [
+            { ...claim, outcomes: claim.items.map(({ seq }) => ({ ...doneOutcome(seq), kind }) as const) },
+          ],
+        },
+        false,
+      );
+      if (kind === 'terminal') ended += report.recorded;
+      if (report.mayFinish) await finishJob(context, jobId);
+    }
+  }
+  return ended;
+}
