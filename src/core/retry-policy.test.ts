@@ -58,7 +58,7 @@ describe('the delay before the next attempt', () => {
           expect(Number.isInteger(delayMs)).toBe(true);
           expect(delayMs).toBeGreaterThanOrEqual(0);
           expect(delayMs).toBeLessThanOrEqual(
-            Math.min(rule.capMs, rule.baseMs * rule.factor ** (attempt - 1)),
+            Math.ceil(Math.min(rule.capMs, rule.baseMs * rule.factor ** (attempt - 1))),
           );
         },
       ),

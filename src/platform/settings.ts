@@ -14,6 +14,12 @@ interface NumberSetting {
 export const NUMBER_SETTINGS = {
   claimMin: { default: 1, min: 1, max: 100_000, why: 'Fewest items a worker asks for at once.' },
   claimMax: { default: 5000, min: 1, max: 100_000, why: 'Most items a worker asks for at once.' },
+  claimConcurrency: {
+    default: 4,
+    min: 1,
+    max: 32,
+    why: 'Claims that one phase of a worker may have under way at once.',
+  },
   claimMaxBytes: {
     default: 16_777_216,
     min: 1024,

@@ -32,6 +32,9 @@ export interface PhasePoolOptions {
 export class PhasePool {
   readonly options: PhasePoolOptions;
   readonly itemMs = new QuantileWindow();
+  readonly claimMs = new QuantileWindow(32);
+  /** Items asked for by claims under way. */
+  incomingCount = 0;
   readonly #queue: Lease[] = [];
   /** Next item of the first lease in the queue. */
   #position = 0;
@@ -55,16 +58,22 @@ export class PhasePool {
     return this.#queuedCount;
   }
 
-  /** Half of the last claim is used up: time to fetch the next while the rest runs. */
+  /** Time to fetch more. Claims under way count as if they were here. */
   get isHungry(): boolean {
-    return this.#queuedCount <= this.#lowWater;
+    return this.#queuedCount + this.incomingCount <= this.#lowWater;
   }
 
   add(lease: Lease): void {
     this.#queue.push(lease);
     this.#queuedCount += lease.claim.items.length;
-    this.#lowWater = Math.floor(lease.claim.items.length / 2);
+    this.#lowWater = Math.max(Math.floor(lease.claim.items.length / 2), this.#outlastingCount());
     this.pump();
+  }
+
+  /** Items that the slots get through while two claims, one after the other, are fetched. */
+  #outlastingCount(): number {
+    const perMs = this.options.slots / Math.max(this.itemMs.quantile(0.5) ?? 1000, 0.01);
+    return Math.floor(2 * perMs * (this.claimMs.quantile(0.5) ?? 0));
   }
 
   pump(): void {

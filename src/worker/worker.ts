@@ -69,7 +69,7 @@ export class RowmillWorker {
   readonly #services: PeriodicService[];
   readonly #background = new Set<Promise<unknown>>();
   #loops: Promise<void>[] = [];
-  #hungry = new Map<PhasePool, () => void>();
+  readonly #hungry = new Map<PhasePool, (() => void)[]>();
   /** Jobs that a claim is under way for, one entry per claim. */
   readonly #claiming: string[] = [];
   #stopping = false;
@@ -82,7 +82,7 @@ export class RowmillWorker {
     this.settings = loadSettings({ flags: options.settings ?? {} });
     this.events = options.events ?? new Events();
     this.#log = options.log ?? createLogger();
-    this.#bulk = this.#openContext('bulk', this.settings.flushConcurrency + this.#poolCount());
+    this.#bulk = this.#openContext('bulk', this.settings.flushConcurrency + this.settings.claimConcurrency);
     this.#control = this.#openContext('control', 2);
     this.#writer = new FlushWriter({
       context: this.#bulk,
@@ -140,7 +140,10 @@ export class RowmillWorker {
     this.#keeper.start();
     this.#listener?.start();
     for (const service of this.#services) service.start();
-    this.#loops = this.#pools.map((pool) => this.#claimLoop(pool));
+    const { claimConcurrency } = this.settings;
+    this.#loops = this.#pools.flatMap((pool) =>
+      Array.from({ length: claimConcurrency }, () => this.#claimLoop(pool)),
+    );
   }
 
   /** Stop claiming, finish or abort, flush, give back, leave: in this order. */
@@ -148,7 +151,7 @@ export class RowmillWorker {
     const drainMs = options.drainMs ?? this.settings.drainMs;
     this.#stopping = true;
     this.#finder.stop();
-    for (const wake of this.#hungry.values()) wake();
+    for (const waiting of this.#hungry.values()) for (const wake of waiting) wake();
     await Promise.all(this.#loops);
     for (const pool of this.#pools) pool.dropQueued(null);
     const idle = new AbortController();
@@ -194,7 +197,11 @@ export class RowmillWorker {
 
   async #whenHungry(pool: PhasePool): Promise<void> {
     while (!this.#stopping && (!pool.isHungry || this.#writer.isCongested)) {
-      await new Promise<void>((resolve) => this.#hungry.set(pool, resolve));
+      await new Promise<void>((resolve) => {
+        const waiting = this.#hungry.get(pool);
+        if (waiting) waiting.push(resolve);
+        else this.#hungry.set(pool, [resolve]);
+      });
     }
   }
 
@@ -205,6 +212,7 @@ export class RowmillWorker {
     const token = newId();
     const startedMs = monotonicMs();
     let claim: Claim | null;
+    pool.incomingCount += asked;
     try {
       claim = await claimItems(this.#bulk.db, {
         jobId: work.jobId,
@@ -219,8 +227,11 @@ export class RowmillWorker {
       // The claim may have been committed: give it back instead of letting it run out.
       this.#inBackground(retryPassing(() => releaseLease(this.#control.db, work.jobId, token)));
       throw error;
+    } finally {
+      pool.incomingCount -= asked;
     }
     if (!claim) return false;
+    pool.claimMs.add(monotonicMs() - startedMs);
     faultPoint('claim.after_commit');
     if (work.unstarted) {
       work.unstarted = false;
@@ -308,9 +319,8 @@ export class RowmillWorker {
       drop: (lease, count) => this.#writer.drop(lease, count),
       mayStart: () => !this.#writer.isCongested,
       onHungry: () => {
-        const wake = this.#hungry.get(pool);
-        this.#hungry.delete(pool);
-        wake?.();
+        // One at a time: each claim that starts may be enough.
+        this.#hungry.get(pool)?.shift()?.();
       },
     });
     return pool;
@@ -326,22 +336,16 @@ export class RowmillWorker {
     });
   }
 
-  #openContext(role: string, maxConnections: number): EngineContext {
+  #openContext(role: 'bulk' | 'control', maxConnections: number): EngineContext {
     const db = new Database({
       url: this.#options.databaseUrl,
       maxConnections,
       applicationName: `rowmill ${role}`,
       deadlineMs: this.settings.databaseDeadlineMs,
+      keyedAccess: role === 'bulk',
       onError: (error) => this.#log.warn({ error: error.message }, 'a database connection failed'),
     });
     return { db, events: this.events, settings: this.settings };
-  }
-
-  #poolCount(): number {
-    return Math.min(
-      4,
-      this.#options.pipelines.reduce((sum, pipeline) => sum + pipeline.phases.length, 0),
-    );
   }
 
   #inBackground(work: Promise<unknown>): void {

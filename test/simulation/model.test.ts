@@ -26,8 +26,9 @@ import { readSummary } from '../../src/store/views/read-progress.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
-const RUNS = 70;
-const MAX_COMMANDS = 40;
+const RUNS = 300;
+const MAX_COMMANDS = 60;
+const FIRST_ITEMS = 6;
 const MAX_CRASHES = 3;
 const LAST_PHASE = 1;
 const WORKERS = [newId(), newId(), newId()];
@@ -165,6 +166,32 @@ async function expectAgreement(model: Model, { jobId }: Real): Promise<void> {
 
 // The commands. Each says what it does, does it to both, and compares.
 
+/** How often each command ran, and each situation that the run is for was seen after one. */
+const seen = new Map<string, number>();
+
+function see(what: string): void {
+  seen.set(what, (seen.get(what) ?? 0) + 1);
+}
+
+const SITUATIONS: Record<string, (model: Model) => boolean> = {
+  'several leases': (model) => model.held.length > 1,
+  'a lease of the second phase': (model) => model.held.some((lease) => lease.phase === LAST_PHASE),
+  'a retry that waits': (model) => model.items.some((item) => item.delayed),
+  'an expired lease': (model) => model.held.some((lease) => lease.expired),
+  'an item failed by crashes': (model) =>
+    model.items.some((item) => item.ended === 'ERROR' && item.crashes >= MAX_CRASHES),
+  'a span with an old and a new token': (model) =>
+    model.held.some((lease) => model.dead.some((other) => other.spanId === lease.spanId)),
+  'outcomes that came too late': (model) => model.fenced > 0,
+  'everything ended, the job not': (model) =>
+    model.sealed && !model.finished && model.items.every((item) => item.ended !== null),
+  'the end': (model) => model.finished,
+};
+
+function seeSituations(model: Model): void {
+  for (const [situation, holds] of Object.entries(SITUATIONS)) if (holds(model)) see(situation);
+}
+
 class Command implements fc.AsyncCommand<Model, Real> {
   readonly #text: string;
   readonly #canRun: (model: Model) => boolean;
@@ -187,6 +214,8 @@ class Command implements fc.AsyncCommand<Model, Real> {
   async run(model: Model, real: Real): Promise<void> {
     await this.#run(model, real);
     await expectAgreement(model, real);
+    see(this.#text.split('(')[0]!);
+    seeSituations(model);
   }
 
   toString(): string {
@@ -217,13 +246,16 @@ const seal = (): Command =>
     lookForEnd(model);
   });
 
-/** With a byte bound of 1 only one item comes along, and the worker gives back the others. */
-const claim = (worker: number, phase: number, maxItems: number, maxBytes: number): Command =>
-  new Command(
-    `claim(${worker}, phase ${phase}, ${maxItems} items, ${maxBytes} bytes)`,
-    always,
-    (model, real) => claimFor(model, real, { worker: WORKERS[worker]!, phase, maxItems, maxBytes }),
-  );
+/**
+ * Of the phase where something waits, or of the first when nothing does. With a byte bound of 1 only one item comes
+ * along, and the worker gives back the others.
+ */
+const claim = (worker: number, at: number, maxItems: number, maxBytes: number): Command =>
+  new Command(`claim(${worker}, ${at}, ${maxItems} items, ${maxBytes} bytes)`, always, (model, real) => {
+    const waiting = model.items.filter((item) => isClaimable(item, item.phase));
+    const phase = waiting.length === 0 ? 0 : pick(waiting, at).phase;
+    return claimFor(model, real, { worker: WORKERS[worker]!, phase, maxItems, maxBytes });
+  });
 
 async function claimFor(
   model: Model,
@@ -272,8 +304,8 @@ async function claimFor(
 }
 
 interface FlushPlan {
-  worker: number;
-  phase: number;
+  /** Which lease: its worker flushes all it has of that phase. */
+  at: number;
   /** For each item of the worker's leases, round robin: what became of it; null if it still runs. */
   outcomes: (OutcomeName | null)[];
   /** How the worker fares afterwards: it looks for the end, it dies before, or it sends the flush a second time. */
@@ -281,30 +313,25 @@ interface FlushPlan {
 }
 
 const flush = (plan: FlushPlan): Command =>
-  new Command(
-    `flush(${JSON.stringify(plan)})`,
-    (model) =>
-      model.held.some(({ worker, phase }) => worker === WORKERS[plan.worker] && phase === plan.phase),
-    async (model, real) => {
-      const { worker, phase } = { worker: WORKERS[plan.worker]!, phase: plan.phase };
-      // A worker that does not know that it lost a lease flushes it together with the others.
-      const believed = [...model.held, ...model.dead].filter(
-        (lease) => lease.worker === worker && lease.phase === phase,
-      );
-      const recorded = new Map<ModelLease, Map<number, OutcomeName>>();
-      let at = 0;
-      for (const lease of believed) {
-        const outcomes = new Map<number, OutcomeName>();
-        for (const seq of lease.seqs) {
-          const outcome = pick(plan.outcomes, at);
-          at += 1;
-          if (outcome !== null) outcomes.set(seq, inPhase(outcome, phase));
-        }
-        if (outcomes.size > 0) recorded.set(lease, outcomes);
+  new Command(`flush(${JSON.stringify(plan)})`, holdsAny, async (model, real) => {
+    const { worker, phase } = pick(model.held, plan.at);
+    // A worker that does not know that it lost a lease flushes it together with the others.
+    const believed = [...model.held, ...model.dead].filter(
+      (lease) => lease.worker === worker && lease.phase === phase,
+    );
+    const recorded = new Map<ModelLease, Map<number, OutcomeName>>();
+    let at = 0;
+    for (const lease of believed) {
+      const outcomes = new Map<number, OutcomeName>();
+      for (const seq of lease.seqs) {
+        const outcome = pick(plan.outcomes, at);
+        at += 1;
+        if (outcome !== null) outcomes.set(seq, inPhase(outcome, phase));
       }
-      if (recorded.size > 0) await flushRecorded(model, real, recorded, plan.afterwards);
-    },
-  );
+      if (outcomes.size > 0) recorded.set(lease, outcomes);
+    }
+    if (recorded.size > 0) await flushRecorded(model, real, recorded, plan.afterwards);
+  });
 
 const inPhase = (outcome: OutcomeName, phase: number): OutcomeName =>
   outcome === 'advance' && phase === LAST_PHASE ? 'done' : outcome;
@@ -441,16 +468,30 @@ const rescue = (): Command =>
     expect(await rescueLeases(context)).toEqual({ leases, failedItems: before - open(model).length });
   });
 
+/** Its parent saw it end: all its leases are lost, expired or not. */
 const killWorker = (worker: number): Command =>
-  new Command(`killWorker(${worker})`, holdsAny, async (model) => {
-    for (const lease of model.held) if (lease.worker === WORKERS[worker]) lease.expired = true;
-    const dying = model.held.filter((lease) => lease.worker === WORKERS[worker]);
-    const before = open(model).length;
-    for (const lease of dying) crash(model, lease);
-    if (open(model).length < before) lookForEnd(model);
-    const report = await rescueLeases(context, WORKERS[worker]!);
-    expect(report).toEqual({ leases: dying.length, failedItems: before - open(model).length });
-  });
+  new Command(`killWorker(${worker})`, holdsAny, (model) => killAndRescue(model, WORKERS[worker]!));
+
+/** A worker that dies of the one item it took. */
+const dieOfOneItem = (worker: number): Command =>
+  new Command(
+    `dieOfOneItem(${worker})`,
+    (model) => model.items.some((item) => isClaimable(item, item.phase)),
+    async (model, real) => {
+      const { phase } = model.items.find((item) => isClaimable(item, item.phase))!;
+      await claimFor(model, real, { worker: WORKERS[worker]!, phase, maxItems: 1, maxBytes: 1_000_000 });
+      await killAndRescue(model, WORKERS[worker]!);
+    },
+  );
+
+async function killAndRescue(model: Model, worker: string): Promise<void> {
+  const dying = model.held.filter((lease) => lease.worker === worker);
+  const before = open(model).length;
+  for (const lease of dying) crash(model, lease);
+  const failedItems = before - open(model).length;
+  if (failedItems > 0) lookForEnd(model);
+  expect(await rescueLeases(context, worker)).toEqual({ leases: dying.length, failedItems });
+}
 
 const sweepAll = (): Command =>
   new Command('sweep', always, async (model, { jobId }) => {
@@ -481,10 +522,10 @@ const letRetriesComeDue = (): Command =>
   );
 
 /** Works everything off that the commands left, and looks at the end of it. */
-async function drain(model: Model, real: Real): Promise<void> {
+async function drain(model: Model, real: Real, afterwards: 'finish' | 'die'): Promise<void> {
   for (const lease of [...model.held]) {
     const outcomes = lease.seqs.map((seq): [number, OutcomeName] => [seq, inPhase('advance', lease.phase)]);
-    await flushRecorded(model, real, new Map([[lease, new Map(outcomes)]]), 'finish');
+    await flushRecorded(model, real, new Map([[lease, new Map(outcomes)]]), afterwards);
   }
   if (model.items.some((item) => item.delayed)) await letRetriesComeDue().run(model, real);
   await seal().run(model, real);
@@ -493,9 +534,10 @@ async function drain(model: Model, real: Real): Promise<void> {
       await claimFor(model, real, { worker: WORKERS[0]!, phase, maxItems: 50, maxBytes: 1_000_000 });
       const lease = model.held[0]!;
       const outcomes = lease.seqs.map((seq): [number, OutcomeName] => [seq, inPhase('advance', phase)]);
-      await flushRecorded(model, real, new Map([[lease, new Map(outcomes)]]), 'finish');
+      await flushRecorded(model, real, new Map([[lease, new Map(outcomes)]]), afterwards);
     }
   }
+  seeSituations(model);
   // Only a worker that died before it looked for the end leaves it to the sweep.
   if (!model.finished) await sweepAll().run(model, real);
   await expectAgreement(model, real);
@@ -516,7 +558,6 @@ async function drain(model: Model, real: Real): Promise<void> {
 }
 
 const worker = fc.nat({ max: WORKERS.length - 1 });
-const phase = fc.nat({ max: LAST_PHASE });
 const anyOne = fc.nat({ max: 20 });
 const outcome = fc.constantFrom<(OutcomeName | null)[]>(
   null,
@@ -530,42 +571,50 @@ const outcome = fc.constantFrom<(OutcomeName | null)[]>(
   'retryLater',
 );
 const anyClaim = fc
-  .tuple(worker, phase, fc.integer({ min: 1, max: 9 }), fc.constantFrom(1, 1_000_000, 1_000_000))
+  .tuple(worker, anyOne, fc.constantFrom(1, 1, 2, 3, 5, 9), fc.constantFrom(1, 1_000_000, 1_000_000))
   .map((request) => claim(...request));
 const anyFlush = fc
   .record<FlushPlan>({
-    worker,
-    phase,
+    at: anyOne,
     outcomes: fc.array(outcome, { minLength: 1, maxLength: 6 }),
     afterwards: fc.constantFrom('finish', 'finish', 'die', 'repeat'),
   })
   .map(flush);
-// What is named more than once is drawn more often.
-const commands = [
-  fc.integer({ min: 1, max: 12 }).map(addSome),
-  fc.integer({ min: 1, max: 12 }).map(addSome),
-  fc.constant(seal()),
-  anyClaim,
-  anyClaim,
-  anyClaim,
-  anyClaim,
-  anyFlush,
-  anyFlush,
-  anyFlush,
-  anyFlush,
-  anyOne.map(expire),
-  anyOne.map(expire),
-  fc.constant(rescue()),
-  fc.constant(rescue()),
-  worker.map(killWorker),
-  worker.map(renew),
-  anyOne.map(release),
-  anyOne.map(zombie),
-  anyOne.map(recordTwice),
-  fc.constant(sweepAll()),
-  fc.constant(fold()),
-  fc.constant(letRetriesComeDue()),
+const COMMAND_NAMES = [
+  'addItems',
+  'seal',
+  'claim',
+  'flush',
+  'expire',
+  'rescue',
+  'killWorker',
+  'dieOfOneItem',
+  'renew',
+  'release',
+  'zombie',
+  'recordTwice',
+  'sweep',
+  'foldLedger',
+  'letRetriesComeDue',
 ];
+const weighted: [weight: number, command: fc.Arbitrary<Command>][] = [
+  [2, fc.integer({ min: 1, max: 8 }).map(addSome)],
+  [1, fc.constant(seal())],
+  [12, anyClaim],
+  [10, anyFlush],
+  [2, anyOne.map(expire)],
+  [2, fc.constant(rescue())],
+  [3, worker.map(killWorker)],
+  [5, worker.map(dieOfOneItem)],
+  [1, worker.map(renew)],
+  [2, anyOne.map(release)],
+  [2, anyOne.map(zombie)],
+  [1, anyOne.map(recordTwice)],
+  [1, fc.constant(sweepAll())],
+  [1, fc.constant(fold())],
+  [2, fc.constant(letRetriesComeDue())],
+];
+const commands = weighted.flatMap(([weight, command]) => Array.from({ length: weight }, () => command));
 
 test('a job is always where its model is, whatever its workers do, and ends with the summary of the model', async () => {
   const { FC_SEED, FC_PATH, FC_REPLAY_PATH, FC_RUNS } = process.env;
@@ -577,20 +626,29 @@ test('a job is always where its model is, whatever its workers do, and ends with
     size: 'max',
     ...(FC_REPLAY_PATH === undefined ? {} : { replayPath: FC_REPLAY_PATH }),
   });
-  const property = fc.asyncProperty(anyCommands, async (drawn) => {
-    // What a failed run left would be rescued and swept in the next one.
-    await client.query('delete from spans; delete from jobs');
-    const { jobId } = await createJob(context, { pipeline: 'modelled', phases: ['first', 'second'] });
-    const model: Model = { items: [], sealed: false, finished: false, held: [], dead: [], fenced: 0 };
-    const real: Real = { context, client, jobId };
-    await fc.asyncModelRun(() => ({ model, real }), drawn);
-    await drain(model, real);
-    ran += 1;
-  });
+  const property = fc.asyncProperty(
+    fc.nat({ max: FIRST_ITEMS }),
+    anyCommands,
+    fc.constantFrom('finish' as const, 'die' as const),
+    async (first, drawn, lastWorker) => {
+      // What a failed run left would be rescued and swept in the next one.
+      await client.query('delete from spans; delete from jobs');
+      const { jobId } = await createJob(context, { pipeline: 'modelled', phases: ['first', 'second'] });
+      const model: Model = { items: [], sealed: false, finished: false, held: [], dead: [], fenced: 0 };
+      const real: Real = { context, client, jobId };
+      if (first > 0) await addSome(first).run(model, real);
+      await fc.asyncModelRun(() => ({ model, real }), drawn);
+      await drain(model, real, lastWorker);
+      ran += 1;
+    },
+  );
   await fc.assert(property, {
     seed,
     numRuns: FC_RUNS === undefined ? RUNS : Number(FC_RUNS),
     ...(FC_PATH === undefined ? {} : { path: FC_PATH }),
   });
-  console.log(`model run: ${ran} jobs`);
+  console.log(`model run: ${ran} jobs; ${[...seen].map(([what, times]) => `${what} ${times}`).join(', ')}`);
+  // A run that never came to what it is for has shown nothing.
+  if (ran >= RUNS)
+    expect([...seen.keys()]).toEqual(expect.arrayContaining([...COMMAND_NAMES, ...Object.keys(SITUATIONS)]));
 });

@@ -39,15 +39,16 @@ const claimText = (withPrevious: boolean): string => `
       for update skip locked
     ),
     picked as (
-      select h.*, 0::bigint as before from head h
+      select h.*, 0::bigint as before, true as is_head from head h
       union all
       select m.*, (select item_count from head)
-             + coalesce(sum(m.item_count) over (order by m.ready_at, m.span_id rows between unbounded preceding and 1 preceding), 0)::bigint
+             + coalesce(sum(m.item_count) over (order by m.ready_at, m.span_id rows between unbounded preceding and 1 preceding), 0)::bigint,
+             false
       from more m
     ),
     cut as materialized (
-      select p.span_id, p.items, p.attempt, p.crashes, p.generation, p.priority,
-        least(p.item_count, $3::bigint - p.before) as taken_count,
+      select p.span_id, p.is_head, p.attempt, p.crashes, p.generation, p.priority,
+        p.before + p.item_count <= $3::bigint as is_whole, least(p.item_count, $3::bigint - p.before) as taken_count,
         case when p.before + p.item_count <= $3::bigint then p.items
         else (
           select range_agg(int8range(lower(x.r), least(upper(x.r), lower(x.r) + $3::bigint - p.before - x.before)))
@@ -70,27 +71,26 @@ const claimText = (withPrevious: boolean): string => `
       update spans s
       set items = l.items, item_count = l.item_count, owner = $5, token = $6,
           expires_at = now() + $7::float8 * interval '1 millisecond', updated_at = now()
-      from head h, lease l, cut c
-      where s.job_id = $1 and s.span_id = h.span_id and c.span_id = h.span_id and c.taken = c.items
+      from lease l
+      where s.job_id = $1 and s.span_id = (select span_id from cut where is_head and is_whole)
       returning s.span_id
     ),
     shrunk as (
       update spans s
-      set items = s.items - c.taken, item_count = s.item_count - c.taken_count, updated_at = now()
-      from cut c
-      where s.job_id = $1 and s.span_id = c.span_id and c.taken <> c.items
+      set items = s.items - (select taken from cut where not is_whole),
+          item_count = s.item_count - (select taken_count from cut where not is_whole), updated_at = now()
+      where s.job_id = $1 and s.span_id = (select span_id from cut where not is_whole)
     ),
     gathered as (
       delete from spans s
-      using cut c, head h
-      where s.job_id = $1 and s.span_id = c.span_id and c.taken = c.items and c.span_id <> h.span_id
+      where s.job_id = $1 and s.span_id = any(array(select span_id from cut where is_whole and not is_head))
     ),
     added as (
       insert into spans (job_id, generation, phase, items, item_count, priority, attempt, crashes, owner, token, expires_at)
       select $1, l.generation, $2, l.items, l.item_count, l.priority, l.attempt, l.crashes, $5, $6,
              now() + $7::float8 * interval '1 millisecond'
       from lease l
-      where exists (select 1 from cut c, head h where c.span_id = h.span_id and c.taken <> c.items)
+      where exists (select 1 from cut where is_head and not is_whole)
       returning span_id
     )
     select coalesce((select span_id from in_place), (select span_id from added)) as span_id,

@@ -1,0 +1,191 @@
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { z } from 'zod';
+import { notFound, retryLater, skip } from '../core/outcome.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { definePipeline, isPipeline, type Pipeline } from './define-pipeline.ts';
+
+const run = () => ({});
+
+describe('the types of a definition', () => {
+  const product = z.object({ sku: z.string(), price: z.coerce.number() });
+
+  it('give a handler the output of the schema, and no previous in the first phase', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        {
+          name: 'first',
+          run: (input, context) => {
+            expectTypeOf(input).toEqualTypeOf<{ sku: string; price: number }>();
+            expectTypeOf(context.previous).toEqualTypeOf<undefined>();
+            expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
+            return { ok: true };
+          },
+        },
+      ],
+    });
+  });
+
+  it('hand the output of one phase to the next as previous', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        { name: 'first', run: (input) => ({ length: input.sku.length }) },
+        {
+          name: 'second',
+          run: (input, context) => {
+            expectTypeOf(input).toEqualTypeOf<{ sku: string; price: number }>();
+            expectTypeOf(context.previous).toEqualTypeOf<{ length: number }>();
+            return { total: input.price * context.previous.length };
+          },
+        },
+      ],
+    });
+  });
+
+  it('do the same over three phases, with promises', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        { name: 'first', run: async () => ({ a: 1 }) },
+        {
+          name: 'second',
+          run: async (_, context) => {
+            expectTypeOf(context.previous).toEqualTypeOf<{ a: number }>();
+            return { b: 'x' };
+          },
+        },
+        {
+          name: 'third',
+          run: async (_, context) => {
+            expectTypeOf(context.previous).toEqualTypeOf<{ b: string }>();
+            return null;
+          },
+        },
+      ],
+    });
+  });
+
+  it('leave verdicts out of previous: an item with a verdict does not get that far', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        {
+          name: 'first',
+          run: async (input) => {
+            if (input.price === 0) return skip('free of charge');
+            if (input.sku === '') return notFound();
+            if (input.price < 0) return retryLater({ afterMs: 5 });
+            return { length: input.sku.length };
+          },
+        },
+        {
+          name: 'second',
+          run: (_, context) => {
+            expectTypeOf(context.previous).toEqualTypeOf<{ length: number }>();
+            return null;
+          },
+        },
+      ],
+    });
+  });
+
+  it('give a handler the row as it is stored when there is no schema', () => {
+    definePipeline({
+      name: 'typed',
+      phases: [
+        {
+          name: 'first',
+          run: (input) => {
+            expectTypeOf(input).toEqualTypeOf<Record<string, unknown>>();
+            return 1;
+          },
+        },
+      ],
+    });
+  });
+
+  it('refuse options that do not exist', () => {
+    // @ts-expect-error: a phase has no such option
+    definePipeline({ name: 'typed', phases: [{ name: 'first', run, concurency: 5 }] });
+    // @ts-expect-error: not an error class
+    definePipeline({ name: 'typed', phases: [{ name: 'first', run, retry: { busy: { maxAttempts: 3 } } }] });
+  });
+});
+
+describe('a definition', () => {
+  it('is data, frozen and marked', () => {
+    const pipeline = definePipeline({ name: 'a.b-c_1', phases: [{ name: 'first', run, concurrency: 3 }] });
+    expect(pipeline).toMatchObject({
+      name: 'a.b-c_1',
+      unstorable: 'fail',
+      phases: [{ name: 'first', concurrency: 3 }],
+    });
+    expect(Object.isFrozen(pipeline)).toBe(true);
+    expect(isPipeline(pipeline)).toBe(true);
+    expectTypeOf(pipeline).toEqualTypeOf<Pipeline>();
+  });
+
+  it.each([null, undefined, 5, {}, { name: 'x', phases: [] }])('is not any other value: %j', (value) => {
+    expect(isPipeline(value)).toBe(false);
+  });
+});
+
+describe('a bad definition', () => {
+  const first = { name: 'first', run };
+  const nameRule =
+    'expected the pipeline name to be 1 to 100 letters, digits, dots, dashes or underscores, got ';
+
+  it.each<[unknown, string]>([
+    [{ phases: [first] }, `${nameRule}undefined`],
+    [{ name: '', phases: [first] }, `${nameRule}""`],
+    [{ name: 'a b', phases: [first] }, `${nameRule}"a b"`],
+    [{ name: 'x'.repeat(101), phases: [first] }, `${nameRule}"${'x'.repeat(101)}"`],
+    [
+      { name: 'p', input: {}, phases: [first] },
+      'expected the input of pipeline p to be a Standard Schema such as z.object(…)',
+    ],
+    [
+      { name: 'p', input: null, phases: [first] },
+      'expected the input of pipeline p to be a Standard Schema such as z.object(…)',
+    ],
+    [{ name: 'p' }, 'expected pipeline p to have at least one phase'],
+    [{ name: 'p', phases: [] }, 'expected pipeline p to have at least one phase'],
+    [{ name: 'p', phases: [{ run }] }, 'expected every phase of pipeline p to have a name'],
+    [{ name: 'p', phases: [{ name: '', run }] }, 'expected every phase of pipeline p to have a name'],
+    [{ name: 'p', phases: [first, first] }, 'pipeline p has two phases named first'],
+    [{ name: 'p', phases: [{ name: 'first' }] }, 'expected phase first of pipeline p to have a run function'],
+    [
+      { name: 'p', phases: [{ ...first, concurrency: 0 }] },
+      'expected concurrency of phase first of pipeline p to be a whole number from 1, got 0',
+    ],
+    [
+      { name: 'p', phases: [{ ...first, concurrency: 1.5 }] },
+      'expected concurrency of phase first of pipeline p to be a whole number from 1, got 1.5',
+    ],
+    [
+      { name: 'p', phases: [{ ...first, timeoutMs: -1 }] },
+      'expected timeoutMs of phase first of pipeline p to be a whole number from 1, got -1',
+    ],
+  ])('says what was expected (%#)', (definition, message) => {
+    const define = () => definePipeline(definition as Parameters<typeof definePipeline>[0]);
+    expect(define).toThrow(RowmillError);
+    expect(define).toThrow(expect.objectContaining({ code: 'PIPELINE_INVALID', message }));
+  });
+
+  // A timer of more than 2^31 - 1 ms fires after 1 ms.
+  it('does not ask for more time than a timer can measure', () => {
+    expect(() => definePipeline({ name: 'p', phases: [{ ...first, timeoutMs: 2 ** 31 }] })).toThrow(
+      RowmillError,
+    );
+  });
+
+  it.each([null, undefined, 'first'])('does not have a phase that is %j', (phase) => {
+    const define = () => definePipeline({ name: 'p', phases: [phase as unknown as typeof first] });
+    expect(define).toThrow(RowmillError);
+  });
+});

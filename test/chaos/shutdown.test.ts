@@ -1,0 +1,165 @@
+// Leaving in order: stop claiming, finish or abort, write, give back. Leases are long here, so that an item which was
+// not given back would be missed.
+import { afterEach, expect, test } from 'vitest';
+import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { silentLogger } from '../../src/platform/logger.ts';
+import type { Settings } from '../../src/platform/settings.ts';
+import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
+import { RowmillWorker, type StopReport } from '../../src/worker/worker.ts';
+import { killAll } from '../support/child-process.ts';
+import { startFaultProxy } from '../support/fault-proxy.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import {
+  CHAOS_SETTINGS,
+  callsPerSeq,
+  chaosPipeline,
+  numberedItems,
+  startChaosWorker,
+  workerIdOf,
+} from './chaos-worker.ts';
+import { attemptsOf, checkFinishedJob, heldItems } from './check-finished-job.ts';
+
+const database = useTestDatabase();
+const LONG_LEASE: Partial<Settings> = { ...CHAOS_SETTINGS, lockFloorMs: 60_000, lockCapMs: 60_000 };
+let rowmill: Rowmill;
+afterEach(async () => {
+  await killAll();
+  await rowmill.close();
+});
+
+function waitingSpans(jobId: string): Promise<Record<string, unknown>[]> {
+  return database.query(
+    `select distinct owner, attempt, crashes from spans where job_id = $1 order by 1, 2, 3`,
+    [jobId],
+  );
+}
+
+test('SIGTERM under load: what is done is written, the rest is given back at once and uncharged', async () => {
+  database.keepIfFailed();
+  rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
+  const items = 200;
+  const jobId = await rowmill.submit(chaosPipeline('leaving'), numberedItems(items));
+  const shared = { databaseUrl: database.url, pipeline: 'leaving', concurrency: 4 };
+  const leaver = startChaosWorker({
+    ...shared,
+    handler: { kind: 'work', minMs: 20, maxMs: 60 },
+    settings: { ...LONG_LEASE, claimMin: 50, claimMax: 50, flushMaxDelayMs: 60_000 },
+  });
+  const workerId = await workerIdOf(leaver);
+  let returned = 0;
+  await leaver.waitFor('return', () => ++returned > 12);
+  expect(await heldItems(database, jobId, workerId), 'void: nothing was held').toBeGreaterThan(0);
+  leaver.kill('SIGTERM');
+  expect(await leaver.exited).toEqual({ code: 0, signal: null });
+  const stopped = await leaver.waitFor('stopped');
+  expect(stopped.report).toEqual({ unpersisted: [] });
+
+  const called = callsPerSeq(leaver).size;
+  const [written] = await database.query<{ count: number }>(
+    'select count(*)::int as count from results where job_id = $1',
+    [jobId],
+  );
+  expect(written!.count, 'every item that was begun is written').toBe(called);
+  expect(called, 'void: everything was done').toBeLessThan(items);
+  expect(await waitingSpans(jobId)).toEqual([{ owner: null, attempt: 0, crashes: 0 }]);
+  expect(await database.query('select 1 from workers where worker_id = $1', [workerId])).toEqual([]);
+
+  const next = startChaosWorker({ ...shared, settings: LONG_LEASE });
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  await checkFinishedJob(database, jobId, { counts: { DONE: items } });
+  expect(await attemptsOf(database, jobId)).toEqual([1]);
+  expect([...callsPerSeq(leaver, next).values()].every((count) => count === 1)).toBe(true);
+});
+
+/** Ends its first items at once; the others only when they are aborted, if ever. */
+function stubbornPipeline(name: string, answered: number): Pipeline {
+  return definePipeline({
+    name,
+    phases: [
+      {
+        name: 'only',
+        concurrency: 4,
+        run: (input: Record<string, unknown>) =>
+          Number(input.n) < answered ? { n: input.n } : new Promise<never>(() => {}),
+      },
+    ],
+  });
+}
+
+async function stopWithin(worker: RowmillWorker, limitMs: number, drainMs: number): Promise<StopReport> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`stop() took more than ${limitMs} ms`)), limitMs);
+  });
+  try {
+    return await Promise.race([worker.stop({ drainMs }), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+test('a handler that never ends does not hold up the shutdown', async () => {
+  database.keepIfFailed();
+  rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
+  const pipeline = stubbornPipeline('stubborn', 10);
+  const jobId = await rowmill.submit(pipeline, numberedItems(30));
+  const worker = await rowmill.startWorker([pipeline], {
+    log: silentLogger,
+    settings: { ...rowmill.context.settings, claimMin: 30, flushMaxDelayMs: 60_000 },
+  });
+  await rowmill.context.events.next('claim.made');
+  // Limits, not measurements: far above what it takes and far below the lease.
+  expect(await stopWithin(worker, 10_000, 200)).toEqual({ unpersisted: [] });
+  const [written] = await database.query('select count(*)::int as count from results where job_id = $1', [jobId]);
+  expect(written).toEqual({ count: 10 });
+  expect(await waitingSpans(jobId)).toEqual([{ owner: null, attempt: 0, crashes: 0 }]);
+
+  startChaosWorker({ databaseUrl: database.url, pipeline: pipeline.name, settings: LONG_LEASE });
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  await checkFinishedJob(database, jobId, { counts: { DONE: 30 } });
+});
+
+test('a second stop() while the first is under way changes nothing', async () => {
+  database.keepIfFailed();
+  rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
+  const pipeline = stubbornPipeline('twice', 10);
+  const jobId = await rowmill.submit(pipeline, numberedItems(30));
+  const worker = await rowmill.startWorker([pipeline], {
+    log: silentLogger,
+    settings: { ...rowmill.context.settings, claimMin: 30, flushMaxDelayMs: 60_000 },
+  });
+  await rowmill.context.events.next('claim.made');
+  const reports = await Promise.all([stopWithin(worker, 10_000, 200), stopWithin(worker, 10_000, 200)]);
+  expect(reports).toEqual([{ unpersisted: [] }, { unpersisted: [] }]);
+  expect(await waitingSpans(jobId)).toEqual([{ owner: null, attempt: 0, crashes: 0 }]);
+});
+
+test('a shutdown while the database does not answer ends by its deadline and says what was not written', async () => {
+  database.keepIfFailed();
+  rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
+  const proxy = await startFaultProxy({ target: database.url });
+  const pipeline = stubbornPipeline('unreachable', 10);
+  const jobId = await rowmill.submit(pipeline, numberedItems(30));
+  const worker = new RowmillWorker({
+    databaseUrl: proxy.url,
+    pipelines: [pipeline],
+    events: rowmill.context.events,
+    log: silentLogger,
+    settings: { ...rowmill.context.settings, claimMin: 30, flushMaxDelayMs: 60_000 },
+  });
+  const announced: unknown[] = [];
+  worker.events.on('worker.unpersisted', (detail) => announced.push(detail));
+  const claimed = worker.events.next('claim.made');
+  await worker.start();
+  await claimed;
+  proxy.blackhole();
+  try {
+    const report = await stopWithin(worker, 15_000, 200);
+    expect(report.unpersisted).toEqual([{ jobId, seqs: '{[0,10)}', items: 10 }]);
+    expect(announced).toMatchObject(report.unpersisted);
+    expect(proxy.fired.map(({ fault }) => fault)).toContain('blackhole');
+    expect(await heldItems(database, jobId), 'void: the items were not held').toBe(30);
+  } finally {
+    await proxy.stop();
+  }
+});
