@@ -1,6 +1,7 @@
 // Rowmill itself, at its default settings, through its public API.
-import { definePipeline, Events, openRowmill, type Rowmill, type RowmillWorker } from '../../dist/index.js';
+
 import pg from 'pg';
+import { definePipeline, Events, openRowmill, type Rowmill, type RowmillWorker } from '../../dist/index.js';
 import { type Contestant, type ContestantOptions, handleItem } from '../contestant.ts';
 
 const pipeline = definePipeline({
@@ -51,7 +52,10 @@ export function createContestant({ databaseUrl, itemCount, claimSize }: Contesta
     },
     async countFinished() {
       const { context } = await open();
-      const { rows } = await context.db.run<{ n: number }>({ name: 'count-results', text: 'select count(*) as n from results' });
+      const { rows } = await context.db.run<{ n: number }>({
+        name: 'count-results',
+        text: 'select count(*) as n from results',
+      });
       return rows[0]!.n;
     },
     async close() {

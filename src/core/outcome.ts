@@ -62,9 +62,3 @@ export interface Failure {
   /** What the other side asked for, already in milliseconds. */
   retryAfterMs: number | null;
 }
-
-/** The outcome of one attempt, ready to be recorded. */
-export type Outcome =
-  | { kind: 'terminal'; status: ItemStatus; json: string | null; failure: Failure | null }
-  | { kind: 'advance'; json: string }
-  | { kind: 'retry'; delayMs: number; failure: Failure };

@@ -41,7 +41,9 @@ test('a loop that is stuck for several leases loses its items to another worker'
   await stuck.waitFor('loop.stuck');
   await stuck.waitFor('lease.lost');
   await stuck.waitFor('flush.fenced');
-  expect(await database.query('select * from results where job_id = $1 order by seq', [jobId])).toEqual(before);
+  expect(await database.query('select * from results where job_id = $1 order by seq', [jobId])).toEqual(
+    before,
+  );
   await checkFinishedJob(database, jobId, { counts: { DONE: items.length } });
   expect(await attemptsOf(database, jobId)).toEqual([1]);
 });

@@ -104,7 +104,11 @@ const CUTS: Cut[] = [
     reply: /UPDATE 1/,
     cut: (p) => p.cutOnReply({ match: has('set finalize_owner = $2') }),
   },
-  { name: 'the summary', reply: /COMMIT/, cut: (p) => p.cutAfterCommit({ match: has('insert into summaries') }) },
+  {
+    name: 'the summary',
+    reply: /COMMIT/,
+    cut: (p) => p.cutAfterCommit({ match: has('insert into summaries') }),
+  },
 ];
 
 test.each(CUTS)('the reply to $name is lost', async ({ cut, reply, settings }) => {

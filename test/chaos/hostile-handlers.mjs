@@ -52,7 +52,10 @@ export const HOSTILE_CASES = {
   'rejects with a function': { run: rejects(() => () => {}), ...ERROR() },
   'rejects with a huge object': { run: rejects(() => ({ data: 'x'.repeat(10_000_000) })), ...ERROR() },
   'rejects with a huge message': { run: rejects(() => new Error('y'.repeat(10_000_000))), ...ERROR() },
-  'rejects with a huge message of emoji': { run: rejects(() => new Error('👩'.repeat(1_000_000))), ...ERROR() },
+  'rejects with a huge message of emoji': {
+    run: rejects(() => new Error('👩'.repeat(1_000_000))),
+    ...ERROR(),
+  },
   'rejects with a circular object': { run: rejects(circular), ...ERROR() },
   'rejects with a proxy that throws': { run: rejects(bristling), ...ERROR() },
   'rejects with an error whose getters throw': {
@@ -173,9 +176,17 @@ export const HOSTILE_CASES = {
     ...ERROR(),
   },
   'returns a proxy that throws': { run: returns(bristling), ...ERROR() },
-  'returns a number that JSON cannot say': { run: returns(() => [1e400, -0, 1e308]), ...DONE([null, 0, 1e308]) },
+  'returns a number that JSON cannot say': {
+    run: returns(() => [1e400, -0, 1e308]),
+    ...DONE([null, 0, 1e308]),
+  },
   skips: { run: () => skip('not wanted'), status: 'SKIPPED', result: { reason: 'not wanted' } },
-  'finds nothing': { run: () => notFound('gone'), status: 'NOT_FOUND', errorClass: 'not_found', message: /gone/ },
+  'finds nothing': {
+    run: () => notFound('gone'),
+    status: 'NOT_FOUND',
+    errorClass: 'not_found',
+    message: /gone/,
+  },
   'says that it failed': { run: () => fail('no way'), ...ERROR('permanent', /no way/) },
 };
 
@@ -218,7 +229,12 @@ export const HOSTILE_CASES_ALONE = {
   'skip without a reason': { run: () => skip(), status: 'SKIPPED' },
   'skip with a reason that is an object': { run: () => skip({ why: 'x' }), status: 'SKIPPED' },
   'fail without a reason': { run: () => fail(), ...ERROR() },
-  'notFound with null': { run: () => notFound(null), status: 'NOT_FOUND', errorClass: 'not_found', message: /./ },
+  'notFound with null': {
+    run: () => notFound(null),
+    status: 'NOT_FOUND',
+    errorClass: 'not_found',
+    message: /./,
+  },
   'retryLater after NaN': { run: () => retryLater({ afterMs: Number.NaN }), status: 'ERROR', message: /./ },
   'retryLater after a text': { run: () => retryLater({ afterMs: 'soon' }), status: 'ERROR', message: /./ },
   'a classify that names no class': {

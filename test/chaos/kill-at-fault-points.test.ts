@@ -121,43 +121,46 @@ test.each([1, 2])('killed at rescue.before_commit, passage %i', async (passage) 
 
 const ingestCases = INGEST_POINTS.flatMap((point) => [1, 4].map((passage) => ({ point, passage })));
 
-test.each(ingestCases)('an ingest killed at $point, passage $passage, goes on where it was', async (fault) => {
-  database.keepIfFailed();
-  await withRowmill(async (rowmill) => {
-    const { point, passage } = fault;
-    const pipeline = chaosPipeline(`${point}-${passage}`);
-    const { jobId } = await rowmill.createJob(pipeline);
-    const batch = 10;
-    const shared = { databaseUrl: database.url, jobId, to: 60, settings: { ingestMaxRows: batch } };
-    const victim = startChaosIngest({
-      ...shared,
-      from: 0,
-      seal: true,
-      faultPoints: `${point}=kill@${passage}`,
-    });
-    await expectKilledAt(victim, point);
+test.each(ingestCases)(
+  'an ingest killed at $point, passage $passage, goes on where it was',
+  async (fault) => {
+    database.keepIfFailed();
+    await withRowmill(async (rowmill) => {
+      const { point, passage } = fault;
+      const pipeline = chaosPipeline(`${point}-${passage}`);
+      const { jobId } = await rowmill.createJob(pipeline);
+      const batch = 10;
+      const shared = { databaseUrl: database.url, jobId, to: 60, settings: { ingestMaxRows: batch } };
+      const victim = startChaosIngest({
+        ...shared,
+        from: 0,
+        seal: true,
+        faultPoints: `${point}=kill@${passage}`,
+      });
+      await expectKilledAt(victim, point);
 
-    const committed = point === 'ingest.after_commit' ? passage : passage - 1;
-    const stored = await database.query(
-      `select j.item_count::int as known, j.state::text, (select count(*)::int from items where job_id = $1) as items,
+      const committed = point === 'ingest.after_commit' ? passage : passage - 1;
+      const stored = await database.query(
+        `select j.item_count::int as known, j.state::text, (select count(*)::int from items where job_id = $1) as items,
               (select coalesce(sum(item_count), 0)::int from spans where job_id = $1) as queued
        from jobs j where job_id = $1`,
-      [jobId],
-    );
-    const whole = committed * batch;
-    expect(stored).toEqual([{ known: whole, items: whole, queued: whole, state: 'INGESTING' }]);
+        [jobId],
+      );
+      const whole = committed * batch;
+      expect(stored).toEqual([{ known: whole, items: whole, queued: whole, state: 'INGESTING' }]);
 
-    const second = startChaosIngest({ ...shared, from: whole, seal: true });
-    expect(await second.exited, second.stderrTail).toEqual({ code: 0, signal: null });
-    const inputs = await database.query<{ n: number }>(
-      `select (input ->> 'n')::int as n from items where job_id = $1 order by seq`,
-      [jobId],
-    );
-    expect(inputs).toEqual(numberedItems(60));
-    await expect(addItems(rowmill.context, jobId, [{ n: 60 }])).rejects.toThrow(/open for items/);
+      const second = startChaosIngest({ ...shared, from: whole, seal: true });
+      expect(await second.exited, second.stderrTail).toEqual({ code: 0, signal: null });
+      const inputs = await database.query<{ n: number }>(
+        `select (input ->> 'n')::int as n from items where job_id = $1 order by seq`,
+        [jobId],
+      );
+      expect(inputs).toEqual(numberedItems(60));
+      await expect(addItems(rowmill.context, jobId, [{ n: 60 }])).rejects.toThrow(/open for items/);
 
-    startChaosWorker({ databaseUrl: database.url, pipeline: pipeline.name });
-    await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
-    await checkFinishedJob(database, jobId, { counts: { DONE: 60 } });
-  });
-});
+      startChaosWorker({ databaseUrl: database.url, pipeline: pipeline.name });
+      await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+      await checkFinishedJob(database, jobId, { counts: { DONE: 60 } });
+    });
+  },
+);

@@ -67,11 +67,13 @@ test.each(CASES)('$how in one of $items items, supervised: $supervised', async (
       await worker.exited;
       break;
     }
-    expect(ended).toEqual({
-      'exit 1': { code: 1, signal: null },
-      'exit 0': { code: 0, signal: null },
-      abort: { code: null, signal: 'SIGABRT' },
-    }[how]);
+    expect(ended).toEqual(
+      {
+        'exit 1': { code: 1, signal: null },
+        'exit 0': { code: 0, signal: null },
+        abort: { code: null, signal: 'SIGABRT' },
+      }[how],
+    );
     crashes += 1;
     expect(crashes, `leases of ${leased.join(', ')} items`).toBeLessThanOrEqual(mostCrashes);
     if (supervised) {
@@ -85,7 +87,9 @@ test.each(CASES)('$how in one of $items items, supervised: $supervised', async (
     `select seq::int, error_class, error from results where job_id = $1 and status = 'ERROR'`,
     [jobId],
   );
-  expect(failed).toMatchObject([{ seq: culprit, error_class: 'crashed', error: expect.stringMatching(/\w+/) }]);
+  expect(failed).toMatchObject([
+    { seq: culprit, error_class: 'crashed', error: expect.stringMatching(/\w+/) },
+  ]);
   expect(await attemptsOf(database, jobId), 'neighbours are charged nothing').toEqual([1]);
   await rowmill.close();
 });

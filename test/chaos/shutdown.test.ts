@@ -110,7 +110,9 @@ test('a handler that never ends does not hold up the shutdown', async () => {
   await rowmill.context.events.next('claim.made');
   // Limits, not measurements: far above what it takes and far below the lease.
   expect(await stopWithin(worker, 10_000, 200)).toEqual({ unpersisted: [] });
-  const [written] = await database.query('select count(*)::int as count from results where job_id = $1', [jobId]);
+  const [written] = await database.query('select count(*)::int as count from results where job_id = $1', [
+    jobId,
+  ]);
   expect(written).toEqual({ count: 10 });
   expect(await waitingSpans(jobId)).toEqual([{ owner: null, attempt: 0, crashes: 0 }]);
 

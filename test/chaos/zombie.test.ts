@@ -4,7 +4,13 @@ import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { type Child, killAll } from '../support/child-process.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';
 import { useTestDatabase } from '../support/test-database.ts';
-import { CHAOS_SETTINGS, chaosPipeline, countEvents, numberedItems, startChaosWorker } from './chaos-worker.ts';
+import {
+  CHAOS_SETTINGS,
+  chaosPipeline,
+  countEvents,
+  numberedItems,
+  startChaosWorker,
+} from './chaos-worker.ts';
 import { attemptsOf, checkFinishedJob, heldItems } from './check-finished-job.ts';
 
 const database = useTestDatabase();

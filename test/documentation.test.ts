@@ -1,0 +1,81 @@
+// Keeps docs/errors.md and docs/configuration.md equal to the registries, in both directions. A failing comparison shows
+// the row as it has to be.
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { ERROR_REGISTRY } from '../src/core/error-registry.ts';
+import { environmentName, NUMBER_SETTINGS } from '../src/platform/settings.ts';
+import { readSources } from './support/read-sources.ts';
+
+/** The cells of every table row whose first cell is a name in backquotes. */
+function readRows(path: string, section: { from?: string; to?: string } = {}): string[][] {
+  let text = readFileSync(new URL(path, import.meta.url), 'utf8');
+  if (section.from) text = text.slice(text.indexOf(section.from));
+  if (section.to) text = text.slice(0, text.indexOf(section.to));
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) => line.slice(2, -2).split(' | '));
+}
+
+function byName(a: string[], b: string[]): number {
+  return a[0]!.localeCompare(b[0]!);
+}
+
+describe('docs/errors.md', () => {
+  const rows = readRows('../docs/errors.md');
+
+  it('has every code of the registry, and no other, with its status and its hint', () => {
+    const documented = rows.map(([code, status, , hint]) => [code, status, hint] as string[]);
+    const registered = Object.entries(ERROR_REGISTRY).map(([code, { status, hint }]) => [
+      `\`${code}\``,
+      String(status),
+      hint,
+    ]);
+    expect(documented.sort(byName)).toEqual(registered.sort(byName));
+  });
+
+  it('says of every code what it means', () => {
+    for (const row of rows) {
+      expect(row).toHaveLength(4);
+      expect(row[2]).toMatch(/^\S.{10,}\.$/);
+    }
+  });
+});
+
+describe('docs/configuration.md', () => {
+  const rows = readRows('../docs/configuration.md', { to: '## Other variables' });
+  const number = (value: number) => value.toLocaleString('en-US');
+
+  it('has every setting, and no other, with its variable, default, bounds and reason', () => {
+    const documented = rows.map(([key, variable, value, , bounds, why]) =>
+      [key, variable, value, bounds, why].map(String),
+    );
+    const known = Object.entries(NUMBER_SETTINGS).map(([key, { default: value, min, max, why }]) => [
+      `\`${key}\``,
+      `\`${environmentName(key)}\``,
+      number(value),
+      `${number(min)} to ${number(max)}`,
+      why,
+    ]);
+    expect(documented.sort(byName)).toEqual(known.sort(byName));
+  });
+
+  it('gives every setting the unit that its name says', () => {
+    for (const [key, , , unit] of rows) {
+      expect(unit).toMatch(/^[a-z]/);
+      expect([key, unit === 'ms']).toEqual([key, key!.endsWith('Ms`')]);
+      expect([key, unit === 'bytes']).toEqual([key, key!.endsWith('Bytes`')]);
+    }
+  });
+
+  it('has every other environment variable that is read, and no other', () => {
+    const documented = readRows('../docs/configuration.md', { from: '## Other variables' }).map(
+      ([name]) => name,
+    );
+    const read = new Set<string>();
+    for (const { code } of readSources()) {
+      for (const match of code.matchAll(/process\.env\.(\w+)/g)) read.add(`\`${match[1]}\``);
+    }
+    expect(documented.sort()).toEqual([...read].sort());
+  });
+});

@@ -1,0 +1,193 @@
+// What STYLE.md asks of the repository as a whole: who imports whom, where SQL, time, randomness and the environment
+// are touched, how files are named and how long they are.
+import { basename } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { listFiles, readSources, type SourceFile } from './support/read-sources.ts';
+
+const sources = readSources();
+
+/** core, platform …; for files directly in src their own name. */
+function roomOf(path: string): string {
+  return path.split('/')[1]!;
+}
+
+const BELOW_WORKER = ['core', 'platform', 'store', 'ingest', 'engine', 'export'];
+const EVERYTHING_BELOW_CLI = [
+  ...BELOW_WORKER,
+  'worker',
+  'contract',
+  'client',
+  'api',
+  'testing',
+  'open-rowmill.ts',
+  'index.ts',
+];
+/** Rooms that each room may import from, besides itself. */
+const MAY_IMPORT: Record<string, string[]> = {
+  core: [],
+  platform: ['core'],
+  store: ['core', 'platform'],
+  ingest: ['core', 'platform', 'store'],
+  engine: ['core', 'platform', 'store'],
+  export: ['core', 'platform', 'store'],
+  worker: BELOW_WORKER,
+  contract: ['core'],
+  client: ['core', 'contract'],
+  api: ['core', 'platform', 'contract', 'engine', 'ingest', 'export', 'store/views'],
+  cli: EVERYTHING_BELOW_CLI,
+  testing: EVERYTHING_BELOW_CLI,
+  'open-rowmill.ts': EVERYTHING_BELOW_CLI,
+  'index.ts': EVERYTHING_BELOW_CLI,
+};
+
+describe('the sources', () => {
+  it('are seen by these tests', () => {
+    expect(sources.length).toBeGreaterThan(50);
+    const claim = sources.find((source) => source.path === 'src/store/commands/claim-items.ts')!;
+    expect(claim.imports.map((each) => each.target)).toContain('src/core/seq-ranges.ts');
+    expect(claim.strings.some((text) => SQL.test(text))).toBe(true);
+    expect(claim.code).not.toContain('// ');
+  });
+
+  it('stand in rooms whose neighbours are known', () => {
+    expect(
+      [...new Set(sources.map((source) => roomOf(source.path)))].filter((room) => !MAY_IMPORT[room]),
+    ).toEqual([]);
+  });
+
+  it('import only from the rooms below them', () => {
+    const wrong = sources.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => target.startsWith('src/') && !mayImport(path, target))
+        .map(({ target }) => `${path} imports ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('import only files that exist, by their full name', () => {
+    const known = new Set(sources.map((source) => source.path));
+    const wrong = sources.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => target.startsWith('src/') && !known.has(target))
+        .map(({ target }) => `${path} imports ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  // Types are gone at run time: two files may name each other's.
+  it('do not import each other in circles', () => {
+    expect(findCycle(sources)).toBeNull();
+  });
+
+  it('are told apart from a circle by the search for circles', () => {
+    const file = (path: string, target: string, typeOnly = false) =>
+      ({ path, imports: [{ target, typeOnly }] }) as unknown as SourceFile;
+    expect(findCycle([file('a', 'b'), file('b', 'c'), file('c', 'd')])).toBeNull();
+    expect(findCycle([file('a', 'b'), file('b', 'c'), file('c', 'b')])).toEqual(['b', 'c', 'b']);
+    expect(findCycle([file('a', 'b'), file('b', 'a', true)])).toBeNull();
+  });
+});
+
+function mayImport(path: string, target: string): boolean {
+  const room = roomOf(path);
+  return (
+    roomOf(target) === room ||
+    (MAY_IMPORT[room] ?? []).some((allowed) => `${target}/`.startsWith(`src/${allowed}/`))
+  );
+}
+
+function findCycle(files: SourceFile[]): string[] | null {
+  const imports = new Map(
+    files.map((file) => [
+      file.path,
+      file.imports.filter((each) => !each.typeOnly).map((each) => each.target),
+    ]),
+  );
+  const finished = new Set<string>();
+  const visit = (path: string, trail: string[]): string[] | null => {
+    if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path];
+    if (finished.has(path)) return null;
+    for (const target of imports.get(path) ?? []) {
+      const cycle = visit(target, [...trail, path]);
+      if (cycle) return cycle;
+    }
+    finished.add(path);
+    return null;
+  };
+  for (const path of imports.keys()) {
+    const cycle = visit(path, []);
+    if (cycle) return cycle;
+  }
+  return null;
+}
+
+const SQL = /\b(select|insert into|update|delete from)\b.*\b(from|set|values|where)\b/is;
+const OUTSIDE_STORE = /^src\/platform\/(notifier\.ts$|embedded-postgres\/)/;
+
+function filesWith(test: (source: SourceFile) => boolean, allowed: (path: string) => boolean): string[] {
+  return sources.filter((source) => !allowed(source.path) && test(source)).map((source) => source.path);
+}
+
+describe('what the outside world is touched with', () => {
+  const inPlatform = (path: string) => path.startsWith('src/platform/');
+
+  it('is SQL only in store', () => {
+    const found = filesWith(
+      ({ strings }) => strings.some((text) => SQL.test(text)),
+      (path) => path.startsWith('src/store/') || OUTSIDE_STORE.test(path),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('is the environment only in platform', () => {
+    expect(filesWith(({ code }) => /\bprocess\.env\b/.test(code), inPlatform)).toEqual([]);
+  });
+
+  it('is time only in platform', () => {
+    const clock = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bprocess\.hrtime\b/;
+    expect(filesWith(({ code }) => clock.test(code), inPlatform)).toEqual([]);
+  });
+
+  it('is randomness only in platform', () => {
+    const random = /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\bgetRandomValues\b/;
+    expect(filesWith(({ code }) => random.test(code), inPlatform)).toEqual([]);
+  });
+
+  it('is not touched by core at all', () => {
+    const found = sources
+      .filter((source) => source.path.startsWith('src/core/'))
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter(({ target }) => !target.startsWith('src/core/'))
+          .map(({ target }) => `${path}: ${target}`),
+      );
+    expect(found).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  const files = [
+    ...listFiles('src'),
+    ...listFiles('test'),
+    ...listFiles('examples'),
+    ...listFiles('migrations'),
+  ];
+
+  it('have names in kebab-case', () => {
+    const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|bench|d))*\.[a-z]+$/;
+    const wrong = files.filter((path) => !path.startsWith('migrations/') && !kebab.test(basename(path)));
+    expect(wrong).toEqual([]);
+  });
+
+  it('are named after what they do, not utils, helpers, common, types or manager', () => {
+    const empty = /(^|-)(utils?|helpers?|commons?|types|managers?|misc)(-|\.)/;
+    expect(files.filter((path) => empty.test(basename(path)))).toEqual([]);
+  });
+
+  it('have no more than 500 lines, and those above 400 are named', () => {
+    const long = sources.filter((source) => source.lineCount > 400);
+    for (const { path, lineCount } of long)
+      console.warn(`${path} has ${lineCount} lines: is it still one thing?`);
+    expect(long.filter((source) => source.lineCount > 500).map((source) => source.path)).toEqual([]);
+  });
+});
