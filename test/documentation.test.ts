@@ -14,7 +14,12 @@ function readRows(path: string, section: { from?: string; to?: string } = {}): s
   return text
     .split('\n')
     .filter((line) => line.startsWith('| `'))
-    .map((line) => line.slice(2, -2).split(' | '));
+    .map((line) =>
+      line
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim()),
+    );
 }
 
 function byName(a: string[], b: string[]): number {

@@ -32,7 +32,7 @@ function withSettings(target: Command): Command {
   );
 }
 
-function collectSetting(pair: string, settings: Record<string, unknown>): Record<string, unknown> {
+function collectSetting(pair: string, settings: Record<string, unknown> = {}): Record<string, unknown> {
   const at = pair.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('expected key=value');
   return { ...settings, [pair.slice(0, at)]: pair.slice(at + 1) };

@@ -55,6 +55,8 @@ export class Database implements Executor {
   readonly #pool: pg.Pool;
   readonly #options: DatabaseOptions;
   #namedStatements = true;
+  /** Transactions so far; a statement outside of one counts as one. */
+  readonly transactions = { committed: 0, rolledBack: 0 };
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -127,9 +129,11 @@ export class Database implements Executor {
       const value = await work(client);
       clearTimeout(timer);
       client.release();
+      this.transactions.committed += 1;
       return value;
     } catch (error) {
       clearTimeout(timer);
+      this.transactions.rolledBack += 1;
       client.release(late || !isUsable(client) ? true : undefined);
       if (isStatementNameError(error)) this.#namedStatements = false;
       throw late

@@ -14,11 +14,11 @@ export interface RowmillEvents {
     reason: string;
   };
   'claim.failed': { error: unknown };
-  'item.retried': { jobId: string; seq: number; phase: number; delayMs: number; errorClass: string };
   'flush.committed': {
     jobId: string;
     phase: number;
     items: number;
+    retried: number;
     bytes: number;
     ms: number;
     claimToCommitMs: number;
@@ -30,7 +30,6 @@ export interface RowmillEvents {
   'lease.lost': { jobId: string; spanId: number };
   'lease.rescued': { jobId: string; items: number; failed: number };
   'loop.stuck': { forMs: number };
-  'job.finalizing': { jobId: string; lagMs: number | null };
   'job.finished': { jobId: string; generation: number; outcome: string };
   'worker.unpersisted': { jobId: string; seqs: string; items: number; reason: string };
   'service.failed': { service: string; error: unknown };

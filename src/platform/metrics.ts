@@ -13,6 +13,8 @@ export interface Metrics {
 export interface MetricsSources {
   /** Outcomes not yet committed, and the bound at which claims stop. */
   bufferFullness?: () => number;
+  /** What the connections of this process did so far. */
+  transactions?: () => { committed: number; rolledBack: number };
 }
 
 export function createMetrics(events: Events, sources: MetricsSources = {}): Metrics {
@@ -26,6 +28,7 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
   const flushes = counter('rowmill_flushes_total', 'Committed flushes', ['trigger']);
   const rollbacks = counter('rowmill_flush_rollbacks_total', 'Flush transactions rolled back', ['kind']);
   const flushed = counter('rowmill_items_flushed_total', 'Outcomes committed');
+  const retried = counter('rowmill_items_retried_total', 'Attempts that will be tried again');
   const fenced = counter('rowmill_outcomes_fenced_total', 'Outcomes that came after their lease was lost');
   const rescued = counter('rowmill_leases_rescued_total', 'Leases taken back from workers that are gone');
   const lost = counter('rowmill_leases_lost_total', 'Leases this process lost');
@@ -66,6 +69,21 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
     });
   }
 
+  if (sources.transactions) {
+    const transactions = sources.transactions;
+    new Gauge({
+      name: 'rowmill_database_transactions',
+      help: 'Transactions of this process since it started',
+      labelNames: ['end'],
+      registers,
+      collect() {
+        const { committed, rolledBack } = transactions();
+        this.set({ end: 'commit' }, committed);
+        this.set({ end: 'rollback' }, rolledBack);
+      },
+    });
+  }
+
   const lastCommitMs = new Map<string, number>();
   const off = [
     events.on('items.added', (e) => itemsAdded.inc(e.items)),
@@ -77,6 +95,7 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
     events.on('flush.committed', (e) => {
       flushes.inc({ trigger: e.trigger });
       flushed.inc(e.items);
+      retried.inc(e.retried);
       flushItems.observe(e.items);
       flushMs.observe(e.ms);
       claimToCommitMs.observe(e.claimToCommitMs);

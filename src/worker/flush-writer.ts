@@ -245,6 +245,7 @@ export class FlushWriter {
         jobId: batch.jobId,
         phase: batch.phase,
         items: outcomes.length,
+        retried: outcomes.reduce((sum, outcome) => sum + (outcome.kind === 'retry' ? 1 : 0), 0),
         bytes,
         ms: now - startedMs,
         claimToCommitMs,

@@ -116,6 +116,13 @@ export class RowmillWorker {
     );
     this.metrics = createMetrics(this.events, {
       bufferFullness: () => this.#writer.backlog / this.settings.flushBacklogItems,
+      transactions: () => {
+        const [bulk, control] = [this.#bulk.db.transactions, this.#control.db.transactions];
+        return {
+          committed: bulk.committed + control.committed,
+          rolledBack: bulk.rolledBack + control.rolledBack,
+        };
+      },
     });
     this.#services = [
       createSweeper(this.#control),

@@ -17,53 +17,57 @@ import { attemptsOf, checkFinishedJob } from './check-finished-job.ts';
 const database = useTestDatabase();
 afterEach(killAll);
 
-const ITEMS = 16;
+const ITEMS = 8;
 const HOUR_MS = 3_600_000;
 const LEASE_MS = 1000;
 
-test('two workers whose clocks are two hours apart take nothing from each other', async () => {
+function startShifted(shiftMs: number, pipeline: string): Child {
+  return startChaosWorker({
+    databaseUrl: database.url,
+    pipeline,
+    // Longer than a lease: an item ends well only if its lease was renewed.
+    handler: { kind: 'work', minMs: 3 * LEASE_MS },
+    concurrency: ITEMS,
+    settings: { lockFloorMs: LEASE_MS, lockCapMs: LEASE_MS, claimMin: ITEMS },
+    nodeArgs: ['--import', fileURLToPath(new URL('shift-date.mjs', import.meta.url))],
+    env: { SHIFT_DATE_MS: String(shiftMs) },
+  });
+}
+
+test.each([
+  { holder: 'an hour ahead', shiftMs: HOUR_MS },
+  { holder: 'an hour behind', shiftMs: -HOUR_MS },
+])('a worker whose clock is $holder keeps its items before one two hours off', async ({ shiftMs }) => {
   database.keepIfFailed();
   const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
-  const jobId = await rowmill.submit(chaosPipeline('skew'), numberedItems(ITEMS));
-  const start = (shiftMs: number): Child =>
-    startChaosWorker({
-      databaseUrl: database.url,
-      pipeline: 'skew',
-      // Longer than a lease: an item ends well only if its lease was renewed.
-      handler: { kind: 'work', minMs: 1.5 * LEASE_MS },
-      concurrency: ITEMS / 4,
-      settings: { lockFloorMs: LEASE_MS, lockCapMs: LEASE_MS, claimMin: ITEMS / 4, claimMax: ITEMS / 4 },
-      nodeArgs: ['--import', fileURLToPath(new URL('shift-date.mjs', import.meta.url))],
-      env: { SHIFT_DATE_MS: String(shiftMs) },
-    });
-  const workers = [start(HOUR_MS), start(-HOUR_MS)];
-  const clocks = await Promise.all(workers.map((worker) => worker.waitFor('ready')));
-  expect(
-    Math.abs((clocks[0]!.wallClockMs as number) - (clocks[1]!.wallClockMs as number)),
-    'void: the clocks were not shifted',
-  ).toBeGreaterThan(1.9 * HOUR_MS);
+  const pipeline = `skew-${shiftMs}`;
+  const jobId = await rowmill.submit(chaosPipeline(pipeline), numberedItems(ITEMS));
+  const holder = startShifted(shiftMs, pipeline);
+  await holder.waitFor('call');
+  const rival = startShifted(-shiftMs, pipeline);
+  const clocks = await Promise.all([holder.waitFor('ready'), rival.waitFor('ready')]);
+  const apartMs = Math.abs((clocks[0].wallClockMs as number) - (clocks[1].wallClockMs as number));
+  expect(apartMs, 'void: the clocks were not shifted').toBeGreaterThan(1.9 * HOUR_MS);
 
-  for (const worker of workers) await worker.waitFor('call');
   const leases = await database.query<{ left_ms: number }>(
     `select extract(epoch from expires_at - clock_timestamp())::float8 * 1000 as left_ms
      from spans where job_id = $1 and owner is not null`,
     [jobId],
   );
-  expect(leases.length, 'void: nothing was held').toBeGreaterThanOrEqual(2);
+  expect(leases.length, 'void: nothing was held').toBeGreaterThan(0);
   for (const { left_ms } of leases) {
     expect(left_ms).toBeGreaterThan(0);
     expect(left_ms).toBeLessThanOrEqual(LEASE_MS);
   }
 
   await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
-  for (const worker of workers) {
+  for (const worker of [holder, rival]) {
     for (const event of ['lease.lost', 'lease.rescued', 'flush.fenced']) {
       expect(countEvents(worker, event), event).toBe(0);
     }
-    expect(callsPerSeq(worker).size, 'void: one worker did nothing').toBeGreaterThan(0);
   }
-  const calls = callsPerSeq(...workers);
-  expect([...calls.values()]).toEqual(numberedItems(ITEMS).map(() => 1));
+  expect([...callsPerSeq(holder).values()]).toEqual(numberedItems(ITEMS).map(() => 1));
+  expect(callsPerSeq(rival).size).toBe(0);
   await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
   expect(await attemptsOf(database, jobId)).toEqual([1]);
 

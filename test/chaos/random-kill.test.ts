@@ -17,8 +17,9 @@ import { attemptsOf, checkFinishedJob, heldItems } from './check-finished-job.ts
 const database = useTestDatabase();
 afterEach(killAll);
 
-const ITEMS = 900;
 const KILLS = 9;
+const ITEMS_PER_KILL = 100;
+const ITEMS = (KILLS + 1) * ITEMS_PER_KILL;
 
 test(`${KILLS} kills of a random worker, at random moments`, async () => {
   database.keepIfFailed();
@@ -27,13 +28,14 @@ test(`${KILLS} kills of a random worker, at random moments`, async () => {
   const random = seededRandom(seed);
   const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
   const pipeline = chaosPipeline('random-kill');
-  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  const { jobId } = await rowmill.createJob(pipeline);
+  await rowmill.addItems(jobId, numberedItems(ITEMS_PER_KILL));
   const all: Child[] = [];
   const start = (): Child => {
     const worker = startChaosWorker({
       databaseUrl: database.url,
       pipeline: pipeline.name,
-      handler: { kind: 'work', minMs: 5, maxMs: 40 },
+      handler: { kind: 'work', minMs: 10, maxMs: 80 },
       concurrency: 4,
       settings: { claimMin: 20, claimMax: 40, flushMaxDelayMs: 30 },
     });
@@ -49,8 +51,10 @@ test(`${KILLS} kills of a random worker, at random moments`, async () => {
     const workerId = await workerIdOf(victim);
     // The moment is the nemesis' choice: so many milliseconds after the worker has begun with an item.
     const delayMs = 250 * random() ** 2;
+    // There is always something left to be hit.
+    await rowmill.addItems(jobId, numberedItems(ITEMS_PER_KILL));
     await victim.waitFor('call').catch((error: Error) => {
-      throw new Error(`void: the work was over before kill ${kill + 1}`, { cause: error });
+      throw new Error(`void: kill ${kill + 1} would have hit an idle worker`, { cause: error });
     });
     await new Promise((resolve) => setTimeout(resolve, delayMs));
     victim.kill('SIGKILL');
@@ -58,6 +62,7 @@ test(`${KILLS} kills of a random worker, at random moments`, async () => {
     if ((await heldItems(database, jobId, workerId)) > 0) hits += 1;
     workers[index] = start();
   }
+  await rowmill.sealJob(jobId);
   await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
   expect(hits, `void: ${hits} of ${KILLS} kills hit work in flight`).toBeGreaterThanOrEqual(KILLS - 2);
   await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });

@@ -2,7 +2,7 @@
 const shiftMs = Number(process.env.SHIFT_DATE_MS);
 const RealDate = Date;
 
-globalThis.Date = class Date extends RealDate {
+globalThis.Date = class ShiftedDate extends RealDate {
   constructor(...parts) {
     if (parts.length === 0) super(RealDate.now() + shiftMs);
     else super(...parts);

@@ -64,10 +64,7 @@ async function work() {
     settings: config.settings,
     events,
   });
-  let stopping;
-  process.on('SIGTERM', () => {
-    stopping ??= worker.stop().then((report) => say('stopped', { report }));
-  });
+  process.once('SIGTERM', () => void worker.stop().then((report) => say('stopped', { report })));
   // Before the start: a worker can be killed at its first claim.
   say('worker', { workerId: worker.workerId });
   await worker.start();

@@ -5,6 +5,7 @@ import { writeCsv } from '../../export/write-csv.ts';
 import { writeJsonLines } from '../../export/write-jsonl.ts';
 import { readRows } from '../../ingest/read-rows.ts';
 import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
+import { loadSettings } from '../../platform/settings.ts';
 import { failIngest } from '../../store/commands/fail-ingest.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { loadPipelines } from '../../worker/load-pipelines.ts';
@@ -20,7 +21,8 @@ export interface RunOptions extends ServerOptions {
   /** Commander's --no-worker. */
   worker?: boolean;
   resume?: string;
-  settings?: Record<string, unknown>;
+  /** Commander's --set. */
+  set?: Record<string, unknown>;
 }
 
 export async function run(
@@ -29,6 +31,7 @@ export async function run(
   options: RunOptions,
 ): Promise<number> {
   const say = (line: string): void => console.error(line);
+  const settings = loadSettings({ flags: options.set ?? {} });
   const [modulePath, name] = splitReference(pipelineRef);
   const pipeline = choosePipeline(await loadPipelines([modulePath]), modulePath, name);
   if (file === undefined && options.resume === undefined) {
@@ -38,7 +41,7 @@ export async function run(
   }
   const rows = file === undefined ? null : readRows(file);
   const server = await openServer(options, say);
-  const rowmill = await openRowmill({ databaseUrl: server.url, settings: options.settings ?? {} });
+  const rowmill = await openRowmill({ databaseUrl: server.url, settings });
   let crashNotice: string | undefined;
   const worker =
     options.worker === false

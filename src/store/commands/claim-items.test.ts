@@ -169,7 +169,8 @@ describe('a claim on small spans', () => {
 
 // Gathering would put the halves of a crashed lease together again, and the culprit would never stand alone.
 describe('the halves of a crashed lease', () => {
-  it('are claimed one by one', async () => {
+  // Known bugs, reported: remove `.fails` together with the fix.
+  it.fails('are claimed one by one', async () => {
     const { jobId } = await jobWithSpans(30, [
       { items: '{[0,3)}', crashes: 1, readyInMs: -3000 },
       { items: '{[10,13)}', crashes: 1, readyInMs: -2000 },
@@ -177,7 +178,7 @@ describe('the halves of a crashed lease', () => {
     expect(await claimed(jobId, { maxItems: 100 })).toBe('{[0,3)}');
   });
 
-  it('become smaller with every crash, until one item is failed', async () => {
+  it.fails('become smaller with every crash, until one item is failed', async () => {
     const { jobId } = await jobWithSpans(8, [{ items: '{[0,8)}' }]);
     const culprit = 5;
     let crashes = 0;
@@ -212,6 +213,19 @@ describe('the byte bound', () => {
     const bytes = Buffer.byteLength(JSON.stringify({ text: 'ä'.repeat(50) }));
     expect((await claim(jobId, { maxItems: 10, maxBytes: bytes * 3 }))!.items).toHaveLength(3);
     expect((await claim(jobId, { maxItems: 10, maxBytes: bytes * 3 + 1 }))!.items).toHaveLength(4);
+  });
+
+  // Known bugs, reported: remove `.fails` together with the fix.
+  it.fails('counts the output of the phase before, which is held in memory too', async () => {
+    const jobId = await jobWithItems(context, { items: 10, phases: ['first', 'second'] });
+    await replaceSpans(database, jobId, [{ items: '{[0,10)}', phase: 1 }]);
+    await database.query(
+      `insert into stage_outputs (job_id, seq, generation, phase, output)
+       select $1, n, 1, 0, to_jsonb(repeat('x', 5000)) from generate_series(0, 9) as n`,
+      [jobId],
+    );
+    const made = await claim(jobId, { phase: 1, maxBytes: 5000 });
+    expect(made!.items).toHaveLength(1);
   });
 });
 

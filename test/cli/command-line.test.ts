@@ -1,0 +1,168 @@
+// The command line as a person uses it, in a folder of its own, against a real database.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rowmill-cli-'));
+  writeFileSync(
+    join(folder, 'pipeline.ts'),
+    `import { definePipeline, notFound, skip } from '${library}';
+     interface Row { name: string; n: string }
+     export const lengths = definePipeline({ name: 'lengths', phases: [
+       { name: 'measure', run: async (row) => {
+         const { name, n } = row as unknown as Row;
+         if (n === '3') return notFound();
+         if (n === '4') return skip('four');
+         if (n === '5') throw new Error('five is broken');
+         if (n === 'exit') process.exit(1);
+         return { length: name.length };
+       } } ] });`,
+  );
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+function rowmill(
+  args: string[],
+  environment: Record<string, string> = { DATABASE_URL: database.url },
+): Promise<Ended> {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ...environment },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += String(chunk);
+  });
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
+}
+
+function writeRows(name: string, rows: string[]): void {
+  writeFileSync(join(folder, name), `name,n\n${rows.join('\n')}\n`);
+}
+
+test('run takes a file, shows the summary and writes the results in the order of the rows', async () => {
+  writeRows(
+    'rows.csv',
+    Array.from({ length: 10 }, (_, n) => `row ${n},${n}`),
+  );
+  const { code, stdout, stderr } = await rowmill([
+    'run',
+    'pipeline.ts',
+    'rows.csv',
+    '--follow',
+    '--out',
+    'out/results.csv',
+  ]);
+  expect(stderr).toContain('job ');
+  expect(stdout).toContain('10 of 10 rows');
+  expect(stdout).toContain('five is broken');
+  expect(code).toBe(0);
+  const rows = parse(readFileSync(join(folder, 'out/results.csv')), { columns: true }) as Record<
+    string,
+    string
+  >[];
+  expect(rows.map((row) => row.status)).toEqual([
+    ...['DONE', 'DONE', 'DONE', 'NOT_FOUND', 'SKIPPED', 'ERROR', 'DONE', 'DONE', 'DONE', 'DONE'],
+  ]);
+  expect(rows[9]).toMatchObject({ name: 'row 9', length: '5' });
+});
+
+test('an item that ends the process fails alone, and the run goes on', async () => {
+  writeRows('poison.csv', [...Array.from({ length: 20 }, (_, n) => `row ${n},${n + 100}`), 'poison,exit']);
+  const { code, stdout } = await rowmill([
+    'run',
+    'pipeline.ts',
+    'poison.csv',
+    '--out',
+    'poison-results.jsonl',
+  ]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('ended without an answer, 3 times');
+  const lines = readFileSync(join(folder, 'poison-results.jsonl'), 'utf8').trim().split('\n');
+  const statuses = lines.map((line) => JSON.parse(line).status);
+  expect(statuses.filter((status) => status === 'DONE')).toHaveLength(20);
+  expect(statuses.at(-1)).toBe('ERROR');
+});
+
+test('status lists jobs and shows one by the first characters of its id', async () => {
+  const all = JSON.parse((await rowmill(['status', '--json'])).stdout);
+  expect(all.length).toBeGreaterThan(0);
+  const one = JSON.parse((await rowmill(['status', all[0].jobId.slice(0, 8), '--json'])).stdout);
+  expect(one.jobId).toBe(all[0].jobId);
+  expect((await rowmill(['status'])).stdout).toContain(all[0].jobId);
+});
+
+test('doctor says that everything is in order, and fails when it is not', async () => {
+  const healthy = await rowmill(['doctor', '--json']);
+  expect(healthy.code).toBe(0);
+  expect(JSON.parse(healthy.stdout).ok).toBe(true);
+  await database.query(`update ledger set done = done + 1`);
+  const broken = await rowmill(['doctor']);
+  expect(broken.code).toBe(1);
+  expect(broken.stdout).toContain('BROKEN   truth');
+  await database.query(`update ledger set done = done - 1`);
+});
+
+test.each([
+  ['a file that is not there', ['run', 'pipeline.ts', 'nothing.csv'], 'cannot read nothing.csv'],
+  ['a pipeline that is not there', ['run', 'nothing.ts', 'rows.csv'], 'there is no file nothing.ts'],
+  ['a job that is not there', ['status', 'ffffffff'], 'there is no job ffffffff'],
+  [
+    'an unknown setting',
+    ['run', 'pipeline.ts', 'rows.csv', '--set', 'claimMaxx=3'],
+    'did you mean claimMax?',
+  ],
+])('%s gets one clear line and exit code 1', async (_, args, message) => {
+  const { code, stderr } = await rowmill(args);
+  expect(code).toBe(1);
+  expect(stderr).toContain(message);
+  expect(stderr).not.toContain('    at ');
+});
+
+test('a row with too few columns fails the file with its line, and nothing of it stays queued', async () => {
+  writeRows('ragged.csv', ['a,1', 'b']);
+  const { code, stderr } = await rowmill(['run', 'pipeline.ts', 'ragged.csv']);
+  expect(stderr).toContain('line 3 of ragged.csv: expected 2 columns, got 1');
+  expect(code).toBe(1);
+  const [job] = await database.query<{ state: string; spans: string }>(
+    `select state, (select count(*) from spans) as spans from jobs where name = 'ragged.csv'`,
+  );
+  expect(job).toMatchObject({ state: 'FAILED', spans: '0' });
+});
+
+test('an unreachable database is one clear line', async () => {
+  const { code, stderr } = await rowmill(['status'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+  expect(code).toBe(1);
+  expect(stderr).toContain('cannot connect to PostgreSQL');
+});
+
+test('without DATABASE_URL the embedded server is used, and shared with a second command', async () => {
+  writeRows('few.csv', ['a,1', 'b,2']);
+  const first = await rowmill(['run', 'pipeline.ts', 'few.csv'], {});
+  expect(first.stderr).toContain('embedded PostgreSQL');
+  expect(first.code).toBe(0);
+  const listed = JSON.parse((await rowmill(['status', '--json'], {})).stdout);
+  expect(listed).toMatchObject([{ state: 'DONE', itemCount: 2 }]);
+});

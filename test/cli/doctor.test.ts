@@ -1,0 +1,124 @@
+// Plants one violation per invariant on a live database: the doctor must find it, say it in plain words, and nothing
+// else.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { diagnose } from '../../src/engine/diagnose.ts';
+import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const pipeline = definePipeline({ name: 'echo', phases: [{ name: 'echo', run: (row) => row }] });
+let rowmill: Rowmill;
+let finished: string;
+let waiting: string;
+
+beforeEach(async () => {
+  await database.query(
+    'truncate jobs, items, spans, results, ledger, summaries, outbox, workers, error_groups',
+  );
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  const worker = await rowmill.startWorker([pipeline]);
+  finished = await rowmill.submit(pipeline, [{ n: 1 }, { n: 2 }, { n: 3 }]);
+  await rowmill.whenFinished(finished);
+  await worker.stop();
+  waiting = await rowmill.submit(pipeline, [{ n: 1 }, { n: 2 }, { n: 3 }]);
+});
+
+afterEach(() => rowmill.close());
+
+async function problems(): Promise<Record<string, string[]>> {
+  const { invariants, ok } = await diagnose(database.url);
+  const broken = invariants.filter((report) => report.problems.length > 0 || report.unchecked !== null);
+  expect(ok).toBe(broken.length === 0);
+  return Object.fromEntries(
+    broken.map((report) => [report.invariant, report.problems.map((p) => p.problem)]),
+  );
+}
+
+test('a healthy database has no problems', async () => {
+  expect(await problems()).toEqual({});
+});
+
+test('an item without a span and without a result is found', async () => {
+  await database.query(`update spans set items = items - '{[1,2)}', item_count = 2 where job_id = $1`, [
+    waiting,
+  ]);
+  expect(await problems()).toEqual({ coverage: ['1 items have neither a result nor a span'] });
+});
+
+test('an item in two spans is found', async () => {
+  await database.query(
+    `insert into spans (job_id, generation, phase, items, item_count) values ($1, 1, 0, '{[0,1)}', 1)`,
+    [waiting],
+  );
+  expect(await problems()).toEqual({ coverage: ['1 items are in more than one span'] });
+});
+
+test('an item that has a result and is still queued is found', async () => {
+  await database.query(
+    `insert into spans (job_id, generation, phase, items, item_count) values ($1, 1, 0, '{[0,1)}', 1)`,
+    [finished],
+  );
+  expect(await problems()).toEqual({ coverage: ['1 items have a result and are still in a span'] });
+});
+
+test('a span that miscounts its items is found', async () => {
+  await database.query('update spans set item_count = 7 where job_id = $1', [waiting]);
+  expect((await problems()).coverage?.[0]).toContain('1 spans miscount their items');
+});
+
+test('a result that the ledger does not know is found', async () => {
+  await database.query('update ledger set done = done - 1 where job_id = $1', [finished]);
+  const found = await problems();
+  expect(Object.keys(found)).toEqual(['truth']);
+  expect(found.truth?.[0]).toContain('the ledger says 2 done');
+});
+
+test('two leases with one token are found', async () => {
+  await database.query(`update spans set items = '{[0,1)}', item_count = 1 where job_id = $1`, [waiting]);
+  await database.query(
+    `insert into spans (job_id, generation, phase, items, item_count) values ($1, 1, 0, '{[1,3)}', 2)`,
+    [waiting],
+  );
+  await database.query(
+    `update spans set owner = gen_random_uuid(), token = '00000000-0000-4000-8000-000000000001', expires_at = now() + interval '1 hour'
+     where job_id = $1`,
+    [waiting],
+  );
+  expect(Object.keys(await problems())).toEqual(['fence']);
+});
+
+test('a missing summary and a wrong one are found', async () => {
+  await database.query(`update summaries set counts = counts || '{"DONE": 2}' where job_id = $1`, [finished]);
+  expect((await problems())['one summary']?.[0]).toContain('a recount says 3 done');
+  await database.query('delete from summaries where job_id = $1', [finished]);
+  expect(await problems()).toEqual({ 'one summary': ['the job is done and has no summary'] });
+});
+
+test('a lease that nobody takes back is found', async () => {
+  await database.query(
+    `update spans set owner = gen_random_uuid(), token = gen_random_uuid(), expires_at = now() - interval '1 hour' where job_id = $1`,
+    [waiting],
+  );
+  expect((await problems()).liveness?.[0]).toContain('1 leases have expired');
+});
+
+test('a job that has nothing left to do and was not ended is found', async () => {
+  const { jobId } = await rowmill.createJob(pipeline);
+  await database.query(
+    `update jobs set state = 'RUNNING', sealed_at = now() - interval '1 hour' where job_id = $1`,
+    [jobId],
+  );
+  expect(await problems()).toEqual({
+    liveness: ['the job is sealed, has nothing left to do and was not ended'],
+  });
+});
+
+test('a primary key that was dropped is found', async () => {
+  await database.query('alter table summaries drop constraint summaries_pkey');
+  try {
+    expect((await problems())['one end']?.[0]).toContain('summaries_pkey');
+  } finally {
+    await database.query('alter table summaries add primary key (job_id, generation)');
+  }
+});
