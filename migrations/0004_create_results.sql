@@ -25,6 +25,8 @@ create table stage_outputs (
   seq        bigint not null,
   generation int not null,
   phase      smallint not null,
+  -- Size as text: the next claim is bounded in bytes by this too.
+  output_bytes int not null,
   output     jsonb,
   primary key (job_id, seq, generation, phase)
 );

@@ -28,7 +28,7 @@ export function classifyError(error: unknown, nowMs: number): Failure {
   const status =
     firstNumber(error, ['status', 'statusCode']) ??
     firstNumber(read(error, 'response'), ['status', 'statusCode']);
-  const code = String(read(error, 'code') ?? read(read(error, 'cause'), 'code') ?? '');
+  const code = textOf(read(error, 'code')) ?? textOf(read(read(error, 'cause'), 'code')) ?? '';
   return {
     class: classOf(status, code, error),
     message: describe(error),
@@ -53,13 +53,13 @@ function retryAfterOf(error: unknown, nowMs: number): number | null {
   const direct = firstNumber(error, ['retryAfterMs']);
   if (direct !== null) return Math.max(0, direct);
   const headers = read(error, 'headers') ?? read(read(error, 'response'), 'headers');
-  const ms = Number(header(headers, 'retry-after-ms') ?? Number.NaN);
+  const ms = Number(textOf(header(headers, 'retry-after-ms')) ?? Number.NaN);
   if (Number.isFinite(ms)) return Math.max(0, ms);
-  const text = header(headers, 'retry-after') ?? read(error, 'retryAfter');
-  if (text === null || text === undefined || text === '') return null;
+  const text = textOf(header(headers, 'retry-after')) ?? textOf(read(error, 'retryAfter'));
+  if (text === null) return null;
   const seconds = Number(text);
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(String(text));
+  const date = Date.parse(text);
   return Number.isNaN(date) ? null : Math.max(0, date - nowMs);
 }
 
@@ -79,7 +79,7 @@ function header(headers: unknown, name: string): unknown {
 export function describe(error: unknown): string {
   let text: string;
   try {
-    if (error instanceof Error) text = error.message || error.name;
+    if (error instanceof Error) text = String(error.message || error.name);
     else if (typeof error === 'string') text = error;
     else if (error === null || error === undefined) text = `the handler threw ${String(error)}`;
     else if (typeof error === 'object') {
@@ -107,6 +107,12 @@ function read(value: unknown, property: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Text or a number as text; nothing else has a text form that can be trusted. */
+function textOf(value: unknown): string | null {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
 function firstNumber(value: unknown, properties: string[]): number | null {

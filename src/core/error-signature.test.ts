@@ -25,8 +25,7 @@ describe('errors that differ only in particulars', () => {
     expect(signature(a)).toBe(signature(b));
   });
 
-  // Known bugs, reported: remove `.fails` together with the fix.
-  it.fails.each([
+  it.each([
     ['numbers of three digits', 'row 7 has no price', 'row 123 has no price'],
     ['values in single quotes after an apostrophe', "can't open 'a'", "can't open 'b'"],
   ])('are one group when they differ in %s', (_, a, b) => {

@@ -46,8 +46,7 @@ describe('the state of a job', () => {
   });
 
   // store/commands/seal-job.ts makes this move when a worker has started before the file was read to its end.
-  // Known bugs, reported: remove `.fails` together with the fix.
-  it.fails('may go from ingesting to running at the seal', () => {
+  it('may go from ingesting to running at the seal', () => {
     expect(canMove('INGESTING', 'RUNNING')).toBe(true);
   });
 });

@@ -24,7 +24,7 @@ export type JobState = (typeof JOB_STATES)[number];
 export const CLAIMABLE_STATES: readonly JobState[] = ['INGESTING', 'QUEUED', 'RUNNING'];
 
 const MOVES: Record<JobState, readonly JobState[]> = {
-  INGESTING: ['QUEUED', 'PAUSED', 'CANCELLED', 'FAILED'],
+  INGESTING: ['QUEUED', 'RUNNING', 'PAUSED', 'CANCELLED', 'FAILED'],
   QUEUED: ['RUNNING', 'PAUSED', 'FINALIZING', 'CANCELLED'],
   RUNNING: ['PAUSED', 'FINALIZING', 'CANCELLED'],
   PAUSED: ['INGESTING', 'RUNNING', 'CANCELLED'],

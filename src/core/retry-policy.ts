@@ -47,7 +47,7 @@ export function retryDelay(
   if (attempt >= rule.maxAttempts) return null;
   const ceiling = Math.min(rule.capMs, rule.baseMs * rule.factor ** (attempt - 1));
   const backoff = Math.ceil(random * ceiling);
-  if (failure.retryAfterMs === null) return backoff;
+  if (failure.retryAfterMs === null || !(failure.retryAfterMs >= 0)) return backoff;
   // Everybody was told the same moment: spread over a little more than that.
   const asked = Math.min(failure.retryAfterMs, RETRY_AFTER_CAP_MS);
   return Math.ceil(asked * (1 + random * 0.25)) + Math.min(backoff, 1000);

@@ -13,6 +13,7 @@ export type UnstorablePolicy = 'fail' | 'replace';
 const ESCAPE = /\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g;
 // JSON.stringify never gives more; the limit keeps one deep value from overflowing the parser's stack.
 const MAX_DEPTH = 1000;
+const MAX_REASON_LENGTH = 1000;
 
 export function toStorableJson(value: unknown, maxBytes: number, policy: UnstorablePolicy): StorableJson {
   let json: string | undefined;
@@ -69,5 +70,11 @@ function nestsDeeperThan(json: string, limit: number): boolean {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message.split('\n')[0]! : 'it threw while being read';
+  try {
+    if (error instanceof Error)
+      return toStorableText(String(error.message).split('\n')[0]!, MAX_REASON_LENGTH);
+  } catch {
+    // A value may throw anything at all, also something that throws when it is looked at.
+  }
+  return 'it threw while being read';
 }

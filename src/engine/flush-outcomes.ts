@@ -139,7 +139,7 @@ async function writeOutcomes(
         }\t${json === null ? NULL_FIELD : jsonField(json)}\n`;
       } else if (outcome.kind === 'advance') {
         counts.advanced += 1;
-        outputs += `${jobId}\t${seq}${middle.slice(0, -1)}\t${json === null ? NULL_FIELD : jsonField(json)}\n`;
+        outputs += `${jobId}\t${seq}${middle}${json === null ? `0\t${NULL_FIELD}` : `${Buffer.byteLength(json)}\t${jsonField(json)}`}\n`;
         spans.advance(lease.priority, seq);
       } else {
         counts.retried += 1;

@@ -72,8 +72,7 @@ describe('a deadline', () => {
     expect(await noteIds()).not.toContain(1);
   });
 
-  // Known bugs, reported: remove `.fails` together with the fix.
-  it.fails('also ends the statement on the server, so that nobody waits for its locks', async () => {
+  it('also ends the statement on the server, so that nobody waits for its locks', async () => {
     const db = open({ deadlineMs: 300 });
     const before = await pidOf(db);
     const running = db.transaction(async (tx) => {

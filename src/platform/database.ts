@@ -68,7 +68,9 @@ export class Database implements Executor {
       idleTimeoutMillis: 30_000,
       keepAlive: true,
       allowExitOnIdle: true,
-      options: SESSION_OPTIONS + (options.keyedAccess ? KEYED_ACCESS_OPTIONS : ''),
+      // A second after the deadline the server gives up too: a statement whose connection was destroyed would otherwise
+      // run on and keep its locks.
+      options: `${SESSION_OPTIONS}${options.keyedAccess ? KEYED_ACCESS_OPTIONS : ''} -c statement_timeout=${options.deadlineMs + 1000}`,
       types,
     });
     const report = (error: Error): void => options.onError?.(error);

@@ -99,8 +99,7 @@ describe('settings', () => {
     );
   });
 
-  // Known bugs, reported: remove `.fails` together with the fix.
-  it.fails.each(['   ', '_'])('do not read the variable %j, which holds no digit, as zero', (given) => {
+  it.each(['   ', '_'])('do not read the variable %j, which holds no digit, as zero', (given) => {
     expect(() => loadSettings({ environment: { DRAIN_MS: given } })).toThrow(RowmillError);
   });
 

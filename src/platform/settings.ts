@@ -23,7 +23,7 @@ export const NUMBER_SETTINGS = {
   claimMaxBytes: {
     default: 16_777_216,
     min: 1024,
-    max: 1_073_741_824,
+    max: 268_435_456,
     why: 'Most input bytes one claim may bring into memory; at least one item always comes.',
   },
   workerTargetSliceMs: {
@@ -176,7 +176,8 @@ export function loadSettings(sources: SettingsSources = {}): Settings {
 
 function checked(key: SettingKey, given: unknown): number {
   const { min, max } = NUMBER_SETTINGS[key];
-  const value = typeof given === 'string' ? Number(given.trim().replaceAll('_', '')) : given;
+  const value =
+    typeof given === 'string' && /\d/.test(given) ? Number(given.trim().replaceAll('_', '')) : given;
   const whole = key === 'safetyFactor' || Number.isInteger(value);
   if (typeof value !== 'number' || !Number.isFinite(value) || !whole || value < min || value > max) {
     throw invalid(key, `a ${key === 'safetyFactor' ? '' : 'whole '}number from ${min} to ${max}`, given);

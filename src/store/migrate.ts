@@ -160,5 +160,6 @@ async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => P
 }
 
 function ignoreConcurrentCreation(error: { code?: string }): void {
-  if (error.code !== '23505' && error.code !== '42P07') throw error;
+  // unique_violation, duplicate_table, duplicate_object: which one depends on where the two meet.
+  if (!['23505', '42P07', '42710'].includes(error.code ?? '')) throw error;
 }

@@ -140,8 +140,7 @@ describe('a call that is added while another is reported', () => {
     expect(queue.due).toEqual(['a', 'b']);
   });
 
-  // Known bugs, reported: remove `.fails` together with the fix.
-  it.fails('does not leave a second timer behind', () => {
+  it('does not leave a second timer behind', () => {
     const queue = replacing(50);
     queue.add('a');
     for (let round = 0; round < 20; round += 1) {

@@ -31,8 +31,8 @@ export class DeadlineQueue<Call extends { readonly startedMs: number }> {
   }
 
   #check = (): void => {
-    this.#timer = null;
     const now = monotonicMs();
+    // The timer that fired stays in its place meanwhile: a call added by `onDue` must not start a second one.
     for (const call of this.#calls) {
       const leftMs = call.startedMs + this.#timeoutMs - now;
       if (leftMs > 0) {
@@ -42,6 +42,7 @@ export class DeadlineQueue<Call extends { readonly startedMs: number }> {
       this.#calls.delete(call);
       this.#onDue(call);
     }
+    this.#timer = null;
   };
 
   clear(): void {

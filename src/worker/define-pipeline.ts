@@ -83,7 +83,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     throw invalid(`expected pipeline ${name} to have at least one phase`);
   const seen = new Set<string>();
   for (const phase of phases) {
-    if (typeof phase.name !== 'string' || phase.name === '')
+    if (typeof phase?.name !== 'string' || phase.name === '')
       throw invalid(`expected every phase of pipeline ${name} to have a name`);
     if (seen.has(phase.name)) throw invalid(`pipeline ${name} has two phases named ${phase.name}`);
     seen.add(phase.name);
@@ -102,7 +102,8 @@ export function isPipeline(value: unknown): value is Pipeline {
 }
 
 function checkWhole(pipeline: string, phase: string, key: string, value: number | undefined): void {
-  if (value !== undefined && (!Number.isInteger(value) || value < 1)) {
+  // Timers cannot measure more than 2^31 - 1 ms, and fire at once instead.
+  if (value !== undefined && (!Number.isInteger(value) || value < 1 || value > 2_147_483_647)) {
     throw invalid(
       `expected ${key} of phase ${phase} of pipeline ${pipeline} to be a whole number from 1, got ${value}`,
     );

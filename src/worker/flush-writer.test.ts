@@ -172,8 +172,7 @@ describe('outcomes leave', () => {
     expect(await resultsOf(jobId)).toHaveLength(2);
   });
 
-  // Known bugs, reported: remove `.fails` together with the fix.
-  it.fails('in flushes of no more than the size, however many there are', async () => {
+  it('in flushes of no more than the size, however many there are', async () => {
     const { record, writer, seen, jobId } = await bench(50, { flushMaxItems: 7, flushConcurrency: 1 });
     record(...Array.from({ length: 45 }, (_, seq) => done(seq)));
     await writer.drain(2000);
@@ -266,8 +265,7 @@ describe('an outcome that the database cannot take', () => {
   });
 
   // Cannot happen as long as the invariants hold; when it does, the worker must not hold the item for ever.
-  // Known bugs, reported: remove `.fails` together with the fix.
-  it.fails('does not hang when not even its failure can be stored', async () => {
+  it('does not hang when not even its failure can be stored', async () => {
     const { record, writer, jobId, lost } = await bench(2);
     await database.query(
       `insert into results (job_id, seq, generation, phase, attempt, status) values ($1, 1, 1, 0, 1, 'DONE')`,

@@ -38,6 +38,7 @@ export class FlushWriter {
   readonly #lanes = new Map<string, FlushLane>();
   readonly #aborted = new AbortController();
   #flushing = 0;
+  #draining = false;
   #backlogCount = 0;
   #backlogBytes = 0;
   #waiters: (() => void)[] = [];
@@ -128,6 +129,7 @@ export class FlushWriter {
 
   /** Writes everything that was recorded. Resolves when it is committed, or when the deadline has passed. */
   async drain(deadlineMs: number): Promise<void> {
+    this.#draining = true;
     for (const lane of this.#lanes.values()) this.#kick(lane, 'drain');
     const deadline = setTimeout(() => {
       this.#aborted.abort();
@@ -265,6 +267,7 @@ export class FlushWriter {
       else if (lane.due !== null) this.#kick(lane, lane.due);
       else if (lane.pendingCount >= flushMaxItems || lane.pendingBytes >= flushMaxBytes)
         this.#kick(lane, 'size');
+      else if (this.#draining) this.#kick(lane, 'drain');
       else if (this.#isQuiet(lane)) this.#kick(lane, 'idle');
       else this.#arm(lane);
     }
@@ -285,7 +288,12 @@ export class FlushWriter {
         context.events.emit('flush.rolled_back', { jobId: batch.jobId, items, error, kind });
         if (kind === 'data') {
           context.events.emit('flush.split', { jobId: batch.jobId, items, error });
-          for (const part of splitBatch(batch, error)) yield* this.#persist(part);
+          const parts = splitBatch(batch, error);
+          if (parts === null) {
+            // Not even its failure can be stored: let go of the lease rather than hold the item for ever.
+            const lostSpanIds = batch.leases.map((lease) => lease.spanId);
+            yield { recorded: 0, fenced: items, lostSpanIds, mayFinish: false };
+          } else for (const part of parts) yield* this.#persist(part);
           return;
         }
         if (this.#aborted.signal.aborted) throw error;
@@ -328,8 +336,8 @@ function outcomeBytes(outcome: RecordedOutcome): number {
   return 100 + (outcome.json?.length ?? 0) + (outcome.failure?.message.length ?? 0);
 }
 
-/** Halves, or, when one outcome stands alone, the same item recorded as failed with the reason. */
-function splitBatch(batch: FlushBatch, error: unknown): FlushBatch[] {
+/** Halves, or, when one outcome stands alone, the same item recorded as failed with the reason; null when it was that. */
+function splitBatch(batch: FlushBatch, error: unknown): FlushBatch[] | null {
   const all = batch.leases.flatMap((lease) => lease.outcomes.map((outcome) => ({ lease, outcome })));
   if (all.length === 1) {
     const { lease, outcome } = all[0]!;
@@ -337,7 +345,7 @@ function splitBatch(batch: FlushBatch, error: unknown): FlushBatch[] {
       `the outcome cannot be stored: ${(error as Error).message}`,
       MAX_ERROR_LENGTH,
     );
-    if (outcome.failure?.message === message) throw error;
+    if (outcome.failure?.message === message) return null;
     const failed: RecordedOutcome = {
       seq: outcome.seq,
       kind: 'terminal',

@@ -147,8 +147,7 @@ describe('whatever a handler does, there is an outcome', () => {
     ['returns more than the limit', () => 'x'.repeat(2000)],
   ])('%s', hasOutcome);
 
-  // Known bugs, reported: remove `.fails` together with the fix.
-  it.fails.each<[string, AnyPhase['run'], { classify?: unknown }?]>([
+  it.each<[string, AnyPhase['run'], { classify?: unknown }?]>([
     ['throws a proxy that answers with itself', thrower(endless)],
     [
       'throws an error with a hostile code',

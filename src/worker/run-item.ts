@@ -1,7 +1,7 @@
 // One item through one phase: prepare, call, classify, record. Each step takes and returns plain values; whatever
 // the handler does, the result is one of a closed set of outcomes.
 import { classifyError, MAX_ERROR_LENGTH } from '../core/classify-error.ts';
-import { type Failure, isVerdict, type Verdict } from '../core/outcome.ts';
+import { ERROR_CLASSES, type Failure, isVerdict, type Verdict } from '../core/outcome.ts';
 import { type RetryPolicy, retryDelay } from '../core/retry-policy.ts';
 import { toStorableJson, toStorableText } from '../core/storable-json.ts';
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
@@ -32,7 +32,11 @@ export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise
     return recordFailure(runtime, item, classify(runtime, error));
   }
   faultPoint('handler.after_return');
-  return recordValue(runtime, item, value);
+  try {
+    return recordValue(runtime, item, value);
+  } catch (error) {
+    return recordFailure(runtime, item, classifyError(error, wallClockMs()));
+  }
 }
 
 function prepare(runtime: PhaseRuntime, item: RunningItem): Prepared | Promise<Prepared> {
@@ -74,7 +78,9 @@ function classify(runtime: PhaseRuntime, error: unknown): Failure {
   const failure = classifyError(error, wallClockMs());
   if (!runtime.phase.classify) return failure;
   try {
-    return { ...failure, ...runtime.phase.classify(error) };
+    const judged = { ...failure, ...runtime.phase.classify(error) };
+    if (!ERROR_CLASSES.includes(judged.class)) return failure;
+    return { ...judged, message: toStorableText(String(judged.message), MAX_ERROR_LENGTH) };
   } catch {
     // A classifier that throws is no reason to lose the error it was asked about.
     return failure;
@@ -89,7 +95,7 @@ function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unknown): 
 }
 
 function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdict): RecordedOutcome {
-  const message = toStorableText(verdict.reason, MAX_ERROR_LENGTH);
+  const message = toStorableText(String(verdict.reason), MAX_ERROR_LENGTH);
   switch (verdict.kind) {
     case 'skip':
       return outcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0);
@@ -97,7 +103,7 @@ function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdic
       return recordFailure(runtime, item, failureOf('not_found', message));
     case 'retry_later':
       return recordFailure(runtime, item, { class: 'throttled', message, retryAfterMs: verdict.afterMs });
-    case 'fail':
+    default:
       return recordFailure(runtime, item, failureOf('permanent', message));
   }
 }

@@ -47,6 +47,7 @@ export class WorkFinder {
   /** Nothing could be claimed there: do not offer it again before the next look. */
   miss(work: ClaimableWork): void {
     this.#known = this.#known.filter((other) => other !== work);
+    this.#backoffMs = Math.max(this.#backoffMs, this.#options.settings.pollMinMs);
   }
 
   /** Something may have changed: look now. */
@@ -85,6 +86,9 @@ export class WorkFinder {
   #choose(pipeline: string, phase: number): ClaimableWork | null {
     const fitting = this.#known.filter((work) => work.pipeline === pipeline && work.phase === phase);
     if (fitting.length === 0) return null;
+    // Suspects first: until they are cleared or failed every crash costs a whole process.
+    const suspect = fitting.find((work) => work.suspect);
+    if (suspect) return suspect;
     const top = Math.max(...fitting.map((work) => work.priority));
     const best = fitting.filter((work) => work.priority === top);
     return best[Math.floor(randomFraction() * best.length)]!;

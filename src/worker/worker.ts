@@ -26,6 +26,7 @@ import { releaseAllBut, releaseLease } from '../store/commands/release-items.ts'
 import { startJob } from '../store/commands/start-job.ts';
 import { type ClaimableWork, findClaimable } from '../store/views/find-claimable.ts';
 import type { Phase, Pipeline } from './define-pipeline.ts';
+import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
 import { FlushWriter } from './flush-writer.ts';
 import type { Lease } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
@@ -66,12 +67,15 @@ export class RowmillWorker {
   readonly #listener: WorkListener | null;
   readonly #pools: PhasePool[];
   readonly #leases = new Map<string, Lease>();
+  /** By token: ends when the lease does. */
+  readonly #held = new Map<string, Turn>();
   readonly #services: PeriodicService[];
   readonly #background = new Set<Promise<unknown>>();
   #loops: Promise<void>[] = [];
   readonly #hungry = new Map<PhasePool, (() => void)[]>();
   /** Jobs that a claim is under way for, one entry per claim. */
   readonly #claiming: string[] = [];
+  readonly #turns = new ExclusiveTurns();
   #stopping = false;
 
   constructor(options: WorkerOptions) {
@@ -158,6 +162,7 @@ export class RowmillWorker {
     const drainMs = options.drainMs ?? this.settings.drainMs;
     this.#stopping = true;
     this.#finder.stop();
+    this.#turns.stop();
     for (const waiting of this.#hungry.values()) for (const wake of waiting) wake();
     await Promise.all(this.#loops);
     for (const pool of this.#pools) pool.dropQueued(null);
@@ -190,13 +195,17 @@ export class RowmillWorker {
       await this.#whenHungry(pool);
       const work = this.#stopping ? null : await this.#finder.next(pipeline.name, pool.options.phaseIndex);
       if (!work || this.#stopping) continue;
+      // Suspects run alone in this process, so that their crash blames nobody else.
+      const turn = await (work.suspect ? this.#turns.takeAlone() : this.#turns.take());
+      if (this.#stopping) continue;
       this.#claiming.push(work.jobId);
-      const claimed = await this.#claim(pool, work).catch((error: unknown) => {
+      const claimed = await this.#claim(pool, work, turn).catch((error: unknown) => {
         this.events.emit('claim.failed', { error });
         return false;
       });
       this.#claiming.splice(this.#claiming.indexOf(work.jobId), 1);
       if (claimed) continue;
+      turn.end();
       this.#finder.miss(work);
       this.#writer.claimEnded(work.jobId);
     }
@@ -212,7 +221,7 @@ export class RowmillWorker {
     }
   }
 
-  async #claim(pool: PhasePool, work: ClaimableWork): Promise<boolean> {
+  async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn): Promise<boolean> {
     const itemMs = pool.itemMs.quantile(0.75);
     const asked = claimSize(boundsOf(this.settings), pool.options.slots, itemMs);
     const leaseMs = leaseLength(this.settings, pool.itemMs.quantile(0.99));
@@ -229,6 +238,7 @@ export class RowmillWorker {
         workerId: this.workerId,
         token,
         leaseMs,
+        suspects: work.suspect,
       });
     } catch (error) {
       // The claim may have been committed: give it back instead of letting it run out.
@@ -245,6 +255,7 @@ export class RowmillWorker {
       this.#inBackground(startJob(this.#control.db, work.jobId));
     }
     if (claim.items.length < claim.itemCount) await this.#giveBackSurplus(claim);
+    this.#held.set(claim.token, turn);
     this.#take(pool, claim, leaseMs, { asked, itemMs, startedMs });
     return true;
   }
@@ -282,6 +293,8 @@ export class RowmillWorker {
   #closeLease(lease: Lease): void {
     const { jobId, token } = lease.claim;
     this.#leases.delete(token);
+    this.#held.get(token)?.end();
+    this.#held.delete(token);
     this.#keeper.drop(token);
     if (lease.droppedCount > 0 && !lease.lost) {
       this.#inBackground(retryPassing(() => releaseLease(this.#control.db, jobId, token)));

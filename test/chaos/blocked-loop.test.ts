@@ -50,8 +50,8 @@ test('a loop that is stuck for several leases loses its items to another worker'
 
 test('a loop that is blocked for half a lease again and again keeps its lease', async () => {
   database.keepIfFailed();
-  const leaseMs = 1500;
-  const items = Array.from({ length: 6 }, (_, n) => ({ n, block: true }));
+  const leaseMs = 3000;
+  const items = Array.from({ length: 4 }, (_, n) => ({ n, block: true }));
   const jobId = await submit('blocked', items);
   const settings = { lockFloorMs: leaseMs, lockCapMs: leaseMs, watchdogMs: leaseMs, claimMin: items.length };
   const shared = {

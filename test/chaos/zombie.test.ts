@@ -81,6 +81,32 @@ test('a worker that was frozen for three leases changes nothing when it wakes up
   await checkFinishedJob(database, nextId, { counts: { DONE: RETURNED } });
 });
 
+test('a worker that loses a lease most of which was still queued claims again', async () => {
+  database.keepIfFailed();
+  const jobId = await submit('parked');
+  // One slot: 23 of 24 items wait in the process, so it does not look for more when the lease is lost.
+  const zombie = startChaosWorker({
+    databaseUrl: database.url,
+    pipeline: 'parked',
+    handler: { kind: 'hold', from: 0 },
+    concurrency: 1,
+    settings: ONE_LEASE,
+  });
+  await zombie.waitFor('call');
+  zombie.kill('SIGSTOP');
+  const thief = startChaosWorker({ databaseUrl: database.url, pipeline: 'parked' });
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  thief.kill('SIGTERM');
+  await thief.exited;
+  zombie.kill('SIGCONT');
+  await zombie.waitFor('lease.lost');
+
+  const claims = countEvents(zombie, 'claim.made');
+  await rowmill.submit(chaosPipeline('parked'), numberedItems(ITEMS));
+  let seen = 0;
+  await zombie.waitFor('claim.made', () => ++seen > claims);
+});
+
 test('a worker that was frozen inside its flush does not keep its items for ever', async () => {
   database.keepIfFailed();
   const jobId = await submit('frozen-in-flush');

@@ -617,9 +617,12 @@ describe('the end of a job', () => {
         finalizer('B', ['claim-finalize']),
       ],
       setup: (admin) => seedMeeting(admin, { items: 3, sealed: true, spans: [], state: 'FINALIZING' }),
-      async check(_run, meeting, admin) {
+      async check(run, meeting, admin) {
         await expectEnded(meeting, admin, 3);
         expect(meeting.enders).toHaveLength(1);
+        const taken = ['A.claim-finalize', 'X.expire', 'B.claim-finalize', 'A.finish-job'];
+        if (taken.every((step, at) => at === 0 || startedBefore(run, taken[at - 1]!, step)))
+          expect(meeting.enders, 'who lost the lease does not write').toEqual(['B']);
         enders.add(meeting.enders[0]!);
       },
     });

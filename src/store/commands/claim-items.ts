@@ -6,7 +6,8 @@ import type { Executor, Statement } from '../../platform/database.ts';
 // `head` is the first waiting span nobody else is cutting from (skip locked: several workers take different
 // spans instead of queueing up). When it holds fewer items than asked for, `more` gathers further spans of the
 // same attempt and crash count, which is what retries look like. `cut` takes the wanted number of items off
-// their front. A span that is taken whole becomes the lease in place when it is the head, and is deleted when
+// their front. Items that were in a lease when its worker died are suspects: they are claimed apart, span by span, so
+// that the next crash blames as few as possible. A span that is taken whole becomes the lease in place when it is the head, and is deleted when
 // it was gathered; a span that is cut shrinks. The lease carries the token made by the worker, so that a claim
 // whose reply was lost can be given back at once, and an expiry by the database's clock.
 //
@@ -21,6 +22,7 @@ const claimText = (withPrevious: boolean): string => `
       select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.crashes, s.generation
       from spans s
       where s.job_id = $1 and s.phase = $2 and s.owner is null and s.ready_at <= now()
+        and (s.crashes > 0) = $8::boolean
         and exists (select 1 from jobs j where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING'))
       order by s.priority desc, s.ready_at, s.span_id
       limit 1
@@ -35,7 +37,7 @@ const claimText = (withPrevious: boolean): string => `
         and s.attempt = (select attempt from head) and s.crashes = (select crashes from head)
         and s.generation = (select generation from head)
       order by s.ready_at, s.span_id
-      limit (select case when item_count < $3::bigint then 64 else 0 end from head)
+      limit (select case when item_count < $3::bigint and crashes = 0 then 64 else 0 end from head)
       for update skip locked
     ),
     picked as (
@@ -99,7 +101,8 @@ const claimText = (withPrevious: boolean): string => `
              select string_agg(i.seq || E'\\t' || i.input::text${withPrevious ? ` || E'\\t' || coalesce(i.previous::text, '')` : ''}, E'\\n')
              from (
                select i.seq, i.input${withPrevious ? ', o.output as previous' : ''},
-                      sum(i.input_bytes) over (order by i.seq rows unbounded preceding) - i.input_bytes as bytes_before
+                      sum(i.input_bytes${withPrevious ? ' + coalesce(o.output_bytes, 0)' : ''}) over (order by i.seq rows unbounded preceding)
+                        - i.input_bytes${withPrevious ? ' - coalesce(o.output_bytes, 0)' : ''} as bytes_before
                from unnest(l.items) as u(r)
                -- The limit changes nothing but keeps the planner from joining the other way round, over all items.
                cross join lateral (
@@ -125,6 +128,8 @@ export interface ClaimRequest {
   workerId: string;
   token: string;
   leaseMs: number;
+  /** Items of a lease that crashed, instead of ordinary ones: one span of them, never gathered. */
+  suspects?: boolean;
 }
 
 export interface ClaimedItem {
@@ -157,6 +162,7 @@ export async function claimItems(db: Executor, request: ClaimRequest): Promise<C
     request.workerId,
     request.token,
     request.leaseMs,
+    request.suspects ?? false,
   ]);
   const row = rows[0];
   if (!row) return null;

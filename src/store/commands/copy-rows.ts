@@ -12,7 +12,7 @@ const COPY_RESULTS: Statement = {
 };
 const COPY_STAGE_OUTPUTS: Statement = {
   name: 'copy-stage-outputs',
-  text: 'copy stage_outputs (job_id, seq, generation, phase, output) from stdin',
+  text: 'copy stage_outputs (job_id, seq, generation, phase, output_bytes, output) from stdin',
 };
 const COPY_ATTEMPT_ERRORS: Statement = {
   name: 'copy-attempt-errors',

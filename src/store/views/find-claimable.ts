@@ -5,14 +5,14 @@ import type { Executor, Statement } from '../../platform/database.ts';
 const FIND_CLAIMABLE: Statement = {
   name: 'find-claimable',
   text: `
-    select j.job_id, j.pipeline, j.state, j.priority, j.started_at is null as unstarted, w.phase,
+    select j.job_id, j.pipeline, j.state, j.priority, j.started_at is null as unstarted, w.phase, w.suspect,
            greatest(0, extract(epoch from (w.ready_at - now())) * 1000)::float8 as ready_in_ms
     from jobs j
     cross join lateral (
-      select s.phase, min(s.ready_at) as ready_at
+      select s.phase, s.crashes > 0 as suspect, min(s.ready_at) as ready_at
       from spans s
       where s.job_id = j.job_id and s.owner is null
-      group by s.phase
+      group by 1, 2
     ) w
     where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.pipeline = any($1)
     order by j.priority desc, j.created_at
@@ -24,6 +24,8 @@ export interface ClaimableWork {
   pipeline: string;
   phase: number;
   priority: number;
+  /** Items of leases that crashed: they must run alone. */
+  suspect: boolean;
   /** The job has not been marked as started. */
   unstarted: boolean;
   readyInMs: number;
@@ -36,6 +38,7 @@ interface ClaimableRow {
   priority: number;
   unstarted: boolean;
   phase: number;
+  suspect: boolean;
   ready_in_ms: number;
 }
 
@@ -46,6 +49,7 @@ export async function findClaimable(db: Executor, pipelines: string[]): Promise<
     pipeline: row.pipeline,
     phase: row.phase,
     priority: row.priority,
+    suspect: row.suspect,
     unstarted: row.unstarted || row.state === 'QUEUED',
     readyInMs: row.ready_in_ms,
   }));
