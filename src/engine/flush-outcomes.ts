@@ -56,8 +56,8 @@ export interface FlushBatch {
 export interface FlushReport {
   recorded: number;
   fenced: number;
-  /** Span ids whose outcomes came too late. */
-  lostSpanIds: number[];
+  /** Tokens of leases that are no longer held: their outcomes came too late. */
+  lostTokens: string[];
   /** A span went and none came: the job may be finished. */
   mayFinish: boolean;
 }
@@ -109,7 +109,7 @@ async function writeOutcomes(
   const counts = emptyLedgerCounts();
   const groups = new Map<string, ErrorGroupDelta>();
   const spans = new SpanCollector(phase);
-  const lostSpanIds: number[] = [];
+  const lostTokens: string[] = [];
   let results = '';
   let outputs = '';
   let retries = '';
@@ -117,10 +117,10 @@ async function writeOutcomes(
   let emptied = false;
 
   for (const lease of batch.leases) {
-    const isEmpty = held.get(lease.spanId);
+    const isEmpty = held.get(lease.token);
     if (isEmpty === undefined) {
       counts.fenced += lease.outcomes.length;
-      lostSpanIds.push(lease.spanId);
+      lostTokens.push(lease.token);
       continue;
     }
     emptied ||= isEmpty;
@@ -160,7 +160,7 @@ async function writeOutcomes(
     { jobId, entryId: batch.flushId, generation, phase, workerId: batch.workerId },
     counts,
   );
-  return { recorded, fenced: counts.fenced, lostSpanIds, mayFinish: emptied && added.length === 0 };
+  return { recorded, fenced: counts.fenced, lostTokens, mayFinish: emptied && added.length === 0 };
 }
 
 function countStatus(counts: LedgerCounts, status: ItemStatus): void {
@@ -188,7 +188,7 @@ function addToGroup(groups: Map<string, ErrorGroupDelta>, failure: Failure, seq:
 
 function committedBefore(batch: FlushBatch): FlushReport {
   const recorded = batch.leases.reduce((sum, lease) => sum + lease.outcomes.length, 0);
-  return { recorded, fenced: 0, lostSpanIds: [], mayFinish: true };
+  return { recorded, fenced: 0, lostTokens: [], mayFinish: true };
 }
 
 /** Gathers the spans that a flush leaves behind: as few rows as there are different ready times. */

@@ -6,6 +6,7 @@ import { countSeqs, eachSeq, formatRanges } from '../core/seq-ranges.ts';
 import type { Transaction } from '../platform/database.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
+import { retryPassing } from '../platform/retry-passing.ts';
 import { copyResults } from '../store/commands/copy-rows.ts';
 import { emptyLedgerCounts, insertLedgerEntry } from '../store/commands/insert-ledger-entry.ts';
 import { insertSpans } from '../store/commands/insert-spans.ts';
@@ -33,24 +34,33 @@ export async function rescueLeases(
 ): Promise<RescueReport> {
   const total: RescueReport = { leases: 0, failedItems: 0 };
   for (;;) {
-    const { lost, failedJobs } = await context.db.transaction(
-      async (tx) => {
-        const lost = await lockLostLeases(tx, LEASES_PER_ROUND, deadWorkerId);
-        const failedJobs: string[] = [];
-        for (const lease of lost) if (await settleLease(tx, lease)) failedJobs.push(lease.jobId);
-        return { lost, failedJobs };
-      },
-      () => faultPoint('rescue.before_commit'),
+    const settled = await retryPassing(() =>
+      context.db.transaction(
+        (tx) => settleLostLeases(tx, deadWorkerId),
+        () => faultPoint('rescue.before_commit'),
+      ),
     );
-    total.leases += lost.length;
-    total.failedItems += failedJobs.length;
-    for (const lease of lost) {
-      const failed = failedJobs.includes(lease.jobId) ? 1 : 0;
+    for (const { lease, failed } of settled) {
+      total.leases += 1;
+      total.failedItems += failed;
       context.events.emit('lease.rescued', { jobId: lease.jobId, items: countSeqs(lease.items), failed });
     }
+    const failedJobs = settled.filter(({ failed }) => failed > 0).map(({ lease }) => lease.jobId);
     for (const jobId of new Set(failedJobs)) await finishJob(context, jobId);
-    if (lost.length < LEASES_PER_ROUND) return total;
+    if (settled.length < LEASES_PER_ROUND) return total;
   }
+}
+
+async function settleLostLeases(
+  tx: Transaction,
+  deadWorkerId: string | null,
+): Promise<{ lease: LostLease; failed: number }[]> {
+  const lost = await lockLostLeases(tx, LEASES_PER_ROUND, deadWorkerId);
+  // Error groups are shared: two rescues touch them in the same order.
+  lost.sort((a, b) => (a.jobId === b.jobId ? a.phase - b.phase : a.jobId < b.jobId ? -1 : 1));
+  const settled: { lease: LostLease; failed: number }[] = [];
+  for (const lease of lost) settled.push({ lease, failed: (await settleLease(tx, lease)) ? 1 : 0 });
+  return settled;
 }
 
 /** True when the item was failed for good. */

@@ -225,7 +225,7 @@ export class FlushWriter {
       for await (const report of this.#persist(batch)) {
         mayFinish ||= report.mayFinish;
         if (report.fenced > 0) events.emit('flush.fenced', { jobId: batch.jobId, items: report.fenced });
-        for (const lease of leases) if (report.lostSpanIds.includes(lease.claim.spanId)) this.lose(lease);
+        for (const lease of leases) if (report.lostTokens.includes(lease.claim.token)) this.lose(lease);
       }
     } catch {
       // Only at the end of a drain: the outcomes go back to their leases and are reported.
@@ -291,8 +291,8 @@ export class FlushWriter {
           const parts = splitBatch(batch, error);
           if (parts === null) {
             // Not even its failure can be stored: let go of the lease rather than hold the item for ever.
-            const lostSpanIds = batch.leases.map((lease) => lease.spanId);
-            yield { recorded: 0, fenced: items, lostSpanIds, mayFinish: false };
+            const lostTokens = batch.leases.map((lease) => lease.token);
+            yield { recorded: 0, fenced: items, lostTokens, mayFinish: false };
           } else for (const part of parts) yield* this.#persist(part);
           return;
         }
@@ -359,11 +359,11 @@ function splitBatch(batch: FlushBatch, error: unknown): FlushBatch[] | null {
   }
   const middle = Math.ceil(all.length / 2);
   return [all.slice(0, middle), all.slice(middle)].map((half) => {
-    const leases = new Map<number, LeaseOutcomes>();
+    const leases = new Map<string, LeaseOutcomes>();
     for (const { lease, outcome } of half) {
-      const part = leases.get(lease.spanId) ?? { ...lease, outcomes: [] };
+      const part = leases.get(lease.token) ?? { ...lease, outcomes: [] };
       part.outcomes.push(outcome);
-      leases.set(lease.spanId, part);
+      leases.set(lease.token, part);
     }
     return { ...batch, flushId: newId(), leases: [...leases.values()] };
   });

@@ -104,6 +104,7 @@ test.each([1, 2])('killed at rescue.before_commit, passage %i', async (passage) 
         workerId: crypto.randomUUID(),
         token: crypto.randomUUID(),
         leaseMs,
+        suspects: false,
       });
       expect(claim?.itemCount).toBe(8);
     }

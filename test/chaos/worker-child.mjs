@@ -32,7 +32,15 @@ function say(event, detail = {}) {
   const line = JSON.stringify({ event, ...detail }, (_, value) =>
     value instanceof Error ? { message: value.message, code: value.code } : value,
   );
-  writeSync(1, `${line}\n`);
+  // A full pipe answers EAGAIN, or takes a part: thrown inside a handler, that would look like the item's failure.
+  let rest = Buffer.from(`${line}\n`);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(1, rest));
+    } catch (error) {
+      if (error.code !== 'EAGAIN') throw error;
+    }
+  }
 }
 
 async function ingest() {
@@ -54,6 +62,8 @@ async function work() {
         concurrency: config.concurrency,
         timeoutMs: config.timeoutMs,
         run: handler.kind === 'hostile' ? beHostile : callHandler,
+        // One call each: what is retried is not the question here.
+        retry: handler.kind === 'hostile' ? { throttled: { maxAttempts: 1 } } : {},
         classify: handler.kind === 'hostile' ? (error) => error?.classified : undefined,
       },
     ],

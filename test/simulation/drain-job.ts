@@ -15,15 +15,11 @@ export async function drainJob(context: EngineContext, jobId: string): Promise<n
   let ended = 0;
   for (let phase = 0; phase <= LAST_PHASE; phase += 1) {
     for (;;) {
-      const claim = await claimItems(context.db, {
-        jobId,
-        phase,
-        maxItems: 1000,
-        maxBytes: 1_000_000,
-        workerId,
-        token: newId(),
-        leaseMs: 60_000,
-      });
+      const bounds = { maxItems: 1000, maxBytes: 1_000_000, leaseMs: 60_000 };
+      const request = { ...bounds, jobId, phase, workerId, token: newId() };
+      const claim =
+        (await claimItems(context.db, request)) ??
+        (await claimItems(context.db, { ...request, suspects: true }));
       if (!claim) break;
       const kind = phase === LAST_PHASE ? 'terminal' : 'advance';
       const report = await flushOutcomes(

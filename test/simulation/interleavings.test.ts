@@ -381,7 +381,7 @@ describe('a late worker', () => {
   });
 
   // Fails until the flush tells leases apart by token: it asks the fence by span id.
-  test.fails('that claimed half of its lost lease anew, in the same span, records the new half only', async () => {
+  test('that claimed half of its lost lease anew, in the same span, records the new half only', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -819,7 +819,7 @@ describe('several leases at once', () => {
   });
 
   // Fails until the renewal locks its spans in span order, as the fence does.
-  test.fails('are renewed, the newest span first, and flushed without a deadlock', async () => {
+  test('are renewed, the newest span first, and flushed without a deadlock', async () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -850,7 +850,7 @@ describe('several leases at once', () => {
   });
 
   // Fails until a rescue settles its leases in the order of job and phase: error groups are locked in lease order.
-  test.fails('of two dead workers are failed by two rescues without a deadlock', async () => {
+  test('of two dead workers are failed by two rescues without a deadlock', async () => {
     const [first, second] = [newId(), newId()];
     const lone = (seq: number, phase: number, owner: string) =>
       ({ items: [[seq, seq + 1]], phase, crashes: 2, lease: { owner } }) as const;

@@ -74,8 +74,8 @@ export async function seedJob(
        select n as seq, s.phase from spans s, unnest(s.items) r, generate_series(lower(r), upper(r) - 1) n
        where s.job_id = $1
      ), passed as (
-       insert into stage_outputs (job_id, seq, generation, phase, output)
-       select $1, seq, 1, 0, '{}' from placed where phase = 1 returning 1
+       insert into stage_outputs (job_id, seq, generation, phase, output_bytes, output)
+       select $1, seq, 1, 0, 2, '{}' from placed where phase = 1 returning 1
      ), ended as (
        insert into results (job_id, seq, generation, phase, attempt, status)
        select $1, i.seq, 1, 0, 1, 'DONE' from items i

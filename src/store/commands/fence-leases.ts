@@ -9,7 +9,7 @@ const FENCE_LEASES: Statement = {
   name: 'fence-leases',
   text: `
     with held as materialized (
-      select s.span_id, s.items - w.recorded as rest, w.recorded_count
+      select s.span_id, s.token, s.items - w.recorded as rest, w.recorded_count
       from unnest($2::bigint[], $3::uuid[], $4::int8multirange[], $5::bigint[]) as w(span_id, token, recorded, recorded_count)
       join spans s on s.job_id = $1 and s.span_id = w.span_id
       where s.token = w.token and s.items @> w.recorded
@@ -26,7 +26,7 @@ const FENCE_LEASES: Statement = {
       delete from spans s using held h
       where s.job_id = $1 and s.span_id = h.span_id and isempty(h.rest)
     )
-    select span_id, isempty(rest) from held`,
+    select token, isempty(rest) from held`,
 };
 
 export interface RecordedLease {
@@ -37,8 +37,11 @@ export interface RecordedLease {
 }
 
 export interface FencedLeases {
-  /** Leases whose outcomes may be written; the value says that nothing is left in the lease. */
-  held: Map<number, boolean>;
+  /**
+   * Tokens of the leases whose outcomes may be written; the value says that nothing is left in the lease. By token,
+   * because a span keeps its id when it is lost and claimed again.
+   */
+  held: Map<string, boolean>;
 }
 
 export async function fenceLeases(
@@ -53,5 +56,5 @@ export async function fenceLeases(
     leases.map((lease) => formatRanges(lease.recorded)),
     leases.map((lease) => lease.recordedCount),
   ]);
-  return { held: new Map(rows.map((row) => [row[0] as number, row[1] as boolean])) };
+  return { held: new Map(rows.map((row) => [row[0] as string, row[1] as boolean])) };
 }

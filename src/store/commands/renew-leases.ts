@@ -1,13 +1,21 @@
 import type { Statement } from '../../platform/database.ts';
 
 // Sent by the lease keeper on its own connection. A lease that expired but was not taken yet is still good:
-// only the token decides. What is missing from the answer is lost.
+// only the token decides. What is missing from the answer is lost. Rows are locked in span order, as flushes do.
 export const RENEW_LEASES: Statement = {
   name: 'renew-leases',
   text: `
+    with held as materialized (
+      select s.span_id
+      from unnest($2::bigint[], $3::uuid[]) as h(span_id, token)
+      join spans s on s.job_id = $1 and s.span_id = h.span_id
+      where s.token = h.token
+      order by s.span_id
+      for update of s
+    )
     update spans s
     set expires_at = now() + $4::float8 * interval '1 millisecond'
-    from unnest($2::bigint[], $3::uuid[]) as held(span_id, token)
-    where s.job_id = $1 and s.span_id = held.span_id and s.token = held.token
+    from held
+    where s.job_id = $1 and s.span_id = held.span_id
     returning s.span_id`,
 };
