@@ -1,6 +1,7 @@
 // The door for programs: create jobs, add items, seal, watch, and run workers against one database.
+import { isFinished } from './core/job-state.ts';
 import { RowmillError } from './core/rowmill-error.ts';
-import { addItems } from './engine/add-items.ts';
+import { type AddItemsOptions, addItems } from './engine/add-items.ts';
 import { type CreateJobRequest, createJob } from './engine/create-job.ts';
 import type { EngineContext } from './engine/engine-context.ts';
 import { sealJob } from './engine/seal-job.ts';
@@ -51,10 +52,14 @@ export class Rowmill {
     });
   }
 
-  async addItems(jobId: string, items: AsyncIterable<unknown> | Iterable<unknown>): Promise<number> {
+  async addItems(
+    jobId: string,
+    items: AsyncIterable<unknown> | Iterable<unknown>,
+    options: AddItemsOptions = {},
+  ): Promise<number> {
     const off = this.context.events.on('items.added', () => void this.#notifier.hint());
     try {
-      return await addItems(this.context, jobId, items);
+      return await addItems(this.context, jobId, items, options);
     } finally {
       off();
     }
@@ -66,17 +71,20 @@ export class Rowmill {
     return total;
   }
 
-  /** Creates a job, stores its items and seals it. */
+  /**
+   * Creates a job, stores its items and seals it. With an idempotency key the same call again is the same job, and goes
+   * on with one whose items were not all stored.
+   */
   async submit(
     pipeline: Pipeline,
     items: AsyncIterable<unknown> | Iterable<unknown>,
     options: NewJobOptions = {},
   ): Promise<string> {
-    const { jobId, created } = await this.createJob(pipeline, options);
-    if (created) {
-      await this.addItems(jobId, items);
-      await this.sealJob(jobId);
-    }
+    const { jobId } = await this.createJob(pipeline, options);
+    const { sealedAt, itemCount, state } = await this.job(jobId);
+    if (sealedAt !== null || isFinished(state)) return jobId;
+    await this.addItems(jobId, items, { resumeAfter: itemCount });
+    await this.sealJob(jobId);
     return jobId;
   }
 

@@ -17,6 +17,8 @@ const MAX_ITEM_BYTES = 64 * 1024 * 1024;
 export interface AddItemsOptions {
   /** Stored with each batch: where the source has to go on after a crash. */
   checkpoint?: (itemsRead: number) => unknown;
+  /** Items that are stored already: these are skipped, and the rest must follow right behind them. */
+  resumeAfter?: number;
 }
 
 /** Resolves with the number of items stored, all of them durable. */
@@ -32,11 +34,21 @@ export async function addItems(
   let read = 0;
   const store = async (): Promise<void> => {
     if (batch.length === 0) return;
-    await storeBatch(context, jobId, batch, batchBytes, options.checkpoint?.(read));
+    const expectedCount = options.resumeAfter === undefined ? null : read - batch.length;
+    await storeBatch(context, jobId, {
+      rows: batch,
+      bytes: batchBytes,
+      checkpoint: options.checkpoint?.(read),
+      expectedCount,
+    });
     batch = [];
     batchBytes = 0;
   };
   for await (const item of items) {
+    if (read < (options.resumeAfter ?? 0)) {
+      read += 1;
+      continue;
+    }
     const json = itemJson(item, read);
     if (batch.length > 0 && batchBytes + json.length > ingestMaxBatchBytes) await store();
     batch.push(json);
@@ -64,12 +76,17 @@ function itemJson(item: unknown, position: number): string {
   return stored.json;
 }
 
+interface Batch {
+  rows: string[];
+  bytes: number;
+  checkpoint: unknown;
+  expectedCount: number | null;
+}
+
 async function storeBatch(
   context: EngineContext,
   jobId: string,
-  rows: string[],
-  bytes: number,
-  checkpoint: unknown,
+  { rows, bytes, checkpoint, expectedCount }: Batch,
 ): Promise<void> {
   // The same id on every try: a batch whose COMMIT reply was lost is recognised and not stored twice.
   const batchId = newId();
@@ -77,7 +94,7 @@ async function storeBatch(
   await retryPassing(() =>
     context.db.transaction(
       async (tx) => {
-        const reserved = await reserveSeqs(tx, jobId, rows.length, batchId, checkpoint);
+        const reserved = await reserveSeqs(tx, jobId, rows.length, batchId, checkpoint, expectedCount);
         if (!reserved) return refuseUnlessStored(context, jobId, batchId);
         let lines = '';
         let seq = reserved.firstSeq;
@@ -108,6 +125,11 @@ async function refuseUnlessStored(context: EngineContext, jobId: string, batchId
   const job = await readJob(context.db, jobId);
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (job.ingestBatch === batchId) return;
+  if (job.sealedAt === null && job.state === 'INGESTING') {
+    throw new RowmillError('JOB_CONFLICT', `another process is adding items to job ${jobId}`, {
+      hint: 'Let it finish, or stop it and resume.',
+    });
+  }
   throw new RowmillError(
     'JOB_NOT_INGESTING',
     `expected job ${jobId} to be open for items, it is ${job.state}`,

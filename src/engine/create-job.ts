@@ -26,7 +26,8 @@ export async function createJob(
   // Made once, outside the retry: an insert whose reply was lost finds its own row.
   const jobId =
     request.idempotencyKey === undefined ? newId() : derivedId('job', ownerId, request.idempotencyKey);
-  const created = await retryPassing(() =>
+  const requestId = newId();
+  const inserted = await retryPassing(() =>
     insertJob(context.db, {
       jobId,
       ownerId,
@@ -35,19 +36,21 @@ export async function createJob(
       name: request.name ?? '',
       params,
       priority: request.priority ?? 0,
+      requestId,
     }),
   );
-  if (!created && request.idempotencyKey !== undefined) {
-    const existing = await readJob(context.db, jobId);
-    const same =
-      existing?.pipeline === request.pipeline &&
-      isDeepStrictEqual(existing.params, JSON.parse(JSON.stringify(params)));
-    if (!same) {
-      throw new RowmillError(
-        'JOB_CONFLICT',
-        `the idempotency key ${request.idempotencyKey} was used for another job (${jobId})`,
-      );
-    }
+  if (inserted) return { jobId, created: true };
+  const existing = await readJob(context.db, jobId);
+  // An insert whose reply was lost was tried again and found its own row.
+  if (existing?.ingestBatch === requestId) return { jobId, created: true };
+  const same =
+    existing?.pipeline === request.pipeline &&
+    isDeepStrictEqual(existing.params, JSON.parse(JSON.stringify(params)));
+  if (!same) {
+    throw new RowmillError(
+      'JOB_CONFLICT',
+      `the idempotency key ${request.idempotencyKey} was used for another job (${jobId})`,
+    );
   }
-  return { jobId, created };
+  return { jobId, created: false };
 }

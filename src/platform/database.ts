@@ -30,6 +30,7 @@ const SESSION_OPTIONS = '-c jit=off -c plan_cache_mode=force_generic_plan';
 // queue was empty would otherwise read all of it for every claim.
 const KEYED_ACCESS_OPTIONS =
   ' -c enable_seqscan=off -c enable_bitmapscan=off -c enable_hashjoin=off -c enable_mergejoin=off';
+const IDLE_IN_TRANSACTION_MS = 10_000;
 const INT8_OID = 20;
 const types: pg.CustomTypesConfig = {
   // Seqs and counts stay below 2^53.
@@ -54,6 +55,8 @@ export interface Transaction extends Executor {
 export class Database implements Executor {
   readonly #pool: pg.Pool;
   readonly #options: DatabaseOptions;
+  readonly #busy = new Set<pg.PoolClient>();
+  #destroyed = false;
   #namedStatements = true;
   /** Transactions so far; a statement outside of one counts as one. */
   readonly transactions = { committed: 0, rolledBack: 0 };
@@ -69,8 +72,8 @@ export class Database implements Executor {
       keepAlive: true,
       allowExitOnIdle: true,
       // A second after the deadline the server gives up too: a statement whose connection was destroyed would otherwise
-      // run on and keep its locks.
-      options: `${SESSION_OPTIONS}${options.keyedAccess ? KEYED_ACCESS_OPTIONS : ''} -c statement_timeout=${options.deadlineMs + 1000}`,
+      // run on and keep its locks. So would the transaction of a process that is frozen in the middle of it.
+      options: `${SESSION_OPTIONS}${options.keyedAccess ? KEYED_ACCESS_OPTIONS : ''} -c statement_timeout=${options.deadlineMs + 1000} -c idle_in_transaction_session_timeout=${Math.min(options.deadlineMs, IDLE_IN_TRANSACTION_MS)}`,
       types,
     });
     const report = (error: Error): void => options.onError?.(error);
@@ -120,8 +123,17 @@ export class Database implements Executor {
     await this.#pool.end();
   }
 
+  /** Ends everything at once: statements under way fail, and none is sent any more. */
+  destroy(): void {
+    this.#destroyed = true;
+    for (const client of this.#busy) destroySocket(client);
+  }
+
   async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    if (this.#destroyed) throw new Error('the connection was terminated: the database handle is closed');
     const client = await this.#connect();
+    this.#busy.add(client);
+    if (this.#destroyed) destroySocket(client);
     let late = false;
     const timer = setTimeout(() => {
       late = true;
@@ -130,11 +142,13 @@ export class Database implements Executor {
     try {
       const value = await work(client);
       clearTimeout(timer);
+      this.#busy.delete(client);
       client.release();
       this.transactions.committed += 1;
       return value;
     } catch (error) {
       clearTimeout(timer);
+      this.#busy.delete(client);
       this.transactions.rolledBack += 1;
       client.release(late || !isUsable(client) ? true : undefined);
       if (isStatementNameError(error)) this.#namedStatements = false;

@@ -43,7 +43,10 @@ export class WorkListener {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#client?.end().catch(() => {});
+    // Not end(): it waits for a server that may not answer.
+    (
+      this.#client as unknown as { connection?: { stream?: { destroy(): void } } } | null
+    )?.connection?.stream?.destroy();
     await this.#loop;
   }
 
@@ -61,14 +64,14 @@ export class WorkListener {
       });
       client.on('notification', () => this.#onHint());
       try {
-        await client.connect();
         this.#client = client;
+        await client.connect();
         await client.query(`listen ${CHANNEL}`);
         delayMs = 500;
         if (this.#stopping.signal.aborted) await client.end();
         await ended;
       } catch {
-        await client.end().catch(() => {});
+        void client.end().catch(() => {});
       }
       this.#client = null;
       await waitMs(delayMs, this.#stopping.signal);

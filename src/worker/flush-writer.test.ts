@@ -165,7 +165,7 @@ describe('outcomes leave', () => {
   it('at a drain, which resolves after the commit', async () => {
     const { record, writer, seen, jobId } = await bench(10);
     record(done(3), done(1));
-    await writer.drain(60_000);
+    await writer.drain();
     expect(seen('flush.committed')).toMatchObject([{ items: 2, trigger: 'drain' }]);
     expect(writer.backlog).toBe(0);
     expect(writer.unpersisted()).toEqual([]);
@@ -175,7 +175,7 @@ describe('outcomes leave', () => {
   it('in flushes of no more than the size, however many there are', async () => {
     const { record, writer, seen, jobId } = await bench(50, { flushMaxItems: 7, flushConcurrency: 1 });
     record(...Array.from({ length: 45 }, (_, seq) => done(seq)));
-    await writer.drain(2000);
+    await writer.drain();
     expect(Math.max(...seen('flush.committed').map((flush) => flush.items))).toBe(7);
     expect(seen('flush.committed').reduce((sum, flush) => sum + flush.items, 0)).toBe(45);
     expect(await resultsOf(jobId)).toHaveLength(45);
@@ -193,7 +193,7 @@ describe('outcomes of other kinds', () => {
       { ...done(1), kind: 'advance' },
       { seq: 2, kind: 'retry', status: 'ERROR', json: null, failure, delayMs: 60_000, handlerMs: 1 },
     );
-    await writer.drain(60_000);
+    await writer.drain();
     expect(await spanItemsOf(jobId)).toEqual([
       { items: '{[0,2)}', phase: 1, attempt: 0, leased: false },
       { items: '{[2,3)}', phase: 0, attempt: 1, leased: false },
@@ -272,7 +272,7 @@ describe('an outcome that the database cannot take', () => {
       [jobId],
     );
     record(done(0), done(1));
-    await writer.drain(2000);
+    await writer.drain();
     expect({ backlog: writer.backlog, lost: lost.length }).toEqual({ backlog: 0, lost: 1 });
   });
 });
@@ -344,7 +344,8 @@ describe('a flush that fails for a passing reason', () => {
       });
     const { record, writer, jobId, seen } = await bench(5, {}, { wrap: failing });
     record(done(0), done(1), done(3));
-    await writer.drain(1);
+    writer.abort();
+    await writer.drain();
     expect(await resultsOf(jobId)).toEqual([]);
     expect(seen('flush.committed')).toEqual([]);
     expect(writer.unpersisted()).toEqual([{ jobId, seqs: '{[0,2),[3,4)}', items: 3 }]);
@@ -387,7 +388,7 @@ describe('a lease that was lost', () => {
     ]);
     record(...[0, 1, 2, 3].map((seq) => done(seq)));
     for (const seq of [4, 5, 6, 7]) writer.record(second, done(seq));
-    await writer.drain(60_000);
+    await writer.drain();
     await whenSettled;
     expect(lost).toEqual([lease]);
     expect((await resultsOf(jobId)).map((row) => row.seq)).toEqual([4, 5, 6, 7]);
@@ -406,7 +407,7 @@ describe('a lease that was lost', () => {
       { jobId, items: 1 },
       { jobId, items: 1 },
     ]);
-    await writer.drain(60_000);
+    await writer.drain();
     expect(await resultsOf(jobId)).toEqual([]);
   });
 });
@@ -418,7 +419,7 @@ describe('back-pressure', () => {
     expect(writer.isCongested).toBe(false);
     record(done(2));
     expect(writer.isCongested).toBe(true);
-    await writer.drain(60_000);
+    await writer.drain();
     expect(writer.isCongested).toBe(false);
   });
 });

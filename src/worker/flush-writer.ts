@@ -127,19 +127,20 @@ export class FlushWriter {
     return false;
   }
 
-  /** Writes everything that was recorded. Resolves when it is committed, or when the deadline has passed. */
-  async drain(deadlineMs: number): Promise<void> {
+  /** Writes everything that was recorded. Resolves when it is committed, or when `abort` ended the attempt. */
+  async drain(): Promise<void> {
     this.#draining = true;
     for (const lane of this.#lanes.values()) this.#kick(lane, 'drain');
-    const deadline = setTimeout(() => {
-      this.#aborted.abort();
-      for (const resolve of this.#waiters.splice(0)) resolve();
-    }, deadlineMs);
-    while (this.#backlogCount > 0 && !this.#aborted.signal.aborted) {
+    while (this.#flushing > 0 || (this.#backlogCount > 0 && !this.#aborted.signal.aborted)) {
       await new Promise<void>((resolve) => this.#waiters.push(resolve));
     }
-    clearTimeout(deadline);
     for (const lane of this.#lanes.values()) this.#disarm(lane);
+  }
+
+  /** No flush is tried again: what is not written goes back to its lease, and is reported. */
+  abort(): void {
+    this.#aborted.abort();
+    for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
   /** What could not be persisted, per lease: for the report at the end of a drain. */
@@ -162,7 +163,7 @@ export class FlushWriter {
     this.#disarm(lane);
     lane.due ??= trigger;
     const { flushConcurrency, flushMaxItems } = this.#options.context.settings;
-    if (this.#flushing >= flushConcurrency) return;
+    if (this.#flushing >= flushConcurrency || this.#aborted.signal.aborted) return;
     const taken = this.#takeBatch(lane);
     if (!taken) return;
     const why = lane.due;
@@ -221,9 +222,11 @@ export class FlushWriter {
     const startedMs = monotonicMs();
     let mayFinish = false;
     let written = true;
+    let recorded = 0;
     try {
       for await (const report of this.#persist(batch)) {
         mayFinish ||= report.mayFinish;
+        recorded += report.recorded;
         if (report.fenced > 0) events.emit('flush.fenced', { jobId: batch.jobId, items: report.fenced });
         for (const lease of leases) if (report.lostTokens.includes(lease.claim.token)) this.lose(lease);
       }
@@ -246,7 +249,7 @@ export class FlushWriter {
       events.emit('flush.committed', {
         jobId: batch.jobId,
         phase: batch.phase,
-        items: outcomes.length,
+        items: recorded,
         retried: outcomes.reduce((sum, outcome) => sum + (outcome.kind === 'retry' ? 1 : 0), 0),
         bytes,
         ms: now - startedMs,
@@ -272,7 +275,7 @@ export class FlushWriter {
       else this.#arm(lane);
     }
     if (!this.isCongested) this.#options.onRelief();
-    if (this.#backlogCount === 0) for (const resolve of this.#waiters.splice(0)) resolve();
+    for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
   /** One report per transaction: a batch with bad data is committed in parts. */

@@ -33,6 +33,9 @@ import { LeaseKeeper } from './lease-keeper.ts';
 import { PhasePool } from './phase-pool.ts';
 import { WorkFinder } from './work-finder.ts';
 
+/** What outcomes get to be written at a shutdown, however short the drain. */
+const MIN_FLUSH_MS = 2000;
+
 export interface WorkerOptions {
   databaseUrl: string;
   pipelines: Pipeline[];
@@ -77,6 +80,7 @@ export class RowmillWorker {
   readonly #claiming: string[] = [];
   readonly #turns = new ExclusiveTurns();
   #stopping = false;
+  #stopped: Promise<StopReport> | null = null;
 
   constructor(options: WorkerOptions) {
     const names = options.pipelines.map((pipeline) => pipeline.name);
@@ -157,20 +161,31 @@ export class RowmillWorker {
     );
   }
 
-  /** Stop claiming, finish or abort, flush, give back, leave: in this order. */
+  /**
+   * Stop claiming, finish or abort, flush, give back, leave: in this order. Running items get `drainMs`, the rest as
+   * long again; then connections that do not answer are destroyed, and what could not be written is reported.
+   */
   async stop(options: { drainMs?: number } = {}): Promise<StopReport> {
     const drainMs = options.drainMs ?? this.settings.drainMs;
+    this.#stopped ??= this.#leave(drainMs);
+    return this.#stopped;
+  }
+
+  async #leave(drainMs: number): Promise<StopReport> {
+    const deadline = setTimeout(() => this.#cutConnections(), drainMs + Math.max(drainMs, MIN_FLUSH_MS));
     this.#stopping = true;
     this.#finder.stop();
     this.#turns.stop();
     for (const waiting of this.#hungry.values()) for (const wake of waiting) wake();
-    await Promise.all(this.#loops);
     for (const pool of this.#pools) pool.dropQueued(null);
     const idle = new AbortController();
     const allIdle = Promise.all(this.#pools.map((pool) => pool.whenIdle())).then(() => idle.abort());
     await Promise.race([allIdle, waitMs(drainMs, idle.signal)]);
     for (const pool of this.#pools) pool.abandonRunning(null, new Error('the worker is stopping'));
-    await this.#writer.drain(Math.max(1000, drainMs));
+    await Promise.all(this.#loops);
+    await this.#writer.drain();
+    await Promise.all(this.#services.map((service) => service.stop()));
+    await Promise.allSettled(this.#background);
     const unpersisted = this.#writer.unpersisted();
     for (const left of unpersisted) {
       this.events.emit('worker.unpersisted', {
@@ -178,15 +193,20 @@ export class RowmillWorker {
         reason: 'the database did not take it before the deadline',
       });
     }
-    await Promise.all(this.#services.map((service) => service.stop()));
-    await Promise.allSettled(this.#background);
     await this.#keeper.stop();
     await this.#listener?.stop();
     await removeWorker(this.#control.db, this.workerId).catch(() => {});
     for (const pool of this.#pools) pool.close();
     this.metrics.stop();
+    clearTimeout(deadline);
     await Promise.allSettled([this.#bulk.db.close(), this.#control.db.close()]);
     return { unpersisted };
+  }
+
+  #cutConnections(): void {
+    this.#writer.abort();
+    this.#bulk.db.destroy();
+    this.#control.db.destroy();
   }
 
   async #claimLoop(pool: PhasePool): Promise<void> {

@@ -55,10 +55,10 @@ export async function run(
         });
   const stop = listenForStop(() => worker?.kill(), say);
   try {
-    const { jobId, skip } = await openJob(rowmill, pipeline, file, options.resume);
+    const { jobId, stored } = await openJob(rowmill, pipeline, file, options.resume);
     console.error(`job ${jobId} on ${server.description}`);
     await worker?.start();
-    const ingest = rows ? ingestRows(rowmill, jobId, rows, skip, stop.signal) : Promise.resolve();
+    const ingest = rows ? ingestRows(rowmill, jobId, rows, stored, stop.signal) : Promise.resolve();
     ingest.catch(() => {});
     const live = options.follow === true;
     const summary =
@@ -91,10 +91,10 @@ async function openJob(
   pipeline: Pipeline,
   file: string | undefined,
   resume: string | undefined,
-): Promise<{ jobId: string; skip: number }> {
+): Promise<{ jobId: string; stored: number }> {
   if (resume === undefined) {
     const { jobId } = await rowmill.createJob(pipeline, { name: basename(file ?? '') });
-    return { jobId, skip: 0 };
+    return { jobId, stored: 0 };
   }
   const job = await findJob(rowmill, resume);
   if (job.pipeline !== pipeline.name) {
@@ -106,7 +106,7 @@ async function openJob(
       },
     );
   }
-  return { jobId: job.jobId, skip: job.itemCount };
+  return { jobId: job.jobId, stored: job.itemCount };
 }
 
 /** Batches commit whole, so the stored count says exactly which rows are still missing. */
@@ -114,20 +114,18 @@ async function ingestRows(
   rowmill: Rowmill,
   jobId: string,
   rows: AsyncIterable<unknown>,
-  skip: number,
+  stored: number,
   signal: AbortSignal,
 ): Promise<void> {
   if ((await rowmill.job(jobId)).sealedAt !== null) return;
-  async function* missing(): AsyncGenerator<unknown> {
-    let position = 0;
+  async function* untilStopped(): AsyncGenerator<unknown> {
     for await (const row of rows) {
       if (signal.aborted) return;
-      position += 1;
-      if (position > skip) yield row;
+      yield row;
     }
   }
   try {
-    await rowmill.addItems(jobId, missing());
+    await rowmill.addItems(jobId, untilStopped(), { resumeAfter: stored });
     if (!signal.aborted) await rowmill.sealJob(jobId);
   } catch (error) {
     if (error instanceof RowmillError) await failIngest(rowmill.context.db, jobId, error.message);

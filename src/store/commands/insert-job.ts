@@ -5,8 +5,8 @@ import type { Executor, Statement } from '../../platform/database.ts';
 const INSERT_JOB: Statement = {
   name: 'insert-job',
   text: `
-    insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority)
-    values ($1, $2, $3, $4, $5, $6, $7)
+    insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority, ingest_batch)
+    values ($1, $2, $3, $4, $5, $6, $7, $8)
     on conflict (job_id) do nothing
     returning job_id`,
 };
@@ -19,6 +19,8 @@ export interface NewJob {
   name: string;
   params: unknown;
   priority: number;
+  /** Marks the row as made by this request until the first batch: a repeated insert recognises its own row. */
+  requestId: string;
 }
 
 /** False when the job was there already. */
@@ -31,6 +33,7 @@ export async function insertJob(db: Executor, job: NewJob): Promise<boolean> {
     job.name,
     JSON.stringify(job.params ?? {}),
     job.priority,
+    job.requestId,
   ]);
   return rowCount === 1;
 }
