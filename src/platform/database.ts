@@ -3,6 +3,7 @@
 // Every wait has a deadline after which the connection is destroyed, not returned: a client whose query was
 // abandoned stays wedged. Named statements save planning; behind a transaction pooler that does not know
 // them the first such error switches them off for this process.
+import { setMaxListeners } from 'node:events';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { isStatementNameError } from './database-error.ts';
@@ -55,14 +56,15 @@ export interface Transaction extends Executor {
 export class Database implements Executor {
   readonly #pool: pg.Pool;
   readonly #options: DatabaseOptions;
-  readonly #busy = new Set<pg.PoolClient>();
-  #destroyed = false;
+  readonly #clients = new Set<pg.PoolClient>();
+  readonly #destroyed = new AbortController();
   #namedStatements = true;
   /** Transactions so far; a statement outside of one counts as one. */
   readonly transactions = { committed: 0, rolledBack: 0 };
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
+    setMaxListeners(0, this.#destroyed.signal);
     this.#pool = new pg.Pool({
       connectionString: options.url,
       max: options.maxConnections,
@@ -78,7 +80,11 @@ export class Database implements Executor {
     });
     const report = (error: Error): void => options.onError?.(error);
     this.#pool.on('error', report);
-    this.#pool.on('connect', (client) => client.on('error', report));
+    this.#pool.on('connect', (client) => {
+      this.#clients.add(client);
+      client.on('error', report);
+    });
+    this.#pool.on('remove', (client) => this.#clients.delete(client));
   }
 
   get url(): string {
@@ -120,20 +126,24 @@ export class Database implements Executor {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    const ended = this.#pool.end();
+    // A connection that is still being opened cannot be ended before its time-out.
+    ended.catch(() => {});
+    await this.#unlessDestroyed(ended).catch(() => {});
   }
 
   /** Ends everything at once: statements under way fail, and none is sent any more. */
   destroy(): void {
-    this.#destroyed = true;
-    for (const client of this.#busy) destroySocket(client);
+    this.#destroyed.abort();
+    for (const client of this.#clients) destroySocket(client);
   }
 
   async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    if (this.#destroyed) throw new Error('the connection was terminated: the database handle is closed');
-    const client = await this.#connect();
-    this.#busy.add(client);
-    if (this.#destroyed) destroySocket(client);
+    const connecting = this.#connect();
+    const client = await this.#unlessDestroyed(connecting).catch((error: unknown) => {
+      connecting.then((late) => late.release(true)).catch(() => {});
+      throw error;
+    });
     let late = false;
     const timer = setTimeout(() => {
       late = true;
@@ -142,13 +152,11 @@ export class Database implements Executor {
     try {
       const value = await work(client);
       clearTimeout(timer);
-      this.#busy.delete(client);
       client.release();
       this.transactions.committed += 1;
       return value;
     } catch (error) {
       clearTimeout(timer);
-      this.#busy.delete(client);
       this.transactions.rolledBack += 1;
       client.release(late || !isUsable(client) ? true : undefined);
       if (isStatementNameError(error)) this.#namedStatements = false;
@@ -156,6 +164,17 @@ export class Database implements Executor {
         ? new Error(`no answer within the deadline of ${this.#options.deadlineMs} ms`, { cause: error })
         : error;
     }
+  }
+
+  #unlessDestroyed<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this.#destroyed;
+    return new Promise((resolve, reject) => {
+      const refuse = (): void =>
+        reject(new Error('the connection was terminated: this database handle is closed'));
+      if (signal.aborted) return refuse();
+      signal.addEventListener('abort', refuse, { once: true });
+      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', refuse));
+    });
   }
 
   async #connect(): Promise<pg.PoolClient> {

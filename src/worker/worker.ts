@@ -198,8 +198,8 @@ export class RowmillWorker {
     await removeWorker(this.#control.db, this.workerId).catch(() => {});
     for (const pool of this.#pools) pool.close();
     this.metrics.stop();
-    clearTimeout(deadline);
     await Promise.allSettled([this.#bulk.db.close(), this.#control.db.close()]);
+    clearTimeout(deadline);
     return { unpersisted };
   }
 

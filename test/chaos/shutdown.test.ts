@@ -71,19 +71,30 @@ test('SIGTERM under load: what is done is written, the rest is given back at onc
   expect([...callsPerSeq(leaver, next).values()].every((count) => count === 1)).toBe(true);
 });
 
-/** Ends its first items at once; the others only when they are aborted, if ever. */
-function stubbornPipeline(name: string, answered: number): Pipeline {
-  return definePipeline({
+/** Ends its first items at once and the others never; `stuck` resolves when all slots hold such a one. */
+function stubbornPipeline(name: string, answered: number): { pipeline: Pipeline; stuck: Promise<void> } {
+  const concurrency = 4;
+  let stuckCount = 0;
+  let onStuck = (): void => {};
+  const stuck = new Promise<void>((resolve) => {
+    onStuck = resolve;
+  });
+  const pipeline = definePipeline({
     name,
     phases: [
       {
         name: 'only',
-        concurrency: 4,
-        run: (input: Record<string, unknown>) =>
-          Number(input.n) < answered ? { n: input.n } : new Promise<never>(() => {}),
+        concurrency,
+        run: (input: Record<string, unknown>) => {
+          if (Number(input.n) < answered) return { n: input.n };
+          stuckCount += 1;
+          if (stuckCount === concurrency) onStuck();
+          return new Promise<never>(() => {});
+        },
       },
     ],
   });
+  return { pipeline, stuck };
 }
 
 async function stopWithin(worker: RowmillWorker, limitMs: number, drainMs: number): Promise<StopReport> {
@@ -101,13 +112,13 @@ async function stopWithin(worker: RowmillWorker, limitMs: number, drainMs: numbe
 test('a handler that never ends does not hold up the shutdown', async () => {
   database.keepIfFailed();
   rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
-  const pipeline = stubbornPipeline('stubborn', 10);
+  const { pipeline, stuck } = stubbornPipeline('stubborn', 10);
   const jobId = await rowmill.submit(pipeline, numberedItems(30));
   const worker = await rowmill.startWorker([pipeline], {
     log: silentLogger,
     settings: { ...rowmill.context.settings, claimMin: 30, flushMaxDelayMs: 60_000 },
   });
-  await rowmill.context.events.next('claim.made');
+  await stuck;
   // Limits, not measurements: far above what it takes and far below the lease.
   expect(await stopWithin(worker, 10_000, 200)).toEqual({ unpersisted: [] });
   const [written] = await database.query('select count(*)::int as count from results where job_id = $1', [
@@ -124,13 +135,13 @@ test('a handler that never ends does not hold up the shutdown', async () => {
 test('a second stop() while the first is under way changes nothing', async () => {
   database.keepIfFailed();
   rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
-  const pipeline = stubbornPipeline('twice', 10);
+  const { pipeline, stuck } = stubbornPipeline('twice', 10);
   const jobId = await rowmill.submit(pipeline, numberedItems(30));
   const worker = await rowmill.startWorker([pipeline], {
     log: silentLogger,
     settings: { ...rowmill.context.settings, claimMin: 30, flushMaxDelayMs: 60_000 },
   });
-  await rowmill.context.events.next('claim.made');
+  await stuck;
   const reports = await Promise.all([stopWithin(worker, 10_000, 200), stopWithin(worker, 10_000, 200)]);
   expect(reports).toEqual([{ unpersisted: [] }, { unpersisted: [] }]);
   expect(await waitingSpans(jobId)).toEqual([{ owner: null, attempt: 0, crashes: 0 }]);
@@ -140,7 +151,7 @@ test('a shutdown while the database does not answer ends by its deadline and say
   database.keepIfFailed();
   rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
   const proxy = await startFaultProxy({ target: database.url });
-  const pipeline = stubbornPipeline('unreachable', 10);
+  const { pipeline, stuck } = stubbornPipeline('unreachable', 10);
   const jobId = await rowmill.submit(pipeline, numberedItems(30));
   const worker = new RowmillWorker({
     databaseUrl: proxy.url,
@@ -151,9 +162,8 @@ test('a shutdown while the database does not answer ends by its deadline and say
   });
   const announced: unknown[] = [];
   worker.events.on('worker.unpersisted', (detail) => announced.push(detail));
-  const claimed = worker.events.next('claim.made');
   await worker.start();
-  await claimed;
+  await stuck;
   proxy.blackhole();
   try {
     const report = await stopWithin(worker, 15_000, 200);
