@@ -8,6 +8,8 @@ import type { ClaimableWork } from '../store/views/find-claimable.ts';
 
 /** Answers are used this long while there is work: newer jobs are seen within it. */
 const FRESH_MS = 500;
+/** Something waits there but others hold it: they will let go within a claim. */
+const MISS_MS = 5;
 
 export interface WorkFinderOptions {
   settings: Settings;
@@ -47,7 +49,7 @@ export class WorkFinder {
   /** Nothing could be claimed there: do not offer it again before the next look. */
   miss(work: ClaimableWork): void {
     this.#known = this.#known.filter((other) => other !== work);
-    this.#backoffMs = Math.max(this.#backoffMs, this.#options.settings.pollMinMs);
+    this.#backoffMs = Math.max(this.#backoffMs, MISS_MS);
   }
 
   /** Something may have changed: look now. */

@@ -78,6 +78,7 @@ export class RowmillWorker {
   readonly #hungry = new Map<PhasePool, (() => void)[]>();
   /** Jobs that a claim is under way for, one entry per claim. */
   readonly #claiming: string[] = [];
+  readonly #claimWaiters: (() => void)[] = [];
   readonly #turns = new ExclusiveTurns();
   #stopping = false;
   #stopped: Promise<StopReport> | null = null;
@@ -224,10 +225,16 @@ export class RowmillWorker {
         return false;
       });
       this.#claiming.splice(this.#claiming.indexOf(work.jobId), 1);
+      for (const wake of this.#claimWaiters.splice(0)) wake();
       if (claimed) continue;
       turn.end();
-      this.#finder.miss(work);
-      this.#writer.claimEnded(work.jobId);
+      // Our own claims hold what waits there: the next one comes when one of them has ended.
+      if (this.#claiming.includes(work.jobId))
+        await new Promise<void>((resolve) => this.#claimWaiters.push(resolve));
+      else {
+        this.#finder.miss(work);
+        this.#writer.claimEnded(work.jobId);
+      }
     }
   }
 

@@ -34,6 +34,7 @@ const MUTATIONS = [
     name: "the database's clock: leases expire by the worker's",
     file: 'src/store/commands/claim-items.ts',
     from: "now() + $7::float8 * interval '1 millisecond'",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
     to: "to_timestamp(${Date.now()} / 1000.0) + $7::float8 * interval '1 millisecond'",
     tests: ['test/chaos/clock-skew.test.ts'],
   },
