@@ -48,14 +48,14 @@ export interface Entry {
   file: string;
   /** The limit has no queue: it only takes part in `drain`. */
   isLimit: boolean;
-  /** Share of the items which `--quick` gives to a contestant so slow that it would take most of the time. */
-  quickShare: number;
+  /** Part of the items that a contestant gets which is so slow that it would take most of the time. */
+  share: number;
 }
 
 export const entries: readonly Entry[] = [
-  { key: 'rowmill', file: 'rowmill.ts', isLimit: false, quickShare: 1 },
-  { key: 'graphileWorker', file: 'graphile-worker.ts', isLimit: false, quickShare: 1 },
-  { key: 'pgBoss', file: 'pg-boss.ts', isLimit: false, quickShare: 1 },
-  { key: 'bullmq', file: 'bullmq.ts', isLimit: false, quickShare: 0.1 },
-  { key: 'copyLimit', file: 'copy-limit.ts', isLimit: true, quickShare: 1 },
+  { key: 'rowmill', file: 'rowmill.ts', isLimit: false, share: 1 },
+  { key: 'graphileWorker', file: 'graphile-worker.ts', isLimit: false, share: 1 },
+  { key: 'pgBoss', file: 'pg-boss.ts', isLimit: false, share: 1 },
+  { key: 'bullmq', file: 'bullmq.ts', isLimit: false, share: 0.1 },
+  { key: 'copyLimit', file: 'copy-limit.ts', isLimit: true, share: 1 },
 ];

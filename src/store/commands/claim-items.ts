@@ -111,7 +111,7 @@ const claimText = (withPrevious: boolean): string => `
                  order by i.seq
                  limit upper(u.r) - lower(u.r)
                ) i
-               ${withPrevious ? 'left join stage_outputs o on o.job_id = $1 and o.seq = i.seq and o.generation = l.generation and o.phase = $2::int - 1' : ''}
+               ${withPrevious ? 'left join lateral (select o.output, o.output_bytes from stage_outputs o where o.job_id = $1 and o.seq = i.seq and o.generation = l.generation and o.phase = $2::int - 1 limit 1) o on true' : ''}
              ) i
              where i.bytes_before < $4::bigint
            ) as lines
