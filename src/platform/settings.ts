@@ -157,10 +157,11 @@ export function environmentName(key: string): string {
 
 export function loadSettings(sources: SettingsSources = {}): Settings {
   const environment = sources.environment ?? process.env;
-  const file = readFileValues(sources.file);
+  const path = sources.file ?? emptyToUndefined(environment.ROWMILL_CONFIG);
+  const file = readFileValues(path);
   const flags = sources.flags ?? {};
   rejectUnknown(Object.keys(flags), 'option');
-  rejectUnknown(Object.keys(file), `key in ${sources.file}`);
+  rejectUnknown(Object.keys(file), `key in ${path}`);
   const settings = {} as Record<SettingKey, number>;
   for (const key of Object.keys(NUMBER_SETTINGS) as SettingKey[]) {
     const given = flags[key] ?? emptyToUndefined(environment[environmentName(key)]) ?? file[key];

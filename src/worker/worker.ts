@@ -1,17 +1,14 @@
 // A worker: claims items of the pipelines it knows, runs them, writes their outcomes. This file only connects the
 // parts; each of them has its own.
-import { claimSize, leaseLength } from '../core/claim-size.ts';
 import { defaultRetryPolicy, type RetryPolicy, type RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { finishJob } from '../engine/finish-job.ts';
 import { createLedgerFolder } from '../engine/services/ledger-folder.ts';
 import { createSweeper } from '../engine/services/sweeper.ts';
-import { monotonicMs, waitMs } from '../platform/clock.ts';
+import { waitMs } from '../platform/clock.ts';
 import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
-import { faultPoint } from '../platform/fault-point.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { WorkListener } from '../platform/notifier.ts';
@@ -20,13 +17,13 @@ import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
 import { VERSION } from '../platform/version.ts';
-import { type Claim, claimItems } from '../store/commands/claim-items.ts';
+import type { Claim } from '../store/commands/claim-items.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/register-worker.ts';
-import { releaseAllBut, releaseLease } from '../store/commands/release-items.ts';
-import { startJob } from '../store/commands/start-job.ts';
-import { type ClaimableWork, findClaimable } from '../store/views/find-claimable.ts';
+import { releaseLease } from '../store/commands/release-items.ts';
+import { findClaimable } from '../store/views/find-claimable.ts';
+import { ClaimLoops } from './claim-loops.ts';
 import type { Phase, Pipeline } from './define-pipeline.ts';
-import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
+import type { Turn } from './exclusive-turns.ts';
 import { FlushWriter } from './flush-writer.ts';
 import type { Lease } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
@@ -61,26 +58,19 @@ export class RowmillWorker {
   readonly settings: Settings;
   readonly #options: WorkerOptions;
   readonly #log: Logger;
-  /** Claims and flushes; control statements have connections of their own and never wait behind them. */
-  readonly #bulk: EngineContext;
+  // Connections apart for each: a flush never waits behind claims, nor a heartbeat behind a flush.
+  readonly #claims: EngineContext;
+  readonly #flushes: EngineContext;
   readonly #control: EngineContext;
   readonly #writer: FlushWriter;
   readonly #keeper: LeaseKeeper;
-  readonly #finder: WorkFinder;
+  readonly #loops: ClaimLoops;
   readonly #listener: WorkListener | null;
   readonly #pools: PhasePool[];
-  readonly #leases = new Map<string, Lease>();
-  /** By token: ends when the lease does. */
-  readonly #held = new Map<string, Turn>();
+  /** By token. */
+  readonly #leases = new Map<string, { lease: Lease; turn: Turn }>();
   readonly #services: PeriodicService[];
   readonly #background = new Set<Promise<unknown>>();
-  #loops: Promise<void>[] = [];
-  readonly #hungry = new Map<PhasePool, (() => void)[]>();
-  /** Jobs that a claim is under way for, one entry per claim. */
-  readonly #claiming: string[] = [];
-  readonly #claimWaiters: (() => void)[] = [];
-  readonly #turns = new ExclusiveTurns();
-  #stopping = false;
   #stopped: Promise<StopReport> | null = null;
 
   constructor(options: WorkerOptions) {
@@ -91,16 +81,17 @@ export class RowmillWorker {
     this.settings = loadSettings({ flags: options.settings ?? {} });
     this.events = options.events ?? new Events();
     this.#log = options.log ?? createLogger();
-    this.#bulk = this.#openContext('bulk', this.settings.flushConcurrency + this.settings.claimConcurrency);
+    this.#claims = this.#openContext('claim', this.settings.claimConcurrency);
+    this.#flushes = this.#openContext('flush', this.settings.flushConcurrency);
     this.#control = this.#openContext('control', 2);
     this.#writer = new FlushWriter({
-      context: this.#bulk,
+      context: this.#flushes,
       workerId: this.workerId,
       onSettled: (lease) => this.#closeLease(lease),
       onLost: (lease) => this.#loseLease(lease),
       onMayFinish: (jobId) => this.#inBackground(finishJob(this.#control, jobId)),
       onRelief: () => this.#pumpAll(),
-      isClaiming: (jobId) => this.#claiming.includes(jobId),
+      isClaiming: (jobId) => this.#loops.isClaiming(jobId),
     });
     this.#keeper = new LeaseKeeper({
       url: options.databaseUrl,
@@ -111,26 +102,37 @@ export class RowmillWorker {
       onExpired: (token) => this.#withLease(token, (lease) => this.#stopLease(lease)),
       onStuck: (forMs) => this.events.emit('loop.stuck', { forMs }),
     });
-    this.#finder = new WorkFinder({
+    const finder = new WorkFinder({
       settings: this.settings,
       events: this.events,
       look: () => findClaimable(this.#control.db, names),
     });
+    this.#loops = new ClaimLoops({
+      claims: this.#claims,
+      control: this.#control,
+      workerId: this.workerId,
+      finder,
+      isCongested: () => this.#writer.isCongested,
+      onClaim: (pool, claim, leaseMs, turn) => this.#take(pool, claim, leaseMs, turn),
+      onNothing: (jobId) => this.#writer.claimEnded(jobId),
+      inBackground: (work) => this.#inBackground(work),
+    });
     this.#listener =
       options.listen === false
         ? null
-        : new WorkListener({ url: options.databaseUrl, onHint: () => this.#finder.hint() });
+        : new WorkListener({ url: options.databaseUrl, onHint: () => finder.hint() });
     this.#pools = options.pipelines.flatMap((pipeline) =>
       pipeline.phases.map((phase, index) => this.#createPool(pipeline, phase, index)),
     );
     this.metrics = createMetrics(this.events, {
       bufferFullness: () => this.#writer.backlog / this.settings.flushBacklogItems,
       transactions: () => {
-        const [bulk, control] = [this.#bulk.db.transactions, this.#control.db.transactions];
-        return {
-          committed: bulk.committed + control.committed,
-          rolledBack: bulk.rolledBack + control.rolledBack,
-        };
+        const total = { committed: 0, rolledBack: 0 };
+        for (const { db } of [this.#claims, this.#flushes, this.#control]) {
+          total.committed += db.transactions.committed;
+          total.rolledBack += db.transactions.rolledBack;
+        }
+        return total;
       },
     });
     this.#services = [
@@ -156,10 +158,7 @@ export class RowmillWorker {
     this.#keeper.start();
     this.#listener?.start();
     for (const service of this.#services) service.start();
-    const { claimConcurrency } = this.settings;
-    this.#loops = this.#pools.flatMap((pool) =>
-      Array.from({ length: claimConcurrency }, () => this.#claimLoop(pool)),
-    );
+    this.#loops.start(this.#pools);
   }
 
   /**
@@ -174,16 +173,13 @@ export class RowmillWorker {
 
   async #leave(drainMs: number): Promise<StopReport> {
     const deadline = setTimeout(() => this.#cutConnections(), drainMs + Math.max(drainMs, MIN_FLUSH_MS));
-    this.#stopping = true;
-    this.#finder.stop();
-    this.#turns.stop();
-    for (const waiting of this.#hungry.values()) for (const wake of waiting) wake();
+    this.#loops.stop();
     for (const pool of this.#pools) pool.dropQueued(null);
     const idle = new AbortController();
     const allIdle = Promise.all(this.#pools.map((pool) => pool.whenIdle())).then(() => idle.abort());
     await Promise.race([allIdle, waitMs(drainMs, idle.signal)]);
     for (const pool of this.#pools) pool.abandonRunning(null, new Error('the worker is stopping'));
-    await Promise.all(this.#loops);
+    await this.#loops.whenStopped();
     await this.#writer.drain();
     await Promise.all(this.#services.map((service) => service.stop()));
     await Promise.allSettled(this.#background);
@@ -199,129 +195,28 @@ export class RowmillWorker {
     await removeWorker(this.#control.db, this.workerId).catch(() => {});
     for (const pool of this.#pools) pool.close();
     this.metrics.stop();
-    await Promise.allSettled([this.#bulk.db.close(), this.#control.db.close()]);
+    await Promise.allSettled([this.#claims, this.#flushes, this.#control].map(({ db }) => db.close()));
     clearTimeout(deadline);
     return { unpersisted };
   }
 
   #cutConnections(): void {
     this.#writer.abort();
-    this.#bulk.db.destroy();
-    this.#control.db.destroy();
+    for (const { db } of [this.#claims, this.#flushes, this.#control]) db.destroy();
   }
 
-  async #claimLoop(pool: PhasePool): Promise<void> {
-    const { pipeline } = pool.options.runtime;
-    while (!this.#stopping) {
-      await this.#whenHungry(pool);
-      const work = this.#stopping ? null : await this.#finder.next(pipeline.name, pool.options.phaseIndex);
-      if (!work || this.#stopping) continue;
-      // Suspects run alone in this process, so that their crash blames nobody else.
-      const turn = await (work.suspect ? this.#turns.takeAlone() : this.#turns.take());
-      if (this.#stopping) continue;
-      this.#claiming.push(work.jobId);
-      const claimed = await this.#claim(pool, work, turn).catch((error: unknown) => {
-        this.events.emit('claim.failed', { error });
-        return false;
-      });
-      this.#claiming.splice(this.#claiming.indexOf(work.jobId), 1);
-      for (const wake of this.#claimWaiters.splice(0)) wake();
-      if (claimed) continue;
-      turn.end();
-      // Our own claims hold what waits there: the next one comes when one of them has ended.
-      if (this.#claiming.includes(work.jobId))
-        await new Promise<void>((resolve) => this.#claimWaiters.push(resolve));
-      else {
-        this.#finder.miss(work);
-        this.#writer.claimEnded(work.jobId);
-      }
-    }
-  }
-
-  async #whenHungry(pool: PhasePool): Promise<void> {
-    while (!this.#stopping && (!pool.isHungry || this.#writer.isCongested)) {
-      await new Promise<void>((resolve) => {
-        const waiting = this.#hungry.get(pool);
-        if (waiting) waiting.push(resolve);
-        else this.#hungry.set(pool, [resolve]);
-      });
-    }
-  }
-
-  async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn): Promise<boolean> {
-    const itemMs = pool.itemMs.quantile(0.75);
-    const asked = claimSize(boundsOf(this.settings), pool.options.slots, itemMs);
-    const leaseMs = leaseLength(this.settings, pool.itemMs.quantile(0.99));
-    const token = newId();
-    const startedMs = monotonicMs();
-    let claim: Claim | null;
-    pool.incomingCount += asked;
-    try {
-      claim = await claimItems(this.#bulk.db, {
-        jobId: work.jobId,
-        phase: work.phase,
-        maxItems: asked,
-        maxBytes: this.settings.claimMaxBytes,
-        workerId: this.workerId,
-        token,
-        leaseMs,
-        suspects: work.suspect,
-      });
-    } catch (error) {
-      // The claim may have been committed: give it back instead of letting it run out.
-      this.#inBackground(retryPassing(() => releaseLease(this.#control.db, work.jobId, token)));
-      throw error;
-    } finally {
-      pool.incomingCount -= asked;
-    }
-    if (!claim) return false;
-    pool.claimMs.add(monotonicMs() - startedMs);
-    faultPoint('claim.after_commit');
-    if (work.unstarted) {
-      work.unstarted = false;
-      this.#inBackground(startJob(this.#control.db, work.jobId));
-    }
-    if (claim.items.length < claim.itemCount) await this.#giveBackSurplus(claim);
-    this.#held.set(claim.token, turn);
-    this.#take(pool, claim, leaseMs, { asked, itemMs, startedMs });
-    return true;
-  }
-
-  #take(
-    pool: PhasePool,
-    claim: Claim,
-    leaseMs: number,
-    how: { asked: number; itemMs: number | null; startedMs: number },
-  ): void {
+  #take(pool: PhasePool, claim: Claim, leaseMs: number, turn: Turn): void {
     const lease = this.#writer.open(claim, leaseMs);
-    this.#leases.set(claim.token, lease);
+    this.#leases.set(claim.token, { lease, turn });
     this.#keeper.hold({ jobId: claim.jobId, spanId: claim.spanId, token: claim.token, leaseMs });
-    this.events.emit('claim.made', {
-      jobId: claim.jobId,
-      phase: claim.phase,
-      asked: how.asked,
-      items: claim.items.length,
-      bytes: claim.items.reduce((sum, item) => sum + item.input.length, 0),
-      ms: monotonicMs() - how.startedMs,
-      reason: how.itemMs === null ? 'first claim' : `p75 item ${how.itemMs.toFixed(2)} ms`,
-    });
-    if (this.#stopping) return this.#writer.drop(lease, claim.items.length);
+    if (this.#stopped) return this.#writer.drop(lease, claim.items.length);
     pool.add(lease);
-  }
-
-  /** More was leased than may be held in memory. */
-  async #giveBackSurplus(claim: Claim): Promise<void> {
-    const kept = rangesOf(claim.items.map((item) => item.seq));
-    await retryPassing(() => releaseAllBut(this.#control.db, claim, formatRanges(kept), claim.items.length));
-    claim.itemCount = claim.items.length;
-    claim.ranges = kept;
   }
 
   #closeLease(lease: Lease): void {
     const { jobId, token } = lease.claim;
+    this.#leases.get(token)?.turn.end();
     this.#leases.delete(token);
-    this.#held.get(token)?.end();
-    this.#held.delete(token);
     this.#keeper.drop(token);
     if (lease.droppedCount > 0 && !lease.lost) {
       this.#inBackground(retryPassing(() => releaseLease(this.#control.db, jobId, token)));
@@ -341,8 +236,8 @@ export class RowmillWorker {
   }
 
   #withLease(token: string, act: (lease: Lease) => void): void {
-    const lease = this.#leases.get(token);
-    if (lease) act(lease);
+    const held = this.#leases.get(token);
+    if (held) act(held.lease);
   }
 
   #pumpAll(): void {
@@ -365,10 +260,7 @@ export class RowmillWorker {
       record: (lease, outcome) => this.#writer.record(lease, outcome),
       drop: (lease, count) => this.#writer.drop(lease, count),
       mayStart: () => !this.#writer.isCongested,
-      onHungry: () => {
-        // One at a time: each claim that starts may be enough.
-        this.#hungry.get(pool)?.shift()?.();
-      },
+      onHungry: () => this.#loops.wake(pool),
     });
     return pool;
   }
@@ -383,13 +275,13 @@ export class RowmillWorker {
     });
   }
 
-  #openContext(role: 'bulk' | 'control', maxConnections: number): EngineContext {
+  #openContext(role: 'claim' | 'flush' | 'control', maxConnections: number): EngineContext {
     const db = new Database({
       url: this.#options.databaseUrl,
       maxConnections,
       applicationName: `rowmill ${role}`,
       deadlineMs: this.settings.databaseDeadlineMs,
-      keyedAccess: role === 'bulk',
+      keyedAccess: role !== 'control',
       onError: (error) => this.#log.warn({ error: error.message }, 'a database connection failed'),
     });
     return { db, events: this.events, settings: this.settings };
@@ -401,10 +293,6 @@ export class RowmillWorker {
       .finally(() => this.#background.delete(tracked));
     this.#background.add(tracked);
   }
-}
-
-function boundsOf(settings: Settings): Parameters<typeof claimSize>[0] {
-  return { ...settings, targetSliceMs: settings.workerTargetSliceMs };
 }
 
 function retryPolicyOf(settings: Settings, phase: Phase<unknown, unknown, unknown>): RetryPolicy {

@@ -1,0 +1,171 @@
+// Fetches work for the pools: waits until a pool is hungry, asks where something waits, claims it, and hands the claim
+// over. Several claims may be under way at once, which matters when they are small.
+import { claimSize, leaseLength } from '../core/claim-size.ts';
+import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import { monotonicMs } from '../platform/clock.ts';
+import { faultPoint } from '../platform/fault-point.ts';
+import { newId } from '../platform/random.ts';
+import { retryPassing } from '../platform/retry-passing.ts';
+import { type Claim, claimItems } from '../store/commands/claim-items.ts';
+import { releaseAllBut, releaseLease } from '../store/commands/release-items.ts';
+import { startJob } from '../store/commands/start-job.ts';
+import type { ClaimableWork } from '../store/views/find-claimable.ts';
+import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
+import type { PhasePool } from './phase-pool.ts';
+import type { WorkFinder } from './work-finder.ts';
+
+export interface ClaimLoopsOptions {
+  /** Connections for claims alone. */
+  claims: EngineContext;
+  control: EngineContext;
+  workerId: string;
+  finder: WorkFinder;
+  /** Outcomes pile up unwritten: nothing is claimed. */
+  isCongested: () => boolean;
+  /** The claim is the receiver's now; so is its turn, which it ends together with the lease. */
+  onClaim: (pool: PhasePool, claim: Claim, leaseMs: number, turn: Turn) => void;
+  /** A claim on this job brought nothing. */
+  onNothing: (jobId: string) => void;
+  inBackground: (work: Promise<unknown>) => void;
+}
+
+export class ClaimLoops {
+  readonly #options: ClaimLoopsOptions;
+  readonly #turns = new ExclusiveTurns();
+  readonly #hungry = new Map<PhasePool, (() => void)[]>();
+  /** Jobs that a claim is under way for, one entry per claim. */
+  readonly #claiming: string[] = [];
+  readonly #claimWaiters: (() => void)[] = [];
+  #loops: Promise<void>[] = [];
+  #stopping = false;
+
+  constructor(options: ClaimLoopsOptions) {
+    this.#options = options;
+  }
+
+  start(pools: PhasePool[]): void {
+    const { claimConcurrency } = this.#options.claims.settings;
+    this.#loops = pools.flatMap((pool) => Array.from({ length: claimConcurrency }, () => this.#loop(pool)));
+  }
+
+  /** No further claim is started. */
+  stop(): void {
+    this.#stopping = true;
+    this.#options.finder.stop();
+    this.#turns.stop();
+    for (const waiting of this.#hungry.values()) for (const wake of waiting) wake();
+  }
+
+  /** Resolves when the claims under way have ended. */
+  async whenStopped(): Promise<void> {
+    await Promise.all(this.#loops);
+  }
+
+  isClaiming(jobId: string): boolean {
+    return this.#claiming.includes(jobId);
+  }
+
+  /** One at a time: each claim that starts may be enough. */
+  wake(pool: PhasePool): void {
+    this.#hungry.get(pool)?.shift()?.();
+  }
+
+  async #loop(pool: PhasePool): Promise<void> {
+    const { finder, claims, onNothing } = this.#options;
+    const { pipeline } = pool.options.runtime;
+    while (!this.#stopping) {
+      await this.#whenHungry(pool);
+      const work = this.#stopping ? null : await finder.next(pipeline.name, pool.options.phaseIndex);
+      if (!work || this.#stopping) continue;
+      // Suspects run alone in this process, so that their crash blames nobody else.
+      const turn = await (work.suspect ? this.#turns.takeAlone() : this.#turns.take());
+      if (this.#stopping) continue;
+      this.#claiming.push(work.jobId);
+      const claimed = await this.#claim(pool, work, turn).catch((error: unknown) => {
+        claims.events.emit('claim.failed', { error });
+        return false;
+      });
+      this.#claiming.splice(this.#claiming.indexOf(work.jobId), 1);
+      for (const wake of this.#claimWaiters.splice(0)) wake();
+      if (claimed) continue;
+      turn.end();
+      // Our own claims hold what waits there: the next one comes when one of them has ended.
+      if (this.isClaiming(work.jobId)) await new Promise<void>((resolve) => this.#claimWaiters.push(resolve));
+      else {
+        finder.miss(work);
+        onNothing(work.jobId);
+      }
+    }
+  }
+
+  async #whenHungry(pool: PhasePool): Promise<void> {
+    while (!this.#stopping && (!pool.isHungry || this.#options.isCongested())) {
+      await new Promise<void>((resolve) => {
+        const waiting = this.#hungry.get(pool);
+        if (waiting) waiting.push(resolve);
+        else this.#hungry.set(pool, [resolve]);
+      });
+    }
+  }
+
+  async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn): Promise<boolean> {
+    const { claims, control, workerId, inBackground, onClaim } = this.#options;
+    const { settings } = claims;
+    const itemMs = pool.itemMs.quantile(0.75);
+    const bounds = { ...settings, targetSliceMs: settings.workerTargetSliceMs };
+    const asked = claimSize(bounds, pool.options.slots, itemMs);
+    const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
+    const token = newId();
+    const startedMs = monotonicMs();
+    let claim: Claim | null;
+    pool.incomingCount += asked;
+    try {
+      claim = await claimItems(claims.db, {
+        jobId: work.jobId,
+        phase: work.phase,
+        maxItems: asked,
+        maxBytes: settings.claimMaxBytes,
+        workerId,
+        token,
+        leaseMs,
+        suspects: work.suspect,
+      });
+    } catch (error) {
+      // The claim may have been committed: give it back instead of letting it run out.
+      inBackground(retryPassing(() => releaseLease(control.db, work.jobId, token)));
+      throw error;
+    } finally {
+      pool.incomingCount -= asked;
+    }
+    if (!claim) return false;
+    faultPoint('claim.after_commit');
+    pool.claimMs.add(monotonicMs() - startedMs);
+    if (work.unstarted) {
+      work.unstarted = false;
+      inBackground(startJob(control.db, work.jobId));
+    }
+    if (claim.items.length < claim.itemCount) await this.#giveBackSurplus(claim);
+    claims.events.emit('claim.made', {
+      jobId: claim.jobId,
+      phase: claim.phase,
+      asked,
+      items: claim.items.length,
+      bytes: claim.items.reduce((sum, item) => sum + item.input.length, 0),
+      ms: monotonicMs() - startedMs,
+      reason: itemMs === null ? 'first claim' : `p75 item ${itemMs.toFixed(2)} ms`,
+    });
+    onClaim(pool, claim, leaseMs, turn);
+    return true;
+  }
+
+  /** More was leased than may be held in memory. */
+  async #giveBackSurplus(claim: Claim): Promise<void> {
+    const kept = rangesOf(claim.items.map((item) => item.seq));
+    await retryPassing(() =>
+      releaseAllBut(this.#options.control.db, claim, formatRanges(kept), claim.items.length),
+    );
+    claim.itemCount = claim.items.length;
+    claim.ranges = kept;
+  }
+}
