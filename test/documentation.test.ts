@@ -79,7 +79,8 @@ describe('docs/configuration.md', () => {
     );
     const read = new Set<string>();
     for (const { code } of readSources()) {
-      for (const match of code.matchAll(/process\.env\.(\w+)/g)) read.add(`\`${match[1]}\``);
+      for (const match of code.matchAll(/(?:process\.env|environment)\.([A-Z_]+)/g))
+        read.add(`\`${match[1]}\``);
     }
     expect(documented.sort()).toEqual([...read].sort());
   });

@@ -60,7 +60,7 @@ async function serverAnswers(): Promise<void> {
 
 function workerSessions(): Promise<{ pid: number; application_name: string }[]> {
   return query(`select pid, application_name from pg_stat_activity
-                where application_name in ('rowmill bulk', 'rowmill control', 'rowmill lease keeper', 'rowmill listener')`);
+                where application_name in ('rowmill claim', 'rowmill flush', 'rowmill control', 'rowmill lease keeper', 'rowmill listener')`);
 }
 
 /** Runs a job, strikes `strikes` times while it is under way, and checks that the same process finished it. */
@@ -129,7 +129,7 @@ test('the server is stopped and started in the middle', async () => {
 test('one backend is killed with SIGKILL, and the server goes through crash recovery', async () => {
   const worker = await strikeDuringJob('crashed', 2, async () => {
     const sessions = await workerSessions();
-    const bulk = sessions.find(({ application_name }) => application_name === 'rowmill bulk');
+    const bulk = sessions.find(({ application_name }) => application_name === 'rowmill flush');
     if (!bulk) throw new Error('void: the worker has no connection');
     // A backend of the server that this file has started.
     process.kill(bulk.pid, 'SIGKILL');
