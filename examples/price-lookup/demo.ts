@@ -15,13 +15,13 @@ await generateProductsCsv('out/products.csv', { rows, seed: 7 });
 console.error(`out/products.csv: ${rows} generated products`);
 const service = await startPriceService({
   seed: 7,
-  latencyMs: [10, 90],
+  latencyMs: [10, 80],
   rateLimitPerSecond: 600,
   error5xxRate: 0.02,
   notFoundRate: 0.05,
 });
 console.error(
-  `a flaky price service on ${service.url}: 10-90 ms, 600 calls/s then 429, 2 % 5xx, 5 % unknown products`,
+  `a flaky price service on ${service.url}: 10-80 ms, 600 calls/s then 429, 2 % 5xx, 5 % unknown products`,
 );
 
 const child = spawn(
