@@ -56,6 +56,6 @@ export const entries: readonly Entry[] = [
   { key: 'rowmill', file: 'rowmill.ts', isLimit: false, share: 1 },
   { key: 'graphileWorker', file: 'graphile-worker.ts', isLimit: false, share: 1 },
   { key: 'pgBoss', file: 'pg-boss.ts', isLimit: false, share: 1 },
-  { key: 'bullmq', file: 'bullmq.ts', isLimit: false, share: 0.1 },
+  { key: 'bullmq', file: 'bullmq.ts', isLimit: false, share: 0.05 },
   { key: 'copyLimit', file: 'copy-limit.ts', isLimit: true, share: 1 },
 ];
