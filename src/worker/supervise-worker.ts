@@ -42,6 +42,7 @@ export class SupervisedWorker {
   readonly #options: SuperviseOptions;
   #child: ChildProcess | null = null;
   #stopping = false;
+  #leftInOrder = false;
   #stopDelay = new AbortController();
   #loop: Promise<void> = Promise.resolve();
   crashes = 0;
@@ -57,12 +58,13 @@ export class SupervisedWorker {
     });
   }
 
-  /** Exit code of the last child: 0 when everything it did was persisted. */
-  async stop(drainMs?: number): Promise<void> {
+  /** True when the child left in order and everything it did was persisted. */
+  async stop(drainMs?: number): Promise<boolean> {
     this.#stopping = true;
     this.#stopDelay.abort();
     this.#send({ kind: 'stop', ...(drainMs === undefined ? {} : { drainMs }) });
     await this.#loop;
+    return this.#leftInOrder;
   }
 
   /** The second signal: no waiting. Leases run out or are taken back. */
@@ -81,8 +83,8 @@ export class SupervisedWorker {
         onFailed(end.failure);
         return;
       }
-      const orderly = this.#stopping && end.code === 0;
-      if (end.workerId && !orderly) {
+      this.#leftInOrder = this.#stopping && end.code === 0;
+      if (end.workerId && !this.#leftInOrder) {
         await retryPassing(() => rescueLeases(this.#options.context, end.workerId)).catch(() => {});
       }
       if (this.#stopping) return;

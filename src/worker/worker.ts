@@ -147,11 +147,6 @@ export class RowmillWorker {
     ];
   }
 
-  /** Items that are running or waiting for a slot in this process. */
-  get busyCount(): number {
-    return this.#pools.reduce((sum, pool) => sum + pool.runningCount + pool.queuedCount, 0);
-  }
-
   async start(): Promise<void> {
     await retryPassing(() => this.#register());
     await removeSilentWorkers(this.#control.db, this.settings.heartbeatMs * 20);

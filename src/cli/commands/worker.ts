@@ -41,8 +41,10 @@ export async function runWorkers(modules: string[], options: WorkerCommandOption
     await new Promise<void>((resolve) =>
       stop.signal.addEventListener('abort', () => resolve(), { once: true }),
     );
-    await Promise.all(workers.map((worker) => worker.stop()));
-    return 0;
+    const inOrder = await Promise.all(workers.map((worker) => worker.stop()));
+    if (inOrder.every(Boolean)) return 0;
+    say('not everything was persisted: the items concerned will run again');
+    return 1;
   } finally {
     for (const worker of workers) worker.kill();
     stop.dispose();
