@@ -1,6 +1,7 @@
 // All settings: one table with default, bounds and the reason, read at boot from flags over environment
 // over file over default. docs/configuration.md lists the same keys; a test keeps the two equal.
 import { readFileSync } from 'node:fs';
+import { editDistance } from '../core/edit-distance.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 
 interface NumberSetting {
@@ -133,6 +134,12 @@ export const NUMBER_SETTINGS = {
     max: 3_600_000,
     why: 'A statement or transaction without an answer for this long has its connection destroyed.',
   },
+  ingestMinRows: {
+    default: 64,
+    min: 1,
+    max: 100_000,
+    why: 'Rows of the first ingest batch, and what batches shrink to when the database is slow.',
+  },
   ingestMaxRows: { default: 10_000, min: 1, max: 100_000, why: 'Rows in one ingest batch, at the most.' },
   ingestMaxBatchBytes: {
     default: 8_388_608,
@@ -140,10 +147,124 @@ export const NUMBER_SETTINGS = {
     max: 536_870_912,
     why: 'Bytes in one ingest batch, at the most.',
   },
+  dbP50Ms: {
+    default: 250,
+    min: 1,
+    max: 60_000,
+    why: 'Ingest batches grow only while half of them commit within this time.',
+  },
+  dbP95Ms: {
+    default: 1000,
+    min: 1,
+    max: 600_000,
+    why: 'Ingest batches shrink when one in twenty takes longer than this.',
+  },
+  ingestLeaseMs: {
+    default: 30_000,
+    min: 200,
+    max: 3_600_000,
+    why: 'An ingest that stored nothing for this long is taken over by another process.',
+  },
+  ingestMaxRejectedRows: {
+    default: 10_000,
+    min: 0,
+    max: 10_000_000,
+    why: 'A file with more malformed rows than this is refused: it was read wrongly.',
+  },
+  ingestMaxColumns: { default: 2000, min: 1, max: 10_000, why: 'Columns of a file, at the most.' },
+  ingestMaxCellBytes: {
+    default: 10_485_760,
+    min: 1,
+    max: 67_108_864,
+    why: 'A row with a larger cell is rejected.',
+  },
+  ingestMaxRowBytes: {
+    default: 16_777_216,
+    min: 64,
+    max: 67_108_864,
+    why: 'A larger row is rejected; also how far a quote that is never closed is followed.',
+  },
+  uploadMaxBytes: {
+    default: 2_147_483_648,
+    min: 1,
+    max: 5_000_000_000_000,
+    why: 'A larger file is refused while it arrives.',
+  },
+  inflateMaxBytes: {
+    default: 4_294_967_296,
+    min: 1024,
+    max: 5_000_000_000_000,
+    why: 'A compressed file that inflates to more than this is refused; declared sizes are not believed.',
+  },
+  inflateMaxRatio: {
+    default: 200,
+    min: 2,
+    max: 1100,
+    why: 'A compressed file that inflates more than this many times, after its first MiB, is refused.',
+  },
+  archiveMaxEntries: {
+    default: 20_000,
+    min: 1,
+    max: 1_000_000,
+    why: 'Entries of a zip or workbook, at the most.',
+  },
+  xlsxMemoryMb: {
+    default: 1024,
+    min: 64,
+    max: 32_768,
+    why: 'Memory of the thread that reads or writes a workbook; a workbook that needs more is refused.',
+  },
+  imageMaxBytes: { default: 26_214_400, min: 1, max: 1_073_741_824, why: 'A larger image is rejected.' },
+  imageMaxPixels: {
+    default: 50_000_000,
+    min: 1,
+    max: 1_000_000_000,
+    why: 'An image whose header claims more pixels is rejected.',
+  },
+  sourcePollMs: { default: 5000, min: 50, max: 86_400_000, why: 'How often `rowmill watch` looks at a source.' },
+  sourceStableMs: {
+    default: 2000,
+    min: 0,
+    max: 86_400_000,
+    why: 'A file of a source is taken when its size and time stood still for this long.',
+  },
+  sourceMaxFiles: { default: 1000, min: 1, max: 1_000_000, why: 'Files one scan takes from a source.' },
+  resultMaxColumns: {
+    default: 500,
+    min: 1,
+    max: 10_000,
+    why: 'Different keys of results that get a column of their own in grids and exports.',
+  },
+  exportPageRows: { default: 2000, min: 1, max: 100_000, why: 'Rows that one statement of an export reads.' },
+  finalizeRetryMaxMs: {
+    default: 60_000,
+    min: 100,
+    max: 86_400_000,
+    why: 'Longest wait before output files are tried again while the blob store is down.',
+  },
+  blobLeftoverMs: {
+    default: 86_400_000,
+    min: 1000,
+    max: 31_536_000_000,
+    why: 'Age at which unfinished and unreferenced files in the blob store are deleted.',
+  },
 } as const satisfies Record<string, NumberSetting>;
 
-export type SettingKey = keyof typeof NUMBER_SETTINGS;
-export type Settings = Readonly<Record<SettingKey, number>>;
+/** Settings that are text. */
+export const TEXT_SETTINGS = {
+  blobStore: {
+    default: '.rowmill/blobs',
+    why: 'Where uploaded files and output files are kept: a folder, or s3://bucket/prefix?endpoint=…&region=…',
+  },
+} as const satisfies Record<string, { default: string; why: string }>;
+
+type NumberKey = keyof typeof NUMBER_SETTINGS;
+type TextKey = keyof typeof TEXT_SETTINGS;
+export type SettingKey = NumberKey | TextKey;
+export type Settings = Readonly<Record<NumberKey, number> & Record<TextKey, string>>;
+
+/** Keys of a settings file that are read by others. */
+const OTHER_FILE_KEYS = ['sources'];
 
 export interface SettingsSources {
   flags?: Partial<Record<string, unknown>>;
@@ -161,12 +282,25 @@ export function loadSettings(sources: SettingsSources = {}): Settings {
   const file = readFileValues(path);
   const flags = sources.flags ?? {};
   rejectUnknown(Object.keys(flags), 'option');
-  rejectUnknown(Object.keys(file), `key in ${path}`);
-  const settings = {} as Record<SettingKey, number>;
-  for (const key of Object.keys(NUMBER_SETTINGS) as SettingKey[]) {
-    const given = flags[key] ?? emptyToUndefined(environment[environmentName(key)]) ?? file[key];
-    settings[key] = given === undefined ? NUMBER_SETTINGS[key].default : checked(key, given);
+  rejectUnknown(
+    Object.keys(file).filter((key) => !OTHER_FILE_KEYS.includes(key)),
+    `key in ${path}`,
+  );
+  const given = (key: SettingKey): unknown =>
+    flags[key] ?? emptyToUndefined(environment[environmentName(key)]) ?? file[key];
+  const settings = {} as Record<NumberKey, number> & Record<TextKey, string>;
+  for (const key of Object.keys(NUMBER_SETTINGS) as NumberKey[]) {
+    const value = given(key);
+    settings[key] = value === undefined ? NUMBER_SETTINGS[key].default : checked(key, value);
   }
+  for (const key of Object.keys(TEXT_SETTINGS) as TextKey[]) {
+    const value = given(key);
+    if (value !== undefined && (typeof value !== 'string' || value.trim() === ''))
+      throw invalid(key, 'a text', value);
+    settings[key] = (value as string | undefined) ?? TEXT_SETTINGS[key].default;
+  }
+  if (settings.ingestMinRows > settings.ingestMaxRows)
+    throw invalid('ingestMinRows', `at most ingestMaxRows (${settings.ingestMaxRows})`, settings.ingestMinRows);
   if (settings.claimMin > settings.claimMax)
     throw invalid('claimMin', `at most claimMax (${settings.claimMax})`, settings.claimMin);
   if (settings.lockFloorMs > settings.lockCapMs) {
@@ -175,7 +309,7 @@ export function loadSettings(sources: SettingsSources = {}): Settings {
   return settings;
 }
 
-function checked(key: SettingKey, given: unknown): number {
+function checked(key: NumberKey, given: unknown): number {
   const { min, max } = NUMBER_SETTINGS[key];
   const value =
     typeof given === 'string' && /\d/.test(given) ? Number(given.trim().replaceAll('_', '')) : given;
@@ -214,7 +348,7 @@ function readFileValues(path: string | undefined): Record<string, unknown> {
 }
 
 function rejectUnknown(keys: string[], what: string): void {
-  const known = Object.keys(NUMBER_SETTINGS);
+  const known = [...Object.keys(NUMBER_SETTINGS), ...Object.keys(TEXT_SETTINGS)];
   for (const key of keys) {
     if (known.includes(key)) continue;
     const near = known
@@ -223,16 +357,4 @@ function rejectUnknown(keys: string[], what: string): void {
     const suggestion = near.distance <= Math.max(2, key.length / 3) ? `, did you mean ${near.name}?` : '';
     throw new RowmillError('SETTINGS_INVALID', `unknown ${what}: ${key}${suggestion}`);
   }
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }
