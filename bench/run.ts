@@ -1,10 +1,11 @@
 // The bench: Rowmill, its peers and the limit on one server, interleaved, best of all rounds.
-//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit]
+//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files]
 // --quick takes under two minutes; --json prints one JSON object as the last line.
 import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type Entry, entries } from './contestant.ts';
+import { measureFiles } from './files.ts';
 import { readServerFacts } from './measure.ts';
 import {
   type Measurement,
@@ -25,14 +26,30 @@ const { values: flags } = parseArgs({
 });
 
 const plan = flags.quick
-  ? { rounds: 1, drain: 120_000, others: 20_000, idleSeconds: 6, lagJobs: 20 }
-  : { rounds: 3, drain: 200_000, others: 100_000, idleSeconds: 30, lagJobs: 200 };
+  ? {
+      rounds: 1,
+      drain: 120_000,
+      others: 20_000,
+      idleSeconds: 6,
+      lagJobs: 20,
+      files: { rounds: 1, csvRows: 200_000, xlsxRows: 50_000 },
+    }
+  : {
+      rounds: 3,
+      drain: 200_000,
+      others: 100_000,
+      idleSeconds: 30,
+      lagJobs: 200,
+      files: { rounds: 2, csvRows: 1_000_000, xlsxRows: 500_000 },
+    };
 
 const scenarios: readonly Scenario[] = [
   { key: 'drain', itemCount: plan.drain, claimSize: null, workers: 1 },
   { key: 'drainSmallClaims', itemCount: plan.others, claimSize: 20, workers: 1 },
   { key: 'twoWorkers', itemCount: plan.drain, claimSize: null, workers: 2 },
 ];
+
+const only = flags.only?.split(',');
 
 type PerContestant = Record<string, number | null>;
 const KEYS = [
@@ -57,11 +74,26 @@ const LABELS: Record<(typeof KEYS)[number], string> = {
   idleQueriesPerSecond: 'idle statements per second',
 };
 
+const FILE_LABELS: Record<string, string> = {
+  ingestCsv: 'CSV to items, rows/s',
+  copyLimit: 'COPY of the same rows, rows/s',
+  ingestOfLimit: 'part of the limit',
+  ingestCsvPeakMb: 'peak memory, MB',
+  exportCsv: 'results to CSV, rows/s',
+  exportLimit: 'COPY of the same rows out, rows/s',
+  exportOfLimit: 'part of the limit',
+  exportCsvPeakMb: 'peak memory, MB',
+  exportXlsx: 'results to XLSX, rows/s',
+  exportXlsxPeakMb: 'peak memory, MB',
+  exportJsonl: 'results to JSON lines, rows/s',
+};
+
 function chooseEntries(): Entry[] {
-  const only = flags.only?.split(',');
-  const unknown = only?.find((key) => !entries.some((entry) => entry.key === key));
+  const unknown = only?.find((key) => key !== 'files' && !entries.some((entry) => entry.key === key));
   if (unknown !== undefined) {
-    throw new Error(`expected --only to name ${entries.map(({ key }) => key).join(', ')}, got ${unknown}`);
+    throw new Error(
+      `expected --only to name ${entries.map(({ key }) => key).join(', ')}, files; got ${unknown}`,
+    );
   }
   return entries.filter(
     ({ key, file }) =>
@@ -130,6 +162,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 try {
   const facts = await readServerFacts(server.url);
+  const files =
+    only === undefined || only.includes('files') ? await measureFiles(server.url, plan.files, report) : null;
   const results = await runAll(server.url, chosen);
   const columns = entries.filter((entry) => chosen.includes(entry)).map(({ key }) => key);
   const about = {
@@ -142,6 +176,13 @@ try {
     rounds: plan.rounds,
     seconds: Math.round((Date.now() - startedMs) / 1000),
   };
+  if (files) {
+    const rows = Object.entries(FILE_LABELS).map(([key, label]) => ({
+      label,
+      values: { rowmill: files[key] ?? null },
+    }));
+    console.log(`${formatTable(['rowmill'], rows)}\n`);
+  }
   console.log(
     formatTable(
       columns,
@@ -157,7 +198,7 @@ try {
     const own = Object.fromEntries(
       KEYS.map((key) => [key, key === 'drain' ? results.drain : results[key].rowmill]),
     );
-    console.log(JSON.stringify({ ...own, all: results, about }));
+    console.log(JSON.stringify({ ...own, ...files, all: results, about }));
   }
 } finally {
   await server.stop();

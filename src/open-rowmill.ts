@@ -1,17 +1,23 @@
 // The door for programs: create jobs, add items, seal, watch, and run workers against one database.
+import { type ResultRow, toResultRow } from './core/export-row.ts';
 import { isFinished } from './core/job-state.ts';
 import { RowmillError } from './core/rowmill-error.ts';
 import { type AddItemsOptions, addItems } from './engine/add-items.ts';
 import { type CreateJobRequest, createJob } from './engine/create-job.ts';
 import type { EngineContext } from './engine/engine-context.ts';
 import { sealJob } from './engine/seal-job.ts';
+import { ingestWhenFree } from './ingest/ingest-when-free.ts';
+import { type SubmitFileOptions, type SubmittedFile, submitFile } from './ingest/submit-file.ts';
+import { submitPaths } from './ingest/submit-paths.ts';
+import { openBlobStore } from './platform/blob-store/open-blob-store.ts';
+import { type ExportRequest, type ExportStream, exportJob } from './export/export-job.ts';
+import { readRows } from './export/read-rows.ts';
 import { waitMs } from './platform/clock.ts';
 import { Database } from './platform/database.ts';
 import { Events } from './platform/events.ts';
 import { WorkNotifier } from './platform/notifier.ts';
 import { loadSettings, type Settings } from './platform/settings.ts';
 import { migrate } from './store/migrate.ts';
-import { type ExportRow, exportRows } from './store/views/export-page.ts';
 import { type Job, readJob } from './store/views/read-job.ts';
 import {
   type ErrorGroup,
@@ -30,7 +36,17 @@ export interface RowmillOptions {
   events?: Events;
 }
 
-export type NewJobOptions = Omit<CreateJobRequest, 'pipeline' | 'phases'>;
+export interface FileBytes {
+  name: string;
+  bytes: AsyncIterable<Uint8Array>;
+  /** A stream of another length did not arrive whole. */
+  expectedBytes?: number;
+}
+
+export type NewJobOptions = Pick<
+  CreateJobRequest,
+  'ownerId' | 'name' | 'params' | 'priority' | 'idempotencyKey' | 'outputs'
+>;
 
 export class Rowmill {
   readonly context: EngineContext;
@@ -49,6 +65,7 @@ export class Rowmill {
       ...options,
       pipeline: pipeline.name,
       phases: pipeline.phases.map((phase) => phase.name),
+      ...(options.outputs ?? pipeline.outputs ? { outputs: options.outputs ?? pipeline.outputs! } : {}),
     });
   }
 
@@ -69,6 +86,48 @@ export class Rowmill {
     const total = await sealJob(this.context, jobId);
     await this.#notifier.hint();
     return total;
+  }
+
+  /**
+   * Stores a file (path, or name and bytes) and opens a job for its rows; several paths are a set of images. Nothing is
+   * read into the job yet: that is `ingest`. The same file again is the same job.
+   */
+  async submitFile(
+    pipeline: Pipeline,
+    file: string | string[] | FileBytes,
+    options: SubmitFileOptions = {},
+  ): Promise<SubmittedFile> {
+    const { context } = this;
+    if (typeof file !== 'string' && !Array.isArray(file))
+      return submitFile(context, pipeline, { kind: 'upload', ...file }, options);
+    const paths = typeof file === 'string' ? [file] : file;
+    return submitPaths(context, pipeline, paths, options);
+  }
+
+  /** Reads the file of a job into items, from where it was left, and seals it. False when the signal stopped it. */
+  async ingest(
+    jobId: string,
+    pipeline: Pipeline,
+    options: { signal?: AbortSignal | undefined; onWait?: (message: string) => void } = {},
+  ): Promise<boolean> {
+    const off = this.context.events.on('items.added', () => void this.#notifier.hint());
+    try {
+      return await ingestWhenFree(this.context, jobId, pipeline, options);
+    } finally {
+      off();
+      await this.#notifier.hint();
+    }
+  }
+
+  /** `submitFile` and `ingest`: resolves when every row is stored. */
+  async runFile(
+    pipeline: Pipeline,
+    file: string | string[] | FileBytes,
+    options: SubmitFileOptions = {},
+  ): Promise<SubmittedFile> {
+    const submitted = await this.submitFile(pipeline, file, options);
+    await this.ingest(submitted.jobId, pipeline, { signal: options.signal });
+    return submitted;
   }
 
   /**
@@ -110,9 +169,18 @@ export class Rowmill {
   }
 
   /** Items in seq order, each with the newest result there is in this generation. */
-  async *results(jobId: string): AsyncGenerator<ExportRow> {
-    const { generation } = await this.job(jobId);
-    yield* exportRows(this.context.db, jobId, generation);
+  async *results(jobId: string): AsyncGenerator<ResultRow> {
+    const { generation, itemCount } = await this.job(jobId);
+    const { db, settings } = this.context;
+    const pageRows = settings.exportPageRows;
+    const pages = readRows(db, { jobId, generation, filter: {}, pageRows, afterSeq: -1, itemCount });
+    for await (const page of pages) for (const row of page) yield toResultRow(row);
+  }
+
+  /** Results as CSV, XLSX or JSON lines: bytes, read page by page as they are asked for. */
+  export(jobId: string, request: Omit<ExportRequest, 'jobId' | 'pageRows'>): ExportStream {
+    const { db, settings } = this.context;
+    return exportJob(db, { ...request, jobId, pageRows: settings.exportPageRows });
   }
 
   /** Waits until the job is finished. */
@@ -143,6 +211,7 @@ export class Rowmill {
 
   async close(): Promise<void> {
     await this.context.db.close();
+    await this.context.blobs.close();
   }
 }
 
@@ -156,5 +225,6 @@ export async function openRowmill(options: RowmillOptions): Promise<Rowmill> {
     applicationName: 'rowmill client',
     deadlineMs: settings.databaseDeadlineMs,
   });
-  return new Rowmill({ db, events: options.events ?? new Events(), settings });
+  const blobs = openBlobStore(settings.blobStore);
+  return new Rowmill({ db, blobs, events: options.events ?? new Events(), settings });
 }

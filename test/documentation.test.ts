@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ERROR_REGISTRY } from '../src/core/error-registry.ts';
-import { environmentName, NUMBER_SETTINGS } from '../src/platform/settings.ts';
+import { environmentName, NUMBER_SETTINGS, TEXT_SETTINGS } from '../src/platform/settings.ts';
 import { readSources } from './support/read-sources.ts';
 
 /** The cells of every table row whose first cell is a name in backquotes. */
@@ -48,7 +48,9 @@ describe('docs/errors.md', () => {
 });
 
 describe('docs/configuration.md', () => {
-  const rows = readRows('../docs/configuration.md', { to: '## Other variables' });
+  const rows = readRows('../docs/configuration.md', { to: '### Where files are kept' }).concat(
+    readRows('../docs/configuration.md', { from: '### The rest', to: '## Other variables' }),
+  );
   const number = (value: number) => value.toLocaleString('en-US');
 
   it('has every setting, and no other, with its variable, default, bounds and reason', () => {
@@ -63,6 +65,17 @@ describe('docs/configuration.md', () => {
       why,
     ]);
     expect(documented.sort(byName)).toEqual(known.sort(byName));
+  });
+
+  it('has every setting that is text', () => {
+    const section = { from: '### Where files are kept', to: '### The rest' };
+    const known = Object.entries(TEXT_SETTINGS).map(([key, { default: value, why }]) => [
+      `\`${key}\``,
+      `\`${environmentName(key)}\``,
+      `\`${value}\``,
+      why,
+    ]);
+    expect(readRows('../docs/configuration.md', section)).toEqual(known);
   });
 
   it('gives every setting the unit that its name says', () => {

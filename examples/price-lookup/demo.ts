@@ -32,6 +32,8 @@ const child = spawn(
     pipeline,
     'out/products.csv',
     '--follow',
+    // The same file again would be the same job, which is done.
+    '--again',
     '--out',
     'out/products-priced.csv',
     '--data-dir',

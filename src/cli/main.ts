@@ -1,13 +1,17 @@
 #!/usr/bin/env node
 // The command line: arguments in, exit code out. Each command has its own file.
 import { Command, InvalidArgumentError } from 'commander';
+import { createTakeFile } from '../ingest/sources/take-file.ts';
 import { VERSION } from '../platform/version.ts';
 import { doctor } from './commands/doctor.ts';
 import { exportResults } from './commands/export.ts';
+import { inspect } from './commands/inspect.ts';
 import { migrateDatabase } from './commands/migrate.ts';
 import { run } from './commands/run.ts';
+import { scanSources, watchSourcesUntilStopped } from './commands/scan.ts';
 import { status } from './commands/status.ts';
 import { runWorkers } from './commands/worker.ts';
+import { withFileOptions } from './file-options.ts';
 import { printError } from './print-error.ts';
 
 const program = new Command('rowmill')
@@ -61,18 +65,33 @@ function ending<Args extends unknown[]>(
   };
 }
 
-withSettings(
-  command('store the rows of a file, process them here, and show the summary', 'run <pipeline> [file]'),
+withFileOptions(
+  withSettings(
+    command('store the rows of a file, process them here, and show the summary', 'run <pipeline> [files...]'),
+  ),
 )
   .option('--follow', 'show live progress')
-  .option('--out <file>', 'write the results to this file (.csv or .jsonl)')
+  .option('--out <file>', 'write the results to this file (.csv, .xlsx or .jsonl)')
   .option('--no-worker', 'leave the work to other processes')
   .option('--resume <job>', 'go on with a job that was stopped')
+  .option('--again', 'a new job, although this file was given before')
+  .option('--update <job>', 'the file corrects that of this job: unchanged rows take over its results')
+  .option('--key <fields>', 'fields that name a row, separated by commas', (text: string) => text.split(','))
   .addHelpText(
     'after',
     '\nExample:\n  rowmill run examples/price-lookup/pipeline.ts products.csv --follow --out priced.csv',
   )
-  .action(ending((pipeline: string, file: string | undefined, options) => run(pipeline, file, options)));
+  .action(ending((pipeline: string, files: string[], options) => run(pipeline, files, options)));
+
+withFileOptions(
+  withSettings(
+    program.command('inspect <file>').description('show how a file would be read; nothing is stored'),
+  ),
+)
+  .option('--pipeline <pipeline>', "map the columns to this pipeline's input")
+  .option('--rows <n>', 'rows to show', wholeNumber, 5)
+  .option('--json', 'print JSON')
+  .action(ending((file: string, options) => inspect(file, options)));
 
 withSettings(command('run worker processes until stopped', 'worker <pipelines...>'))
   .option('--processes <n>', 'worker processes', wholeNumber, 1)
@@ -88,11 +107,33 @@ command('show jobs, or one of them', 'status [job]')
   .option('--limit <n>', 'how many jobs', wholeNumber, 20)
   .action(ending((job: string | undefined, options) => status(job, options)));
 
-command('write the results of a job to a file', 'export <job>')
-  .requiredOption('--out <file>', '.csv or .jsonl')
+const withSource = (description: string, nameAndArguments: string): Command =>
+  withSettings(command(description, nameAndArguments))
+    .option('--config <file>', 'JSON file with the sources; default: ROWMILL_CONFIG')
+    .option('--json', 'print JSON lines');
+
+withSource('turn the files of the configured sources into jobs, once', 'scan <pipelines...>').action(
+  ending((modules: string[], options) => scanSources(modules, options, createTakeFile)),
+);
+
+withSource('keep turning the files of the configured sources into jobs', 'watch <pipelines...>').action(
+  ending((modules: string[], options) => watchSourcesUntilStopped(modules, options, createTakeFile)),
+);
+
+withSettings(command('write the results of a job to a file', 'export <job>'))
+  .requiredOption('--out <file>', 'the ending says the format: .csv, .xlsx or .jsonl')
+  .option('--status <statuses>', 'only rows of these, such as ERROR,NOT_FOUND', (text: string) => text.split(','))
+  .option('--phase <name>', 'only rows that ended in this phase')
+  .option('--group <signature>', 'only rows of this error group (rowmill status --json)')
+  .option('--search <text>', 'only rows that hold this text')
+  .option('--failed', "failed rows in the file's own form, to be corrected and given again")
+  .option('--rejected', 'rows of the file that could not be read')
+  .option('--raw', 'CSV: leave cells alone that a spreadsheet would take for a formula')
+  .option('--bom', 'CSV: begin with a byte order mark, for old versions of Excel')
+  .option('--generation <n>', 'of this generation instead of the newest', wholeNumber)
   .action(ending((job: string, options) => exportResults(job, options)));
 
-command('check the invariants on a live database', 'doctor')
+withSettings(command('check the invariants on a live database', 'doctor'))
   .option('--json', 'print JSON')
   .option('--job <job>', 'check one job')
   .option('--budget-ms <ms>', 'time for each invariant', wholeNumber)

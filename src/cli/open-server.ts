@@ -1,14 +1,29 @@
 // Where a command gets its PostgreSQL: --database-url, else DATABASE_URL, else the embedded server in the data
 // folder, which is started here or shared with the process that runs it.
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { attachToRunning } from '../platform/embedded-postgres/attach-to-running.ts';
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embedded-postgres.ts';
 import { databaseUrlFromEnvironment } from '../platform/environment.ts';
+import { loadSettings, type Settings, TEXT_SETTINGS } from '../platform/settings.ts';
 
 export interface ServerOptions {
   databaseUrl?: string;
   dataDir?: string;
+  /** Commander's --set. */
+  set?: Record<string, unknown>;
+  /** The settings file; default: ROWMILL_CONFIG. */
+  config?: string;
+}
+
+/** Settings of a command; files are kept beside the embedded server's data unless a setting says otherwise. */
+export function commandSettings(options: ServerOptions): Settings {
+  const settings = loadSettings({
+    flags: options.set ?? {},
+    ...(options.config !== undefined && { file: options.config }),
+  });
+  if (settings.blobStore !== TEXT_SETTINGS.blobStore.default) return settings;
+  return { ...settings, blobStore: join(resolve(options.dataDir ?? '.rowmill'), 'blobs') };
 }
 
 export interface OpenedServer {

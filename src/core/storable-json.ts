@@ -26,15 +26,12 @@ export function toStorableJson(value: unknown, maxBytes: number, policy: Unstora
     if (value === undefined) json = 'null';
     else return { ok: false, reason: `the result is not JSON: a ${typeof value} has no JSON form` };
   }
-  let replaced = false;
-  if (json.includes('\\u')) {
-    const safe = json.replace(ESCAPE, (found) => (found.length === 6 ? '\ufffd' : found));
-    replaced = safe !== json;
-    if (replaced && policy === 'fail') {
-      return { ok: false, reason: 'the result contains a NUL character or half a surrogate pair' };
-    }
-    json = safe;
+  const safe = replaceUnstorable(json);
+  const replaced = safe !== json;
+  if (replaced && policy === 'fail') {
+    return { ok: false, reason: 'the result contains a NUL character or half a surrogate pair' };
   }
+  json = safe;
   const bytes = json.length > maxBytes ? json.length : Buffer.byteLength(json);
   if (bytes > maxBytes) {
     return { ok: false, reason: `the result has ${bytes} bytes of JSON, more than the limit of ${maxBytes}` };
@@ -43,6 +40,12 @@ export function toStorableJson(value: unknown, maxBytes: number, policy: Unstora
     return { ok: false, reason: `the result is nested deeper than ${MAX_DEPTH} levels` };
   }
   return { ok: true, json, bytes, replaced };
+}
+
+/** JSON text as JSON.stringify writes it, with U+FFFD for what jsonb does not take. */
+export function replaceUnstorable(json: string): string {
+  if (!json.includes('\\u')) return json;
+  return json.replace(ESCAPE, (found) => (found.length === 6 ? '\ufffd' : found));
 }
 
 /** Makes outside text safe for a text column: no NUL, no half pairs, bounded. */

@@ -1,16 +1,9 @@
-// Stores items: each batch commits its rows, one span and the checkpoint together, so a killed ingest knows
-// exactly how far it came, and workers may start on the first batch.
+// Stores items that a program hands over, in batches of bounded size.
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toStorableJson } from '../core/storable-json.ts';
-import { monotonicMs } from '../platform/clock.ts';
-import { faultPoint } from '../platform/fault-point.ts';
-import { newId } from '../platform/random.ts';
-import { retryPassing } from '../platform/retry-passing.ts';
-import { copyItems, jsonField } from '../store/commands/copy-rows.ts';
-import { insertSpans } from '../store/commands/insert-spans.ts';
-import { reserveSeqs } from '../store/commands/reserve-seqs.ts';
-import { readJob } from '../store/views/read-job.ts';
+import { summarize } from '../core/input-summary.ts';
 import type { EngineContext } from './engine-context.ts';
+import { type IngestRow, storeBatch } from './store-batch.ts';
 
 const MAX_ITEM_BYTES = 64 * 1024 * 1024;
 
@@ -29,17 +22,20 @@ export async function addItems(
   options: AddItemsOptions = {},
 ): Promise<number> {
   const { ingestMaxRows, ingestMaxBatchBytes } = context.settings;
-  let batch: string[] = [];
+  let batch: IngestRow[] = [];
   let batchBytes = 0;
   let read = 0;
   const store = async (): Promise<void> => {
     if (batch.length === 0) return;
-    const expectedCount = options.resumeAfter === undefined ? null : read - batch.length;
-    await storeBatch(context, jobId, {
+    await storeBatch(context, {
+      jobId,
       rows: batch,
-      bytes: batchBytes,
+      rejected: [],
+      rejectedBefore: 0,
       checkpoint: options.checkpoint?.(read),
-      expectedCount,
+      expectedCount: options.resumeAfter === undefined ? null : read - batch.length,
+      lease: null,
+      updatesJobId: null,
     });
     batch = [];
     batchBytes = 0;
@@ -49,10 +45,10 @@ export async function addItems(
       read += 1;
       continue;
     }
-    const json = itemJson(item, read);
-    if (batch.length > 0 && batchBytes + json.length > ingestMaxBatchBytes) await store();
-    batch.push(json);
-    batchBytes += json.length;
+    const row = toRow(item, read);
+    if (batch.length > 0 && batchBytes + row.json.length > ingestMaxBatchBytes) await store();
+    batch.push(row);
+    batchBytes += row.json.length;
     read += 1;
     if (batch.length >= ingestMaxRows) await store();
   }
@@ -60,7 +56,7 @@ export async function addItems(
   return read;
 }
 
-function itemJson(item: unknown, position: number): string {
+function toRow(item: unknown, position: number): IngestRow {
   if (item === null || typeof item !== 'object' || Array.isArray(item)) {
     throw new RowmillError(
       'ITEM_INVALID',
@@ -73,65 +69,8 @@ function itemJson(item: unknown, position: number): string {
       'ITEM_INVALID',
       `item ${position} cannot be stored: ${stored.reason.replace('the result', 'it')}`,
     );
-  return stored.json;
+  const repair = stored.replaced ? UNSTORABLE_REPLACED : null;
+  return { json: stored.json, key: null, summary: summarize(Object.values(item)), repair, invalid: null };
 }
 
-interface Batch {
-  rows: string[];
-  bytes: number;
-  checkpoint: unknown;
-  expectedCount: number | null;
-}
-
-async function storeBatch(
-  context: EngineContext,
-  jobId: string,
-  { rows, bytes, checkpoint, expectedCount }: Batch,
-): Promise<void> {
-  // The same id on every try: a batch whose COMMIT reply was lost is recognised and not stored twice.
-  const batchId = newId();
-  const startedMs = monotonicMs();
-  await retryPassing(() =>
-    context.db.transaction(
-      async (tx) => {
-        const reserved = await reserveSeqs(tx, jobId, rows.length, batchId, checkpoint, expectedCount);
-        if (!reserved) return refuseUnlessStored(context, jobId, batchId);
-        let lines = '';
-        let seq = reserved.firstSeq;
-        for (const json of rows) {
-          lines += `${jobId}\t${seq}\t${Buffer.byteLength(json)}\t${jsonField(json)}\n`;
-          seq += 1;
-        }
-        await copyItems(tx, lines);
-        await insertSpans(tx, jobId, reserved.generation, [
-          {
-            phase: 0,
-            items: [[reserved.firstSeq, seq]],
-            priority: reserved.priority,
-            delayMs: 0,
-            attempt: 0,
-            crashes: 0,
-          },
-        ]);
-      },
-      () => faultPoint('ingest.before_commit'),
-    ),
-  );
-  faultPoint('ingest.after_commit');
-  context.events.emit('items.added', { jobId, items: rows.length, bytes, ms: monotonicMs() - startedMs });
-}
-
-async function refuseUnlessStored(context: EngineContext, jobId: string, batchId: string): Promise<void> {
-  const job = await readJob(context.db, jobId);
-  if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
-  if (job.ingestBatch === batchId) return;
-  if (job.sealedAt === null && job.state === 'INGESTING') {
-    throw new RowmillError('JOB_CONFLICT', `another process is adding items to job ${jobId}`, {
-      hint: 'Let it finish, or stop it and resume.',
-    });
-  }
-  throw new RowmillError(
-    'JOB_NOT_INGESTING',
-    `expected job ${jobId} to be open for items, it is ${job.state}`,
-  );
-}
+export const UNSTORABLE_REPLACED = 'NUL or half a surrogate pair was replaced by U+FFFD';

@@ -1,5 +1,8 @@
 // Creates a job, open for items. A repeated request with the same idempotency key is the same job.
 import { isDeepStrictEqual } from 'node:util';
+import type { JobSource } from '../core/file-format.ts';
+import type { InputColumn } from '../core/input-column.ts';
+import type { OutputFormat } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { derivedId, newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
@@ -15,6 +18,12 @@ export interface CreateJobRequest {
   params?: unknown;
   priority?: number;
   idempotencyKey?: string;
+  source?: JobSource;
+  inputColumns?: InputColumn[];
+  keyColumns?: readonly string[];
+  updatesJobId?: string;
+  /** Formats of the result files. Default: CSV; none when empty. */
+  outputs?: readonly OutputFormat[];
 }
 
 export async function createJob(
@@ -37,6 +46,11 @@ export async function createJob(
       params,
       priority: request.priority ?? 0,
       requestId,
+      source: request.source ?? null,
+      inputColumns: request.inputColumns ?? [],
+      keyColumns: request.keyColumns ?? [],
+      updatesJobId: request.updatesJobId ?? null,
+      outputs: request.outputs ?? ['csv'],
     }),
   );
   if (inserted) return { jobId, created: true };

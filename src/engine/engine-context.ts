@@ -1,10 +1,13 @@
 // What every use case of the engine needs, passed explicitly.
+import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import type { Database } from '../platform/database.ts';
 import type { Events } from '../platform/events.ts';
 import type { Settings } from '../platform/settings.ts';
 
 export interface EngineContext {
   db: Database;
+  /** Uploaded files and output files. */
+  blobs: BlobStore;
   events: Events;
   settings: Settings;
 }

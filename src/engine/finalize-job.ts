@@ -1,29 +1,52 @@
-// The last step of a generation: leased and resumable. Whatever takes long happens between taking the lease and
-// the short transaction that writes summary, event and state together; the finalize token is the fence.
+// The last step of a generation: leased and resumable. Output files are written and checked between taking the lease
+// and the short transaction that writes summary, event and state together; the finalize token is the fence. No lock is
+// held while bytes move. A store that is down delays the summary, with the reason on the job.
+import type { OutputFile } from '../core/output-format.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { toStorableText } from '../core/storable-json.ts';
 import { faultPoint } from '../platform/fault-point.ts';
-import { newId } from '../platform/random.ts';
+import { keepLease } from '../platform/keep-lease.ts';
+import { newId, randomFraction } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
-import { claimFinalize, finishJobRow } from '../store/commands/finalize-lease.ts';
+import { claimFinalize, finishJobRow, postponeFinalize, renewFinalize } from '../store/commands/finalize-lease.ts';
 import { insertOutboxEvent, insertSummary } from '../store/commands/insert-summary.ts';
 import type { EngineContext } from './engine-context.ts';
+import { deleteOtherAttempts, writeOutputFiles } from './write-output-files.ts';
 
-/** True when this call wrote the summary; false when somebody else holds or has finished it. */
+const FIRST_DELAY_MS = 500;
+
+/** True when this call wrote the summary; false when somebody else holds or has finished it, or it has to wait. */
 export async function finalizeJob(context: EngineContext, jobId: string): Promise<boolean> {
+  const { db, settings } = context;
   const token = newId();
-  const lease = await claimFinalize(context.db, {
-    jobId,
-    workerId: token,
-    token,
-    leaseMs: context.settings.finalizeLeaseMs,
-  });
-  if (!lease) return false;
+  const leaseMs = settings.finalizeLeaseMs;
+  const claimed = await claimFinalize(db, { jobId, workerId: token, token, leaseMs });
+  if (!claimed) return false;
+  const { generation, attempt } = claimed;
   const outcome = 'DONE';
+  const lease = keepLease({
+    leaseMs,
+    renew: () => renewFinalize(db, jobId, token, leaseMs),
+    lost: () => new RowmillError('JOB_CONFLICT', `another process took over the ending of job ${jobId}`),
+  });
+  let files: OutputFile[];
+  try {
+    files = await writeOutputFiles(context, { jobId, generation, attempt, outcome }, lease.signal);
+  } catch (error) {
+    const delayMs = Math.min(settings.finalizeRetryMaxMs, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + randomFraction() / 2);
+    const reason = `the output files could not be written: ${(error as Error).message}`;
+    await postponeFinalize(db, { jobId, token, delayMs, reason: toStorableText(reason, 2000) });
+    context.events.emit('finalize.delayed', { jobId, generation, attempt, delayMs, error });
+    return false;
+  } finally {
+    await lease.stop();
+  }
   const written = await retryPassing(() =>
-    context.db.transaction(
+    db.transaction(
       async (tx) => {
         if (!(await finishJobRow(tx, jobId, token, outcome))) return false;
-        await insertSummary(tx, jobId, lease.generation, outcome);
-        await insertOutboxEvent(tx, jobId, 'job.finished', { jobId, generation: lease.generation, outcome });
+        await insertSummary(tx, jobId, generation, outcome, files);
+        await insertOutboxEvent(tx, jobId, 'job.finished', { jobId, generation, outcome });
         return true;
       },
       () => faultPoint('finalize.before_commit'),
@@ -31,6 +54,7 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   );
   if (!written) return false;
   faultPoint('finalize.after_commit');
-  context.events.emit('job.finished', { jobId, generation: lease.generation, outcome });
+  context.events.emit('job.finished', { jobId, generation, outcome });
+  if (attempt > 1) await deleteOtherAttempts(context, { jobId, generation, attempt });
   return true;
 }

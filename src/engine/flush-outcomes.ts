@@ -14,15 +14,15 @@ import {
   textField,
 } from '../store/commands/copy-rows.ts';
 import { type FencedLeases, fenceLeases } from '../store/commands/fence-leases.ts';
-import {
-  emptyLedgerCounts,
-  insertLedgerEntry,
-  type LedgerCounts,
-} from '../store/commands/insert-ledger-entry.ts';
+import { countStatus, emptyLedgerCounts, insertLedgerEntry } from '../store/commands/insert-ledger-entry.ts';
+import { insertResultColumns } from '../store/commands/insert-result-columns.ts';
 import { insertSpans, type NewSpan } from '../store/commands/insert-spans.ts';
-import { type ErrorGroupDelta, upsertErrorGroups } from '../store/commands/upsert-error-groups.ts';
+import { addToGroup, type ErrorGroupDelta, upsertErrorGroups } from '../store/commands/upsert-error-groups.ts';
 import { ledgerHasEntry } from '../store/views/find-ledger-entry.ts';
 import type { EngineContext } from './engine-context.ts';
+
+/** Why a row was skipped stands behind the columns of real results. */
+const BEHIND_RESULTS = 1_000_000;
 
 export interface RecordedOutcome {
   seq: number;
@@ -32,6 +32,8 @@ export interface RecordedOutcome {
   failure: Failure | null;
   delayMs: number;
   handlerMs: number;
+  /** Keys of the result, when one of them may be new to the job. */
+  columns?: readonly string[] | undefined;
 }
 
 export interface LeaseOutcomes {
@@ -78,7 +80,7 @@ export async function flushOutcomes(
           return { spanId: lease.spanId, token: lease.token, recorded, recordedCount: countSeqs(recorded) };
         }),
       );
-      return writeOutcomes(tx, batch, fenced);
+      return writeOutcomes(tx, batch, fenced, context.settings.resultMaxColumns);
     },
     () => faultPoint('flush.before_commit'),
   );
@@ -104,12 +106,14 @@ async function writeOutcomes(
   tx: Transaction,
   batch: FlushBatch,
   { held }: FencedLeases,
+  maxColumns: number,
 ): Promise<FlushReport> {
   const { jobId, generation, phase } = batch;
   const counts = emptyLedgerCounts();
   const groups = new Map<string, ErrorGroupDelta>();
   const spans = new SpanCollector(phase);
   const lostTokens: string[] = [];
+  const columns = new Map<string, number>();
   let results = '';
   let outputs = '';
   let retries = '';
@@ -131,9 +135,13 @@ async function writeOutcomes(
       const { seq, failure, json } = outcome;
       counts.handlerMs += outcome.handlerMs;
       if (json !== null) counts.bytes += json.length;
-      if (failure !== null) addToGroup(groups, failure, seq);
+      if (failure !== null) addToGroup(groups, errorSignature(failure.class, failure.message), failure, seq);
       if (outcome.kind === 'terminal') {
         countStatus(counts, outcome.status);
+        const first = outcome.status === 'DONE' ? 0 : BEHIND_RESULTS;
+        for (const [position, name] of (outcome.columns ?? []).entries()) {
+          if (!columns.has(name)) columns.set(name, first + position);
+        }
         results += `${jobId}\t${seq}${middle}${attempt}\t${outcome.status}\t${Math.round(outcome.handlerMs * 10) / 10}\t${
           failure === null ? '\\N\t\\N' : `${failure.class}\t${textField(failure.message)}`
         }\t${json === null ? NULL_FIELD : jsonField(json)}\n`;
@@ -150,6 +158,8 @@ async function writeOutcomes(
   }
 
   if (results) await copyResults(tx, results);
+  const named = [...columns].map(([name, position]) => ({ name, position }));
+  await insertResultColumns(tx, jobId, generation, named, maxColumns);
   if (outputs) await copyStageOutputs(tx, outputs);
   if (retries) await copyAttemptErrors(tx, retries);
   const added = spans.collect();
@@ -161,29 +171,6 @@ async function writeOutcomes(
     counts,
   );
   return { recorded, fenced: counts.fenced, lostTokens, mayFinish: emptied && added.length === 0 };
-}
-
-function countStatus(counts: LedgerCounts, status: ItemStatus): void {
-  if (status === 'DONE') counts.done += 1;
-  else if (status === 'ERROR') counts.error += 1;
-  else if (status === 'NOT_FOUND') counts.notFound += 1;
-  else if (status === 'SKIPPED') counts.skipped += 1;
-  else counts.cancelled += 1;
-}
-
-function addToGroup(groups: Map<string, ErrorGroupDelta>, failure: Failure, seq: number): void {
-  const signature = errorSignature(failure.class, failure.message);
-  const group = groups.get(signature);
-  if (group) group.occurrences += 1;
-  else {
-    groups.set(signature, {
-      signature,
-      errorClass: failure.class,
-      sample: failure.message.slice(0, 1000).toWellFormed(),
-      sampleSeq: seq,
-      occurrences: 1,
-    });
-  }
 }
 
 function committedBefore(batch: FlushBatch): FlushReport {

@@ -2,15 +2,15 @@
 // ended before the seal, and an empty job has nobody else to finish it.
 import { RowmillError } from '../core/rowmill-error.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
-import { sealJobRow } from '../store/commands/seal-job.ts';
+import { type SealOfFile, sealJobRow } from '../store/commands/seal-job.ts';
 import { readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finishJob } from './finish-job.ts';
 
 /** The total. Sealing a sealed job again changes nothing. */
-export async function sealJob(context: EngineContext, jobId: string): Promise<number> {
+export async function sealJob(context: EngineContext, jobId: string, file?: SealOfFile): Promise<number> {
   const total =
-    (await retryPassing(() => sealJobRow(context.db, jobId))) ?? (await totalOfSealed(context, jobId));
+    (await retryPassing(() => sealJobRow(context.db, jobId, file))) ?? (await totalOfSealed(context, jobId));
   context.events.emit('job.sealed', { jobId, total });
   await finishJob(context, jobId);
   return total;

@@ -49,8 +49,8 @@ export interface Executor {
 }
 
 export interface Transaction extends Executor {
-  /** Streams rows in COPY text format. */
-  copy(statement: Statement, rows: string): Promise<void>;
+  /** Sends rows in COPY text format, in one piece or several. */
+  copy(statement: Statement, rows: string | Buffer[]): Promise<void>;
 }
 
 export class Database implements Executor {
@@ -205,12 +205,15 @@ export class Database implements Executor {
   }
 }
 
-function sendCopy(client: pg.PoolClient, statement: Statement, rows: string): Promise<void> {
+function sendCopy(client: pg.PoolClient, statement: Statement, rows: string | Buffer[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const stream = client.query(copyFrom(statement.text));
     stream.on('error', reject);
     stream.on('finish', resolve);
-    stream.end(Buffer.from(rows));
+    if (typeof rows === 'string') stream.write(Buffer.from(rows));
+    // All at once: they are in memory already, and the socket takes them as it can.
+    else for (const piece of rows) stream.write(piece);
+    stream.end();
   });
 }
 

@@ -3,6 +3,16 @@ import { EventEmitter } from 'node:events';
 
 export interface RowmillEvents {
   'items.added': { jobId: string; items: number; bytes: number; ms: number };
+  'ingest.batch': {
+    jobId: string;
+    rows: number;
+    rejected: number;
+    ms: number;
+    poolWaitMs: number;
+    tries: number;
+    /** Rows that the next batch aims at. */
+    nextRows: number;
+  };
   'job.sealed': { jobId: string; total: number };
   'claim.made': {
     jobId: string;
@@ -30,9 +40,19 @@ export interface RowmillEvents {
   'lease.lost': { jobId: string; spanId: number };
   'lease.rescued': { jobId: string; items: number; failed: number };
   'loop.stuck': { forMs: number };
+  'finalize.delayed': { jobId: string; generation: number; attempt: number; delayMs: number; error: unknown };
+  'blobs.collected': { count: number };
   'job.finished': { jobId: string; generation: number; outcome: string };
   'worker.unpersisted': { jobId: string; seqs: string; items: number; reason: string };
   'service.failed': { service: string; error: unknown };
+  'source.file_taken': { source: string; path: string; bytes: number; jobId: string; ms: number };
+  'source.file_failed': { source: string; path: string; reason: string };
+  /** Not taken, and not the fault of the file's content: a link, a file that is a job already, one that changed. */
+  'source.file_skipped': { source: string; path: string; reason: string };
+  /** A passing error: the file waits for the next scan. */
+  'source.file_released': { source: string; path: string; error: unknown; tries: number };
+  /** `path` where the trouble is with one file only: it is a job, but could not be moved away. */
+  'source.scan_failed': { source: string; path?: string; error: unknown };
 }
 
 export type EventName = keyof RowmillEvents;

@@ -3,16 +3,23 @@
 import { writeSync } from 'node:fs';
 
 export const FAULT_POINTS = [
+  'ingest.file_stored',
   'ingest.before_commit',
   'ingest.after_commit',
+  'ingest.before_seal',
   'claim.after_commit',
   'handler.after_return',
   'flush.before_commit',
   'flush.after_commit',
   'finish.after_commit',
+  'finalize.after_file',
   'finalize.before_commit',
   'finalize.after_commit',
   'rescue.before_commit',
+  'source.after_claim',
+  'source.after_rename',
+  'source.after_take',
+  'source.before_finish',
 ] as const;
 export type FaultPoint = (typeof FAULT_POINTS)[number];
 

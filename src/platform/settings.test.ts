@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { environmentName, loadSettings, NUMBER_SETTINGS, type SettingKey } from './settings.ts';
+import { environmentName, loadSettings, NUMBER_SETTINGS } from './settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rowmill-settings-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const KEYS = Object.keys(NUMBER_SETTINGS) as SettingKey[];
+const KEYS = Object.keys(NUMBER_SETTINGS) as (keyof typeof NUMBER_SETTINGS)[];
 
 function fileWith(text: string): string {
   const path = join(folder, 'rowmill.json');

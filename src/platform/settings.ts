@@ -244,7 +244,7 @@ export const NUMBER_SETTINGS = {
   },
   blobLeftoverMs: {
     default: 86_400_000,
-    min: 1000,
+    min: 3_600_000,
     max: 31_536_000_000,
     why: 'Age at which unfinished and unreferenced files in the blob store are deleted.',
   },
@@ -299,8 +299,6 @@ export function loadSettings(sources: SettingsSources = {}): Settings {
       throw invalid(key, 'a text', value);
     settings[key] = (value as string | undefined) ?? TEXT_SETTINGS[key].default;
   }
-  if (settings.ingestMinRows > settings.ingestMaxRows)
-    throw invalid('ingestMinRows', `at most ingestMaxRows (${settings.ingestMaxRows})`, settings.ingestMinRows);
   if (settings.claimMin > settings.claimMax)
     throw invalid('claimMin', `at most claimMax (${settings.claimMax})`, settings.claimMin);
   if (settings.lockFloorMs > settings.lockCapMs) {

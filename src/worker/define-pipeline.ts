@@ -1,6 +1,7 @@
 // What a developer writes: a named pipeline with an input schema and one or more phases in order.
 // A definition is data plus handlers; it is checked here once and never at run time.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
 import type { Failure, Verdict } from '../core/outcome.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
@@ -34,6 +35,15 @@ interface Shared<Schema> {
   input?: Schema;
   /** What to do with NUL characters and half surrogate pairs in results. Default: the item fails. */
   unstorable?: UnstorablePolicy;
+  /**
+   * Fields whose values together name a row (an article number, say): no two rows of a job may share them, and a
+   * corrected file takes over the results of rows that did not change.
+   */
+  key?: string | readonly string[];
+  /** Fields that lists of rows show. Default: the first three that hold something. */
+  summary?: readonly string[];
+  /** Formats of the result files that a finished job leaves. Default: like its input; CSV when it had no file. */
+  outputs?: readonly OutputFormat[];
 }
 
 const PIPELINE = Symbol.for('rowmill.pipeline');
@@ -45,6 +55,9 @@ export interface Pipeline {
   readonly name: string;
   readonly input: AnySchema | undefined;
   readonly unstorable: UnstorablePolicy;
+  readonly key: readonly string[];
+  readonly summary: readonly string[];
+  readonly outputs: readonly OutputFormat[] | undefined;
   readonly phases: readonly Phase<unknown, unknown, unknown>[];
 }
 
@@ -69,7 +82,8 @@ export function definePipeline<Schema extends AnySchema | undefined = undefined>
   definition: Shared<Schema> & { phases: Phase<InputOf<Schema>, unknown, unknown>[] },
 ): Pipeline;
 export function definePipeline(definition: Shared<AnySchema | undefined> & { phases: unknown[] }): Pipeline {
-  const { name, input, unstorable = 'fail' } = definition;
+  const { name, input, unstorable = 'fail', summary = [], outputs } = definition;
+  const key = typeof definition.key === 'string' ? [definition.key] : (definition.key ?? []);
   const phases = definition.phases as Phase<unknown, unknown, unknown>[];
   if (typeof name !== 'string' || !/^[\w.-]{1,100}$/.test(name)) {
     throw invalid(
@@ -78,6 +92,12 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
   }
   if (input !== undefined && typeof input?.['~standard']?.validate !== 'function') {
     throw invalid(`expected the input of pipeline ${name} to be a Standard Schema such as z.object(…)`);
+  }
+  checkNames(name, 'key', key);
+  checkNames(name, 'summary', summary);
+  for (const format of outputs ?? []) {
+    if (!OUTPUT_FORMATS.includes(format))
+      throw invalid(`expected the outputs of pipeline ${name} to be ${OUTPUT_FORMATS.join(', ')}, got ${format}`);
   }
   if (!Array.isArray(phases) || phases.length === 0)
     throw invalid(`expected pipeline ${name} to have at least one phase`);
@@ -92,13 +112,18 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     checkWhole(name, phase.name, 'concurrency', phase.concurrency);
     checkWhole(name, phase.name, 'timeoutMs', phase.timeoutMs);
   }
-  return Object.freeze({ [PIPELINE]: true as const, name, input, unstorable, phases });
+  return Object.freeze({ [PIPELINE]: true as const, name, input, unstorable, key, summary, outputs, phases });
 }
 
 export function isPipeline(value: unknown): value is Pipeline {
   return (
     typeof value === 'object' && value !== null && (value as { [PIPELINE]?: unknown })[PIPELINE] === true
   );
+}
+
+function checkNames(pipeline: string, what: string, names: readonly string[]): void {
+  if (!Array.isArray(names) || names.some((name) => typeof name !== 'string' || name === ''))
+    throw invalid(`expected the ${what} of pipeline ${pipeline} to be names of input fields`);
 }
 
 function checkWhole(pipeline: string, phase: string, key: string, value: number | undefined): void {

@@ -9,6 +9,7 @@ import { newId } from '../platform/random.ts';
 import type { Settings } from '../platform/settings.ts';
 import { type Claim, claimItems } from '../store/commands/claim-items.ts';
 import { FlushWriter } from './flush-writer.ts';
+import { ResultColumns } from './result-columns.ts';
 import type { Lease } from './lease.ts';
 
 const database = useTestDatabase();
@@ -62,6 +63,7 @@ async function bench(
   const writer = new FlushWriter({
     context,
     workerId: newId(),
+    columns: new ResultColumns(10),
     onSettled: (each) => {
       settled.push(each);
       onSettled();

@@ -18,10 +18,12 @@ import { newId, randomFraction } from '../platform/random.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
 import { FlushLane, type FlushTrigger } from './flush-lane.ts';
 import { Lease } from './lease.ts';
+import type { ResultColumns } from './result-columns.ts';
 
 export interface FlushWriterOptions {
   context: EngineContext;
   workerId: string;
+  columns: ResultColumns;
   /** Everything of this lease is written. */
   onSettled: (lease: Lease) => void;
   onLost: (lease: Lease) => void;
@@ -242,7 +244,10 @@ export class FlushWriter {
     }
     if (written) {
       this.#backlogCount -= outcomes.length;
-      for (const outcome of outcomes) this.#backlogBytes -= outcomeBytes(outcome);
+      for (const outcome of outcomes) {
+        this.#backlogBytes -= outcomeBytes(outcome);
+        if (outcome.columns) this.#options.columns.stored(batch.jobId, batch.generation, outcome.columns);
+      }
       const now = monotonicMs();
       const claimToCommitMs = now - leases[0]!.claimedAtMs;
       const bytes = outcomes.reduce((sum, outcome) => sum + outcomeBytes(outcome), 0);

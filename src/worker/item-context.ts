@@ -1,4 +1,5 @@
 // What a handler gets beside its input.
+import type { Readable } from 'node:stream';
 import type { Logger } from '../platform/logger.ts';
 
 export interface ItemContext<Previous = unknown> {
@@ -14,4 +15,6 @@ export interface ItemContext<Previous = unknown> {
   /** Aborts when the time is over, the lease is lost or the worker stops. */
   readonly signal: AbortSignal;
   readonly log: Logger;
+  /** Bytes from the blob store: an image of an image job, by its `blob`. */
+  openFile(key: string): Promise<Readable>;
 }

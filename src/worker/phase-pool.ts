@@ -3,6 +3,7 @@
 
 import { QuantileWindow } from '../core/quantile-window.ts';
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
+import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
@@ -20,6 +21,7 @@ export interface PhasePoolOptions {
   slots: number;
   timeoutMs: number;
   log: Logger;
+  blobs: BlobStore;
   /** Outcomes leave here. */
   record: (lease: Lease, outcome: RecordedOutcome) => void;
   /** An item was given up without an outcome. */
@@ -154,7 +156,7 @@ export class PhasePool {
   }
 
   #start(lease: Lease, claimed: ClaimedItem, now: number): void {
-    const item = new RunningItem(lease, claimed, now, this.options.log);
+    const item = new RunningItem(lease, claimed, now, this.options);
     this.#running.add(item);
     void runItem(this.options.runtime, item).then((outcome) => this.#finish(item, outcome));
   }

@@ -3,11 +3,16 @@ import { z } from 'zod';
 import { ERROR_CLASSES, fail, notFound, retryLater, skip, Verdict } from '../core/outcome.ts';
 import { defaultRetryPolicy } from '../core/retry-policy.ts';
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
+import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { silentLogger } from '../platform/logger.ts';
 import { definePipeline, type Phase } from './define-pipeline.ts';
 import type { Lease } from './lease.ts';
 import { runItem } from './run-item.ts';
+import { ResultColumns } from './result-columns.ts';
 import { RunningItem } from './running-item.ts';
+
+// Nothing is written before it is used, and no handler here uses it.
+const blobs = openBlobStore('not-used');
 
 type AnyPhase = Phase<Record<string, unknown>, undefined, unknown>;
 
@@ -39,8 +44,9 @@ async function runWith(
       isLastPhase: options.isLastPhase ?? true,
       retryPolicy: defaultRetryPolicy({ maxAttemptsError: 3, maxAttemptsNotFound: 1 }),
       resultMaxBytes: 1000,
+      columns: new ResultColumns(10),
     },
-    new RunningItem(lease, { seq: 7, input: '{"n": 5}', previous: null }, 0, silentLogger),
+    new RunningItem(lease, { seq: 7, input: '{"n": 5}', previous: null }, 0, { log: silentLogger, blobs }),
   );
 }
 

@@ -1,6 +1,7 @@
 // One item through one phase: prepare, call, classify, record. Each step takes and returns plain values; whatever
 // the handler does, the result is one of a closed set of outcomes.
 import { classifyError, MAX_ERROR_LENGTH } from '../core/classify-error.ts';
+import { type Checked, checkInput } from '../core/input-schema.ts';
 import { ERROR_CLASSES, type Failure, isVerdict, type Verdict } from '../core/outcome.ts';
 import { type RetryPolicy, retryDelay } from '../core/retry-policy.ts';
 import { toStorableJson, toStorableText } from '../core/storable-json.ts';
@@ -9,6 +10,7 @@ import { monotonicMs, wallClockMs } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { randomFraction } from '../platform/random.ts';
 import type { Phase, Pipeline } from './define-pipeline.ts';
+import type { ResultColumns } from './result-columns.ts';
 import type { RunningItem } from './running-item.ts';
 
 export interface PhaseRuntime {
@@ -17,16 +19,15 @@ export interface PhaseRuntime {
   isLastPhase: boolean;
   retryPolicy: RetryPolicy;
   resultMaxBytes: number;
+  columns: ResultColumns;
 }
-
-type Prepared = { ok: true; input: unknown } | { ok: false; failure: Failure };
 
 export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise<RecordedOutcome> {
   let value: unknown;
   try {
     const prepared = prepare(runtime, item);
     const ready = prepared instanceof Promise ? await prepared : prepared;
-    if (!ready.ok) return recordFailure(runtime, item, ready.failure);
+    if (!ready.ok) return recordFailure(runtime, item, failureOf('invalid', ready.message));
     value = await runtime.phase.run(ready.input, item);
   } catch (error) {
     return recordFailure(runtime, item, classify(runtime, error));
@@ -39,39 +40,10 @@ export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise
   }
 }
 
-function prepare(runtime: PhaseRuntime, item: RunningItem): Prepared | Promise<Prepared> {
+function prepare(runtime: PhaseRuntime, item: RunningItem): Checked | Promise<Checked> {
   const input: unknown = JSON.parse(item.claimed.input);
   const schema = runtime.pipeline.input;
-  if (schema === undefined) return { ok: true, input };
-  try {
-    const validated = schema['~standard'].validate(input);
-    return validated instanceof Promise ? validated.then(checkIssues, invalidInput) : checkIssues(validated);
-  } catch (error) {
-    return invalidInput(error);
-  }
-}
-
-type Validated = Awaited<ReturnType<NonNullable<Pipeline['input']>['~standard']['validate']>>;
-
-function checkIssues(validated: Validated): Prepared {
-  if (validated.issues === undefined) return { ok: true, input: validated.value };
-  const message = validated.issues
-    .slice(0, 10)
-    .map((issue) => {
-      const path = (issue.path ?? [])
-        .map((part) => String(typeof part === 'object' ? part.key : part))
-        .join('.');
-      return path === '' ? issue.message : `${path}: ${issue.message}`;
-    })
-    .join('; ');
-  return {
-    ok: false,
-    failure: { class: 'invalid', message: toStorableText(message, MAX_ERROR_LENGTH), retryAfterMs: null },
-  };
-}
-
-function invalidInput(error: unknown): Prepared {
-  return { ok: false, failure: { ...classifyError(error, wallClockMs()), class: 'invalid' } };
+  return schema === undefined ? { ok: true, input } : checkInput(schema, input);
 }
 
 function classify(runtime: PhaseRuntime, error: unknown): Failure {
@@ -91,14 +63,20 @@ function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unknown): 
   if (isVerdict(value)) return recordVerdict(runtime, item, value);
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
-  return outcome(item, runtime.isLastPhase ? 'terminal' : 'advance', 'DONE', stored.json, null, 0);
+  if (!runtime.isLastPhase) return outcome(item, 'advance', 'DONE', stored.json, null, 0);
+  const done = outcome(item, 'terminal', 'DONE', stored.json, null, 0);
+  done.columns = runtime.columns.unseen(item.jobId, item.generation, value);
+  return done;
 }
 
 function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdict): RecordedOutcome {
   const message = toStorableText(String(verdict.reason), MAX_ERROR_LENGTH);
   switch (verdict.kind) {
     case 'skip':
-      return outcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0);
+      return {
+        ...outcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0),
+        columns: runtime.columns.unseen(item.jobId, item.generation, { reason: message }),
+      };
     case 'not_found':
       return recordFailure(runtime, item, failureOf('not_found', message));
     case 'retry_later':
@@ -129,5 +107,5 @@ function outcome(
   delayMs: number,
 ): RecordedOutcome {
   const handlerMs = monotonicMs() - item.startedMs;
-  return { seq: item.claimed.seq, kind, status, json, failure, delayMs, handlerMs };
+  return { seq: item.claimed.seq, kind, status, json, failure, delayMs, handlerMs, columns: undefined };
 }

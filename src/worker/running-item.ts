@@ -1,9 +1,17 @@
 // One item in a slot. It is its own context: a hundred thousand of them a second should cost one object each, so what
 // a handler may never ask for is made only when it does.
+import type { Readable } from 'node:stream';
+import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import type { ItemContext } from './item-context.ts';
 import type { Lease } from './lease.ts';
+
+/** What all items of a pool have in common. */
+export interface ItemServices {
+  log: Logger;
+  blobs: BlobStore;
+}
 
 export class RunningItem implements ItemContext {
   readonly lease: Lease;
@@ -11,15 +19,15 @@ export class RunningItem implements ItemContext {
   readonly startedMs: number;
   /** Has its outcome, or was given up: whatever the handler still does no longer counts. */
   ended = false;
-  readonly #log: Logger;
+  readonly #shared: ItemServices;
   #controller: AbortController | null = null;
   #abortReason: Error | null = null;
 
-  constructor(lease: Lease, claimed: ClaimedItem, startedMs: number, log: Logger) {
+  constructor(lease: Lease, claimed: ClaimedItem, startedMs: number, shared: ItemServices) {
     this.lease = lease;
     this.claimed = claimed;
     this.startedMs = startedMs;
-    this.#log = log;
+    this.#shared = shared;
   }
 
   get jobId(): string {
@@ -48,7 +56,11 @@ export class RunningItem implements ItemContext {
   }
 
   get log(): Logger {
-    return this.#log.child({ jobId: this.jobId, seq: this.seq, attempt: this.attempt });
+    return this.#shared.log.child({ jobId: this.jobId, seq: this.seq, attempt: this.attempt });
+  }
+
+  openFile(key: string): Promise<Readable> {
+    return this.#shared.blobs.get(key);
   }
 
   get signal(): AbortSignal {

@@ -4,8 +4,12 @@ import { defaultRetryPolicy, type RetryPolicy, type RetryRule } from '../core/re
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { finishJob } from '../engine/finish-job.ts';
+import { createBlobCollector } from '../engine/services/blob-collector.ts';
 import { createLedgerFolder } from '../engine/services/ledger-folder.ts';
 import { createSweeper } from '../engine/services/sweeper.ts';
+import { createIngestResumer } from '../ingest/ingest-resumer.ts';
+import type { BlobStore } from '../platform/blob-store/blob-store.ts';
+import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { waitMs } from '../platform/clock.ts';
 import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
@@ -28,6 +32,7 @@ import { FlushWriter } from './flush-writer.ts';
 import type { Lease } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { PhasePool } from './phase-pool.ts';
+import { ResultColumns } from './result-columns.ts';
 import { WorkFinder } from './work-finder.ts';
 
 /** What outcomes get to be written at a shutdown, however short the drain. */
@@ -58,10 +63,13 @@ export class RowmillWorker {
   readonly settings: Settings;
   readonly #options: WorkerOptions;
   readonly #log: Logger;
+  readonly #blobs: BlobStore;
+  readonly #stopIngest = new AbortController();
   // Connections apart for each: a flush never waits behind claims, nor a heartbeat behind a flush.
   readonly #claims: EngineContext;
   readonly #flushes: EngineContext;
   readonly #control: EngineContext;
+  readonly #columns: ResultColumns;
   readonly #writer: FlushWriter;
   readonly #keeper: LeaseKeeper;
   readonly #loops: ClaimLoops;
@@ -81,12 +89,15 @@ export class RowmillWorker {
     this.settings = loadSettings({ flags: options.settings ?? {} });
     this.events = options.events ?? new Events();
     this.#log = options.log ?? createLogger();
+    this.#blobs = openBlobStore(this.settings.blobStore);
+    this.#columns = new ResultColumns(this.settings.resultMaxColumns);
     this.#claims = this.#openContext('claim', this.settings.claimConcurrency);
     this.#flushes = this.#openContext('flush', this.settings.flushConcurrency);
     this.#control = this.#openContext('control', 2);
     this.#writer = new FlushWriter({
       context: this.#flushes,
       workerId: this.workerId,
+      columns: this.#columns,
       onSettled: (lease) => this.#closeLease(lease),
       onLost: (lease) => this.#loseLease(lease),
       onMayFinish: (jobId) => this.#inBackground(finishJob(this.#control, jobId)),
@@ -138,6 +149,8 @@ export class RowmillWorker {
     this.#services = [
       createSweeper(this.#control),
       createLedgerFolder(this.#control),
+      createBlobCollector(this.#control),
+      createIngestResumer(this.#control, options.pipelines, this.#stopIngest.signal),
       new PeriodicService({
         name: 'heartbeat',
         intervalMs: this.settings.heartbeatMs,
@@ -169,6 +182,7 @@ export class RowmillWorker {
   async #leave(drainMs: number): Promise<StopReport> {
     const deadline = setTimeout(() => this.#cutConnections(), drainMs + Math.max(drainMs, MIN_FLUSH_MS));
     this.#loops.stop();
+    this.#stopIngest.abort();
     for (const pool of this.#pools) pool.dropQueued(null);
     const idle = new AbortController();
     const allIdle = Promise.all(this.#pools.map((pool) => pool.whenIdle())).then(() => idle.abort());
@@ -191,6 +205,7 @@ export class RowmillWorker {
     for (const pool of this.#pools) pool.close();
     this.metrics.stop();
     await Promise.allSettled([this.#claims, this.#flushes, this.#control].map(({ db }) => db.close()));
+    await this.#blobs.close();
     clearTimeout(deadline);
     return { unpersisted };
   }
@@ -247,11 +262,13 @@ export class RowmillWorker {
         isLastPhase: phaseIndex === pipeline.phases.length - 1,
         retryPolicy: retryPolicyOf(this.settings, phase),
         resultMaxBytes: this.settings.resultMaxBytes,
+        columns: this.#columns,
       },
       phaseIndex,
       slots: phase.concurrency ?? 10,
       timeoutMs: phase.timeoutMs ?? this.settings.itemTimeoutMs,
       log: this.#log,
+      blobs: this.#blobs,
       record: (lease, outcome) => this.#writer.record(lease, outcome),
       drop: (lease, count) => this.#writer.drop(lease, count),
       mayStart: () => !this.#writer.isCongested,
@@ -279,7 +296,7 @@ export class RowmillWorker {
       keyedAccess: role !== 'control',
       onError: (error) => this.#log.warn({ error: error.message }, 'a database connection failed'),
     });
-    return { db, events: this.events, settings: this.settings };
+    return { db, blobs: this.#blobs, events: this.events, settings: this.settings };
   }
 
   #inBackground(work: Promise<unknown>): void {

@@ -1,4 +1,5 @@
 // Starts worker-child.mjs with what a chaos test wants of it, and reads what it says.
+import type { FaultPoint } from '../../src/platform/fault-point.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
 import { type Child, startChild } from '../support/child-process.ts';
@@ -70,6 +71,31 @@ export function startChaosIngest(options: ChaosIngestOptions): Child {
     env: { ROWMILL_FAULT_POINTS: faultPoints ?? '' },
   });
 }
+
+export interface ChaosFileOptions {
+  databaseUrl: string;
+  pipeline: string;
+  file: string;
+  settings?: Partial<Settings>;
+  faultPoints?: string;
+}
+
+export function startChaosFileIngest(options: ChaosFileOptions): Child {
+  const { faultPoints, ...config } = options;
+  return startChild({
+    script: SCRIPT,
+    args: [JSON.stringify({ ...config, task: 'ingest-file' })],
+    env: { ROWMILL_FAULT_POINTS: faultPoints ?? '' },
+  });
+}
+
+/** Fault points that other tests kill at. */
+export const FILE_INGEST_POINTS = [
+  'ingest.file_stored',
+  'ingest.before_commit',
+  'ingest.after_commit',
+  'ingest.before_seal',
+] as const satisfies FaultPoint[];
 
 export async function workerIdOf(child: Child): Promise<string> {
   return (await child.waitFor('worker')).workerId as string;

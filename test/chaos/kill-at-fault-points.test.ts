@@ -10,6 +10,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 import {
   CHAOS_SETTINGS,
   chaosPipeline,
+  FILE_INGEST_POINTS,
   numberedItems,
   startChaosIngest,
   startChaosWorker,
@@ -29,6 +30,7 @@ const WORKER_POINTS: Partial<Record<FaultPoint, { passages: number[]; holdsItems
   'flush.before_commit': { passages: [1, 4], holdsItems: true },
   'flush.after_commit': { passages: [1, 4], holdsItems: false },
   'finish.after_commit': { passages: [1, 2], holdsItems: false },
+  'finalize.after_file': { passages: [1, 2], holdsItems: false },
   'finalize.before_commit': { passages: [1, 2], holdsItems: false },
   'finalize.after_commit': { passages: [1, 2], holdsItems: false },
 };
@@ -53,8 +55,10 @@ async function expectKilledAt(child: Child, point: FaultPoint): Promise<void> {
 }
 
 test('every fault point is exercised here', () => {
-  const exercised = [...Object.keys(WORKER_POINTS), ...INGEST_POINTS, RESCUE_POINT];
-  expect(exercised.sort()).toEqual([...FAULT_POINTS].sort());
+  const exercised = [...Object.keys(WORKER_POINTS), ...INGEST_POINTS, ...FILE_INGEST_POINTS, RESCUE_POINT];
+  // Those of watched sources: kill-source-poller.test.ts.
+  const points = FAULT_POINTS.filter((point) => !point.startsWith('source.'));
+  expect([...new Set(exercised)].sort()).toEqual([...points].sort());
 });
 
 const cases = Object.entries(WORKER_POINTS).flatMap(([point, { passages, holdsItems }]) =>
@@ -93,8 +97,8 @@ test.each([1, 2])('killed at rescue.before_commit, passage %i', async (passage) 
   await withRowmill(async (rowmill) => {
     const pipeline = chaosPipeline(`rescue-${passage}`);
     const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
-    // Two workers that are gone; their leases run out at different times, so each is a rescue of its own.
-    for (const leaseMs of [1, 1000]) {
+    // Two workers that are gone; the second lease runs out when the first is rescued, so each is a rescue of its own.
+    for (const leaseMs of [1, 3_600_000]) {
       const { context } = rowmill;
       const claim = await claimItems(context.db, {
         jobId,
@@ -110,7 +114,14 @@ test.each([1, 2])('killed at rescue.before_commit, passage %i', async (passage) 
     }
     const shared = { databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS };
     const victim = startChaosWorker({ ...shared, faultPoints: `${RESCUE_POINT}=kill@${passage}` });
+    if (passage === 2) {
+      await victim.waitFor('lease.rescued');
+      await database.query(`update spans set expires_at = now() where job_id = $1 and expires_at > now() + interval '1 minute'`, [
+        jobId,
+      ]);
+    }
     await expectKilledAt(victim, RESCUE_POINT);
+    await database.query('update spans set expires_at = now() where job_id = $1 and owner is not null', [jobId]);
     expect(await heldItems(database, jobId), 'void: nothing was being rescued').toBeGreaterThan(0);
 
     startChaosWorker(shared);

@@ -26,6 +26,7 @@ const events = new Events();
 for (const name of FORWARDED) events.on(name, (detail) => say(name, detail));
 
 if (config.task === 'ingest') await ingest();
+else if (config.task === 'ingest-file') await ingestFile();
 else await work();
 
 function say(event, detail = {}) {
@@ -49,6 +50,21 @@ async function ingest() {
   const added = await rowmill.addItems(config.jobId, rows);
   if (config.seal) await rowmill.sealJob(config.jobId);
   say('ingested', { added });
+  await rowmill.close();
+}
+
+/** As a command would: the same call before and after a crash. */
+async function ingestFile() {
+  const rowmill = await openRowmill({ databaseUrl: config.databaseUrl, settings: config.settings, events });
+  const pipeline = definePipeline({
+    name: config.pipeline,
+    key: 'n',
+    phases: [{ name: 'only', run: () => null }],
+  });
+  const { jobId, created } = await rowmill.submitFile(pipeline, config.file);
+  say('submitted', { jobId, created });
+  await rowmill.ingest(jobId, pipeline);
+  say('ingested', { jobId });
   await rowmill.close();
 }
 

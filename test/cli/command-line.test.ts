@@ -141,15 +141,39 @@ test.each([
   expect(stderr).not.toContain('    at ');
 });
 
-test('a row with too few columns fails the file with its line, and nothing of it stays queued', async () => {
-  writeRows('ragged.csv', ['a,1', 'b']);
+test('a row with too few columns is rejected, visible and downloadable, and the rest runs', async () => {
+  writeRows('ragged.csv', ['a,1', 'b', 'c,3']);
   const { code, stderr } = await rowmill(['run', 'pipeline.ts', 'ragged.csv']);
-  expect(stderr).toContain('line 3 of ragged.csv: expected 2 columns, got 1');
-  expect(code).toBe(1);
-  const [job] = await database.query<{ state: string; spans: string }>(
-    `select state, (select count(*) from spans) as spans from jobs where name = 'ragged.csv'`,
-  );
-  expect(job).toMatchObject({ state: 'FAILED', spans: '0' });
+  expect(stderr).toContain('ragged.csv: csv, utf-8, delimiter ",", header on line 1');
+  expect(stderr).toContain('rows read 3: rejected 1');
+  expect(code).toBe(0);
+  const [job] = await database.query<{ job_id: string }>(`select job_id from jobs where name = 'ragged.csv'`);
+  const exported = await rowmill(['export', job!.job_id, '--rejected', '--out', 'rejected.csv']);
+  expect(exported.stdout).toContain('1 rows written');
+  expect(readFileSync(join(folder, 'rejected.csv'), 'utf8')).toMatch(/^line,reason,raw\n3,.*expected 2 cells, got 1.*,b\n$/);
+});
+
+test('the same file again is the same job, unless a person asks for a new one', async () => {
+  writeRows('twice.csv', ['a,1', 'b,2']);
+  await rowmill(['run', 'pipeline.ts', 'twice.csv']);
+  const again = await rowmill(['run', 'pipeline.ts', 'twice.csv', '--out', 'twice-out.jsonl']);
+  expect(again.stderr).toContain('was given before');
+  expect(again.stdout).toContain('2 rows written');
+  await rowmill(['run', 'pipeline.ts', 'twice.csv', '--again']);
+  expect(await database.query(`select 1 from jobs where name = 'twice.csv'`)).toHaveLength(2);
+});
+
+test('a file can be looked at before anything is stored', async () => {
+  writeFileSync(join(folder, 'look.csv'), 'Report of May\n\nName;N\nJörg;1\nAnn;2\n', 'latin1');
+  const { code, stdout } = await rowmill(['inspect', 'look.csv']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('delimiter ";"');
+  expect(stdout).toContain('header on line 3');
+  expect(stdout).toContain('before the header: Report of May');
+  expect(stdout).toContain('Jörg | 1');
+  const stated = await rowmill(['inspect', 'look.csv', '--delimiter', ',', '--skip-lines', '2', '--json']);
+  expect(JSON.parse(stated.stdout)).toMatchObject({ columns: [{ key: 'Name;N' }] });
+  expect((await rowmill(['inspect', 'look.csv', '--quote', 'xx'])).stderr).toContain('FILE_OPTION_INVALID');
 });
 
 test('an unreachable database is one clear line', async () => {

@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => rowmill.close());
 
 async function problems(): Promise<Record<string, string[]>> {
-  const { invariants, ok } = await diagnose(database.url);
+  const { invariants, ok } = await diagnose(database.url, { blobs: rowmill.context.blobs });
   const broken = invariants.filter((report) => report.problems.length > 0 || report.unchecked !== null);
   expect(ok).toBe(broken.length === 0);
   return Object.fromEntries(
@@ -37,6 +37,21 @@ async function problems(): Promise<Record<string, string[]>> {
 
 test('a healthy database has no problems', async () => {
   expect(await problems()).toEqual({});
+});
+
+test('an output file that is gone or changed is found', async () => {
+  const { files } = (await rowmill.summary(finished))!;
+  const [results, summary] = files;
+  await rowmill.context.blobs.delete(results!.key);
+  await rowmill.context.blobs.put(
+    summary!.key,
+    (async function* () {
+      yield Buffer.alloc(summary!.bytes);
+    })(),
+  );
+  expect(await problems()).toEqual({
+    files: [expect.stringContaining(results!.key), expect.stringContaining(summary!.key)],
+  });
 });
 
 test('an item without a span and without a result is found', async () => {

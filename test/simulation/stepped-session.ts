@@ -1,11 +1,15 @@
 // Runs the engine's own functions on one connection, statement by statement: a session of the interleaving runner
 // whose steps end after statements chosen by name ('fence-leases', 'commit'). Between two steps the function
 // stands still in the middle of its work, with the locks and the snapshot it has.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type pg from 'pg';
 import pgDriver from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import type { Database, Executor, Statement, Transaction } from '../../src/platform/database.ts';
+import { openBlobStore } from '../../src/platform/blob-store/open-blob-store.ts';
 import { Events } from '../../src/platform/events.ts';
 import { loadSettings } from '../../src/platform/settings.ts';
 import type { Session } from '../support/interleave.ts';
@@ -18,6 +22,7 @@ const types: pg.CustomTypesConfig = {
       : pgDriver.types.getTypeParser(oid, format as 'text')) as typeof pgDriver.types.getTypeParser,
 };
 const settings = loadSettings({ flags: {}, environment: {} });
+const blobs = openBlobStore(mkdtempSync(join(tmpdir(), 'rowmill-blobs-')));
 
 /** Deadlocks that the engine met, also those it hid by trying again. Emptied by `takeDeadlocks`. */
 const deadlocks: string[] = [];
@@ -85,7 +90,7 @@ class SteppedRun {
       this.#arrived = resolve;
     });
     if (this.#ended === null) {
-      this.#ended = this.#work({ db: this.#database(), events: new Events(), settings });
+      this.#ended = this.#work({ db: this.#database(), blobs, events: new Events(), settings });
       this.#ended.catch(() => {});
     } else {
       const resume = this.#resume;

@@ -17,6 +17,8 @@ export default async function setup(): Promise<() => Promise<void>> {
   process.env.ROWMILL_TEST_DATABASE_URL = url;
   // Code under test must take its database from the test, never from the environment.
   delete process.env.DATABASE_URL;
+  const blobs = mkdtempSync(join(tmpdir(), 'rowmill-test-blobs-'));
+  process.env.BLOB_STORE = blobs;
 
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
@@ -30,5 +32,6 @@ export default async function setup(): Promise<() => Promise<void>> {
   return async () => {
     await server?.stop();
     if (folder) rmSync(folder, { recursive: true, force: true });
+    rmSync(blobs, { recursive: true, force: true });
   };
 }

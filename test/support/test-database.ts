@@ -1,8 +1,12 @@
 // A database of its own for each test file, cloned from the migrated template. It is kept when a test failed, so
 // that one can look at it.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, onTestFailed } from 'vitest';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { openBlobStore } from '../../src/platform/blob-store/open-blob-store.ts';
 import { Database } from '../../src/platform/database.ts';
 import { Events } from '../../src/platform/events.ts';
 import { newId } from '../../src/platform/random.ts';
@@ -33,6 +37,7 @@ export function useTestDatabase(): TestDatabase {
   let admin: pg.Client;
   let client: pg.Client;
   let keep = false;
+  let blobFolder: string | null = null;
 
   beforeAll(async () => {
     admin = new pg.Client({ connectionString: serverUrl() });
@@ -51,6 +56,7 @@ export function useTestDatabase(): TestDatabase {
     if (keep) console.error(`the database ${name} was kept`);
     else await admin.query(`drop database ${name} with (force)`);
     await admin.end();
+    if (blobFolder) rmSync(blobFolder, { recursive: true, force: true });
   });
 
   return {
@@ -63,7 +69,9 @@ export function useTestDatabase(): TestDatabase {
         deadlineMs: 20_000,
       });
       opened.push(db);
-      return { db, events: new Events(), settings: loadSettings({ flags: settings, environment: {} }) };
+      blobFolder ??= mkdtempSync(join(tmpdir(), 'rowmill-blobs-'));
+      const loaded = loadSettings({ flags: { blobStore: blobFolder, ...settings }, environment: {} });
+      return { db, blobs: openBlobStore(loaded.blobStore), events: new Events(), settings: loaded };
     },
     async query(text, values) {
       return (await client.query(text, values)).rows;

@@ -1,9 +1,10 @@
 // rowmill doctor: are the invariants true on this database? Exit code 0 only when all of them were checked and hold.
 import { diagnose } from '../../engine/diagnose.ts';
 import { openRowmill } from '../../open-rowmill.ts';
+import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { checkMigrated } from '../../store/migrate.ts';
 import { findJob } from '../find-job.ts';
-import { openServer, type ServerOptions } from '../open-server.ts';
+import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
 
 export interface DoctorOptions extends ServerOptions {
   json?: boolean;
@@ -14,10 +15,12 @@ export interface DoctorOptions extends ServerOptions {
 
 export async function doctor(options: DoctorOptions): Promise<number> {
   const server = await openServer(options, () => {});
+  const blobs = openBlobStore(commandSettings(options).blobStore);
   try {
     await checkMigrated(server.url);
     const jobId = options.job === undefined ? undefined : await resolveJob(server.url, options.job);
     const diagnosis = await diagnose(server.url, {
+      blobs,
       ...(jobId === undefined ? {} : { jobId }),
       ...(options.budgetMs === undefined ? {} : { budgetMs: options.budgetMs }),
       ...(options.maxJobs === undefined ? {} : { maxJobs: options.maxJobs }),
@@ -36,6 +39,7 @@ export async function doctor(options: DoctorOptions): Promise<number> {
     }
     return diagnosis.ok ? 0 : 1;
   } finally {
+    await blobs.close();
     await server.stop();
   }
 }

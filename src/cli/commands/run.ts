@@ -1,45 +1,41 @@
-// rowmill run <pipeline> <file>: store the rows, process them here, leave the results as a file.
-import { basename, extname } from 'node:path';
+// rowmill run <pipeline> <files…>: store the rows, process them here, leave the results as a file.
+import { isFinished } from '../../core/job-state.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
-import { writeCsv } from '../../export/write-csv.ts';
-import { writeJsonLines } from '../../export/write-jsonl.ts';
-import { readRows } from '../../ingest/read-rows.ts';
 import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
-import { loadSettings } from '../../platform/settings.ts';
-import { failIngest } from '../../store/commands/fail-ingest.ts';
+import type { Job } from '../../store/views/read-job.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
-import { loadPipelines } from '../../worker/load-pipelines.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
+import { describeColumns, describeFormat, describeReport } from '../describe-file.ts';
+import { type FileOptions, formatOptions } from '../file-options.ts';
 import { findJob } from '../find-job.ts';
 import { followJob } from '../follow-job.ts';
-import { openServer, type ServerOptions } from '../open-server.ts';
+import { choosePipeline, modulePathOf } from '../load-pipeline.ts';
+import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { printable } from '../progress-lines.ts';
 import { listenForStop } from '../stop-signals.ts';
+import { writeResults } from '../write-results.ts';
 
-export interface RunOptions extends ServerOptions {
+export interface RunOptions extends ServerOptions, FileOptions {
   follow?: boolean;
   out?: string;
   /** Commander's --no-worker. */
   worker?: boolean;
   resume?: string;
-  /** Commander's --set. */
-  set?: Record<string, unknown>;
+  again?: boolean;
+  update?: string;
+  key?: string[];
 }
 
-export async function run(
-  pipelineRef: string,
-  file: string | undefined,
-  options: RunOptions,
-): Promise<number> {
-  const say = (line: string): void => console.error(line);
-  const settings = loadSettings({ flags: options.set ?? {} });
-  const [modulePath, name] = splitReference(pipelineRef);
-  const pipeline = choosePipeline(await loadPipelines([modulePath]), modulePath, name);
-  if (file === undefined && options.resume === undefined) {
+const say = (line: string): void => console.error(line);
+
+export async function run(pipelineRef: string, files: string[], options: RunOptions): Promise<number> {
+  const settings = commandSettings(options);
+  const pipeline = await choosePipeline(pipelineRef);
+  if (files.length === 0 && options.resume === undefined) {
     throw new RowmillError('FILE_INVALID', 'expected a file of rows', {
       hint: 'rowmill run <pipeline> <file>',
     });
   }
-  const rows = file === undefined ? null : readRows(file);
   const server = await openServer(options, say);
   const rowmill = await openRowmill({ databaseUrl: server.url, settings });
   let crashNotice: string | undefined;
@@ -48,17 +44,17 @@ export async function run(
       ? null
       : new SupervisedWorker({
           context: rowmill.context,
-          modules: [modulePath],
+          modules: [modulePathOf(pipelineRef)],
           onCrash: (how) => {
             crashNotice = `the worker process ended with ${how} and was replaced (${worker?.crashes} so far)`;
           },
         });
   const stop = listenForStop(() => worker?.kill(), say);
   try {
-    const { jobId, stored } = await openJob(rowmill, pipeline, file, options.resume);
-    console.error(`job ${jobId} on ${server.description}`);
+    const jobId = await openJob(rowmill, pipeline, files, options, stop.signal);
+    say(`job ${jobId} on ${server.description}`);
     await worker?.start();
-    const ingest = rows ? ingestRows(rowmill, jobId, rows, stored, stop.signal) : Promise.resolve();
+    const ingest = readFile(rowmill, jobId, pipeline, stop.signal);
     ingest.catch(() => {});
     const live = options.follow === true;
     const summary =
@@ -67,12 +63,10 @@ export async function run(
         : null;
     await ingest;
     await worker?.stop();
-    if (!summary) {
-      if (stop.signal.aborted)
-        console.error(`stopped. Nothing is lost: rowmill run ${pipelineRef} ${file ?? ''} --resume ${jobId}`);
-      else console.log(jobId);
-      return stop.signal.aborted ? 130 : 0;
-    }
+    const job = await rowmill.job(jobId);
+    const report = describeReport(job.ingestReport);
+    if (report) say(report);
+    if (!summary) return endWithout(job, pipelineRef, stop.signal.aborted);
     if (options.out) {
       const count = await writeResults(options.out, rowmill, jobId);
       console.log(`${count} rows written to ${options.out}`);
@@ -86,74 +80,58 @@ export async function run(
   }
 }
 
+function endWithout(job: Job, pipelineRef: string, stopped: boolean): number {
+  if (job.state === 'FAILED') {
+    say(`job ${job.jobId} failed: ${printable(job.lastError ?? '')}`);
+    return 1;
+  }
+  if (stopped) {
+    say(`stopped. Nothing is lost: rowmill run ${pipelineRef} --resume ${job.jobId}`);
+    return 130;
+  }
+  console.log(job.jobId);
+  return 0;
+}
+
 async function openJob(
   rowmill: Rowmill,
   pipeline: Pipeline,
-  file: string | undefined,
-  resume: string | undefined,
-): Promise<{ jobId: string; stored: number }> {
-  if (resume === undefined) {
-    const { jobId } = await rowmill.createJob(pipeline, { name: basename(file ?? '') });
-    return { jobId, stored: 0 };
-  }
-  const job = await findJob(rowmill, resume);
-  if (job.pipeline !== pipeline.name) {
-    throw new RowmillError(
-      'JOB_CONFLICT',
-      `job ${job.jobId} belongs to pipeline ${job.pipeline}, not ${pipeline.name}`,
-      {
-        hint: 'Name the pipeline the job was started with.',
-      },
-    );
-  }
-  return { jobId: job.jobId, stored: job.itemCount };
-}
-
-/** Batches commit whole, so the stored count says exactly which rows are still missing. */
-async function ingestRows(
-  rowmill: Rowmill,
-  jobId: string,
-  rows: AsyncIterable<unknown>,
-  stored: number,
+  files: string[],
+  options: RunOptions,
   signal: AbortSignal,
-): Promise<void> {
-  if ((await rowmill.job(jobId)).sealedAt !== null) return;
-  async function* untilStopped(): AsyncGenerator<unknown> {
-    for await (const row of rows) {
-      if (signal.aborted) return;
-      yield row;
-    }
-  }
-  try {
-    await rowmill.addItems(jobId, untilStopped(), { resumeAfter: stored });
-    if (!signal.aborted) await rowmill.sealJob(jobId);
-  } catch (error) {
-    if (error instanceof RowmillError) await failIngest(rowmill.context.db, jobId, error.message);
-    throw error;
-  }
+): Promise<string> {
+  if (options.resume !== undefined) return resumedJob(rowmill, pipeline, options.resume);
+  const submitted = await rowmill.submitFile(pipeline, files, {
+    format: formatOptions(options),
+    mapping: options.map ?? {},
+    ...(options.key && { key: options.key }),
+    ...(options.update !== undefined && { updatesJobId: (await findJob(rowmill, options.update)).jobId }),
+    ...(options.again && { again: true }),
+    signal,
+  });
+  const { source, columns, ignoredColumns, created, jobId } = submitted;
+  say(`${printable(source.name)}: ${describeFormat(source.detected)}`);
+  say(describeColumns(columns));
+  if (ignoredColumns.length > 0) say(`not stored: ${ignoredColumns.join(', ')}`);
+  for (const warning of source.detected.warnings) say(`note: ${printable(warning)}`);
+  if (!created) say('this file was given before: going on with its job (--again starts a new one)');
+  return jobId;
 }
 
-export async function writeResults(path: string, rowmill: Rowmill, jobId: string): Promise<number> {
-  const rows = rowmill.results(jobId);
-  if (extname(path) === '.jsonl') return writeJsonLines(path, rows);
-  return writeCsv(path, rows);
-}
-
-/** `./prices.ts#price-lookup` names one pipeline of a module. */
-function splitReference(reference: string): [path: string, name: string | null] {
-  const at = reference.lastIndexOf('#');
-  return at > 0 ? [reference.slice(0, at), reference.slice(at + 1)] : [reference, null];
-}
-
-function choosePipeline(pipelines: Pipeline[], path: string, name: string | null): Pipeline {
-  const found = name === null ? pipelines : pipelines.filter((pipeline) => pipeline.name === name);
-  if (found.length === 1) return found[0]!;
-  const names = pipelines.map((pipeline) => pipeline.name).join(', ');
+async function resumedJob(rowmill: Rowmill, pipeline: Pipeline, prefix: string): Promise<string> {
+  const job = await findJob(rowmill, prefix);
+  if (job.pipeline === pipeline.name) return job.jobId;
   throw new RowmillError(
-    'PIPELINE_NOT_FOUND',
-    found.length === 0
-      ? `${path} has no pipeline ${name}; it has ${names}`
-      : `${path} has several pipelines: ${names}`,
-    { hint: `Name one of them: ${path}#${pipelines[0]!.name}` },
+    'JOB_CONFLICT',
+    `job ${job.jobId} belongs to pipeline ${job.pipeline}, not ${pipeline.name}`,
+    {
+      hint: 'Name the pipeline the job was started with.',
+    },
   );
+}
+
+async function readFile(rowmill: Rowmill, jobId: string, pipeline: Pipeline, signal: AbortSignal): Promise<void> {
+  const { sealedAt, source, state } = await rowmill.job(jobId);
+  if (sealedAt !== null || source === null || isFinished(state)) return;
+  await rowmill.ingest(jobId, pipeline, { signal, onWait: say });
 }

@@ -1,6 +1,7 @@
 // rowmill status: the newest jobs, or one job in detail.
 import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
 import { type Job, listJobs } from '../../store/views/read-job.ts';
+import { describeFormat, describeReport } from '../describe-file.ts';
 import { findJob } from '../find-job.ts';
 import { openServer, type ServerOptions } from '../open-server.ts';
 import { formatCount, printable } from '../progress-lines.ts';
@@ -48,11 +49,18 @@ function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): vo
   );
   if (!long) return;
   if (job.lastError) console.log(`  error: ${printable(job.lastError)}`);
+  if (job.source) console.log(`  file: ${printable(job.source.name)}, ${describeFormat(job.source.detected)}`);
+  const report = describeReport(job.ingestReport);
+  if (report) console.log(`  ${report}`);
   for (const phase of job.summary?.phases ?? []) {
     console.log(
       `  phase ${phase.name}: done ${phase.done}, advanced ${phase.advanced}, retried ${phase.retried}, errors ${phase.error}, ` +
         `not found ${phase.notFound}, skipped ${phase.skipped}, handler time ${(phase.handlerMs / 1000).toFixed(1)} s in ${phase.flushes} flushes`,
     );
+  }
+  for (const file of job.summary?.files ?? []) {
+    const rows = file.rows === null ? '' : `${formatCount(file.rows)} rows, `;
+    console.log(`  output ${file.name}: ${rows}${formatCount(file.bytes)} bytes, ${file.key}`);
   }
   for (const group of job.errors) {
     console.log(

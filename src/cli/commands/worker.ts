@@ -1,22 +1,19 @@
 // rowmill worker / rowmill dev: run workers until told to stop. `dev` differs only in saying what to do next.
 
 import { openRowmill } from '../../open-rowmill.ts';
-import { loadSettings } from '../../platform/settings.ts';
 import { loadPipelines } from '../../worker/load-pipelines.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
-import { openServer, type ServerOptions } from '../open-server.ts';
+import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
 import { listenForStop } from '../stop-signals.ts';
 
 export interface WorkerCommandOptions extends ServerOptions {
   processes?: number;
-  /** Commander's --set. */
-  set?: Record<string, unknown>;
   logLevel?: string;
 }
 
 export async function runWorkers(modules: string[], options: WorkerCommandOptions): Promise<number> {
   const say = (line: string): void => console.error(line);
-  const settings = loadSettings({ flags: options.set ?? {} });
+  const settings = commandSettings(options);
   const pipelines = await loadPipelines(modules);
   const server = await openServer(options, say);
   const rowmill = await openRowmill({ databaseUrl: server.url, settings });

@@ -4,7 +4,11 @@ import type { Statement, Transaction } from '../../platform/database.ts';
 
 const COPY_ITEMS: Statement = {
   name: 'copy-items',
-  text: 'copy items (job_id, seq, input_bytes, input) from stdin',
+  text: 'copy items (job_id, seq, input_bytes, input, item_key, summary, repair) from stdin',
+};
+const COPY_REJECTED_ROWS: Statement = {
+  name: 'copy-rejected-rows',
+  text: 'copy rejected_rows (job_id, ordinal, line, reason, raw) from stdin',
 };
 const COPY_RESULTS: Statement = {
   name: 'copy-results',
@@ -26,14 +30,22 @@ export function jsonField(json: string): string {
   return json.includes('\\') ? json.replaceAll('\\', '\\\\') : json;
 }
 
+const SPECIAL_ONCE = /[\\\t\n\r]/;
 const SPECIAL = /[\\\t\n\r]/g;
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
 export function textField(text: string): string {
+  // Most texts have nothing to escape, and looking is cheaper than replacing.
+  return SPECIAL_ONCE.test(text) ? escapeText(text) : text;
+}
+
+function escapeText(text: string): string {
   return text.replace(SPECIAL, (character) => ESCAPES[character]!);
 }
 
-export const copyItems = (tx: Transaction, lines: string): Promise<void> => tx.copy(COPY_ITEMS, lines);
+export const copyItems = (tx: Transaction, lines: Buffer[]): Promise<void> => tx.copy(COPY_ITEMS, lines);
+export const copyRejectedRows = (tx: Transaction, lines: string): Promise<void> =>
+  tx.copy(COPY_REJECTED_ROWS, lines);
 export const copyResults = (tx: Transaction, lines: string): Promise<void> => tx.copy(COPY_RESULTS, lines);
 export const copyStageOutputs = (tx: Transaction, lines: string): Promise<void> =>
   tx.copy(COPY_STAGE_OUTPUTS, lines);

@@ -6,13 +6,21 @@ const FAIL_INGEST: Statement = {
   name: 'fail-ingest',
   text: `
     with failed as (
-      update jobs set state = 'FAILED', last_error = $2, finished_at = now()
+      update jobs
+      set state = 'FAILED', last_error = $2, finished_at = now(), ingest_token = null, ingest_expires_at = null
       where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
+        and ($3::uuid is null or ingest_token = $3)
       returning job_id
     )
     delete from spans s using failed f where s.job_id = f.job_id and s.job_id = $1`,
 };
 
-export async function failIngest(db: Executor, jobId: string, reason: string): Promise<void> {
-  await db.run(FAIL_INGEST, [jobId, reason]);
+export async function failIngest(
+  db: Executor,
+  jobId: string,
+  reason: string,
+  /** Of the process that reads the file. */
+  token: string | null = null,
+): Promise<void> {
+  await db.run(FAIL_INGEST, [jobId, reason, token]);
 }

@@ -11,12 +11,29 @@ const CLAIM_FINALIZE: Statement = {
     returning generation, finalize_attempts`,
 };
 
+const RENEW_FINALIZE: Statement = {
+  name: 'renew-finalize',
+  text: `
+    update jobs set finalize_expires_at = now() + $3::float8 * interval '1 millisecond'
+    where job_id = $1 and finalize_token = $2 and state = 'FINALIZING'`,
+};
+
+// The sweep takes it up again when the time is over; until then the reason stands on the job.
+const POSTPONE_FINALIZE: Statement = {
+  name: 'postpone-finalize',
+  text: `
+    update jobs
+    set finalize_owner = null, finalize_token = null, last_error = $4,
+        finalize_expires_at = now() + $3::float8 * interval '1 millisecond'
+    where job_id = $1 and finalize_token = $2 and state = 'FINALIZING'`,
+};
+
 // The state, the summary and the event are one statement in one transaction; the token is the fence.
 const FINISH_JOB: Statement = {
   name: 'finish-job',
   text: `
     update jobs
-    set state = $3::job_state, finished_at = now(), finalize_owner = null, finalize_token = null,
+    set state = $3::job_state, finished_at = now(), last_error = null, finalize_owner = null, finalize_token = null,
         finalize_expires_at = null
     where job_id = $1 and state = 'FINALIZING' and finalize_token = $2
     returning generation`,
@@ -42,4 +59,21 @@ export async function finishJobRow(
   outcome: string,
 ): Promise<boolean> {
   return (await db.run(FINISH_JOB, [jobId, token, outcome])).rowCount === 1;
+}
+
+/** False when the lease is lost. */
+export async function renewFinalize(
+  db: Executor,
+  jobId: string,
+  token: string,
+  leaseMs: number,
+): Promise<boolean> {
+  return (await db.run(RENEW_FINALIZE, [jobId, token, leaseMs])).rowCount === 1;
+}
+
+export async function postponeFinalize(
+  db: Executor,
+  request: { jobId: string; token: string; delayMs: number; reason: string },
+): Promise<void> {
+  await db.run(POSTPONE_FINALIZE, [request.jobId, request.token, request.delayMs, request.reason]);
 }

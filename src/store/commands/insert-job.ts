@@ -1,3 +1,6 @@
+import type { JobSource } from '../../core/file-format.ts';
+import type { InputColumn } from '../../core/input-column.ts';
+import type { OutputFormat } from '../../core/output-format.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // The job id is derived from the idempotency key where there is one: the primary key is what makes a
@@ -5,8 +8,9 @@ import type { Executor, Statement } from '../../platform/database.ts';
 const INSERT_JOB: Statement = {
   name: 'insert-job',
   text: `
-    insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority, ingest_batch)
-    values ($1, $2, $3, $4, $5, $6, $7, $8)
+    insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority, ingest_batch,
+                      source, input_columns, key_columns, updates_job_id, outputs)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
     on conflict (job_id) do nothing
     returning job_id`,
 };
@@ -19,6 +23,11 @@ export interface NewJob {
   name: string;
   params: unknown;
   priority: number;
+  source: JobSource | null;
+  inputColumns: InputColumn[];
+  keyColumns: readonly string[];
+  updatesJobId: string | null;
+  outputs: readonly OutputFormat[];
   /** Marks the row as made by this request until the first batch: a repeated insert recognises its own row. */
   requestId: string;
 }
@@ -34,6 +43,11 @@ export async function insertJob(db: Executor, job: NewJob): Promise<boolean> {
     JSON.stringify(job.params ?? {}),
     job.priority,
     job.requestId,
+    job.source === null ? null : JSON.stringify(job.source),
+    JSON.stringify(job.inputColumns),
+    job.keyColumns,
+    job.updatesJobId,
+    job.outputs,
   ]);
   return rowCount === 1;
 }

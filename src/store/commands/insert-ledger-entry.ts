@@ -1,3 +1,4 @@
+import type { ItemStatus } from '../../core/outcome.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 const INSERT_LEDGER_ENTRY: Statement = {
@@ -34,6 +35,14 @@ export function emptyLedgerCounts(): LedgerCounts {
     bytes: 0,
     handlerMs: 0,
   };
+}
+
+export function countStatus(counts: LedgerCounts, status: ItemStatus): void {
+  if (status === 'DONE') counts.done += 1;
+  else if (status === 'ERROR') counts.error += 1;
+  else if (status === 'NOT_FOUND') counts.notFound += 1;
+  else if (status === 'SKIPPED') counts.skipped += 1;
+  else counts.cancelled += 1;
 }
 
 export async function insertLedgerEntry(

@@ -1,31 +1,39 @@
+import type { OutputFile } from '../../core/output-format.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // Counts come from the ledger, so that a summary costs the same for ten rows and for ten million; that the
-// ledger equals a recount is an invariant of its own (`rowmill doctor`).
-const INSERT_SUMMARY: Statement = {
-  name: 'insert-summary',
-  text: `
+// ledger equals a recount is an invariant of its own (`rowmill doctor`). Read once for summary.json and once for the
+// row itself: nothing changes in between, because a job that is finalizing has no span left.
+const SUMMARY = `
+    select j.job_id, $2::int as generation, $3::job_state as outcome, j.item_count as total,
+      (select jsonb_build_object('DONE', coalesce(sum(done), 0), 'ERROR', coalesce(sum(error), 0),
+          'NOT_FOUND', coalesce(sum(not_found), 0), 'SKIPPED', coalesce(sum(skipped), 0),
+          'CANCELLED', coalesce(sum(cancelled), 0)) from per_phase) as counts,
+      (select coalesce(jsonb_agg(jsonb_build_object(
+          'phase', phase, 'name', j.phases[phase + 1], 'done', done, 'error', error, 'notFound', not_found,
+          'skipped', skipped, 'cancelled', cancelled, 'advanced', advanced, 'retried', retried, 'flushes', flushes,
+          'handlerMs', round(handler_ms::numeric, 1), 'bytes', bytes) order by phase), '[]') from per_phase) as phases,
+      jsonb_build_object('createdAt', j.created_at, 'sealedAt', j.sealed_at, 'startedAt', j.started_at,
+        'finalizingAt', j.finalizing_at,
+        'lastFlushAt', (select max(l.at) from ledger l where l.job_id = $1 and l.generation = $2),
+        'runMs', round(extract(epoch from (j.finalizing_at - coalesce(j.started_at, j.created_at))) * 1000)) as timings
+    from jobs j
+    where j.job_id = $1`;
+const PER_PHASE = `
     with per_phase as (
       select l.phase, sum(l.done) as done, sum(l.error) as error, sum(l.not_found) as not_found, sum(l.skipped) as skipped,
              sum(l.cancelled) as cancelled, sum(l.advanced) as advanced, sum(l.retried) as retried,
              sum(l.flushes) as flushes, sum(l.handler_ms) as handler_ms, sum(l.bytes) as bytes
       from ledger l where l.job_id = $1 and l.generation = $2 group by l.phase
-    )
-    insert into summaries (job_id, generation, outcome, total, counts, phases, timings)
-    select j.job_id, $2, $3::job_state, j.item_count,
-      (select jsonb_build_object('DONE', coalesce(sum(done), 0), 'ERROR', coalesce(sum(error), 0),
-          'NOT_FOUND', coalesce(sum(not_found), 0), 'SKIPPED', coalesce(sum(skipped), 0),
-          'CANCELLED', coalesce(sum(cancelled), 0)) from per_phase),
-      (select coalesce(jsonb_agg(jsonb_build_object(
-          'phase', phase, 'name', j.phases[phase + 1], 'done', done, 'error', error, 'notFound', not_found,
-          'skipped', skipped, 'cancelled', cancelled, 'advanced', advanced, 'retried', retried, 'flushes', flushes,
-          'handlerMs', round(handler_ms::numeric, 1), 'bytes', bytes) order by phase), '[]') from per_phase),
-      jsonb_build_object('createdAt', j.created_at, 'sealedAt', j.sealed_at, 'startedAt', j.started_at,
-        'finalizingAt', j.finalizing_at,
-        'lastFlushAt', (select max(l.at) from ledger l where l.job_id = $1 and l.generation = $2),
-        'runMs', round(extract(epoch from (j.finalizing_at - coalesce(j.started_at, j.created_at))) * 1000))
-    from jobs j
-    where j.job_id = $1
+    )`;
+
+const DRAFT_SUMMARY: Statement = { name: 'draft-summary', text: `${PER_PHASE}${SUMMARY}` };
+
+const INSERT_SUMMARY: Statement = {
+  name: 'insert-summary',
+  text: `${PER_PHASE}
+    insert into summaries (job_id, generation, outcome, total, counts, phases, timings, files)
+    select s.*, $4::jsonb from (${SUMMARY}) s
     on conflict (job_id, generation) do nothing`,
 };
 
@@ -34,13 +42,37 @@ const INSERT_OUTBOX: Statement = {
   text: 'insert into outbox (job_id, type, payload) values ($1, $2, $3)',
 };
 
+export interface SummaryDraft {
+  total: number;
+  counts: Record<string, number>;
+  phases: unknown;
+  timings: unknown;
+}
+
+export async function draftSummary(
+  db: Executor,
+  jobId: string,
+  generation: number,
+  outcome: string,
+): Promise<SummaryDraft> {
+  const { rows } = await db.run<SummaryDraft & Record<string, unknown>>(DRAFT_SUMMARY, [
+    jobId,
+    generation,
+    outcome,
+  ]);
+  const { total, counts, phases, timings } = rows[0]!;
+  return { total, counts, phases, timings };
+}
+
 export async function insertSummary(
   db: Executor,
   jobId: string,
   generation: number,
   outcome: string,
+  files: OutputFile[],
 ): Promise<boolean> {
-  return (await db.run(INSERT_SUMMARY, [jobId, generation, outcome])).rowCount === 1;
+  const values = [jobId, generation, outcome, JSON.stringify(files)];
+  return (await db.run(INSERT_SUMMARY, values)).rowCount === 1;
 }
 
 export async function insertOutboxEvent(

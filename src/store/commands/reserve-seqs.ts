@@ -1,15 +1,23 @@
+import type { IngestReport } from '../../core/file-format.ts';
+import type { InputColumn } from '../../core/input-column.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // Takes the next seqs of a job for one ingest batch. The row lock on the job orders concurrent batches and
-// makes a seal wait for them. A batch whose id is already there was committed before its reply got lost.
+// makes a seal wait for them. A batch whose id is already there was committed before its reply got lost. A reader of a
+// file proves with its token that nobody took over, and renews its lease with every batch.
 const RESERVE_SEQS: Statement = {
   name: 'reserve-seqs',
   text: `
     update jobs
     set item_count = item_count + $2, ingest_batch = $3,
-        ingest_checkpoint = coalesce($4::jsonb, ingest_checkpoint)
+        ingest_checkpoint = coalesce($4::jsonb, ingest_checkpoint),
+        ingest_expires_at = case when $6::uuid is null then ingest_expires_at
+                                 else now() + $7::float8 * interval '1 millisecond' end,
+        input_columns = coalesce($8::jsonb, input_columns),
+        ingest_report = coalesce($9::jsonb, ingest_report)
     where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
       and ingest_batch is distinct from $3 and ($5::bigint is null or item_count = $5)
+      and ($6::uuid is null or ingest_token = $6)
     returning item_count - $2 as first_seq, generation, priority`,
 };
 
@@ -19,22 +27,36 @@ export interface ReservedSeqs {
   priority: number;
 }
 
-export async function reserveSeqs(
-  db: Executor,
-  jobId: string,
-  count: number,
-  batchId: string,
-  checkpoint: unknown,
+export interface SeqRequest {
+  jobId: string;
+  count: number;
+  batchId: string;
+  checkpoint?: unknown;
   /** The batch belongs right behind this many items; null: wherever the end is. */
-  expectedCount: number | null,
-): Promise<ReservedSeqs | null> {
+  expectedCount: number | null;
+  /** Of the process that reads the file; null when items come from elsewhere. */
+  lease: { token: string; leaseMs: number } | null;
+  /** Only when they changed. */
+  inputColumns?: InputColumn[] | undefined;
+  report?: IngestReport | undefined;
+}
+
+export async function reserveSeqs(db: Executor, request: SeqRequest): Promise<ReservedSeqs | null> {
   const { rows } = await db.run<{ first_seq: number; generation: number; priority: number }>(RESERVE_SEQS, [
-    jobId,
-    count,
-    batchId,
-    checkpoint === undefined ? null : JSON.stringify(checkpoint),
-    expectedCount,
+    request.jobId,
+    request.count,
+    request.batchId,
+    jsonOrNull(request.checkpoint),
+    request.expectedCount,
+    request.lease?.token ?? null,
+    request.lease?.leaseMs ?? null,
+    jsonOrNull(request.inputColumns),
+    jsonOrNull(request.report),
   ]);
   const row = rows[0];
   return row ? { firstSeq: row.first_seq, generation: row.generation, priority: row.priority } : null;
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
 }

@@ -21,6 +21,26 @@ export interface ErrorGroupDelta {
   occurrences: number;
 }
 
+/** Counts one more error of a signature. */
+export function addToGroup(
+  groups: Map<string, ErrorGroupDelta>,
+  signature: string,
+  failure: { class: string; message: string },
+  seq: number,
+): void {
+  const group = groups.get(signature);
+  if (group) group.occurrences += 1;
+  else {
+    groups.set(signature, {
+      signature,
+      errorClass: failure.class,
+      sample: failure.message.slice(0, 1000).toWellFormed(),
+      sampleSeq: seq,
+      occurrences: 1,
+    });
+  }
+}
+
 export async function upsertErrorGroups(
   db: Executor,
   jobId: string,

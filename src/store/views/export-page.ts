@@ -1,52 +1,57 @@
-import type { ItemStatus } from '../../core/outcome.ts';
+import type { ExportRow } from '../../core/export-row.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
+import {
+  boundedPage,
+  NEWEST_RESULT,
+  type PageFields,
+  ROW_FIELDS,
+  toExportRow,
+} from './export-row-columns.ts';
 
-// One page of an export: items in key order with the newest result of a fixed generation. Keyset paging, so no
-// transaction stays open for a slow reader.
-const EXPORT_PAGE: Statement = {
-  name: 'export-page',
-  text: `
-    select i.seq, i.input::text, r.status, r.result::text, r.error_class, r.error, r.attempt, r.finished_at
-    from items i
-    left join results r on r.job_id = $1 and r.seq = i.seq and r.generation = $2
-    where i.job_id = $1 and i.seq > $3
-    order by i.seq
-    limit $4`,
+// One page of an export: items of a window of seqs in key order, each with the newest result of a fixed generation. The
+// window bounds what one statement looks at, however few rows pass the filter. $7 is a piece of what is searched, of
+// lower-case ASCII letters and blanks; "C" makes lower() mean the same on every server. Two index scans, both by primary
+// key; 5 µs of the server per row, half of it for printing jsonb.
+const QUERY = `
+      select ${ROW_FIELDS}
+      from items i
+      left join lateral ${NEWEST_RESULT} on true
+      where i.job_id = $1 and i.seq >= $3 and i.seq < $4
+        and ($5::text[] is null or coalesce(r.status::text, 'PENDING') = any ($5))
+        and ($6::smallint is null or r.phase = $6)
+        and ($7::text is null
+          or strpos(lower(i.input::text collate "C"), $7) > 0
+          or strpos(lower(r.result::text collate "C"), $7) > 0
+          or strpos(lower(r.error collate "C"), $7) > 0)
+      order by i.seq
+      limit $8`;
+const EXPORT_PAGE: Record<PageFields, Statement> = {
+  all: { name: 'export-page', text: boundedPage(QUERY) },
+  cells: { name: 'export-cells-page', text: boundedPage(QUERY, 'cells') },
 };
 
-export interface ExportRow {
-  seq: number;
-  input: Record<string, unknown>;
-  status: ItemStatus | 'PENDING';
-  result: unknown;
-  errorClass: string | null;
-  error: string | null;
-  attempt: number | null;
-  finishedAt: Date | null;
+export interface PageRequest {
+  jobId: string;
+  generation: number;
+  fromSeq: number;
+  toSeq: number;
+  statuses: readonly string[] | null;
+  phase: number | null;
+  searchHint: string | null;
+  limit: number;
+  fields: PageFields;
 }
 
-export async function* exportRows(
-  db: Executor,
-  jobId: string,
-  generation: number,
-  pageSize = 1000,
-): AsyncGenerator<ExportRow> {
-  let after = -1;
-  for (;;) {
-    const rows = await db.runArrays(EXPORT_PAGE, [jobId, generation, after, pageSize]);
-    for (const row of rows) {
-      yield {
-        seq: row[0] as number,
-        input: JSON.parse(row[1] as string) as Record<string, unknown>,
-        status: (row[2] as ItemStatus | null) ?? 'PENDING',
-        result: row[3] === null ? null : JSON.parse(row[3] as string),
-        errorClass: row[4] as string | null,
-        error: row[5] as string | null,
-        attempt: row[6] as number | null,
-        finishedAt: row[7] as Date | null,
-      };
-    }
-    if (rows.length < pageSize) return;
-    after = rows.at(-1)![0] as number;
-  }
+export async function exportPage(db: Executor, page: PageRequest): Promise<ExportRow[]> {
+  const rows = await db.runArrays(EXPORT_PAGE[page.fields], [
+    page.jobId,
+    page.generation,
+    page.fromSeq,
+    page.toSeq,
+    page.statuses,
+    page.phase,
+    page.searchHint,
+    page.limit,
+  ]);
+  return rows.map(toExportRow);
 }

@@ -1,8 +1,13 @@
+import type { IngestReport, JobSource } from '../../core/file-format.ts';
+import type { InputColumn } from '../../core/input-column.ts';
 import type { JobState } from '../../core/job-state.ts';
+import type { OutputFormat } from '../../core/output-format.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priority, generation, item_count, last_error,
-  created_at, sealed_at, started_at, finished_at, ingest_batch, ingest_checkpoint`;
+  created_at, sealed_at, started_at, finished_at, ingest_batch, ingest_checkpoint, source, input_columns, ingest_report,
+  input_checksum, key_columns, updates_job_id, outputs, finalize_attempts,
+  extract(epoch from ingest_expires_at - now()) * 1000 as ingest_lease_ms`;
 
 const READ_JOB: Statement = { name: 'read-job', text: `select ${COLUMNS} from jobs where job_id = $1` };
 const LIST_JOBS: Statement = {
@@ -33,6 +38,15 @@ interface JobRow {
   finished_at: Date | null;
   ingest_batch: string | null;
   ingest_checkpoint: unknown;
+  source: JobSource | null;
+  input_columns: InputColumn[];
+  ingest_report: Partial<IngestReport>;
+  input_checksum: string | null;
+  key_columns: string[];
+  updates_job_id: string | null;
+  outputs: OutputFormat[];
+  finalize_attempts: number;
+  ingest_lease_ms: string | null;
 }
 
 export interface Job {
@@ -53,6 +67,18 @@ export interface Job {
   finishedAt: Date | null;
   ingestBatch: string | null;
   ingestCheckpoint: unknown;
+  /** Null for jobs whose items did not come from a file. */
+  source: JobSource | null;
+  inputColumns: InputColumn[];
+  ingestReport: Partial<IngestReport>;
+  /** Of the rows as they were read; null before the seal. */
+  inputChecksum: string | null;
+  keyColumns: string[];
+  updatesJobId: string | null;
+  outputs: OutputFormat[];
+  finalizeAttempts: number;
+  /** What the process that reads the file has left of its lease; null when nobody reads it. */
+  ingestLeaseMs: number | null;
 }
 
 function toJob(row: JobRow): Job {
@@ -74,6 +100,15 @@ function toJob(row: JobRow): Job {
     finishedAt: row.finished_at,
     ingestBatch: row.ingest_batch,
     ingestCheckpoint: row.ingest_checkpoint,
+    source: row.source,
+    inputColumns: row.input_columns,
+    ingestReport: row.ingest_report,
+    inputChecksum: row.input_checksum,
+    keyColumns: row.key_columns,
+    updatesJobId: row.updates_job_id,
+    outputs: row.outputs,
+    finalizeAttempts: row.finalize_attempts,
+    ingestLeaseMs: row.ingest_lease_ms === null ? null : Number(row.ingest_lease_ms),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { ItemStatus } from '../../core/outcome.ts';
+import type { OutputFile } from '../../core/output-format.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // Progress of the current generation: terminal counts from the ledger, the rest from spans. One statement, one
@@ -118,7 +119,7 @@ export interface Summary {
   counts: Record<ItemStatus, number>;
   phases: PhaseSummary[];
   timings: Record<string, string | number | null>;
-  files: unknown[];
+  files: OutputFile[];
   createdAt: Date;
 }
 

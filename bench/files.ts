@@ -1,0 +1,117 @@
+// Files in, files out: how fast rows of a CSV become items against COPY of the same rows already encoded, how fast
+// results become a CSV against COPY of the same rows to the client, and how much memory each takes at its peak.
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createDatabase, dropDatabase, levelGround } from './measure.ts';
+
+interface FileTask {
+  task:
+    | 'makeCsv'
+    | 'ingestCsv'
+    | 'copyItems'
+    | 'addResults'
+    | 'exportCsv'
+    | 'copyOut'
+    | 'exportXlsx'
+    | 'exportJsonl';
+  databaseUrl: string;
+  file: string;
+  rows: number;
+  blobStore: string;
+  jobId?: string;
+}
+
+interface FileTaskResult {
+  rows: number;
+  ms: number;
+  maxRssMb: number;
+  jobId?: string;
+}
+
+export interface FilePlan {
+  rounds: number;
+  csvRows: number;
+  xlsxRows: number;
+}
+
+export type FileResults = Record<string, number>;
+
+const DATABASE = 'bench_files';
+
+export async function measureFiles(
+  serverUrl: string,
+  plan: FilePlan,
+  report: (text: string) => void,
+): Promise<FileResults> {
+  const databaseUrl = await createDatabase(serverUrl, DATABASE);
+  const folder = await mkdtemp(join(tmpdir(), 'rowmill-bench-files-'));
+  const file = join(folder, 'rows.csv');
+  const best: FileResults = {};
+  const run = async (task: FileTask['task'], more: Partial<FileTask> = {}): Promise<FileTaskResult> => {
+    const result = await runTask({
+      task,
+      databaseUrl,
+      file,
+      rows: plan.csvRows,
+      blobStore: join(folder, 'blobs'),
+      ...more,
+    });
+    report(
+      `${task}: ${Math.round((result.rows / result.ms) * 1000)} rows/s, peak ${Math.round(result.maxRssMb)} MB`,
+    );
+    return result;
+  };
+  const keep = (name: string, { rows, ms, maxRssMb }: FileTaskResult): void => {
+    best[name] = Math.max(best[name] ?? 0, (rows / ms) * 1000);
+    best[`${name}PeakMb`] = Math.max(best[`${name}PeakMb`] ?? 0, maxRssMb);
+  };
+  try {
+    await run('makeCsv');
+    for (let round = 0; round < plan.rounds; round += 1) {
+      const ingested = await run('ingestCsv', { blobStore: join(folder, `blobs-${round}`) });
+      if (ingested.rows !== plan.csvRows)
+        throw new Error(`expected ${plan.csvRows} items, got ${ingested.rows}`);
+      keep('ingestCsv', ingested);
+      await levelGround(databaseUrl);
+      keep('copyLimit', await run('copyItems'));
+      const jobId = ingested.jobId!;
+      await run('addResults', { jobId });
+      await levelGround(databaseUrl);
+      keep('exportCsv', await run('exportCsv', { jobId }));
+      keep('exportLimit', await run('copyOut', { jobId }));
+      if (round === 0) {
+        keep('exportXlsx', await run('exportXlsx', { jobId, rows: plan.xlsxRows }));
+        keep('exportJsonl', await run('exportJsonl', { jobId }));
+      }
+      // The same file for the same owner would be the same job.
+      await createDatabase(serverUrl, DATABASE);
+    }
+    best.ingestOfLimit = best.ingestCsv! / best.copyLimit!;
+    best.exportOfLimit = best.exportCsv! / best.exportLimit!;
+    return best;
+  } finally {
+    await dropDatabase(serverUrl, DATABASE);
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function runTask(task: FileTask): Promise<FileTaskResult> {
+  const script = fileURLToPath(new URL('file-task.mjs', import.meta.url));
+  const child = spawn(process.execPath, [...process.execArgv, script, JSON.stringify(task)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      if (code === 0) resolve(JSON.parse(output) as FileTaskResult);
+      else reject(new Error(`${task.task} ended with code ${code}`));
+    });
+  });
+}

@@ -1,0 +1,161 @@
+// rowmill scan and rowmill watch: turn the files of the configured sources into jobs, once or until stopped. Running the
+// jobs is the business of workers.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { openSource } from '../../ingest/sources/open-source.ts';
+import type { ScanReport, TakeFile } from '../../ingest/sources/scan-source.ts';
+import { loadSources, type SourceConfig } from '../../ingest/sources/source-config.ts';
+import { type SourceWatch, watchSources } from '../../ingest/sources/watch-sources.ts';
+import { openRowmill } from '../../open-rowmill.ts';
+import { waitMs } from '../../platform/clock.ts';
+import type { Events } from '../../platform/events.ts';
+import type { Pipeline } from '../../worker/define-pipeline.ts';
+import { loadPipelines } from '../../worker/load-pipelines.ts';
+import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { formatCount, printable } from '../progress-lines.ts';
+import { listenForStop } from '../stop-signals.ts';
+
+export interface ScanOptions extends ServerOptions {
+  json?: boolean;
+}
+
+/** How a file of this source becomes a job of this pipeline. */
+export type CreateTakeFile = (context: EngineContext, pipeline: Pipeline, config: SourceConfig) => TakeFile;
+
+interface OpenedSources {
+  watch: SourceWatch;
+  configs: SourceConfig[];
+  /** The longest time for which a file of these sources has to stand still. */
+  stableMs: number;
+  signal: AbortSignal;
+}
+
+/** Exit code 1 when a source could not be looked at. */
+export async function scanSources(
+  modules: string[],
+  options: ScanOptions,
+  createTakeFile: CreateTakeFile,
+): Promise<number> {
+  return withSources(modules, options, createTakeFile, async ({ watch, stableMs, signal }) => {
+    const reports = await watch.runOnce();
+    // A file that was written just now needs a second look.
+    if ([...reports.values()].some((report) => report && report.waiting > 0) && !signal.aborted) {
+      await waitMs(stableMs, signal);
+      for (const [name, second] of await watch.runOnce())
+        reports.set(name, addReports(reports.get(name), second));
+    }
+    const sources = [...reports].map(([name, report]) => ({ name, ok: report !== null, ...report }));
+    if (options.json) console.log(JSON.stringify({ event: 'finished', sources }));
+    else for (const each of sources) console.log(describeReport(each.name, reports.get(each.name) ?? null));
+    return sources.every((each) => each.ok) ? 0 : 1;
+  });
+}
+
+export async function watchSourcesUntilStopped(
+  modules: string[],
+  options: ScanOptions,
+  createTakeFile: CreateTakeFile,
+): Promise<number> {
+  return withSources(modules, options, createTakeFile, async ({ watch, configs, signal }) => {
+    console.error(`watching ${configs.map((config) => config.name).join(', ')}`);
+    watch.start();
+    if (!signal.aborted) {
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    }
+    return 0;
+  });
+}
+
+async function withSources(
+  modules: string[],
+  options: ScanOptions,
+  createTakeFile: CreateTakeFile,
+  work: (opened: OpenedSources) => Promise<number>,
+): Promise<number> {
+  const say = (line: string): void => console.error(line);
+  const settings = commandSettings(options);
+  const configs = loadSources(options.config);
+  const pipelines = await loadPipelines(modules);
+  const chosen = configs.map((config) => ({ config, pipeline: pipelineOf(config, pipelines) }));
+  const server = await openServer(options, say);
+  const rowmill = await openRowmill({ databaseUrl: server.url, settings });
+  const stop = listenForStop(() => {}, say);
+  const { context } = rowmill;
+  printEvents(context.events, options.json === true);
+  const watch = watchSources(
+    context,
+    chosen.map(({ config, pipeline }) => ({
+      config,
+      adapter: openSource(config, settings),
+      takeFile: createTakeFile(context, pipeline, config),
+    })),
+  );
+  const stopping = (): void => void watch.stop();
+  stop.signal.addEventListener('abort', stopping, { once: true });
+  try {
+    const stableMs = Math.max(...configs.map((config) => config.stableMs ?? settings.sourceStableMs));
+    return await work({ watch, configs, stableMs, signal: stop.signal });
+  } finally {
+    await watch.stop();
+    stop.dispose();
+    await rowmill.close();
+    await server.stop();
+  }
+}
+
+function pipelineOf(config: SourceConfig, pipelines: Pipeline[]): Pipeline {
+  const found = pipelines.find((pipeline) => pipeline.name === config.pipeline);
+  if (found) return found;
+  throw new RowmillError(
+    'PIPELINE_NOT_FOUND',
+    `the source ${config.name} names the pipeline ${config.pipeline}; the modules have ${pipelines.map((each) => each.name).join(', ')}`,
+  );
+}
+
+/** One line per file. Names come from strangers. */
+function printEvents(events: Events, json: boolean): void {
+  const print = (event: string, detail: { source: string; path?: string }, text: string): void => {
+    if (json) {
+      const values = Object.entries(detail).map(([key, value]) => [
+        key,
+        key === 'error' ? messageOf(value) : value,
+      ]);
+      console.log(JSON.stringify({ event, ...Object.fromEntries(values) }));
+    } else console.log(`${detail.source}: ${printable(detail.path ?? '')} ${text}`.replace(/ {2,}/g, ' '));
+  };
+  events.on('source.file_taken', (detail) => print('taken', detail, `is job ${detail.jobId}`));
+  events.on('source.file_failed', (detail) => print('failed', detail, `failed: ${printable(detail.reason)}`));
+  events.on('source.file_skipped', (detail) =>
+    print('skipped', detail, `skipped: ${printable(detail.reason)}`),
+  );
+  events.on('source.file_released', (detail) =>
+    print('released', detail, `will be tried again: ${printable(messageOf(detail.error))}`),
+  );
+  events.on('source.scan_failed', (detail) =>
+    print('error', detail, `error: ${printable(messageOf(detail.error))}`),
+  );
+}
+
+function describeReport(name: string, report: ScanReport | null): string {
+  if (!report) return `${name}: could not be scanned`;
+  const counts = Object.entries(report).map(([what, count]) => `${what} ${formatCount(count)}`);
+  return `${name}: ${counts.join(', ')}`;
+}
+
+/** What waited in the first look is counted by the second. */
+function addReports(first: ScanReport | null | undefined, second: ScanReport | null): ScanReport | null {
+  if (!first || !second) return null;
+  return {
+    found: second.found + first.taken + first.failed,
+    taken: first.taken + second.taken,
+    waiting: second.waiting,
+    failed: first.failed + second.failed,
+    skipped: second.skipped,
+    errors: first.errors + second.errors,
+  };
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof RowmillError) return `${error.message} [${error.code}]`;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,47 @@
+// What was found out about a file, in a few lines for people.
+import type { DetectedFormat, IngestReport } from '../core/file-format.ts';
+import type { InputColumn } from '../core/input-column.ts';
+import { formatCount, printable } from './progress-lines.ts';
+
+const MAX_COLUMNS = 12;
+const DELIMITERS: Record<string, string> = { '\t': 'tab', ' ': 'blank' };
+
+export function describeFormat(detected: DetectedFormat): string {
+  const parts: string[] = [detected.format];
+  if (detected.compression) parts.push(`in ${detected.compression}`);
+  const { csv } = detected;
+  if (csv) {
+    parts.push(`${csv.encoding}${csv.bom ? ' with BOM' : ''}`);
+    parts.push(
+      csv.delimiter === '' ? 'one column' : `delimiter ${DELIMITERS[csv.delimiter] ?? JSON.stringify(csv.delimiter)}`,
+    );
+    if (csv.quote === '') parts.push('no quotes');
+    else if (csv.quote !== '"') parts.push(`quote ${csv.quote}`);
+    if (csv.quote !== '' && csv.escape !== csv.quote) parts.push(`escape ${csv.escape}`);
+    parts.push(csv.header ? `header on line ${csv.skipLines + 1}` : 'no header');
+  } else if (detected.encoding) parts.push(detected.encoding);
+  if (detected.sheet) parts.push(`sheet ${JSON.stringify(detected.sheet)}`);
+  return printable(parts.join(', '));
+}
+
+export function describeColumns(columns: InputColumn[]): string {
+  if (columns.length === 0) return 'columns: found while reading';
+  const named = columns
+    .slice(0, MAX_COLUMNS)
+    .map(({ key, header }) => printable(key === header.trim() ? key : `${header.trim()} → ${key}`));
+  const more = columns.length > MAX_COLUMNS ? ` and ${columns.length - MAX_COLUMNS} more` : '';
+  return `${columns.length} columns: ${named.join(', ')}${more}`;
+}
+
+/** Null when there is nothing that a person should look at. */
+export function describeReport(report: Partial<IngestReport>): string | null {
+  const notable = [
+    ['rejected', report.rejected],
+    ['repaired', report.repaired],
+    ['invalid', report.invalid],
+    ['taken over', report.takenOver],
+  ].filter(([, count]) => Number(count ?? 0) > 0);
+  if (notable.length === 0) return null;
+  const counts = notable.map(([what, count]) => `${what} ${formatCount(Number(count))}`);
+  return `rows read ${formatCount(report.read ?? 0)}: ${counts.join(', ')}`;
+}

@@ -1,0 +1,67 @@
+// The pipeline's input schema, as far as Rowmill has to understand it: any Standard Schema (zod, valibot, arktype …).
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { MAX_ERROR_LENGTH } from './classify-error.ts';
+import type { InputField } from './map-columns.ts';
+import { toStorableText } from './storable-json.ts';
+
+export type InputSchema = StandardSchemaV1<unknown, unknown>;
+
+/** What reading a file needs to know of a pipeline. */
+export interface PipelineInput {
+  readonly name: string;
+  readonly input: InputSchema | undefined;
+  /** Fields whose values together name a row. */
+  readonly key: readonly string[];
+  /** Fields that lists show. Empty: the first few. */
+  readonly summary: readonly string[];
+}
+
+export type Checked = { ok: true; input: unknown } | { ok: false; message: string };
+
+const MAX_ISSUES = 10;
+
+/** Resolved at once unless the schema is asynchronous. */
+export function checkInput(schema: InputSchema, input: unknown): Checked | Promise<Checked> {
+  try {
+    const validated = schema['~standard'].validate(input);
+    return validated instanceof Promise ? validated.then(toChecked, refused) : toChecked(validated);
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+function toChecked(validated: StandardSchemaV1.Result<unknown>): Checked {
+  if (validated.issues === undefined) return { ok: true, input: validated.value };
+  const message = validated.issues
+    .slice(0, MAX_ISSUES)
+    .map((issue) => {
+      const path = (issue.path ?? [])
+        .map((part) => String(typeof part === 'object' ? part.key : part))
+        .join('.');
+      return path === '' ? issue.message : `${path}: ${issue.message}`;
+    })
+    .join('; ');
+  return { ok: false, message: toStorableText(message, MAX_ERROR_LENGTH) };
+}
+
+function refused(error: unknown): Checked {
+  const message = error instanceof Error ? error.message : 'the input schema threw';
+  return { ok: false, message: toStorableText(String(message), MAX_ERROR_LENGTH) };
+}
+
+/** The fields of an object schema whose library shows them (zod: `shape`, valibot: `entries`); null otherwise. */
+export function fieldsOf(schema: InputSchema | undefined): InputField[] | null {
+  const { shape, entries } = (schema ?? {}) as { shape?: unknown; entries?: unknown };
+  const fields = shape ?? entries;
+  if (fields === null || typeof fields !== 'object') return null;
+  return Object.entries(fields).map(([name, field]) => ({ name, required: isRequired(field) }));
+}
+
+function isRequired(field: unknown): boolean {
+  try {
+    const checked = (field as InputSchema)['~standard'].validate(undefined);
+    return !(checked instanceof Promise) && checked.issues !== undefined;
+  } catch {
+    return false;
+  }
+}

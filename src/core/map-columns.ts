@@ -1,0 +1,129 @@
+// Which column of a file feeds which field of the pipeline's input, and under which key each column is stored. By name:
+// exactly, then without regard to case, blanks and punctuation; a near miss is suggested, never taken.
+import { editDistance } from './edit-distance.ts';
+import type { InputColumn } from './input-column.ts';
+import { RowmillError } from './rowmill-error.ts';
+
+export interface InputField {
+  name: string;
+  required: boolean;
+}
+
+export interface ColumnMapping {
+  /** One per column of the file; null: not stored. */
+  columns: (InputColumn | null)[];
+  /** Headers of our own error columns, which a file of failed rows brings back. */
+  ignored: string[];
+}
+
+/** Headers that only Rowmill writes. */
+const RESERVED = /^rowmill_(status|error|error_class|attempts)$/;
+
+export function isReservedColumn(header: string): boolean {
+  return RESERVED.test(header);
+}
+
+export function mapColumns(
+  headers: string[],
+  fields: InputField[] | null,
+  /** Field to header, as a person said it. */
+  given: Record<string, string> = {},
+): ColumnMapping {
+  const fieldOf = new Map<number, string>();
+  const ignored = headers.filter(isReservedColumn);
+  const free = (index: number): boolean => !fieldOf.has(index) && !isReservedColumn(headers[index]!);
+  const find = (test: (header: string) => boolean): number =>
+    headers.findIndex((header, index) => free(index) && test(header));
+  const take = (name: string, test: (header: string) => boolean): boolean => {
+    const index = find(test);
+    if (index >= 0) fieldOf.set(index, name);
+    return index >= 0;
+  };
+
+  for (const [name, header] of Object.entries(given)) {
+    checkField(name, fields);
+    const found =
+      take(name, (each) => each === header) || take(name, (each) => sameName(each, header));
+    if (!found) throw missing([{ name, wanted: header }], headers);
+  }
+  const open = (fields ?? []).filter(({ name }) => !Object.hasOwn(given, name));
+  const left = open.filter(({ name }) => !take(name, (header) => header === name));
+  const lacking = left.filter(({ name }) => !take(name, (header) => sameName(header, name)));
+  const required = lacking.filter((field) => field.required).map(({ name }) => ({ name, wanted: name }));
+  if (required.length > 0) throw missing(required, headers);
+  return { columns: nameColumns(headers, fieldOf), ignored };
+}
+
+/** Keys are unique: an empty header gets its position, a repeated one a number. No column is lost. */
+function nameColumns(headers: string[], fieldOf: Map<number, string>): (InputColumn | null)[] {
+  const used = new Set(fieldOf.values());
+  return headers.map((header, index) => {
+    if (isReservedColumn(header)) return null;
+    const field = fieldOf.get(index);
+    if (field !== undefined) return { key: field, header };
+    const base = storableKey(header) || `column_${index + 1}`;
+    let key = base;
+    for (let n = 2; used.has(key); n += 1) key = `${base}_${n}`;
+    used.add(key);
+    return { key, header };
+  });
+}
+
+/** jsonb takes neither NUL nor half a surrogate pair, in keys as in values. */
+export function storableKey(header: string): string {
+  return header.trim().toWellFormed().replaceAll('\0', '\ufffd');
+}
+
+function checkField(name: string, fields: InputField[] | null): void {
+  if (fields === null || fields.some((field) => field.name === name)) return;
+  const near = nearest(
+    name,
+    fields.map((field) => field.name),
+  );
+  throw new RowmillError(
+    'FILE_OPTION_INVALID',
+    `the pipeline's input has no field ${name}${near === null ? '' : `, did you mean ${near}?`}`,
+    { hint: `It has ${fields.map((field) => field.name).join(', ')}.` },
+  );
+}
+
+function missing(wanted: { name: string; wanted: string }[], headers: string[]): RowmillError {
+  const lines = wanted.map(({ name, wanted: header }) => {
+    const near = nearest(header, headers);
+    return near === null ? name : `${name} (did you mean ${JSON.stringify(near)}?)`;
+  });
+  const seen = headers.slice(0, 20).map((header) => JSON.stringify(header));
+  const more = headers.length > 20 ? ` and ${headers.length - 20} more` : '';
+  const first = wanted[0]!;
+  const near = nearest(first.wanted, headers);
+  return new RowmillError(
+    'COLUMNS_MISSING',
+    `expected a column for ${lines.join(', ')}; the file has ${seen.join(', ')}${more}`,
+    near === null ? {} : { hint: `If it is, say so: --map ${first.name}=${JSON.stringify(near)}` },
+  );
+}
+
+function sameName(a: string, b: string): boolean {
+  const plain = plainName(a);
+  return plain !== '' && plain === plainName(b);
+}
+
+function plainName(name: string): string {
+  return name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '');
+}
+
+function nearest(name: string, candidates: string[]): string | null {
+  const wanted = plainName(name);
+  let best: { candidate: string; distance: number } | null = null;
+  for (const candidate of candidates.slice(0, 2000)) {
+    const plain = plainName(candidate);
+    if (plain === '' || Math.abs(plain.length - wanted.length) > 40) continue;
+    const contains = plain.length > 2 && wanted.length > 2 && (plain.includes(wanted) || wanted.includes(plain));
+    const distance = contains ? 1 : editDistance(wanted, plain);
+    if (best === null || distance < best.distance) best = { candidate, distance };
+  }
+  return best !== null && best.distance <= Math.max(1, wanted.length / 3) ? best.candidate : null;
+}

@@ -1,0 +1,63 @@
+// Deletes what nobody will ask for again: writes that did not end, uploads that never became a job, and output files of
+// endings that a crash interrupted. Only what is old enough that nobody can still be about to name it.
+import type { BlobInfo } from '../../platform/blob-store/blob-store.ts';
+import { wallClockMs } from '../../platform/clock.ts';
+import { PeriodicService } from '../../platform/periodic-service.ts';
+import { findFinalizing, findReferencedFiles, findReferencedOutputs } from '../../store/views/find-referenced-blobs.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+const COLLECT_INTERVAL_MS = 10 * 60_000;
+const PAGE = 500;
+const JOB_OF_OUTPUT = /^outputs\/([0-9a-f-]{36})\//;
+
+export async function collectBlobs(context: EngineContext): Promise<number> {
+  const { blobs, db, settings } = context;
+  let count = await blobs.collectLeftovers(settings.blobLeftoverMs);
+  count += await sweep(context, 'files/', async (page) => {
+    const kept = await findReferencedFiles(db, page.map(({ key }) => key));
+    return page.filter(({ key }) => !kept.has(key));
+  });
+  count += await sweep(context, 'outputs/', async (page) => {
+    const jobOf = (key: string): string | undefined => JOB_OF_OUTPUT.exec(key)?.[1];
+    const jobIds = [...new Set(page.flatMap(({ key }) => jobOf(key) ?? []))];
+    const [kept, busy] = await Promise.all([findReferencedOutputs(db, jobIds), findFinalizing(db, jobIds)]);
+    return page.filter(({ key }) => !kept.has(key) && !busy.has(jobOf(key) ?? ''));
+  });
+  if (count > 0) context.events.emit('blobs.collected', { count });
+  return count;
+}
+
+async function sweep(
+  { blobs, settings }: EngineContext,
+  prefix: string,
+  findUnreferenced: (page: BlobInfo[]) => Promise<BlobInfo[]>,
+): Promise<number> {
+  let count = 0;
+  let page: BlobInfo[] = [];
+  const isOld = ({ modifiedAt }: BlobInfo): boolean => wallClockMs() - modifiedAt.getTime() > settings.blobLeftoverMs;
+  const collect = async (): Promise<void> => {
+    for (const { key } of await findUnreferenced(page)) {
+      // The same bytes may have been uploaded again since they were listed: that renews their time.
+      const now = await blobs.head(key);
+      if (!now || !isOld(now)) continue;
+      await blobs.delete(key);
+      count += 1;
+    }
+    page = [];
+  };
+  for await (const blob of blobs.list(prefix)) {
+    if (isOld(blob)) page.push(blob);
+    if (page.length === PAGE) await collect();
+  }
+  if (page.length > 0) await collect();
+  return count;
+}
+
+export function createBlobCollector(context: EngineContext): PeriodicService {
+  return new PeriodicService({
+    name: 'blob collector',
+    intervalMs: COLLECT_INTERVAL_MS,
+    events: context.events,
+    work: () => collectBlobs(context),
+  });
+}

@@ -1,0 +1,237 @@
+// The one entry to exports: a request becomes a stream of bytes that reads a fixed generation page by page. Nothing is
+// read before somebody pulls, and no transaction is open between two pulls.
+import { createHash } from 'node:crypto';
+import { type ExportColumn, exportColumns, failedColumns } from '../core/export-columns.ts';
+import { checkExportFilter, type ExportFilter } from '../core/export-filter.ts';
+import type { ExportRow } from '../core/export-row.ts';
+import type { CsvDialect } from '../core/file-format.ts';
+import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import type { Executor } from '../platform/database.ts';
+import { readExportColumns } from '../store/views/read-export-columns.ts';
+import { type Job, readJob } from '../store/views/read-job.ts';
+import { type CsvOptions, exportCsv, STANDARD_CSV } from './export-csv.ts';
+import { exportJsonLines } from './export-jsonl.ts';
+import type { ExportProgress } from './export-progress.ts';
+import { checkSheetColumns, exportXlsx } from './export-xlsx.ts';
+import { readRejectedRows, readRows } from './read-rows.ts';
+
+export const EXPORT_KINDS = ['results', 'failed', 'rejected'] as const;
+export type ExportKind = (typeof EXPORT_KINDS)[number];
+
+export interface ExportRequest {
+  jobId: string;
+  /** Default: the present one. Rows without a result in it show their newest earlier one. */
+  generation?: number;
+  format: OutputFormat;
+  /**
+   * 'results': all columns. 'failed': rows that ended in ERROR or NOT_FOUND, in the form they came in, to be corrected
+   * and given again. 'rejected': rows of the file that could not become items.
+   */
+  kind?: ExportKind;
+  filter?: ExportFilter;
+  /** CSV: leave cells alone that a spreadsheet would take for a formula. */
+  raw?: boolean;
+  /** CSV: begin with a byte order mark, for old versions of Excel. */
+  bom?: boolean;
+  /** Rows that one statement reads at most: settings.exportPageRows. */
+  pageRows: number;
+  /** Go on behind this row; the caller has kept the bytes up to it. Not for workbooks. */
+  afterSeq?: number;
+  /** Rows of a sheet, its header among them. Default: as many as a sheet can have. */
+  sheetRows?: number;
+  /** Ends the export with its reason, between two pages. */
+  signal?: AbortSignal;
+}
+
+export interface ExportPosition {
+  /** The last row that is complete; -1 before the first. */
+  seq: number;
+  /** Bytes up to there, counted from where this export began. */
+  bytes: number;
+}
+
+export interface PreparedExport {
+  generation: number;
+  headers: string[];
+  /** The same for requests that give the same file: what an interrupted one may be continued with. */
+  fingerprint: string;
+}
+
+export interface ExportStream extends AsyncIterable<Buffer> {
+  readonly contentType: string;
+  /** Of safe characters only. */
+  readonly fileName: string;
+  /** Rows handed out so far. */
+  readonly rowCount: number;
+  /** Where the bytes handed out so far end. Workbooks cannot be continued: theirs is only good for progress. */
+  position(): ExportPosition;
+  /** Looks up the job and its columns. Pulling does it too; calling it first gives errors before the first byte. */
+  prepare(): Promise<PreparedExport>;
+}
+
+const CONTENT_TYPES: Record<OutputFormat, string> = {
+  csv: 'text/csv; charset=utf-8',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  jsonl: 'application/x-ndjson; charset=utf-8',
+};
+
+export function exportJob(db: Executor, request: ExportRequest): ExportStream {
+  checkRequest(request);
+  const { jobId, format, kind = 'results' } = request;
+  const progress: ExportProgress = { rowCount: 0, seq: request.afterSeq ?? -1, bytes: 0 };
+  let opening: Promise<OpenedExport> | null = null;
+  const open = (): Promise<OpenedExport> => {
+    opening ??= openExport(db, request);
+    return opening;
+  };
+  return {
+    contentType: CONTENT_TYPES[format],
+    fileName: `rowmill-${jobId.slice(0, 8).replace(/[^\w-]/g, '_')}-${kind}.${format}`,
+    get rowCount() {
+      return progress.rowCount;
+    },
+    position: () => ({ seq: progress.seq, bytes: progress.bytes }),
+    prepare: async () => {
+      const { generation, columns } = await open();
+      const headers = columns.map((column) => column.header);
+      return { generation, headers, fingerprint: fingerprintOf(request, generation, columns) };
+    },
+    async *[Symbol.asyncIterator]() {
+      yield* writeRows(db, request, await open(), progress);
+    },
+  };
+}
+
+interface OpenedExport {
+  job: Job;
+  generation: number;
+  columns: ExportColumn[];
+}
+
+async function openExport(db: Executor, request: ExportRequest): Promise<OpenedExport> {
+  const { jobId, kind = 'results' } = request;
+  const job = await readJob(db, jobId);
+  if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  const generation = request.generation ?? job.generation;
+  if (generation > job.generation) {
+    refuse(`generation to be at most ${job.generation}`, generation);
+  }
+  const columns = kind === 'rejected' ? REJECTED_COLUMNS : await columnsOf(db, job, generation, kind);
+  if (request.format === 'xlsx') checkSheetColumns(columns);
+  return { job, generation, columns };
+}
+
+async function columnsOf(
+  db: Executor,
+  job: Job,
+  generation: number,
+  kind: 'results' | 'failed',
+): Promise<ExportColumn[]> {
+  const names = await readExportColumns(db, job, generation);
+  return kind === 'failed' ? failedColumns(names.input) : exportColumns(names);
+}
+
+const REJECTED_COLUMNS: ExportColumn[] = ['line', 'reason', 'raw'].map((key) => ({
+  header: key,
+  source: { from: 'input', key },
+}));
+
+const FAILED_STATUSES = ['ERROR', 'NOT_FOUND'] as const;
+
+function writeRows(
+  db: Executor,
+  request: ExportRequest,
+  { job, generation, columns }: OpenedExport,
+  progress: ExportProgress,
+): AsyncGenerator<Buffer> {
+  const { jobId, kind = 'results', format, pageRows, afterSeq = -1, signal } = request;
+  const filter =
+    kind === 'failed' ? { statuses: FAILED_STATUSES, ...request.filter } : (request.filter ?? {});
+  const rows: AsyncGenerator<ExportRow[]> =
+    kind === 'rejected'
+      ? readRejectedRows(db, { jobId, pageRows, afterSeq, signal })
+      : readRows(db, {
+          jobId,
+          generation,
+          filter,
+          pageRows,
+          afterSeq,
+          itemCount: job.itemCount,
+          cellsOnly: format !== 'jsonl',
+          signal,
+        });
+  switch (format) {
+    case 'csv':
+      return exportCsv(rows, columns, { ...csvOptions(request, job), progress });
+    case 'jsonl':
+      return exportJsonLines(rows, columns, { shape: kind === 'rejected' ? 'input' : kind, progress });
+    default:
+      return exportXlsx(rows, columns, {
+        sheetName: kind[0]!.toUpperCase() + kind.slice(1),
+        ...(request.sheetRows === undefined ? {} : { sheetRows: request.sheetRows }),
+        progress,
+      });
+  }
+}
+
+function csvOptions(request: ExportRequest, { source }: Job): CsvOptions {
+  const { kind = 'results', raw = false, bom = false, afterSeq } = request;
+  const isContinued = afterSeq !== undefined && afterSeq >= 0;
+  const dialect = source?.detected.csv;
+  if (kind !== 'failed' || dialect === undefined) {
+    // Failed rows come back: they must be read as they were, whatever they begin with.
+    return { style: { ...STANDARD_CSV, bom }, raw: raw || kind === 'failed', isContinued };
+  }
+  const isUtf8 = /^utf-?8$/i.test(dialect.encoding);
+  const style = { ...dialect, bom: bom || dialect.bom || !isUtf8 };
+  // A file of one column has nothing to put between it and what is added here.
+  if (dialect.delimiter === '') Object.assign(style, { delimiter: ',', quote: '"', escape: '"' });
+  return { style, raw: true, preamble: preambleOf(dialect, source?.detected.preamble ?? ''), isContinued };
+}
+
+/** As many lines as were skipped, so that a person who said how many says right again. */
+function preambleOf({ skipLines, lineEnd }: CsvDialect, text: string): string {
+  const lines = text.split(/\r\n|\r|\n/);
+  return Array.from({ length: skipLines }, (_, index) => `${lines[index] ?? ''}${lineEnd}`).join('');
+}
+
+function fingerprintOf(request: ExportRequest, generation: number, columns: ExportColumn[]): string {
+  const { jobId, format, kind = 'results', filter = {}, raw = false, bom = false } = request;
+  const { statuses, phase, errorGroup, search, seqs } = filter;
+  const asked = [jobId, generation, format, kind, statuses, phase, errorGroup, search, seqs, raw, bom];
+  const headers = columns.map((column) => column.header);
+  return createHash('sha256')
+    .update(JSON.stringify([asked, headers]))
+    .digest('hex');
+}
+
+function checkRequest(request: ExportRequest): void {
+  const { format, kind = 'results', generation, pageRows, afterSeq, sheetRows, filter } = request;
+  if (!OUTPUT_FORMATS.includes(format)) refuse(`format to be one of ${OUTPUT_FORMATS.join(', ')}`, format);
+  if (!EXPORT_KINDS.includes(kind)) refuse(`kind to be one of ${EXPORT_KINDS.join(', ')}`, kind);
+  if (generation !== undefined && !isWhole(generation, 1))
+    refuse('generation to be a number from 1', generation);
+  if (!isWhole(pageRows, 1)) refuse('pageRows to be a number from 1', pageRows);
+  if (sheetRows !== undefined && !isWhole(sheetRows, 2)) refuse('sheetRows to be a number from 2', sheetRows);
+  if (afterSeq !== undefined && (format === 'xlsx' ? afterSeq !== -1 : !isWhole(afterSeq, -1))) {
+    refuse(
+      format === 'xlsx' ? 'a workbook to start at its beginning' : 'afterSeq to be a number from -1',
+      afterSeq,
+    );
+  }
+  if (filter === undefined) return;
+  checkExportFilter(filter);
+  if (kind === 'rejected' && Object.keys(filter).length > 0) refuse('no filter for rejected rows', filter);
+  const wrong = filter.statuses?.find((status) => !(FAILED_STATUSES as readonly string[]).includes(status));
+  if (kind === 'failed' && wrong !== undefined)
+    refuse(`failed rows to be ${FAILED_STATUSES.join(' or ')}`, wrong);
+}
+
+function isWhole(value: unknown, min: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= min;
+}
+
+function refuse(expected: string, got: unknown): never {
+  throw new RowmillError('EXPORT_INVALID', `expected ${expected}, got ${JSON.stringify(got) ?? String(got)}`);
+}

@@ -1,0 +1,82 @@
+// Rows as JSON lines, everything kept: input and result leave as the text that the database holds, never parsed. Every
+// chunk ends with a row, so that an interrupted export can go on behind it.
+import type { ExportColumn } from '../core/export-columns.ts';
+import type { ExportRow } from '../core/export-row.ts';
+import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
+
+export interface JsonLinesOptions {
+  /**
+   * 'results': seq, input, status, result, error, errorClass, attempts and finishedAt. 'failed': the input itself, and
+   * the columns that are not part of it. 'input': the input alone.
+   */
+  shape?: 'results' | 'failed' | 'input';
+  chunkBytes?: number;
+  progress?: ExportProgress;
+}
+
+export async function* exportJsonLines(
+  rows: AsyncIterable<readonly ExportRow[]>,
+  columns: readonly ExportColumn[],
+  options: JsonLinesOptions = {},
+): AsyncGenerator<Buffer> {
+  const { shape = 'results', chunkBytes = CHUNK_BYTES } = options;
+  const progress = options.progress ?? { rowCount: 0, seq: -1, bytes: 0 };
+  const lineOf = shape === 'results' ? resultLine : shape === 'failed' ? failedLine(columns) : inputLine;
+  let text = '';
+  let rowCount = 0;
+  let seq = progress.seq;
+  const take = (): Buffer => {
+    const chunk = Buffer.from(text);
+    text = '';
+    progress.rowCount += rowCount;
+    rowCount = 0;
+    progress.seq = seq;
+    progress.bytes += chunk.length;
+    return chunk;
+  };
+  for await (const page of rows) {
+    for (const row of page) {
+      text += lineOf(row);
+      rowCount += 1;
+      seq = row.seq;
+      if (text.length >= chunkBytes) yield take();
+    }
+  }
+  if (text !== '') yield take();
+}
+
+function resultLine(row: ExportRow): string {
+  const error = row.error === null ? 'null' : JSON.stringify(row.error);
+  const errorClass = row.errorClass === null ? 'null' : JSON.stringify(row.errorClass);
+  const finishedAt = row.finishedAtMs === null ? 'null' : `"${new Date(row.finishedAtMs).toISOString()}"`;
+  return `{"seq":${row.seq},"input":${row.inputJson},"status":"${row.status}","result":${row.resultJson ?? 'null'},"error":${error},"errorClass":${errorClass},"attempts":${row.attempts ?? 'null'},"finishedAt":${finishedAt}}\n`;
+}
+
+function inputLine(row: ExportRow): string {
+  return `${row.inputJson}\n`;
+}
+
+function failedLine(columns: readonly ExportColumn[]): (row: ExportRow) => string {
+  const ours = columns.filter(({ source }) => source.from !== 'input');
+  const headers = ours.map((column) => column.header);
+  return (row) => {
+    const values: Record<string, unknown> = {
+      status: row.status,
+      error: row.error,
+      errorClass: row.errorClass,
+      attempts: row.attempts,
+    };
+    const added = ours.map(
+      ({ header, source }) => `${JSON.stringify(header)}:${JSON.stringify(values[source.from])}`,
+    );
+    const input = withoutKeys(row.inputJson, headers);
+    return `${input === '{}' ? '{' : `${input.slice(0, -1)},`}${added.join(',')}}\n`;
+  };
+}
+
+/** Rows that failed before and were given again as they left here. */
+function withoutKeys(json: string, keys: string[]): string {
+  if (!keys.some((key) => json.includes(JSON.stringify(key)))) return json;
+  const kept = Object.entries(JSON.parse(json) as object).filter(([key]) => !keys.includes(key));
+  return JSON.stringify(Object.fromEntries(kept));
+}

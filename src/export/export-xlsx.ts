@@ -1,0 +1,121 @@
+// Rows as a workbook, streamed: memory does not grow with the rows. Numbers and booleans keep their type, everything
+// else is text and never a formula. What a sheet cannot hold is cut with a mark or goes on in the next sheet.
+import { writeXlsxStream } from 'hucre/xlsx';
+import { cellReader, type ExportColumn, typedCell } from '../core/export-columns.ts';
+import type { ExportRow } from '../core/export-row.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
+
+const MAX_SHEET_ROWS = 1_048_576;
+const MAX_SHEET_COLUMNS = 16_384;
+const MAX_CELL_CHARACTERS = 32_767;
+
+export interface XlsxOptions {
+  sheetName?: string;
+  /** Rows of a sheet, its header among them. */
+  sheetRows?: number;
+  chunkBytes?: number;
+  progress?: ExportProgress;
+}
+
+export async function* exportXlsx(
+  rows: AsyncIterable<readonly ExportRow[]>,
+  columns: readonly ExportColumn[],
+  options: XlsxOptions = {},
+): AsyncGenerator<Buffer> {
+  const { chunkBytes = CHUNK_BYTES } = options;
+  const progress = options.progress ?? { rowCount: 0, seq: -1, bytes: 0 };
+  checkSheetColumns(columns);
+  const stream = writeXlsxStream(sheetRows(rows, columns, progress), {
+    name: options.sheetName ?? 'Results',
+    maxRowsPerSheet: options.sheetRows ?? MAX_SHEET_ROWS,
+    freezePane: { rows: 1 },
+  });
+  let parts: Uint8Array[] = [];
+  let size = 0;
+  const take = (): Buffer => {
+    const chunk = Buffer.concat(parts, size);
+    parts = [];
+    size = 0;
+    progress.bytes += chunk.length;
+    return chunk;
+  };
+  const reader = stream.getReader();
+  let isDone = false;
+  try {
+    for (;;) {
+      const next = await reader.read();
+      if (next.done) break;
+      parts.push(next.value);
+      size += next.value.length;
+      if (size >= chunkBytes) yield take();
+    }
+    isDone = true;
+    if (size > 0) yield take();
+  } catch (error) {
+    throw isTooLarge(error) ? tooLarge(error) : error;
+  } finally {
+    // Who stops reading stops the statements too.
+    if (!isDone) await reader.cancel().catch(() => {});
+  }
+}
+
+/** The header is the first row: the writer repeats it on every sheet. */
+async function* sheetRows(
+  rows: AsyncIterable<readonly ExportRow[]>,
+  columns: readonly ExportColumn[],
+  progress: ExportProgress,
+): AsyncGenerator<(string | number | boolean | null)[]> {
+  const readCells = cellReader(columns);
+  yield columns.map((column) => sheetText(column.header));
+  for await (const page of rows) {
+    for (const row of page) {
+      progress.rowCount += 1;
+      progress.seq = row.seq;
+      yield readCells(row).map(sheetCell);
+    }
+  }
+}
+
+function sheetCell(value: unknown): string | number | boolean | null {
+  const cell = typedCell(value);
+  return typeof cell === 'string' ? sheetText(cell) : cell;
+}
+
+// A text of this form would be read back as the character it names. The two last code points are none in XML.
+const NEEDS_ESCAPE = /_x[0-9A-Fa-f]{4}_|[\ufffe\uffff]/;
+const ESCAPED = /_(?=x[0-9A-Fa-f]{4}_)|[\ufffe\uffff]/g;
+
+export function sheetText(text: string): string {
+  const fitting = text.length > MAX_CELL_CHARACTERS ? cut(text) : text;
+  if (!NEEDS_ESCAPE.test(fitting)) return fitting;
+  return fitting.replace(
+    ESCAPED,
+    (found) => `_x${found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`,
+  );
+}
+
+function cut(text: string): string {
+  const mark = `… (cut, ${text.length} characters)`;
+  return text.slice(0, MAX_CELL_CHARACTERS - mark.length).toWellFormed() + mark;
+}
+
+export function checkSheetColumns(columns: readonly ExportColumn[]): void {
+  if (columns.length <= MAX_SHEET_COLUMNS) return;
+  throw new RowmillError(
+    'EXPORT_INVALID',
+    `expected at most ${MAX_SHEET_COLUMNS} columns for a sheet, got ${columns.length}`,
+    { hint: 'Export as CSV or JSON lines.' },
+  );
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('4 GiB');
+}
+
+function tooLarge(cause: unknown): RowmillError {
+  return new RowmillError('EXPORT_INVALID', 'expected a workbook of less than 4 GiB, got more', {
+    hint: 'Export as CSV or JSON lines, or fewer rows.',
+    cause,
+  });
+}

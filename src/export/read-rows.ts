@@ -1,0 +1,183 @@
+// The rows of an export, page by page in seq order. Every page is a statement of its own: nothing stays open on the
+// server while a slow reader takes its time. The next page is read while the present one is being written out, so at
+// most two are in memory, and each is bounded in rows and in bytes.
+import { type ExportFilter, rowFilter, searchHint } from '../core/export-filter.ts';
+import type { ExportRow } from '../core/export-row.ts';
+import { eachSeq, type SeqRanges, subtractRanges } from '../core/seq-ranges.ts';
+import type { Executor } from '../platform/database.ts';
+import { exportItems } from '../store/views/export-items.ts';
+import { exportNotDonePage } from '../store/views/export-not-done-page.ts';
+import { exportPage } from '../store/views/export-page.ts';
+import { exportWholePage } from '../store/views/export-whole-page.ts';
+import { rejectedPage } from '../store/views/rejected-page.ts';
+
+export interface RowsRequest {
+  jobId: string;
+  generation: number;
+  filter: ExportFilter;
+  /** Rows a statement returns at most. */
+  pageRows: number;
+  /** Rows behind this one; -1 for all. */
+  afterSeq: number;
+  /** Seqs end before this one. */
+  itemCount: number;
+  /** Phase and time of the results are not needed. */
+  cellsOnly?: boolean;
+  /** Ends the reading between two pages. */
+  signal?: AbortSignal | undefined;
+}
+
+/** A page of candidates, and where the next one begins; null at the end. */
+interface Page {
+  rows: ExportRow[];
+  next: number | null;
+}
+type ReadPage = (fromSeq: number) => Promise<Page>;
+
+// Seqs that one statement goes through: 20,000 rows are searched in about 0.2 s, and a stretch of the index that holds
+// only rows that did not end well is cheaper to pass by.
+const SCAN_SEQS = 20_000;
+const SCAN_NOT_DONE_SEQS = 100_000;
+
+export function readRows(db: Executor, request: RowsRequest): AsyncGenerator<ExportRow[]> {
+  const matches = rowFilter(request.filter);
+  return readPages(choosePages(db, request), request, matches);
+}
+
+/** Rejected rows in the shape of others: what is known of them is their input. */
+export function readRejectedRows(
+  db: Executor,
+  request: Pick<RowsRequest, 'jobId' | 'pageRows' | 'afterSeq' | 'signal'>,
+): AsyncGenerator<ExportRow[]> {
+  const { jobId, pageRows } = request;
+  const read: ReadPage = async (from) => {
+    const page = await rejectedPage(db, jobId, from - 1, pageRows);
+    const rows = page.map(({ ordinal, line, reason, raw }) => ({
+      ...NOTHING_YET,
+      seq: ordinal,
+      inputJson: JSON.stringify({ line, reason, raw }),
+    }));
+    return { rows, next: page.length < pageRows ? null : page.at(-1)!.ordinal + 1 };
+  };
+  return readPages(read, request, null);
+}
+
+const NOTHING_YET: Omit<ExportRow, 'seq' | 'inputJson'> = {
+  status: 'PENDING',
+  phase: null,
+  attempts: null,
+  errorClass: null,
+  error: null,
+  resultJson: null,
+  finishedAtMs: null,
+};
+
+async function* readPages(
+  read: ReadPage,
+  { afterSeq, signal }: Pick<RowsRequest, 'afterSeq' | 'signal'>,
+  matches: ((row: ExportRow) => boolean) | null,
+): AsyncGenerator<ExportRow[]> {
+  signal?.throwIfAborted();
+  let reading: Promise<Page> | null = read(afterSeq + 1);
+  while (reading !== null) {
+    const { rows, next }: Page = await reading;
+    signal?.throwIfAborted();
+    reading = next === null ? null : read(next);
+    // When it fails before the reader comes for it, that is for then.
+    reading?.catch(() => {});
+    const taken = matches === null ? rows : rows.filter(matches);
+    if (taken.length > 0) yield taken;
+  }
+}
+
+function choosePages(db: Executor, request: RowsRequest): ReadPage {
+  const { filter } = request;
+  if (filter.seqs !== undefined) return pagesOfItems(db, request, filter.seqs);
+  if (request.generation === 1 && rowFilter(filter) === null) return pagesOfWhole(db, request);
+  // Only rows that did not end well have an error.
+  const { errorGroup, statuses = errorGroup === undefined ? undefined : NOT_DONE } = filter;
+  return statuses?.every((status) => NOT_DONE.includes(status))
+    ? pagesOfNotDone(db, request, statuses)
+    : pagesOfWindows(db, request);
+}
+
+const NOT_DONE: readonly string[] = ['ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'];
+
+/** Everything of the first generation: what most exports are. */
+function pagesOfWhole(db: Executor, request: RowsRequest): ReadPage {
+  const { jobId, pageRows, itemCount } = request;
+  const fields = request.cellsOnly === true ? 'cells' : 'all';
+  return async (fromSeq) => {
+    const toSeq = Math.min(itemCount, fromSeq + pageRows);
+    const rows = await exportWholePage(db, jobId, fromSeq, toSeq, fields);
+    return { rows, next: nextSeq(rows, toSeq, itemCount) };
+  };
+}
+
+function pagesOfWindows(db: Executor, request: RowsRequest): ReadPage {
+  const { jobId, generation, filter, pageRows: limit, itemCount } = request;
+  const scanSeqs = rowFilter(filter) === null ? limit : Math.max(limit, SCAN_SEQS);
+  const fields = request.cellsOnly === true && filter.phase === undefined ? 'cells' : 'all';
+  return async (fromSeq) => {
+    const toSeq = Math.min(itemCount, fromSeq + scanSeqs);
+    const rows = await exportPage(db, {
+      jobId,
+      generation,
+      fromSeq,
+      toSeq,
+      statuses: filter.statuses ?? null,
+      phase: filter.phase ?? null,
+      searchHint: filter.search === undefined ? null : searchHint(filter.search),
+      limit,
+      fields,
+    });
+    return { rows, next: nextSeq(rows, toSeq, itemCount) };
+  };
+}
+
+function pagesOfNotDone(db: Executor, request: RowsRequest, statuses: readonly string[]): ReadPage {
+  const { jobId, generation, filter, pageRows: limit, itemCount } = request;
+  return async (fromSeq) => {
+    const toSeq = Math.min(itemCount, fromSeq + SCAN_NOT_DONE_SEQS);
+    const rows = await exportNotDonePage(db, {
+      jobId,
+      generation,
+      fromSeq,
+      toSeq,
+      statuses,
+      phase: filter.phase ?? null,
+      // A signature begins with the class.
+      errorClass: filter.errorGroup?.split(':')[0] ?? null,
+      limit,
+    });
+    return { rows, next: nextSeq(rows, toSeq, itemCount) };
+  };
+}
+
+/** Behind the last row, because a page may be full; behind the window only when nothing more is in it. */
+function nextSeq(rows: ExportRow[], toSeq: number, itemCount: number): number | null {
+  const next = rows.length === 0 ? toSeq : rows.at(-1)!.seq + 1;
+  return next < itemCount ? next : null;
+}
+
+function pagesOfItems(db: Executor, request: RowsRequest, wanted: SeqRanges): ReadPage {
+  const { jobId, generation, pageRows, itemCount } = request;
+  const outside: SeqRanges = [
+    [0, request.afterSeq + 1],
+    [itemCount, Number.MAX_SAFE_INTEGER],
+  ];
+  const seqs = eachSeq(subtractRanges(wanted, outside));
+  let asked: number[] = [];
+  return async (fromSeq) => {
+    asked = asked.filter((seq) => seq >= fromSeq);
+    while (asked.length < pageRows) {
+      const { value, done } = seqs.next();
+      if (done) break;
+      asked.push(value);
+    }
+    const rows = asked.length === 0 ? [] : await exportItems(db, jobId, generation, asked);
+    // What is not among the rows either did not fit, or is not there when nothing is.
+    const next = (rows.at(-1) ?? { seq: asked.at(-1) ?? itemCount }).seq + 1;
+    return { rows, next: next < itemCount ? next : null };
+  };
+}

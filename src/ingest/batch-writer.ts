@@ -1,0 +1,205 @@
+// Gathers rows into batches of adaptive size and stores them, one batch under way while the next is gathered. Keeps the
+// counts and the checksum, which say after a crash where to go on and that it is the same file.
+import { createHash, type Hash } from 'node:crypto';
+import { BatchSize } from '../core/batch-size.ts';
+import type { IngestReport } from '../core/file-format.ts';
+import type { InputColumn } from '../core/input-column.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { toStorableText } from '../core/storable-json.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import { type IngestRow, type RejectedRow, storeBatch } from '../engine/store-batch.ts';
+import { findItemKeys } from '../store/views/find-item-keys.ts';
+import { MAX_RAW_LENGTH } from './row-reader.ts';
+
+/** What is stored with every batch. */
+export interface IngestCheckpoint {
+  /** Rows of the file that are dealt with: stored or rejected. */
+  read: number;
+  /** Of those rows. */
+  checksum: string;
+}
+
+export interface BatchWriterOptions {
+  jobId: string;
+  token: string;
+  updatesJobId: string | null;
+  report: IngestReport;
+  /** Asked with every batch: the columns when there are new ones. */
+  newColumns: () => InputColumn[] | undefined;
+}
+
+interface Gathered {
+  rows: IngestRow[];
+  lines: number[];
+  rejected: RejectedRow[];
+  bytes: number;
+}
+
+const REJECTED_ROW_BYTES = 200;
+/** A call for every row would cost more than the hash itself. */
+const HASHED_AT_ONCE = 32 * 1024;
+
+export class BatchWriter {
+  readonly #context: EngineContext;
+  readonly #options: BatchWriterOptions;
+  readonly #size: BatchSize;
+  readonly #hash: Hash = createHash('sha256');
+  #hashed = '';
+  #next: Gathered = empty();
+  #underWay: Promise<void> = Promise.resolve();
+  readonly #report: IngestReport;
+
+  constructor(context: EngineContext, options: BatchWriterOptions) {
+    const { ingestMinRows, ingestMaxRows, dbP50Ms, dbP95Ms } = context.settings;
+    this.#context = context;
+    this.#options = options;
+    this.#report = { ...options.report };
+    this.#size = new BatchSize({
+      minRows: Math.min(ingestMinRows, ingestMaxRows),
+      maxRows: ingestMaxRows,
+      p50Ms: dbP50Ms,
+      p95Ms: dbP95Ms,
+    });
+  }
+
+  get report(): IngestReport {
+    return this.#report;
+  }
+
+  /** Of all rows added or passed over so far. */
+  checksum(): string {
+    this.#hash.update(this.#hashed);
+    this.#hashed = '';
+    return this.#hash.copy().digest('hex');
+  }
+
+  /** A row that was dealt with before a crash: it counts for the checksum only. */
+  passOver(text: string): void {
+    this.#sum(text);
+  }
+
+  #sum(text: string): void {
+    this.#hashed += text;
+    this.#hashed += '\n';
+    if (this.#hashed.length < HASHED_AT_ONCE) return;
+    this.#hash.update(this.#hashed);
+    this.#hashed = '';
+  }
+
+  add(row: IngestRow, line: number): Promise<void> | undefined {
+    this.#sum(row.json);
+    this.#next.rows.push(row);
+    this.#next.lines.push(line);
+    this.#next.bytes += row.json.length;
+    return this.#storeWhenFull();
+  }
+
+  reject(row: RejectedRow): Promise<void> | undefined {
+    this.#sum(row.raw);
+    this.#next.rejected.push(row);
+    this.#next.bytes += row.raw.length + REJECTED_ROW_BYTES;
+    const limit = this.#context.settings.ingestMaxRejectedRows;
+    if (this.#report.rejected + this.#next.rejected.length > limit) {
+      throw new RowmillError(
+        'FILE_INVALID',
+        `more than ${limit} rows were rejected (ingestMaxRejectedRows), the last one on line ${row.line}: ${row.reason}`,
+        { hint: 'Look at what was detected with `rowmill inspect`, and correct it or the file.' },
+      );
+    }
+    return this.#storeWhenFull();
+  }
+
+  #storeWhenFull(): Promise<void> | undefined {
+    const { rows, rejected, bytes } = this.#next;
+    const full = rows.length + rejected.length >= this.#size.rows || bytes >= this.#context.settings.ingestMaxBatchBytes;
+    return full ? this.#storeNext() : undefined;
+  }
+
+  /** Resolves when the batch before is stored and this one is on its way. */
+  async #storeNext(): Promise<void> {
+    const gathered = this.#next;
+    this.#next = empty();
+    const checksum = this.checksum();
+    await this.#underWay;
+    this.#underWay = this.#store(gathered, checksum);
+    // Reported by whoever waits next.
+    this.#underWay.catch(() => {});
+  }
+
+  /** All that was added is stored. */
+  async finish(): Promise<void> {
+    if (this.#next.rows.length + this.#next.rejected.length > 0) await this.#storeNext();
+    await this.#underWay;
+  }
+
+  async #store(gathered: Gathered, checksum: string): Promise<void> {
+    const { jobId, token, updatesJobId } = this.#options;
+    const { rows, rejected } = await this.#rejectRepeatedKeys(gathered);
+    const report = this.#report;
+    const rejectedBefore = report.rejected;
+    const expectedCount = report.stored;
+    report.read += rows.length + rejected.length;
+    report.stored += rows.length;
+    report.rejected += rejected.length;
+    for (const row of rows) {
+      if (row.repair !== null) report.repaired += 1;
+      if (row.invalid !== null) report.invalid += 1;
+    }
+    const checkpoint: IngestCheckpoint = { read: report.read, checksum };
+    const stored = await storeBatch(this.#context, {
+      jobId,
+      rows,
+      rejected: rejected.map((row) => ({
+        line: row.line,
+        reason: toStorableText(row.reason, 2000),
+        raw: toStorableText(row.raw, MAX_RAW_LENGTH),
+      })),
+      rejectedBefore,
+      checkpoint,
+      expectedCount,
+      lease: { token, leaseMs: this.#context.settings.ingestLeaseMs },
+      inputColumns: this.#options.newColumns(),
+      report: { ...report },
+      updatesJobId,
+    });
+    report.takenOver += stored.takenOver;
+    if (stored.tries > 1) this.#size.failed();
+    else this.#size.committed({ rows: rows.length + rejected.length, ms: stored.ms, poolWaitMs: stored.poolWaitMs });
+    this.#context.events.emit('ingest.batch', {
+      jobId,
+      rows: rows.length,
+      rejected: rejected.length,
+      ms: stored.ms,
+      poolWaitMs: stored.poolWaitMs,
+      tries: stored.tries,
+      nextRows: this.#size.rows,
+    });
+  }
+
+  /** A key names one row of a job: a later row with the same one is rejected, and says which was first. */
+  async #rejectRepeatedKeys(gathered: Gathered): Promise<{ rows: IngestRow[]; rejected: RejectedRow[] }> {
+    const keys = gathered.rows.flatMap((row) => (row.key === null ? [] : [row.key]));
+    if (keys.length === 0) return gathered;
+    const known = await findItemKeys(this.#context.db, this.#options.jobId, keys);
+    const lineOf = new Map<string, number>();
+    const rows: IngestRow[] = [];
+    const rejected = [...gathered.rejected];
+    for (const [index, row] of gathered.rows.entries()) {
+      const line = gathered.lines[index]!;
+      const first = row.key === null ? undefined : (lineOf.get(row.key) ?? known.get(row.key));
+      if (row.key === null || first === undefined) {
+        if (row.key !== null) lineOf.set(row.key, line);
+        rows.push(row);
+        continue;
+      }
+      const where = lineOf.has(row.key) ? `on line ${first}` : `in row ${first + 1}`;
+      const reason = `the key ${JSON.stringify(row.key.slice(0, 100))} is ${where} already`;
+      rejected.push({ line, reason, raw: row.json });
+    }
+    return { rows, rejected: rejected.sort((a, b) => a.line - b.line) };
+  }
+}
+
+function empty(): Gathered {
+  return { rows: [], lines: [], rejected: [], bytes: 0 };
+}

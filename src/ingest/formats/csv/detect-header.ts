@@ -1,0 +1,57 @@
+// Decides whether the first row of a table names the columns. When the cells do not tell, it does: a header taken for a
+// row costs one odd item, a row taken for a header is seen at once, because its values become the names of columns.
+import { cellKind } from './cell-kind.ts';
+
+const MAX_ROWS = 200;
+
+export function detectHeader(rows: string[][]): boolean {
+  return headerEvidence(rows) >= 0;
+}
+
+/** Above zero: the first row is a header. Below: it is like the rows after it. */
+export function headerEvidence(rows: string[][]): number {
+  const first = rows[0];
+  const others = rows.slice(1, MAX_ROWS);
+  if (first === undefined || others.length === 0) return 0;
+  if (countsUp(first)) return 1;
+  let evidence = 0;
+  for (const [column, title] of first.entries()) {
+    evidence += columnEvidence(
+      title,
+      others.map((row) => row[column] ?? ''),
+    );
+  }
+  return evidence;
+}
+
+function columnEvidence(title: string, values: string[]): number {
+  const filled = values.filter((value) => value.trim() !== '');
+  if (filled.length === 0) return 0;
+  const kinds = new Map<string, number>();
+  for (const value of filled) kinds.set(cellKind(value), (kinds.get(cellKind(value)) ?? 0) + 1);
+  const [kind, count] = [...kinds].sort((a, b) => b[1] - a[1])[0]!;
+  const titleKind = cellKind(title);
+  if (kind !== 'text' && count >= filled.length * 0.8) {
+    if (titleKind === kind) return -1;
+    return titleKind === 'text' ? 1 : 0;
+  }
+  // A number or a date over a column of text is rarely its name.
+  if (titleKind !== 'text' && titleKind !== 'empty') return -0.5;
+  if (titleKind === 'text' && filled.includes(title)) return -0.5;
+  const length = filled[0]!.length;
+  if (filled.length >= 3 && titleKind === 'text' && filled.every((value) => value.length === length)) {
+    return title.length === length ? 0 : 0.5;
+  }
+  return 0;
+}
+
+/** Years or months as names of columns: 2022, 2023, 2024 over numbers. */
+function countsUp(first: string[]): boolean {
+  const numbers = first.map((title) => title.trim()).filter((title) => /^\d{1,4}$/.test(title));
+  return (
+    numbers.length >= 2 &&
+    numbers.length < first.length &&
+    numbers.every((number, i) => i === 0 || Number(number) === Number(numbers[i - 1]) + 1) &&
+    first.some((title) => cellKind(title) === 'text')
+  );
+}

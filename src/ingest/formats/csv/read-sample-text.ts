@@ -1,0 +1,58 @@
+// The first part of a file as text, for detection. Refuses what is no text at all.
+import { createReadStream } from 'node:fs';
+import { RowmillError } from '../../../core/rowmill-error.ts';
+import { decodeText } from './decode-text.ts';
+
+export interface SampleText {
+  text: string;
+  /** It is the whole file. */
+  complete: boolean;
+  /** Bytes in it were replaced. */
+  damaged: boolean;
+}
+
+const SAMPLE_CHARACTERS = 256 * 1024;
+// Compressed data has one such character in nine, text hardly any. Small numbers prove nothing.
+const MAX_CONTROL_SHARE = 0.05;
+const FEW_CONTROLS = 20;
+
+export async function readSampleText(path: string, encoding: string): Promise<SampleText> {
+  const parts: string[] = [];
+  let length = 0;
+  let damaged = false;
+  let complete = true;
+  let blank = true;
+  for await (const piece of decodeText(createReadStream(path), encoding)) {
+    blank &&= piece.text.trim() === '';
+    // Blank lines are no sample; a file of nothing else is read to its end once.
+    if (length >= SAMPLE_CHARACTERS) {
+      complete = false;
+      if (!blank) break;
+      continue;
+    }
+    parts.push(piece.text);
+    length += piece.text.length;
+    damaged ||= piece.damaged;
+  }
+  if (blank) {
+    const got = length === 0 ? 'an empty file' : 'only empty lines';
+    throw new RowmillError('FILE_INVALID', `expected the file to have rows, got ${got}`);
+  }
+  const text = parts.join('');
+  refuseBinary(text);
+  return { text, complete, damaged };
+}
+
+function refuseBinary(text: string): void {
+  let controls = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code < 0x20 && (code < 0x09 || code > 0x0d)) controls += 1;
+  }
+  if (controls < FEW_CONTROLS || controls < text.length * MAX_CONTROL_SHARE) return;
+  const percent = Math.round((controls / text.length) * 100);
+  throw new RowmillError(
+    'FILE_INVALID',
+    `expected the file to be text, got ${percent}% control characters: it looks like binary data`,
+  );
+}

@@ -1,0 +1,65 @@
+// Goes through a workbook before anything is parsed: every entry is inflated once under the limits and against its
+// declared size and checksum, and XML that declares a document type is refused, because entities come with it.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import type { ReadLimits } from '../row-reader.ts';
+import { withZip } from './zip-archive.ts';
+
+/** A document type can stand only before the first element; nobody needs more room than this before it. */
+const PROLOG_BYTES = 64 * 1024;
+
+export async function inspectArchive(path: string, limits: ReadLimits): Promise<void> {
+  await withZip(path, limits, async (archive) => {
+    const seen = new Set<string>();
+    for (const entry of archive.entries) {
+      const key = entry.name.toLowerCase();
+      if (seen.has(key)) {
+        throw new RowmillError(
+          'FILE_INVALID',
+          `expected every entry of the workbook once, got ${entry.name} twice`,
+        );
+      }
+      seen.add(key);
+      const prolog: Buffer[] = [];
+      let kept = 0;
+      for await (const chunk of archive.inflate(entry)) {
+        if (kept >= PROLOG_BYTES) continue;
+        prolog.push(chunk);
+        kept += chunk.length;
+      }
+      refuseDocumentType(entry.name, Buffer.concat(prolog));
+    }
+  });
+}
+
+function refuseDocumentType(name: string, start: Buffer): void {
+  const text = decodeProlog(start);
+  if (!/\.(xml|rels|vml)$/i.test(name) && !/^\s*</.test(text)) return;
+  const root = text.search(/<[^!?/\s]/);
+  const prolog = root < 0 ? text : text.slice(0, root);
+  // What a comment says is not a declaration.
+  if (/<!(doctype|entity)/i.test(prolog.replace(/<!--[\s\S]*?-->/g, ''))) {
+    throw new RowmillError(
+      'FILE_INVALID',
+      `expected ${name} to have no document type declaration, got one: workbooks do not need it and it can be used for attacks`,
+      { hint: 'Open the file in a spreadsheet program and save it again.' },
+    );
+  }
+  if (root < 0 && start.length >= PROLOG_BYTES) {
+    throw new RowmillError(
+      'FILE_INVALID',
+      `expected an element in the first ${PROLOG_BYTES} bytes of ${name}, got none`,
+    );
+  }
+}
+
+function decodeProlog(start: Buffer): string {
+  if (start[0] === 0xff && start[1] === 0xfe) return start.toString('utf16le', 2);
+  if (start[0] === 0x3c && start[1] === 0) return start.toString('utf16le');
+  if ((start[0] === 0xfe && start[1] === 0xff) || (start[0] === 0 && start[1] === 0x3c)) {
+    return Buffer.from(start.subarray(0, start.length & ~1))
+      .swap16()
+      .toString('utf16le')
+      .replace(/^\ufeff/, '');
+  }
+  return start.toString('utf8').replace(/^\ufeff/, '');
+}

@@ -1,0 +1,121 @@
+// One JSON text to one row. A number that a double cannot hold is kept as text: an id of 17 digits must come out as it
+// went in. Repeated keys are not noticed: as everywhere in JSON the last one wins.
+import type { ReadLimits } from '../row-reader.ts';
+
+export type JsonRow =
+  | { ok: true; object: Record<string, unknown>; repair: string | null }
+  | { ok: false; reason: string };
+
+type RowLimits = Pick<ReadLimits, 'maxColumns' | 'maxCellBytes'>;
+
+/** A number of fewer characters fits a double, unless its exponent has three digits. */
+const LONG_NUMBER = 16;
+const LARGE_EXPONENT = /\d[eE][+-]?\d{3}/;
+const NUMBER = /-?\d+(\.\d+)?([eE][+-]?\d+)?/g;
+/** What C and most databases print for a double; more digits than this say something that a double cannot. */
+const DOUBLE_DIGITS = 17;
+const MAX_REASON_LENGTH = 300;
+
+export function parseJsonRow(text: string, limits: RowLimits): JsonRow {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { ok: false, reason: `not JSON: ${(error as Error).message.slice(0, MAX_REASON_LENGTH)}` };
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    return { ok: false, reason: `expected a JSON object, got ${nameOf(value)}` };
+  }
+  let object = value as Record<string, unknown>;
+  let repair: string | null = null;
+  if (hasLongNumber(text) || LARGE_EXPONENT.test(text)) {
+    const exact = quoteInexactNumbers(text);
+    if (exact.count > 0) {
+      object = JSON.parse(exact.text) as Record<string, unknown>;
+      repair = `${exact.count === 1 ? 'a number' : `${exact.count} numbers`} with more digits than a JavaScript number holds kept as text`;
+    }
+  }
+  const reason = findExcess(object, text.length, limits);
+  return reason === null ? { ok: true, object, repair } : { ok: false, reason };
+}
+
+/** Looks at every sixteenth character only: a long run of digits cannot stand between two of them. */
+function hasLongNumber(text: string): boolean {
+  for (let at = LONG_NUMBER - 1; at < text.length; at += LONG_NUMBER) {
+    if (!isDigitOrPoint(text, at)) continue;
+    let from = at;
+    let to = at + 1;
+    while (isDigitOrPoint(text, from - 1)) from -= 1;
+    while (isDigitOrPoint(text, to)) to += 1;
+    if (to - from >= LONG_NUMBER) return true;
+  }
+  return false;
+}
+
+function isDigitOrPoint(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code <= 0x39 && (code >= 0x30 || code === 0x2e);
+}
+
+/** Puts quotes around numbers that would change by being read. The text must be JSON. */
+function quoteInexactNumbers(json: string): { text: string; count: number } {
+  let text = '';
+  let count = 0;
+  for (let at = 0; at < json.length; ) {
+    const quote = json.indexOf('"', at);
+    const outside = quote === -1 ? json.slice(at) : json.slice(at, quote);
+    text += outside.replace(NUMBER, (number) => {
+      if (survivesReading(number)) return number;
+      count += 1;
+      return `"${number}"`;
+    });
+    if (quote === -1) break;
+    const end = endOfString(json, quote);
+    text += json.slice(quote, end);
+    at = end;
+  }
+  return { text, count };
+}
+
+function survivesReading(number: string): boolean {
+  const value = Number(number);
+  if (/^-?\d+$/.test(number)) return Number.isSafeInteger(value);
+  const [mantissa] = number.toLowerCase().split('e');
+  const digits = mantissa!.replace(/[-.]/g, '').replace(/^0+|0+$/g, '');
+  return digits.length <= DOUBLE_DIGITS && Number.isFinite(value) && (value !== 0 || digits === '');
+}
+
+/** After the closing quote of the string that opens at `quote`. */
+function endOfString(json: string, quote: number): number {
+  for (let at = quote + 1; ; at += 1) {
+    at = json.indexOf('"', at);
+    let backslashes = 0;
+    while (json.charCodeAt(at - 1 - backslashes) === 0x5c) backslashes += 1;
+    if (backslashes % 2 === 0) return at + 1;
+  }
+}
+
+function findExcess(object: Record<string, unknown>, length: number, limits: RowLimits): string | null {
+  // A key takes at least five characters, and a character at most three bytes: short rows need no counting.
+  if (length > limits.maxColumns * 5) {
+    const count = Object.keys(object).length;
+    if (count > limits.maxColumns) {
+      return `expected at most ${limits.maxColumns} keys (ingestMaxColumns), got ${count}`;
+    }
+  }
+  if (length * 3 > limits.maxCellBytes) {
+    for (const [key, value] of Object.entries(object)) {
+      const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+      if (text.length * 3 > limits.maxCellBytes && Buffer.byteLength(text) > limits.maxCellBytes) {
+        return `expected at most ${limits.maxCellBytes} bytes under ${JSON.stringify(key.slice(0, 100))} (ingestMaxCellBytes), got ${Buffer.byteLength(text)}`;
+      }
+    }
+  }
+  return null;
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return `a ${typeof value}`;
+}

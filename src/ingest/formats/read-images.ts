@@ -1,0 +1,138 @@
+// A set of images to rows. The images go to the blob store and a manifest of them is written: JSON lines that begin with
+// MANIFEST_LINE, then one line an image. What ingest reads and resumes is the manifest, never the set itself.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
+import { MAX_RAW_LENGTH, type ReadLimits, type ReadRow, type RowReader } from '../row-reader.ts';
+import { describeImage, tooManyBytes } from './image-manifest.ts';
+import { readLines } from './read-lines.ts';
+import { MANIFEST_LINE } from './sniff-text.ts';
+import { isLitter } from './sniff-zip.ts';
+import { openZip } from './zip-archive.ts';
+
+export interface ImageFile {
+  name: string;
+  open(): AsyncIterable<Buffer>;
+}
+
+export const IMAGE_HEADERS = ['file', 'type', 'bytes', 'width', 'height', 'blob'];
+
+const BLOB_PREFIX = 'images/';
+const BLOB_KEY = /^images\/[0-9a-f]{64}$/;
+/** Images that are on their way to the store at once; each is in memory. */
+const PARALLEL_PUTS = 4;
+/** Of one entry of a zip; anything else concerns the archive. */
+const ENTRY_ERRORS: readonly string[] = ['FILE_INVALID', 'FILE_INCOMPLETE', 'FILE_UNSUPPORTED'];
+
+/** The files of a zip in the order of its directory, under the limits of archives. */
+export async function* imagesOfZip(path: string, limits: ReadLimits): AsyncGenerator<ImageFile> {
+  const archive = await openZip(path, limits);
+  try {
+    for (const entry of archive.entries) {
+      if (!isLitter(entry.name)) yield { name: entry.name, open: () => archive.inflate(entry) };
+    }
+  } finally {
+    archive.close();
+  }
+}
+
+/** Stores the images and gives the manifest. A file is read to its end before the next is asked for. */
+export async function* storeImageSet(
+  files: AsyncIterable<ImageFile>,
+  store: BlobStore,
+  limits: ReadLimits,
+): AsyncGenerator<Buffer> {
+  yield Buffer.from(`${MANIFEST_LINE}\n`);
+  const waiting: Promise<string>[] = [];
+  try {
+    for await (const file of files) {
+      const bytes = await readImage(file, limits);
+      const line = storeImage(file.name, bytes, store, limits);
+      // It is awaited in its turn; until then its failure is nobody's unhandled rejection.
+      line.catch(() => {});
+      waiting.push(line);
+      if (waiting.length >= PARALLEL_PUTS) yield Buffer.from(await waiting.shift()!);
+    }
+    while (waiting.length > 0) yield Buffer.from(await waiting.shift()!);
+  } finally {
+    await Promise.allSettled(waiting);
+  }
+}
+
+async function readImage(file: ImageFile, limits: ReadLimits): Promise<Buffer | { reason: string }> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of file.open()) {
+      bytes += chunk.length;
+      if (bytes > limits.imageMaxBytes) return { reason: tooManyBytes(limits) };
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof RowmillError && ENTRY_ERRORS.includes(error.code)) return { reason: error.message };
+    throw error;
+  }
+  return Buffer.concat(chunks);
+}
+
+async function storeImage(
+  name: string,
+  bytes: Buffer | { reason: string },
+  store: BlobStore,
+  limits: ReadLimits,
+): Promise<string> {
+  const described = Buffer.isBuffer(bytes)
+    ? await describeImage(bytes, name, limits)
+    : { ok: false as const, reason: bytes.reason };
+  if (!described.ok) return `${JSON.stringify({ file: name, rejected: described.reason })}\n`;
+  const { type, width, height } = described.image;
+  const { key } = await store.putByHash(BLOB_PREFIX, once(bytes as Buffer));
+  return `${JSON.stringify({ file: name, type, bytes: described.image.bytes, width, height, blob: key })}\n`;
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+export async function openImageManifest(path: string, limits: ReadLimits): Promise<RowReader> {
+  return {
+    detected: { format: 'images', encoding: 'utf-8', warnings: [] },
+    headers: IMAGE_HEADERS,
+    async *rows() {
+      const source = { path, encoding: 'utf-8', lineEnd: '\n' as const, maxLineBytes: limits.maxRowBytes };
+      for await (const lines of readLines(source)) {
+        const rows = lines
+          .filter(({ line, text }) => line > 1 && text.trim() !== '')
+          .map(({ line, text }) => toRow(line, text));
+        if (rows.length > 0) yield rows;
+      }
+    },
+  };
+}
+
+function toRow(line: number, text: string): ReadRow {
+  const reject = (reason: string, raw = text): ReadRow => ({
+    kind: 'rejected',
+    line,
+    reason,
+    raw: raw.slice(0, MAX_RAW_LENGTH),
+  });
+  let entry: Record<string, unknown>;
+  try {
+    entry = Object(JSON.parse(text)) as Record<string, unknown>;
+  } catch {
+    return reject('not a line of a manifest of images');
+  }
+  const { file, type, bytes, width, height, blob, rejected } = entry;
+  if (typeof file !== 'string') return reject('not a line of a manifest of images');
+  if (typeof rejected === 'string') return reject(rejected, file);
+  // A manifest that somebody wrote by hand must not reach other blobs.
+  if (typeof blob !== 'string' || !BLOB_KEY.test(blob)) return reject('expected the key of a stored image');
+  if (typeof type !== 'string' || ![bytes, width, height].every(Number.isSafeInteger))
+    return reject('not a line of a manifest of images');
+  return {
+    kind: 'cells',
+    line,
+    cells: [file, type, `${bytes}`, `${width}`, `${height}`, blob],
+    repair: null,
+  };
+}

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { allRows, shippedLimits, useTestFiles } from '../../../test/support/file-rows.ts';
+import { openJsonArray } from './read-json-array.ts';
+
+const files = useTestFiles();
+const limits = shippedLimits();
+
+async function read(content: string | Buffer, changed = {}, chunkBytes?: number) {
+  return allRows(await openJsonArray(files.write(content), {}, { ...limits, ...changed }, chunkBytes));
+}
+
+function object(line: number, value: Record<string, unknown>, repair: string | null = null) {
+  return { kind: 'object', line, object: value, repair };
+}
+
+describe('a JSON array', () => {
+  it('gives one row an element, with the line it begins at', async () => {
+    const text = '\n[\n  {"a": 1,\n   "b": [1, {"c": "]},"}]},\n  {"a": 2}, {"a": "\\"\\\\"}\n]\n';
+    expect(await read(text)).toEqual([
+      object(3, { a: 1, b: [1, { c: ']},' }] }),
+      object(5, { a: 2 }),
+      object(5, { a: '"\\' }),
+    ]);
+  });
+
+  it('may be empty', async () => {
+    expect(await read('[]')).toEqual([]);
+    expect(await read(' [ \n ] ')).toEqual([]);
+  });
+
+  it('may have a comma after its last element, as people leave it', async () => {
+    expect(await read('[{"a":1},\n]')).toEqual([object(1, { a: 1 })]);
+  });
+
+  it('rejects elements that are no objects, and goes on', async () => {
+    expect(await read('[1,\n"x, ]",\nnull,[{"a":1}],\n{"a":1},,{"a":2}]')).toEqual([
+      { kind: 'rejected', line: 1, raw: '1', reason: 'expected a JSON object, got a number' },
+      { kind: 'rejected', line: 2, raw: '"x, ]"', reason: 'expected a JSON object, got a string' },
+      { kind: 'rejected', line: 3, raw: 'null', reason: 'expected a JSON object, got null' },
+      { kind: 'rejected', line: 3, raw: '[{"a":1}]', reason: 'expected a JSON object, got an array' },
+      object(4, { a: 1 }),
+      {
+        kind: 'rejected',
+        line: 4,
+        raw: '',
+        reason: 'expected a JSON object, got nothing between two commas',
+      },
+      object(4, { a: 2 }),
+    ]);
+  });
+
+  it('rejects an element that is broken inside, and goes on', async () => {
+    const rows = await read('[{"a":nope},\n{"a":1 "b":2},\n{"a":\t"tab\there"},\n{"a":3}]');
+    expect(rows.map((row) => row.kind)).toEqual(['rejected', 'rejected', 'rejected', 'object']);
+    expect(rows[1]).toMatchObject({ line: 2, raw: '{"a":1 "b":2}' });
+  });
+
+  it.each([
+    ['[{"a":"x},\n{"a":"y"}]', 'FILE_INVALID', 'line 1 of the JSON array: a string is not closed'],
+    ['[{"a":1},\n{"a":[1}]', 'FILE_INVALID', 'line 2 of the JSON array: a bracket closes'],
+    ['[{"a":1}\n{"a":2}]', 'FILE_INVALID', 'line 2 of the JSON array: expected a comma'],
+    ['[{"a":1}]\n{"a":2}', 'FILE_INVALID', 'line 2 of the JSON array: expected nothing after'],
+    ['{"a":1}', 'FILE_INVALID', 'line 1 of the JSON array: expected an array'],
+    ['[{"a":1},\n{"a":', 'FILE_INCOMPLETE', 'ends at line 2, after 1 elements'],
+    ['[{"a":1}', 'FILE_INCOMPLETE', 'after 1 elements'],
+    ['', 'FILE_INCOMPLETE', 'an empty file'],
+  ])('refuses the file when its structure is lost: %j', async (text, code, message) => {
+    await expect(read(text)).rejects.toMatchObject({ code, message: expect.stringContaining(message) });
+  });
+
+  it('rejects an element of one byte more than allowed, and not one less', async () => {
+    const element = '{"a":"ää"}';
+    const bytes = Buffer.byteLength(element);
+    expect(await read(`[${element}]`, { maxRowBytes: bytes })).toEqual([object(1, { a: 'ää' })]);
+    expect(await read(`[${element},{"b":1}]`, { maxRowBytes: bytes - 1 }, 3)).toEqual([
+      {
+        kind: 'rejected',
+        line: 1,
+        raw: element,
+        reason: 'the element has more than 11 bytes (ingestMaxRowBytes)',
+      },
+      object(1, { b: 1 }),
+    ]);
+  });
+
+  it('notes bytes that are no text on the element that has them, and on no other', async () => {
+    const content = Buffer.concat([
+      Buffer.from('[{"a":"ä"},{"a":"'),
+      Buffer.from([0xff]),
+      Buffer.from('"},{"a":"ö"}]'),
+    ]);
+    expect(await read(content)).toEqual([
+      object(1, { a: 'ä' }),
+      object(1, { a: '�' }, expect.stringContaining('replaced') as unknown as string),
+      object(1, { a: 'ö' }),
+    ]);
+  });
+
+  it('comes back as it was written, at every chunk size', async () => {
+    const written = fc.array(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), {
+      maxLength: 5,
+    });
+    await fc.assert(
+      fc.asyncProperty(written, fc.constantFrom(0, 2), async (objects, indent) => {
+        const json = JSON.stringify(objects, null, indent);
+        const path = files.write(json);
+        const whole = await allRows(await openJsonArray(path, {}, limits));
+        expect(whole).toHaveLength(objects.length);
+        if (!/\d{16}/.test(json)) {
+          expect(whole.map((row) => (row.kind === 'object' ? row.object : row))).toEqual(JSON.parse(json));
+        }
+        for (let chunkBytes = 1; chunkBytes <= 17; chunkBytes += 1) {
+          expect(await allRows(await openJsonArray(path, {}, limits, chunkBytes))).toEqual(whole);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('that is broken at random places has the same fate at every chunk size', async () => {
+    const bytes = fc.array(fc.constantFrom(...Buffer.from('{}[]",:\\\n\r a1ä')), { maxLength: 40 });
+    const outcome = async (path: string, chunkBytes?: number) => {
+      try {
+        return await allRows(await openJsonArray(path, { encoding: 'utf-8' }, limits, chunkBytes));
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    await fc.assert(
+      fc.asyncProperty(bytes, async (content) => {
+        const path = files.write(Buffer.concat([Buffer.from('['), Buffer.from(content)]));
+        const whole = await outcome(path);
+        for (const chunkBytes of [1, 2, 3, 17]) expect(await outcome(path, chunkBytes)).toEqual(whole);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

@@ -1,0 +1,155 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { allRows, shippedLimits, useTestFiles } from '../../../test/support/file-rows.ts';
+import type { FormatOptions } from '../row-reader.ts';
+import { openJsonl } from './read-jsonl.ts';
+
+const files = useTestFiles();
+const limits = shippedLimits();
+
+async function read(
+  content: string | Buffer,
+  options: FormatOptions = {},
+  changed = {},
+  chunkBytes?: number,
+) {
+  return allRows(await openJsonl(files.write(content), options, { ...limits, ...changed }, chunkBytes));
+}
+
+function object(line: number, value: Record<string, unknown>, repair: string | null = null) {
+  return { kind: 'object', line, object: value, repair };
+}
+
+describe('JSON lines', () => {
+  it('give one row a line, with the line, and skip blank lines', async () => {
+    expect(await read('{"a":1}\n\n  \n{"b":{"c":[2]}}')).toEqual([
+      object(1, { a: 1 }),
+      object(4, { b: { c: [2] } }),
+    ]);
+  });
+
+  it.each(['\n', '\r\n', '\r'])('may end with %j', async (end) => {
+    expect(await read(`{"a":1}${end}{"a":2}${end}`)).toEqual([object(1, { a: 1 }), object(2, { a: 2 })]);
+  });
+
+  it('may begin with a byte order mark', async () => {
+    expect(await read('\ufeff{"a":1}\n')).toEqual([object(1, { a: 1 })]);
+  });
+
+  it('may be UTF-16, and say so', async () => {
+    const reader = await openJsonl(
+      files.write(Buffer.from('\ufeff{"a":"ä"}\n{"a":"€"}\n', 'utf16le')),
+      {},
+      limits,
+    );
+    expect(reader.detected).toEqual({ format: 'jsonl', encoding: 'utf-16le', warnings: [] });
+    expect(await allRows(reader)).toEqual([object(1, { a: 'ä' }), object(2, { a: '€' })]);
+  });
+
+  it('are read as the encoding that is stated', async () => {
+    const latin = Buffer.from('{"a":"\xe4"}\n', 'latin1');
+    expect(await read(latin, { encoding: 'latin1' })).toEqual([object(1, { a: 'ä' })]);
+  });
+
+  it('give nothing when there is nothing', async () => {
+    expect(await read('')).toEqual([]);
+    expect(await read('\n\n')).toEqual([]);
+  });
+
+  it('reject a line that is no object, with its text, and go on', async () => {
+    expect(await read('{"a":1}\n{"a":\n[1]\n{"a":2}\n')).toEqual([
+      object(1, { a: 1 }),
+      { kind: 'rejected', line: 2, raw: '{"a":', reason: expect.stringContaining('not JSON') },
+      { kind: 'rejected', line: 3, raw: '[1]', reason: 'expected a JSON object, got an array' },
+      object(4, { a: 2 }),
+    ]);
+  });
+
+  it('note bytes that are no text on the row that has them, and on no other', async () => {
+    const content = Buffer.concat([
+      Buffer.from('{"a":"ä � ü"}\n{"a":"x'),
+      Buffer.from([0xff]),
+      Buffer.from('y"}\n{"a":"ö"}\n'),
+    ]);
+    const rows = await read(content);
+    expect(rows).toEqual([
+      object(1, { a: 'ä � ü' }),
+      object(2, { a: 'x�y' }, expect.stringContaining('replaced') as unknown as string),
+      object(3, { a: 'ö' }),
+    ]);
+  });
+
+  it('reject a line of one byte more than allowed, and not one less', async () => {
+    const line = '{"a":"ää"}';
+    const bytes = Buffer.byteLength(line);
+    expect(await read(line, {}, { maxRowBytes: bytes })).toEqual([object(1, { a: 'ää' })]);
+    expect(await read(`${line}\n{"b":1}`, {}, { maxRowBytes: bytes - 1 })).toEqual([
+      { kind: 'rejected', line: 1, raw: line, reason: 'the line has more than 11 bytes (ingestMaxRowBytes)' },
+      object(2, { b: 1 }),
+    ]);
+  });
+
+  it('do not keep a line that is far too long in memory', async () => {
+    const path = files.write(
+      Buffer.concat([Buffer.alloc(64 * 1024 * 1024, 'x'), Buffer.from('\n{"a":1}\n')]),
+    );
+    const before = process.memoryUsage().rss;
+    const rows = await allRows(await openJsonl(path, {}, { ...limits, maxRowBytes: 1024 * 1024 }));
+    expect(process.memoryUsage().rss - before).toBeLessThan(100 * 1024 * 1024);
+    expect(rows).toEqual([
+      {
+        kind: 'rejected',
+        line: 1,
+        raw: 'x'.repeat(10_000),
+        reason: expect.stringContaining('ingestMaxRowBytes'),
+      },
+      object(2, { a: 1 }),
+    ]);
+  });
+
+  it('are read again the same', async () => {
+    const reader = await openJsonl(files.write('{"a":1}\nx\n{"a":2}'), {}, limits);
+    expect(await allRows(reader)).toEqual(await allRows(reader));
+  });
+
+  it('come back as they were written, at every chunk size', async () => {
+    const written = fc.array(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), {
+      maxLength: 5,
+    });
+    await fc.assert(
+      fc.asyncProperty(written, fc.constantFrom('\n', '\r\n'), async (objects, end) => {
+        const lines = objects.map((each) => JSON.stringify(each));
+        const path = files.write(lines.map((line) => `${line}${end}`).join(''));
+        const whole = await allRows(await openJsonl(path, {}, limits));
+        const exact = lines.filter((line) => !/\d{16}/.test(line));
+        expect(
+          whole.filter((row) => row.kind === 'object' && row.repair === null).length,
+        ).toBeGreaterThanOrEqual(exact.length);
+        if (exact.length === lines.length)
+          expect(whole).toEqual(lines.map((line, i) => object(i + 1, JSON.parse(line))));
+        for (const chunkBytes of [1, 2, 3, 5, 7, 11, 13, 17]) {
+          expect(await allRows(await openJsonl(path, {}, limits, chunkBytes))).toEqual(whole);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('that are broken at random places give the same fates at every chunk size', async () => {
+    const bytes = fc.array(fc.constantFrom(...Buffer.from('{}[]",:\\\n\r a1ä€'), 0xff, 0xe2), {
+      maxLength: 60,
+    });
+    await fc.assert(
+      fc.asyncProperty(bytes, async (content) => {
+        const path = files.write(Buffer.from(content));
+        const whole = await allRows(await openJsonl(path, { encoding: 'utf-8' }, limits));
+        for (const chunkBytes of [1, 3, 17]) {
+          expect(await allRows(await openJsonl(path, { encoding: 'utf-8' }, limits, chunkBytes))).toEqual(
+            whole,
+          );
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,410 @@
+import { type CellValue, writeXlsx, XlsxStreamWriter } from 'hucre/xlsx';
+import { describe, expect, it } from 'vitest';
+import { allRows, shippedLimits, useTestFiles } from '../../../test/support/file-rows.ts';
+import { type HandMadeWorkbook, sheetXml, writeWorkbook } from '../../../test/support/workbook-writer.ts';
+import type { FormatOptions, ReadLimits, ReadRow, RowReader } from '../row-reader.ts';
+import { withXlsx } from './read-xlsx.ts';
+
+const files = useTestFiles();
+const limits = shippedLimits();
+
+async function read(workbook: Uint8Array, options: FormatOptions = {}, changed: Partial<ReadLimits> = {}) {
+  return withXlsx(files.write(Buffer.from(workbook)), options, { ...limits, ...changed }, async (reader) => ({
+    detected: reader.detected,
+    headers: reader.headers,
+    rows: await allRows(reader),
+  }));
+}
+
+function readData(data: string, more: Partial<HandMadeWorkbook> = {}, options: FormatOptions = {}) {
+  return read(writeWorkbook({ sheets: [{ name: 'One', data }], ...more }), options);
+}
+
+/** A row of texts; an empty text is no cell. */
+function row(number: number, ...cells: string[]): string {
+  const letter = (i: number) => String.fromCharCode(65 + i);
+  const xml = cells.map((text, i) =>
+    text === '' ? '' : `<c r="${letter(i)}${number}" t="inlineStr"><is><t>${text}</t></is></c>`,
+  );
+  return `<row r="${number}">${xml.join('')}</row>`;
+}
+
+function cells(line: number, ...values: string[]): ReadRow {
+  return { kind: 'cells', line, cells: values, repair: null };
+}
+
+describe('a workbook that a program wrote', () => {
+  it('gives its rows as text, with the header apart', async () => {
+    const workbook = await writeXlsx({
+      sheets: [
+        {
+          name: 'Prices',
+          columns: [
+            { header: 'id' },
+            { header: 'price' },
+            { header: 'day' },
+            { header: 'sold' },
+            { header: 'name' },
+          ],
+          rows: [
+            ['id', 'price', 'day', 'sold', 'name'],
+            [1, 9.99, new Date('2024-01-31T00:00:00Z'), true, 'Straße & <Co>'],
+            [2, -0.5, new Date('2024-01-31T09:30:00Z'), false, '_x0041_ 😀\nline'],
+          ] as CellValue[][],
+        },
+      ],
+    });
+    const { detected, headers, rows } = await read(workbook);
+    expect(headers).toEqual(['id', 'price', 'day', 'sold', 'name']);
+    expect(detected).toEqual({ format: 'xlsx', sheet: 'Prices', sheets: ['Prices'], warnings: [] });
+    expect(rows.slice(0, 1)).toEqual([cells(2, '1', '9.99', '2024-01-31', 'TRUE', 'Straße & <Co>')]);
+    expect(rows[1]).toMatchObject({
+      line: 3,
+      cells: ['2', '-0.5', '2024-01-31T09:30:00', 'FALSE', expect.any(String)],
+    });
+  });
+
+  it('gives many rows in their order, also when they are taken slowly', async () => {
+    const writer = new XlsxStreamWriter({ name: 'Many', columns: [{ header: 'n' }, { header: 'text' }] });
+    for (let i = 0; i < 20_000; i += 1) writer.addRow([i, `text ${i % 100}`]);
+    const path = files.write(Buffer.from(await writer.finish()));
+    await withXlsx(path, {}, limits, async (reader) => {
+      let next = 0;
+      for await (const batch of reader.rows()) {
+        for (const each of batch) {
+          expect(each).toEqual(cells(next + 2, String(next), `text ${next % 100}`));
+          next += 1;
+        }
+        await new Promise(setImmediate);
+      }
+      expect(next).toBe(20_000);
+    });
+  });
+
+  it('is read again the same, and left in the middle without harm', async () => {
+    const writer = new XlsxStreamWriter({ name: 'Many', columns: [{ header: 'n' }] });
+    for (let i = 0; i < 5000; i += 1) writer.addRow([i]);
+    const path = files.write(Buffer.from(await writer.finish()));
+    await withXlsx(path, {}, limits, async (reader) => {
+      for await (const batch of reader.rows()) {
+        expect(batch.length).toBeGreaterThan(0);
+        break;
+      }
+      const again = await allRows(reader);
+      expect(again).toHaveLength(5000);
+      expect(await allRows(reader)).toEqual(again);
+    });
+  });
+
+  it('cannot be read any more once the work is done, instead of seeming to be empty', async () => {
+    let kept: RowReader | undefined;
+    const path = files.write(writeWorkbook({ sheets: [{ name: 'One', data: row(1, 'a') + row(2, '1') }] }));
+    await withXlsx(path, {}, limits, async (reader) => {
+      kept = reader;
+    });
+    await expect(allRows(kept!)).rejects.toThrow('after the work');
+    await expect(allRows(kept!)).rejects.toThrow('after the work');
+  });
+});
+
+describe('a cell', () => {
+  const STYLES =
+    '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="0.0%"/><numFmt numFmtId="165" formatCode="[h]:mm"/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="164"/><xf numFmtId="165"/><xf numFmtId="20"/></cellXfs></styleSheet>';
+  const STRINGS =
+    '<sst><si><t>plain</t></si><si><r><t>rich </t></r><r><rPr><b/></rPr><t>text</t></r><rPh><t>phonetic</t></rPh></si><si><t xml:space="preserve"> blanks _x000D_ </t></si></sst>';
+
+  it.each<[string, string, string, string | null]>([
+    ['a number', '<c r="A2"><v>12</v></c>', '12', null],
+    ['a long id', '<c r="A2"><v>12345678901234567</v></c>', '12345678901234567', null],
+    ['a percentage, unformatted', '<c r="A2" s="2"><v>0.125</v></c>', '0.125', null],
+    ['a date', '<c r="A2" s="1"><v>45322</v></c>', '2024-01-31', null],
+    ['a time', '<c r="A2" s="4"><v>0.5</v></c>', '12:00:00', null],
+    ['a duration', '<c r="A2" s="3"><v>1.5</v></c>', '36:00:00', null],
+    ['a date by its type', '<c r="A2" t="d"><v>2024-01-31T00:00:00</v></c>', '2024-01-31', null],
+    ['a moment by its type', '<c r="A2" t="d"><v>2024-01-31T09:30:00Z</v></c>', '2024-01-31T09:30:00', null],
+    ['a shared text', '<c r="A2" t="s"><v>0</v></c>', 'plain', null],
+    ['a rich text, flattened', '<c r="A2" t="s"><v>1</v></c>', 'rich text', null],
+    ['a text with blanks', '<c r="A2" t="s"><v>2</v></c>', ' blanks \r ', null],
+    [
+      'an inline rich text',
+      '<c r="A2" t="inlineStr"><is><r><t>a</t></r><r><t>b</t></r></is></c>',
+      'ab',
+      null,
+    ],
+    ['a truth', '<c r="A2" t="b"><v>1</v></c>', 'TRUE', null],
+    ['a formula with its value', '<c r="A2"><f>1+1</f><v>2</v></c>', '2', null],
+    ['a formula with its text', '<c r="A2" t="str"><f>A1</f><v>x &amp; y</v></c>', 'x & y', null],
+    [
+      'a formula with an empty text',
+      '<c r="A2" t="str"><f>A1</f><v></v></c><c r="B2"><v>1</v></c>',
+      '',
+      null,
+    ],
+    ['a formula without value', '<c r="A2"><f>SUM(B:B)</f></c>', '', 'A2: the formula has no stored value'],
+    ['an error', '<c r="A2" t="e"><v>#N/A</v></c>', '#N/A', 'A2: the cell holds the error #N/A'],
+    ['no date at all', '<c r="A2" s="1"><v>-5</v></c>', '-5', 'A2: the number is shown as a date'],
+    ['no number at all', '<c r="A2"><v>abc</v></c>', 'abc', 'A2: the cell should hold a number'],
+    ['no text at all', '<c r="A2" t="s"><v></v></c><c r="B2"><v>1</v></c>', '', null],
+    ['a text that is missing', '<c r="A2" t="s"><v>99</v></c>', '', 'A2: the text that the cell refers to'],
+    [
+      'a huge index of a text',
+      '<c r="A2" t="s"><v>length</v></c>',
+      '',
+      'A2: the text that the cell refers to',
+    ],
+  ])('with %s is %s', async (_, cell, text, note) => {
+    const data = `${row(1, 'a', 'b')}<row r="2">${cell}</row>`;
+    const { rows } = await readData(data, { sharedStrings: STRINGS, styles: STYLES });
+    expect(rows).toMatchObject([
+      { kind: 'cells', line: 2, repair: note === null ? null : expect.stringContaining(note) },
+    ]);
+    expect((rows[0] as { cells: string[] }).cells[0]).toBe(text);
+  });
+
+  it('with a date counted from 1904 is that date', async () => {
+    const data = `${row(1, 'a')}<row r="2"><c r="A2" s="1"><v>43860</v></c></row>`;
+    const { rows } = await readData(data, { styles: STYLES, date1904: true });
+    expect(rows).toEqual([cells(2, '2024-01-31')]);
+  });
+
+  it('of a merged range has the value, and the others are empty', async () => {
+    const xml = sheetXml(row(1, 'a', 'b', 'c') + row(2, 'merged', '', 'x')).replace(
+      '</sheetData>',
+      '</sheetData><mergeCells><mergeCell ref="A2:B2"/></mergeCells>',
+    );
+    const { rows } = await read(writeWorkbook({ sheets: [{ name: 'One', xml }] }));
+    expect(rows).toEqual([cells(2, 'merged', '', 'x')]);
+  });
+});
+
+describe('a row', () => {
+  it('is counted as the sheet counts, and skipped when it is empty', async () => {
+    const styled = '<row r="5"><c r="A5" s="0"/><c r="B5"/></row>';
+    const { headers, rows } = await readData(row(3, 'a', 'b') + row(4, '1', '2') + styled + row(9, '3', '4'));
+    expect(headers).toEqual(['a', 'b']);
+    expect(rows).toEqual([cells(4, '1', '2'), cells(9, '3', '4')]);
+  });
+
+  it('without numbers is counted on', async () => {
+    const data = '<row><c><v>1</v></c><c><v>2</v></c></row><row><c><v>3</v></c><c r="B2"><v>4</v></c></row>';
+    expect((await readData(data)).rows).toEqual([cells(2, '3', '4')]);
+  });
+
+  it('that is shorter than the header has empty cells, which is no repair', async () => {
+    expect((await readData(row(1, 'a', 'b', 'c') + row(2, '1') + row(3, '', '', '3'))).rows).toEqual([
+      cells(2, '1', '', ''),
+      cells(3, '', '', '3'),
+    ]);
+  });
+
+  it('with a value beyond the header is rejected, with what it holds', async () => {
+    expect((await readData(row(1, 'a', 'b') + row(2, '1', '2', '', '4') + row(3, '5'))).rows).toEqual([
+      {
+        kind: 'rejected',
+        line: 2,
+        reason: 'expected nothing after the last named column (B), got a value in D2',
+        raw: '1\t2\t\t4',
+      },
+      cells(3, '5', ''),
+    ]);
+  });
+
+  it('that is too large is rejected, with the limit', async () => {
+    const workbook = writeWorkbook({
+      sheets: [
+        {
+          name: 'One',
+          data:
+            row(1, 'a', 'b') +
+            row(2, 'x'.repeat(50), 'y') +
+            row(3, 'x'.repeat(45), 'y'.repeat(45)) +
+            row(4, '1'),
+        },
+      ],
+    });
+    expect((await read(workbook, {}, { maxCellBytes: 49 })).rows).toMatchObject([
+      { kind: 'rejected', line: 2, reason: 'cell A2 has more than 49 bytes (ingestMaxCellBytes)' },
+      { kind: 'cells', line: 3 },
+      { kind: 'cells', line: 4 },
+    ]);
+    expect((await read(workbook, {}, { maxRowBytes: 89 })).rows).toMatchObject([
+      { kind: 'cells', line: 2 },
+      { kind: 'rejected', line: 3, reason: 'the row has more than 89 bytes (ingestMaxRowBytes)' },
+      { kind: 'cells', line: 4 },
+    ]);
+  });
+
+  it('keeps hostile headers as plain texts', async () => {
+    const { headers } = await readData(
+      row(1, '__proto__', 'constructor', 'toString') + row(2, '1', '2', '3'),
+    );
+    expect(headers).toEqual(['__proto__', 'constructor', 'toString']);
+  });
+});
+
+describe('the header', () => {
+  const DATA = row(1, 'Report', '2024') + row(3, 'a', 'b') + row(4, '1', '2');
+
+  it('stands after the rows that are to be skipped, which become the preamble', async () => {
+    const { detected, headers, rows } = await readData(DATA, {}, { skipLines: 2 });
+    expect(detected.preamble).toBe('Report\t2024');
+    expect(headers).toEqual(['a', 'b']);
+    expect(rows).toEqual([cells(4, '1', '2')]);
+  });
+
+  it('is not among the rows that are to be skipped, to the last of them', async () => {
+    expect((await readData(DATA, {}, { skipLines: 1 })).headers).toEqual(['a', 'b']);
+    expect((await readData(DATA, {}, { skipLines: 3 })).headers).toEqual(['1', '2']);
+  });
+
+  it('may be absent', async () => {
+    const { headers, rows } = await readData(row(1, '1') + row(2, '2', 'b'), {}, { header: false });
+    expect(headers).toEqual(['column_1', 'column_2']);
+    expect(rows).toEqual([cells(1, '1', ''), cells(2, '2', 'b')]);
+  });
+
+  it('may be replaced', async () => {
+    expect((await readData(DATA, {}, { skipLines: 2, columns: ['x', 'y'] })).headers).toEqual(['x', 'y']);
+    const { headers, rows } = await readData(DATA, {}, { header: false, columns: ['x', 'y', 'z'] });
+    expect(headers).toEqual(['x', 'y', 'z']);
+    expect(rows.at(-1)).toEqual(cells(4, '1', '2', ''));
+    for (const options of [
+      { skipLines: 2, columns: ['x'] },
+      { header: false, columns: ['x'] },
+    ]) {
+      await expect(readData(DATA, {}, options)).rejects.toMatchObject({ code: 'FILE_OPTION_INVALID' });
+    }
+  });
+
+  it('may have empty names inside, but not at its end, and blanks around them', async () => {
+    expect((await readData(row(1, ' a ', '', 'c', ''))).headers).toEqual(['a', '', 'c']);
+  });
+
+  it('has at most as many columns as allowed', async () => {
+    const workbook = writeWorkbook({ sheets: [{ name: 'One', data: row(1, 'a', 'b', 'c') }] });
+    expect((await read(workbook, {}, { maxColumns: 3 })).headers).toHaveLength(3);
+    await expect(read(workbook, {}, { maxColumns: 2 })).rejects.toMatchObject({
+      code: 'FILE_TOO_LARGE',
+      message: expect.stringContaining('ingestMaxColumns'),
+    });
+  });
+});
+
+describe('the sheet', () => {
+  const WORKBOOK = writeWorkbook({
+    sheets: [
+      { name: 'Hidden', data: row(1, 'h'), state: 'hidden' },
+      { name: 'Empty', data: '<row r="1"><c r="A1" s="0"/><c r="B1" t="s"><v>0</v></c></row>' },
+      { name: 'First', data: row(1, 'a') + row(2, '1') },
+      { name: '2024', data: row(1, 'b') + row(2, '2') },
+      { name: 'Blank', data: '' },
+    ],
+    sharedStrings: '<sst><si><t></t></si></sst>',
+  });
+
+  it('is the first that is visible and not empty, with a warning about the others', async () => {
+    const { detected, headers } = await read(WORKBOOK);
+    expect(headers).toEqual(['a']);
+    expect(detected).toMatchObject({ sheet: 'First', sheets: ['Hidden', 'Empty', 'First', '2024', 'Blank'] });
+    expect(detected.warnings).toEqual([
+      'Only the sheet "First" is read; these hold data, too: "Hidden" (hidden), "2024".',
+    ]);
+  });
+
+  it.each([
+    ['2024', '2024'],
+    ['first', 'First'],
+    ['4', '2024'],
+    ['1', 'Hidden'],
+  ])('is the one that is asked for: %s', async (wanted, name) => {
+    const { detected } = await read(WORKBOOK, { sheet: wanted });
+    expect(detected).toMatchObject({ sheet: name, warnings: [] });
+  });
+
+  it.each(['0', '6', 'Nope', ''])('must exist: %j', async (wanted) => {
+    await expect(read(WORKBOOK, { sheet: wanted })).rejects.toMatchObject({
+      code: 'FILE_OPTION_INVALID',
+      message: expect.stringContaining('"First"'),
+    });
+  });
+
+  it('must hold something', async () => {
+    await expect(readData('')).rejects.toMatchObject({
+      code: 'FILE_INVALID',
+      message: expect.stringContaining('empty'),
+    });
+    const hidden = writeWorkbook({ sheets: [{ name: 'H', data: row(1, 'a'), state: 'veryHidden' }] });
+    await expect(read(hidden)).rejects.toMatchObject({ message: expect.stringContaining('hidden "H"') });
+  });
+
+  it('with a header alone has no rows', async () => {
+    expect((await readData(row(1, 'a'))).rows).toEqual([]);
+  });
+});
+
+describe('a hostile workbook', () => {
+  it.each<[string, string, string]>([
+    ['with a row too far down', '<row r="1048577"><c><v>1</v></c></row>', '1048577'],
+    ['with a row zero', '<row r="0"><c><v>1</v></c></row>', 'row 0'],
+    ['with a row that is no number', '<row r="x"><c><v>1</v></c></row>', 'row x'],
+    ['with a column too far right', '<row r="1"><c r="XFE1"><v>1</v></c></row>', 'XFE1'],
+    ['with a column without letters', '<row r="1"><c r="12"><v>1</v></c></row>', 'cell 12'],
+    ['with a very long column', `<row r="1"><c r="${'Z'.repeat(5000)}1"><v>1</v></c></row>`, 'ZZZ'],
+    ['with a cell twice', '<row r="1"><c r="A1"><v>1</v></c><c r="A1"><v>2</v></c></row>', 'A1 twice'],
+    ['that ends in the middle', '</sheetData><sheetData><row r="1">', 'proper XML'],
+    ['with a declaration inside', '<!ENTITY a "b">', 'document type'],
+  ])('%s is refused', async (_, data, message) => {
+    await expect(readData(data)).rejects.toMatchObject({
+      code: 'FILE_INVALID',
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it('with the last possible cell is read', async () => {
+    const { rows } = await readData(`${row(1, 'a')}<row r="1048576"><c r="A1048576"><v>1</v></c></row>`);
+    expect(rows).toEqual([cells(1_048_576, '1')]);
+  });
+
+  it.each(['A1:XFE5', 'A1:A1048577', 'ZZZZZZ1'])('with the dimension %s is refused', async (reference) => {
+    const xml = sheetXml(row(1, 'a')).replace('<sheetData>', `<dimension ref="${reference}"/><sheetData>`);
+    await expect(read(writeWorkbook({ sheets: [{ name: 'One', xml }] }))).rejects.toMatchObject({
+      code: 'FILE_INVALID',
+    });
+  });
+
+  it('whose texts do not fit the memory is refused, naming the setting', async () => {
+    const strings = `<sst>${Array.from({ length: 900_000 }, (_, i) => `<si><t>${i.toString(36)}</t></si>`).join('')}</sst>`;
+    const data = `<row r="1"><c r="A1" t="s"><v>0</v></c></row>`;
+    const workbook = writeWorkbook({ sheets: [{ name: 'One', data }], sharedStrings: strings });
+    await expect(read(workbook, {}, { xlsxMemoryMb: 64 })).rejects.toMatchObject({
+      code: 'FILE_TOO_LARGE',
+      message: expect.stringContaining('xlsxMemoryMb'),
+    });
+    expect((await read(workbook, {}, { xlsxMemoryMb: 256 })).headers).toEqual(['0']);
+  });
+
+  it('whose thread runs out of memory is refused, and the process lives', async () => {
+    const data = `<row r="1"><c r="A1"><v>1</v></c></row>`;
+    await expect(
+      read(writeWorkbook({ sheets: [{ name: 'One', data }] }), {}, { xlsxMemoryMb: 1 }),
+    ).rejects.toMatchObject({ code: 'FILE_TOO_LARGE', message: expect.stringContaining('xlsxMemoryMb') });
+  });
+
+  it('with macros and links to elsewhere is read without them', async () => {
+    const data = `${row(1, 'a')}<row r="2"><c r="A2"><f>[1]Sheet1!$A$1</f><v>7</v></c></row>`;
+    const extra = [
+      { name: 'xl/vbaProject.bin', data: Buffer.alloc(100, 1) },
+      { name: 'xl/externalLinks/externalLink1.xml', data: '<externalLink/>' },
+    ];
+    expect((await readData(data, { extra })).rows).toEqual([cells(2, '7')]);
+  });
+
+  it('without its sheet is refused', async () => {
+    const parts = writeWorkbook({ sheets: [{ name: 'One', data: row(1, 'a') }] });
+    const broken = Buffer.from(
+      parts.toString('latin1').replaceAll('worksheets/sheet1.xml', 'worksheets/sheetX.xml'),
+      'latin1',
+    );
+    await expect(read(broken)).rejects.toMatchObject({ code: 'FILE_INVALID' });
+  });
+});

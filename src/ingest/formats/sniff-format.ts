@@ -1,0 +1,76 @@
+// Tells what a file is, through one layer of gzip or zip. The layer is unpacked into a temporary folder, because what
+// is inside must be looked at as a file, too; it is not unpacked twice.
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { FormatName, FormatOptions, ReadLimits } from '../row-reader.ts';
+import { inflateGzip } from './inflate-gzip.ts';
+import { lookAtFile } from './look-at-file.ts';
+import { withTemporaryFolder } from './temporary-folder.ts';
+import { withZip } from './zip-archive.ts';
+
+export interface SniffedFormat {
+  /** `imageZip` is a zip of images, `images` the manifest that is made of it. */
+  kind: FormatName | 'imageZip' | 'image' | 'unsupported';
+  compression?: 'gzip' | 'zip';
+  /** For what is not read: what it is, and what to do. */
+  found?: string;
+  advice?: string;
+}
+
+export interface UnpackedFile {
+  /** Of the file itself, or of what was in the gzip or zip. */
+  path: string;
+  sniffed: SniffedFormat;
+  /** The beginning of a text; null for anything else. */
+  text: string | null;
+}
+
+export function sniffFormat(path: string, limits: ReadLimits): Promise<SniffedFormat> {
+  return withUnpacked(path, {}, limits, async ({ sniffed }) => sniffed);
+}
+
+/** Whether `imagesOfZip` and `storeImageSet` have to make a manifest of it first. */
+export async function isImageSet(path: string, limits: ReadLimits): Promise<boolean> {
+  return (await sniffFormat(path, limits)).kind === 'imageZip';
+}
+
+export async function withUnpacked<T>(
+  path: string,
+  options: FormatOptions,
+  limits: ReadLimits,
+  work: (file: UnpackedFile) => Promise<T>,
+): Promise<T> {
+  const { text, look } = await lookAtFile(path, options, limits);
+  if (look.kind !== 'gzip' && look.kind !== 'zipOfOne') return work({ path, text, sniffed: look });
+  return withTemporaryFolder(async (folder) => {
+    const inner = join(folder, 'content');
+    const compression = look.kind === 'gzip' ? 'gzip' : 'zip';
+    if (look.kind === 'gzip') await inflateGzip(path, inner, limits);
+    else await extractOne(path, look.name, inner, limits);
+    const found = await lookAtFile(inner, options, limits);
+    return work({ path: inner, text: found.text, sniffed: describeInner(found.look, compression) });
+  });
+}
+
+function describeInner(
+  look: Awaited<ReturnType<typeof lookAtFile>>['look'],
+  compression: 'gzip' | 'zip',
+): SniffedFormat {
+  if (look.kind !== 'gzip' && look.kind !== 'zipOfOne' && look.kind !== 'imageZip') {
+    return { ...look, compression };
+  }
+  return {
+    kind: 'unsupported',
+    compression,
+    found: `a ${look.kind === 'gzip' ? 'gzip' : 'zip'} inside a ${compression}`,
+    advice: 'Unpack the outer one first.',
+  };
+}
+
+async function extractOne(path: string, name: string, target: string, limits: ReadLimits): Promise<void> {
+  await withZip(path, limits, async (archive) => {
+    const entry = archive.entries.find((each) => each.name === name)!;
+    await pipeline(archive.inflate(entry), createWriteStream(target));
+  });
+}

@@ -1,0 +1,141 @@
+// What a text holds, from its beginning: JSON lines, a JSON array, URLs, a manifest of images, or a table. Pure.
+import { isHttpUrl } from './read-url-list.ts';
+
+export type TextLook =
+  | { kind: 'csv' | 'json' | 'jsonl' | 'urls' | 'images' }
+  | { kind: 'unsupported'; found: string; advice: string };
+
+export const MANIFEST_LINE = '{"rowmill":"images","version":1}';
+
+const MAX_LINES = 200;
+const DELIMITERS = [',', ';', '\t', '|'];
+
+/** `whole` says that the sample is all of the file. */
+export function sniffText(sample: string, whole: boolean): TextLook {
+  const text = sample.trimStart();
+  if (looksBinary(text)) {
+    return {
+      kind: 'unsupported',
+      found: 'binary data of an unknown kind',
+      advice: 'Save it as CSV, XLSX or JSON lines.',
+    };
+  }
+  if (text.startsWith('<')) {
+    const markup = sniffMarkup(text);
+    if (markup !== null) return markup;
+  }
+  if (text.startsWith('[') && startsJsonArray(text)) return { kind: 'json' };
+  const lines = splitLines(text, whole);
+  if (text.startsWith('{')) {
+    const json = sniffObjects(text, lines, whole);
+    if (json !== null) return json;
+  }
+  return { kind: isUrlList(lines) ? 'urls' : 'csv' };
+}
+
+/** Whether a text can be read as what a person says it is. */
+export function fitsFormat(sample: string, format: 'csv' | 'json' | 'jsonl' | 'urls' | 'images'): boolean {
+  const text = sample.trimStart();
+  if (format === 'csv') return !looksBinary(text);
+  if (format === 'json') return text.startsWith('[');
+  if (format === 'images') return text.startsWith(MANIFEST_LINE);
+  const lines = splitLines(text, true);
+  if (format === 'jsonl') return lines.some((line) => line.startsWith('{'));
+  return lines.some(isHttpUrl);
+}
+
+/** Lines that are not blank; the last one of a cut sample may be cut, so it counts only when it stands alone. */
+function splitLines(text: string, whole: boolean): string[] {
+  const lines = text.split(/\r\n|\n|\r/, MAX_LINES + 1);
+  if (lines.length > MAX_LINES || (!whole && lines.length > 1)) lines.pop();
+  return lines.map((line) => line.trim()).filter((line) => line !== '');
+}
+
+function looksBinary(text: string): boolean {
+  const start = text.slice(0, 8192);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  const strange = start.match(/[\0-\x08\x0e-\x1a\x1c-\x1f]/g)?.length ?? 0;
+  return strange > start.length * 0.1;
+}
+
+function sniffMarkup(text: string): TextLook | null {
+  const start = text.slice(0, 4096);
+  if (/^<(svg|\?xml|!--|!doctype svg)/i.test(start) && /<svg[\s>/]/i.test(start)) {
+    return {
+      kind: 'unsupported',
+      found: 'an SVG image',
+      advice: 'An SVG can carry scripts. Convert it to PNG, and give images as a zip.',
+    };
+  }
+  if (/^(<!--[\s\S]*?-->\s*|<\?xml[^>]*>\s*)*<(!doctype html|html|head|body|table|meta)[\s>]/i.test(start)) {
+    return {
+      kind: 'unsupported',
+      found: 'an HTML page, even if its name ends with .xls',
+      advice: 'Open it in a spreadsheet program and save it as .xlsx or CSV.',
+    };
+  }
+  if (/^<\?xml\b/i.test(start)) {
+    const sheet = /Excel\.Sheet|schemas-microsoft-com:office:spreadsheet/.test(start);
+    return {
+      kind: 'unsupported',
+      found: sheet ? 'an XML spreadsheet of 2003' : 'XML',
+      advice: 'Save it as .xlsx or CSV.',
+    };
+  }
+  return null;
+}
+
+/** A table may also begin with a bracket: `[id],[name]`. */
+function startsJsonArray(text: string): boolean {
+  const inside = text.slice(1).trimStart();
+  if (inside === '' || /^[{\]]/.test(inside)) return true;
+  const element =
+    /^(\[|"(?:[^"\\]|\\.){0,1000}"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)\s*(.?)/.exec(inside);
+  return element !== null && (element[1] === '[' || /^[,\]]$/.test(element[2]!));
+}
+
+function sniffObjects(text: string, lines: string[], whole: boolean): TextLook | null {
+  if (lines[0] === MANIFEST_LINE) return { kind: 'images' };
+  if (!/^\{\s*(["}]|$)/.test(text)) return null;
+  const refused: TextLook = {
+    kind: 'unsupported',
+    found: 'one JSON object over many lines, not rows',
+    advice: 'Give the array of rows alone, or JSON lines: one object a line (`jq -c ".rows[]"`).',
+  };
+  const single = lines.length === 1;
+  if (single && wrapsRows(lines[0]!, whole)) return { ...refused, found: 'a JSON object around the rows' };
+  if (single && !whole) return { kind: 'jsonl' };
+  return lines.some(isJsonObject) ? { kind: 'jsonl' } : refused;
+}
+
+/** `{"rows":[{…},…]}` on one line: a valid row for the reader, and never what was meant. */
+function wrapsRows(line: string, whole: boolean): boolean {
+  if (!/^\{\s*"[^"\\]*"\s*:\s*\[\s*\{/.test(line)) return false;
+  if (!whole) return true;
+  try {
+    return Object.keys(JSON.parse(line) as object).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+function isJsonObject(line: string): boolean {
+  if (!line.startsWith('{')) return false;
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isUrlList(lines: string[]): boolean {
+  const given = lines.filter((line) => !line.startsWith('#'));
+  const urls = given.filter(isHttpUrl);
+  // A word before the URLs is the header of a table with one column.
+  if (urls.length * 2 <= given.length || urls[0] !== given[0]) return false;
+  return !DELIMITERS.some((delimiter) => {
+    const counts = given.map((line) => line.split(delimiter).length - 1);
+    return counts[0]! > 0 && counts.every((count) => count === counts[0]);
+  });
+}

@@ -1,0 +1,141 @@
+// Which parts a workbook consists of: its sheets in their order, and where their texts and styles stand. Reads the small
+// parts only.
+import { RowmillError } from '../../../core/rowmill-error.ts';
+import type { ZipArchive, ZipEntry } from '../zip-archive.ts';
+import { builtInDateKind, type DateKind, dateKindOf } from './cell-text.ts';
+import { attributeOf, readXml, type XmlHandler } from './xml-reader.ts';
+
+export interface WorkbookParts {
+  sheets: WorkbookSheet[];
+  date1904: boolean;
+  sharedStrings: ZipEntry | null;
+  styles: ZipEntry | null;
+}
+
+export interface WorkbookSheet {
+  name: string;
+  visible: boolean;
+  entry: ZipEntry;
+}
+
+interface Relationship {
+  /** The last word of its type: worksheet, styles … */
+  type: string;
+  target: string;
+}
+
+export async function readWorkbookParts(archive: ZipArchive): Promise<WorkbookParts> {
+  const byName = new Map(archive.entries.map((entry) => [entry.name.toLowerCase(), entry]));
+  const find = (name: string) => byName.get(name.toLowerCase());
+  const rootRelations = find('_rels/.rels');
+  const roots = rootRelations ? await readRelationships(archive, rootRelations, '') : new Map();
+  const workbookName = targetOf(roots, 'officeDocument') ?? 'xl/workbook.xml';
+  const workbook = find(workbookName);
+  if (workbook === undefined) throw incomplete(workbookName);
+  const slash = workbookName.lastIndexOf('/') + 1;
+  const folder = workbookName.slice(0, slash);
+  const relationsEntry = find(`${folder}_rels/${workbookName.slice(slash)}.rels`);
+  const relations = relationsEntry ? await readRelationships(archive, relationsEntry, folder) : new Map();
+
+  const sheets: WorkbookSheet[] = [];
+  let date1904 = false;
+  await readPart(archive, workbook, {
+    open(name, tag) {
+      if (name === 'workbookPr') date1904 = /^(1|true)$/.test(attributeOf(tag, 'date1904') ?? '');
+      if (name !== 'sheet') return;
+      const relation = relations.get(relationId(tag));
+      // Chart sheets and dialog sheets have no cells.
+      if (relation?.type !== 'worksheet') return;
+      const entry = find(relation.target);
+      if (entry === undefined) throw incomplete(relation.target);
+      // Some programs write other words for visible.
+      const visible = !/^(hidden|veryHidden)$/.test(attributeOf(tag, 'state') ?? '');
+      sheets.push({ name: attributeOf(tag, 'name') ?? '', visible, entry });
+    },
+  });
+  const optional = (type: string): ZipEntry | null => {
+    const target = targetOf(relations, type);
+    return (target === undefined ? undefined : find(target)) ?? null;
+  };
+  return { sheets, date1904, sharedStrings: optional('sharedStrings'), styles: optional('styles') };
+}
+
+/** What the number of each style shows, by the number of the style. */
+export async function readDateStyles(
+  archive: ZipArchive,
+  entry: ZipEntry | null,
+): Promise<(DateKind | null)[]> {
+  const styles: (DateKind | null)[] = [];
+  if (entry === null) return styles;
+  const codes = new Map<number, string>();
+  let inCellFormats = false;
+  await readPart(archive, entry, {
+    open(name, tag) {
+      if (name === 'cellXfs') inCellFormats = true;
+      else if (name === 'numFmt')
+        codes.set(Number(attributeOf(tag, 'numFmtId')), attributeOf(tag, 'formatCode') ?? '');
+      else if (name === 'xf' && inCellFormats) {
+        const id = Number(attributeOf(tag, 'numFmtId') ?? 0);
+        const code = codes.get(id);
+        styles.push(code === undefined ? builtInDateKind(id) : dateKindOf(code));
+      }
+    },
+    close(name) {
+      if (name === 'cellXfs') inCellFormats = false;
+    },
+  });
+  return styles;
+}
+
+async function readRelationships(
+  archive: ZipArchive,
+  entry: ZipEntry,
+  folder: string,
+): Promise<Map<string, Relationship>> {
+  const found = new Map<string, Relationship>();
+  await readPart(archive, entry, {
+    open(name, tag) {
+      if (name !== 'Relationship' || attributeOf(tag, 'TargetMode') === 'External') return;
+      const type = (attributeOf(tag, 'Type') ?? '').split('/').at(-1)!;
+      found.set(attributeOf(tag, 'Id') ?? '', {
+        type,
+        target: resolve(folder, attributeOf(tag, 'Target') ?? ''),
+      });
+    },
+  });
+  return found;
+}
+
+async function readPart(archive: ZipArchive, entry: ZipEntry, handler: XmlHandler): Promise<void> {
+  for await (const _ of readXml(archive.inflate(entry), entry.name, handler));
+}
+
+function relationId(tag: string): string {
+  const prefixed = /\s([\w.-]+:id)\s*=/.exec(tag)?.[1];
+  return (prefixed && attributeOf(tag, prefixed)) ?? '';
+}
+
+function targetOf(relations: Map<string, Relationship>, type: string): string | undefined {
+  for (const relation of relations.values()) if (relation.type === type) return relation.target;
+  return undefined;
+}
+
+function resolve(folder: string, target: string): string {
+  if (target.startsWith('/')) return target.slice(1);
+  const parts: string[] = [];
+  for (const part of `${folder}${target}`.split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '.' && part !== '') parts.push(part);
+  }
+  return parts.join('/');
+}
+
+function incomplete(name: string): RowmillError {
+  return new RowmillError(
+    'FILE_INVALID',
+    `expected the workbook to contain ${name}, got a workbook without it`,
+    {
+      hint: 'Open the file in a spreadsheet program and save it again.',
+    },
+  );
+}

@@ -1,0 +1,217 @@
+// Reads the file of a job into items, from where the last batch ended to the seal. Leased: one process at a time, and
+// whoever comes after a crash goes on at the checkpoint. A file that cannot be read ends the job; anything that may
+// pass (database, blob store) leaves it open to be gone on with.
+import type { IngestReport, JobSource } from '../core/file-format.ts';
+import { type Checked, checkInput, type InputSchema, type PipelineInput } from '../core/input-schema.ts';
+import { mapColumns } from '../core/map-columns.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import { sealJob } from '../engine/seal-job.ts';
+import { faultPoint } from '../platform/fault-point.ts';
+import { keepLease } from '../platform/keep-lease.ts';
+import { newId } from '../platform/random.ts';
+import { retryPassing } from '../platform/retry-passing.ts';
+import { failIngest } from '../store/commands/fail-ingest.ts';
+import { claimIngest, releaseIngest, renewIngest } from '../store/commands/ingest-lease.ts';
+import { type Job, readJob } from '../store/views/read-job.ts';
+import { BatchWriter, type IngestCheckpoint } from './batch-writer.ts';
+import { type Encoded, type EncodeOptions, ObjectEncoder, tableEncoder } from './encode-rows.ts';
+import { withRows } from './open-rows.ts';
+import { optionsToReadAgain, readLimits } from './read-options.ts';
+import { MAX_RAW_LENGTH, type ReadRow, type RejectedRow, type RowReader } from './row-reader.ts';
+
+/** Nothing that waits would make these files readable. */
+const FILE_ERRORS: string[] = [
+  'FILE_INVALID',
+  'FILE_UNSUPPORTED',
+  'FILE_TOO_LARGE',
+  'FILE_INCOMPLETE',
+  'FILE_OPTION_INVALID',
+  'COLUMNS_MISSING',
+  'BLOB_NOT_FOUND',
+];
+
+/** True when the job is sealed; false when it was stopped by the signal. */
+export async function ingestJob(
+  context: EngineContext,
+  jobId: string,
+  pipeline: PipelineInput,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const token = newId();
+  const claimed = await retryPassing(() => claimIngest(context.db, jobId, token, context.settings.ingestLeaseMs));
+  const job = await readJob(context.db, jobId);
+  if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  if (!claimed) return refuseUnlessSealed(job);
+  const { ingestLeaseMs } = context.settings;
+  const lease = keepLease({
+    leaseMs: ingestLeaseMs,
+    renew: () => renewIngest(context.db, jobId, token, ingestLeaseMs),
+    lost: () => new RowmillError('JOB_CONFLICT', `another process took over the file of job ${jobId}`),
+    signal,
+  });
+  try {
+    const read = await context.blobs.withLocalFile(job.source!.blobKey, (path) =>
+      readFile(context, path, job, { token, pipeline, signal: lease.signal }),
+    );
+    lease.signal.throwIfAborted();
+    faultPoint('ingest.before_seal');
+    await sealJob(context, jobId, { token, ...read });
+    return true;
+  } catch (error) {
+    if (error instanceof RowmillError && FILE_ERRORS.includes(error.code)) {
+      await failIngest(context.db, jobId, error.message, token);
+      throw error;
+    }
+    await releaseIngest(context.db, jobId, token).catch(() => {});
+    if (signal?.aborted) return false;
+    throw error;
+  } finally {
+    await lease.stop();
+  }
+}
+
+function refuseUnlessSealed(job: Job): boolean {
+  if (job.sealedAt !== null) return true;
+  if (job.state === 'INGESTING' || job.state === 'PAUSED') {
+    throw new RowmillError(
+      'JOB_CONFLICT',
+      `another process reads the file of job ${job.jobId}; its lease ends in ${Math.ceil((job.ingestLeaseMs ?? 0) / 1000)} s`,
+      { hint: 'Wait for it, or stop it and try again.' },
+    );
+  }
+  throw new RowmillError(
+    'JOB_NOT_INGESTING',
+    `expected job ${job.jobId} to be open for items, it is ${job.state}${job.lastError === null ? '' : `: ${job.lastError}`}`,
+  );
+}
+
+interface Reading {
+  token: string;
+  pipeline: PipelineInput;
+  signal: AbortSignal;
+}
+
+async function readFile(
+  context: EngineContext,
+  path: string,
+  job: Job,
+  { token, pipeline, signal }: Reading,
+): Promise<{ checksum: string; report: IngestReport }> {
+  const source: JobSource = job.source!;
+  return withRows(path, optionsToReadAgain(source), readLimits(context.settings), async (reader) => {
+    const encoder = encoderFor(context, job, reader, pipeline);
+    const writer = new BatchWriter(context, {
+      jobId: job.jobId,
+      token,
+      updatesJobId: job.updatesJobId,
+      report: { ...NOTHING_READ, ...job.ingestReport },
+      newColumns: encoder.newColumns,
+    });
+    let toSkip = writer.report.read;
+    const checkpoint = job.ingestCheckpoint as IngestCheckpoint | null;
+    for await (const rows of reader.rows()) {
+      for (const row of rows) {
+        const encoded = row.kind === 'rejected' ? row : encoder.encode(row);
+        if (toSkip > 0) {
+          writer.passOver(encodedText(row, encoded));
+          toSkip -= 1;
+          if (toSkip === 0 && writer.checksum() !== checkpoint?.checksum) throw changedFile(job);
+          continue;
+        }
+        const waiting = add(writer, row, encoded, pipeline.input);
+        if (!waiting) continue;
+        await waiting;
+        signal.throwIfAborted();
+      }
+    }
+    if (toSkip > 0) throw changedFile(job);
+    await writer.finish();
+    return { checksum: writer.checksum(), report: writer.report };
+  });
+}
+
+const NOTHING_READ: IngestReport = { read: 0, stored: 0, rejected: 0, repaired: 0, invalid: 0, takenOver: 0 };
+
+interface Encoder {
+  encode(row: Exclude<ReadRow, { kind: 'rejected' }>): Encoded;
+  newColumns(): Job['inputColumns'] | undefined;
+}
+
+function encoderFor(
+  { settings }: EngineContext,
+  job: Job,
+  reader: RowReader,
+  pipeline: PipelineInput,
+): Encoder {
+  const options: EncodeOptions = {
+    key: job.keyColumns,
+    summary: pipeline.summary,
+    maxRowBytes: settings.ingestMaxRowBytes,
+  };
+  if (reader.headers === null) {
+    const { mapping = {} } = job.source!;
+    const encoder = new ObjectEncoder({
+      ...options,
+      maxColumns: settings.ingestMaxColumns,
+      known: job.inputColumns,
+      given: mapping,
+    });
+    return {
+      encode: (row) => (row.kind === 'object' ? encoder.encode(row) : mixedKinds(row.line)),
+      newColumns: () => (encoder.takeChanged() ? encoder.columns : undefined),
+    };
+  }
+  // The columns were settled when the job was made; here each finds its place in the file again.
+  const byHeader = mapColumns(reader.headers, null).columns;
+  let next = 0;
+  const columns = byHeader.map((column) => (column === null ? null : (job.inputColumns[next++] ?? null)));
+  if (next !== job.inputColumns.length) throw changedFile(job);
+  const encode = tableEncoder(columns, options);
+  return {
+    encode: (row) => (row.kind === 'cells' ? encode(row) : mixedKinds(row.line)),
+    newColumns: () => undefined,
+  };
+}
+
+function mixedKinds(line: number): never {
+  throw new Error(`a reader gave a row of another kind on line ${line}`);
+}
+
+function encodedText(row: ReadRow, encoded: Encoded | ReadRow): string {
+  if ('ok' in encoded && encoded.ok) return encoded.row.json;
+  return rawOf(row);
+}
+
+function rawOf(row: ReadRow): string {
+  if (row.kind === 'rejected') return row.raw;
+  const text = row.kind === 'cells' ? row.cells.join('\t') : JSON.stringify(row.object);
+  return text.slice(0, MAX_RAW_LENGTH);
+}
+
+/** A promise only where there is something to wait for: most rows just join the next batch. */
+function add(
+  writer: BatchWriter,
+  row: ReadRow,
+  encoded: Encoded | ReadRow,
+  schema: InputSchema | undefined,
+): Promise<void> | undefined {
+  if (!('ok' in encoded)) return writer.reject(encoded as RejectedRow);
+  if (!encoded.ok) return writer.reject({ line: row.line, reason: encoded.reason, raw: rawOf(row) });
+  if (!schema) return writer.add(encoded.row, row.line);
+  // As the worker will see it: the row as it is stored.
+  const checked = checkInput(schema, JSON.parse(encoded.row.json));
+  const addChecked = (result: Checked): Promise<void> | undefined => {
+    if (!result.ok) encoded.row.invalid = result.message;
+    return writer.add(encoded.row, row.line);
+  };
+  return checked instanceof Promise ? checked.then(addChecked) : addChecked(checked);
+}
+
+function changedFile(job: Job): RowmillError {
+  return new RowmillError(
+    'FILE_INVALID',
+    `the file of job ${job.jobId} does not begin with the ${job.ingestReport.read} rows that were read before`,
+    { hint: 'The file or the way it is read has changed. Start a new job with the file.' },
+  );
+}

@@ -1,0 +1,42 @@
+// Goes on with files whose reader died: the blob store has the file, the job has the checkpoint, and any process that
+// knows the pipeline can read on.
+import type { PipelineInput } from '../core/input-schema.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import { PeriodicService } from '../platform/periodic-service.ts';
+import { findAbandonedIngests } from '../store/views/find-abandoned-ingests.ts';
+import { ingestJob } from './ingest-job.ts';
+
+export async function resumeIngests(
+  context: EngineContext,
+  pipelines: readonly PipelineInput[],
+  signal?: AbortSignal,
+): Promise<number> {
+  const names = pipelines.map((pipeline) => pipeline.name);
+  const abandoned = await findAbandonedIngests(context.db, names, context.settings.ingestLeaseMs);
+  let sealed = 0;
+  for (const { jobId, pipeline } of abandoned) {
+    if (signal?.aborted) break;
+    try {
+      const known = pipelines.find((each) => each.name === pipeline)!;
+      if (await ingestJob(context, jobId, known, signal)) sealed += 1;
+    } catch (error) {
+      // Somebody else was faster, or the file is of no use: its job says so, and the others go on.
+      if (!(error instanceof RowmillError)) throw error;
+    }
+  }
+  return sealed;
+}
+
+export function createIngestResumer(
+  context: EngineContext,
+  pipelines: readonly PipelineInput[],
+  signal: AbortSignal,
+): PeriodicService {
+  return new PeriodicService({
+    name: 'ingest resumer',
+    intervalMs: context.settings.sweepMs,
+    events: context.events,
+    work: () => resumeIngests(context, pipelines, signal),
+  });
+}

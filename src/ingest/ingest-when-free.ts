@@ -1,0 +1,31 @@
+// A process that was killed leaves its lease on a file behind for a few seconds, and two may come with the same file at
+// once: this waits for its turn, or for the other to be done.
+import { RowmillError } from '../core/rowmill-error.ts';
+import type { PipelineInput } from '../core/input-schema.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import { waitMs } from '../platform/clock.ts';
+import { ingestJob } from './ingest-job.ts';
+
+const LOOK_MS = 500;
+
+/** True when the job is sealed, by whomever; false when the signal stopped it. */
+export async function ingestWhenFree(
+  context: EngineContext,
+  jobId: string,
+  pipeline: PipelineInput,
+  options: { signal?: AbortSignal | undefined; onWait?: (message: string) => void } = {},
+): Promise<boolean> {
+  const { signal } = options;
+  let told = false;
+  while (!signal?.aborted) {
+    try {
+      return await ingestJob(context, jobId, pipeline, signal);
+    } catch (error) {
+      if (!(error instanceof RowmillError) || error.code !== 'JOB_CONFLICT') throw error;
+      if (!told) options.onWait?.(error.message);
+      told = true;
+      await waitMs(LOOK_MS, signal);
+    }
+  }
+  return false;
+}

@@ -1,0 +1,341 @@
+// Files that appear in a folder of this machine. Only names directly below the configured root (or, if asked, a few
+// levels below) are looked at; links, files with a second name, devices, pipes and sockets are never opened.
+//
+// A file is taken when nothing touched it for stableMs: either its times are older than that by the clock of the file
+// system itself, or two looks that far apart found the same file. A file that was just renamed in has an old
+// modification time but a new change time; so has one whose writer set its time and goes on writing. The two cannot be
+// told apart, so both wait for the second look.
+import type { BigIntStats } from 'node:fs';
+import { lstat, open, readdir, realpath, rename, unlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { monotonicMs } from '../../platform/clock.ts';
+import { newId } from '../../platform/random.ts';
+import { createFileNameFilter } from './file-name-filter.ts';
+import { moveToFreeName, writeNewFile } from './move-without-overwriting.ts';
+import {
+  liesWithin,
+  openWithoutFollowing,
+  type PinnedFolder,
+  pinFolder,
+  pinSubfolder,
+} from './pinned-folder.ts';
+import type {
+  HeldFile,
+  OpenedFile,
+  Settlement,
+  SourceAdapter,
+  SourceFile,
+  SourceLook,
+} from './source-adapter.ts';
+import type { FolderSourceConfig } from './source-config.ts';
+import { fingerprintOf, heldName, isOfSource, parseHeldName, sourceFileId } from './source-file-id.ts';
+import { createSteadyFiles } from './steady-files.ts';
+
+const HELD = '.processing';
+const OUTCOMES = { done: '.done', failed: '.failed' } as const;
+const CLOCK_FILE = '.clock';
+const MAX_DEPTH = 5;
+const STATS_AT_ONCE = 64;
+const READ_BYTES = 262_144;
+
+interface Found {
+  folders: string[];
+  name: string;
+  stats: BigIntStats;
+}
+
+interface OpenFolders {
+  root: PinnedFolder;
+  held: PinnedFolder;
+  done: PinnedFolder;
+  failed: PinnedFolder;
+}
+
+export function createFolderSource(config: FolderSourceConfig, stableMs: number): SourceAdapter {
+  const takeable = createFileNameFilter(config.include);
+  const steadyFiles = createSteadyFiles(stableMs);
+  let folders: OpenFolders | null = null;
+
+  async function openFolders(): Promise<OpenFolders> {
+    if (folders) return folders;
+    const opened: PinnedFolder[] = [];
+    const keep = async (pinning: Promise<PinnedFolder>): Promise<PinnedFolder> => {
+      const folder = await pinning;
+      opened.push(folder);
+      return folder;
+    };
+    try {
+      const root = await keep(pinFolder(await realpath(config.path)));
+      const held = await keep(pinSubfolder(root, HELD, true));
+      const done = await keep(pinSubfolder(root, OUTCOMES.done, true));
+      const failed = await keep(pinSubfolder(root, OUTCOMES.failed, true));
+      folders = { root, held, done, failed };
+      return folders;
+    } catch (cause) {
+      for (const folder of opened) await folder.close();
+      throw new RowmillError(
+        'SOURCE_UNAVAILABLE',
+        `expected ${config.path} to be a folder in which ${HELD}, ${OUTCOMES.done} and ${OUTCOMES.failed} can be made and are no links: ${(cause as Error).message}`,
+        { cause },
+      );
+    }
+  }
+
+  /** Runs `work` in the folder that has the file, each level opened without following links. */
+  async function within<T>(parents: string[], work: (folder: PinnedFolder) => Promise<T>): Promise<T> {
+    const { root } = await openFolders();
+    const opened: PinnedFolder[] = [];
+    try {
+      for (const parent of parents) opened.push(await pinSubfolder(opened.at(-1) ?? root, parent, false));
+      return await work(opened.at(-1) ?? root);
+    } finally {
+      for (const folder of opened) await folder.close();
+    }
+  }
+
+  async function findFiles(signal: AbortSignal, refused: SourceLook['refused']): Promise<Found[]> {
+    const found: Found[] = [];
+    const visit = async (folder: PinnedFolder, parents: string[]): Promise<void> => {
+      for (const { name, stats } of await readFolder(folder, signal)) {
+        const path = [...parents, name ?? '?'].join('/');
+        if (name === null) refused.push({ path, reason: 'its name is not UTF-8' });
+        else if (stats.isDirectory()) {
+          if (config.recursive !== true || name.startsWith('.')) continue;
+          if (parents.length >= MAX_DEPTH)
+            refused.push({ path, reason: `it is deeper than ${MAX_DEPTH} folders` });
+          else
+            await within([...parents, name], (below) => visit(below, [...parents, name])).catch(ignoreGone);
+        } else if (takeable(name)) {
+          const reason = whyRefused(stats);
+          if (reason === null) found.push({ folders: parents, name, stats });
+          else refused.push({ path, reason });
+        }
+      }
+    };
+    await visit((await openFolders()).root, []);
+    return found;
+  }
+
+  async function findHeld(signal: AbortSignal, refused: SourceLook['refused']): Promise<HeldFile[]> {
+    const { held } = await openFolders();
+    const found: HeldFile[] = [];
+    const entries = (await readFolder(held, signal)).filter(({ name }) => !name?.startsWith(CLOCK_FILE));
+    if (entries.length === 0) return found;
+    const now = await fileSystemNow(held);
+    for (const { name, stats } of entries) {
+      const parsed = name === null ? null : parseHeldName(name);
+      if (parsed === null) {
+        refused.push({ path: `${HELD}/${name ?? '?'}`, reason: 'it was not put there by Rowmill' });
+        continue;
+      }
+      if (!isOfSource(parsed.fileId, config.name)) continue;
+      const file = { ...parsed, path: parsed.name, ...describeStats(stats) };
+      if (isClaimed(parsed.fileId, stats)) {
+        found.push({ ...file, heldMs: Math.max(0, Number((now - stats.ctimeNs) / 1_000_000n)) });
+        continue;
+      }
+      // Moved there under a claim that was for another file, or still being written.
+      await giveBack(file).catch((error: Error) => {
+        refused.push({ path: `${HELD}/${name}`, reason: `it cannot be given back: ${error.message}` });
+      });
+    }
+    return found;
+  }
+
+  async function look(signal: AbortSignal): Promise<SourceLook> {
+    const refused: SourceLook['refused'] = [];
+    // First the root, then .processing: a file that is moved there meanwhile is seen twice, never not at all.
+    const found = await findFiles(signal, refused);
+    const held = await findHeld(signal, refused);
+    const files = found.map(({ folders: parents, name, stats }) => {
+      const path = [...parents, name].join('/');
+      const fileId = sourceFileId(config.name, path, [stats.size, stats.mtimeNs, stats.ino, stats.ctimeNs]);
+      return { fileId, path, name, ...describeStats(stats), touchedNs: maxOf(stats.mtimeNs, stats.ctimeNs) };
+    });
+    const steady = steadyFiles(
+      files.map((file) => file.fileId),
+      monotonicMs(),
+    );
+    if (files.some((file) => !steady.has(file.fileId))) {
+      const restingSince = (await fileSystemNow((await openFolders()).held)) - BigInt(stableMs) * 1_000_000n;
+      for (const file of files) if (file.touchedNs <= restingSince) steady.add(file.fileId);
+    }
+    return {
+      offered: files
+        .filter((file) => steady.has(file.fileId))
+        .map(({ touchedNs: _, ...file }) => file)
+        .sort((a, b) => a.modifiedMs - b.modifiedMs || (a.path < b.path ? -1 : 1)),
+      held,
+      waiting: files.filter((file) => !steady.has(file.fileId)).map((file) => file.fileId),
+      refused,
+    };
+  }
+
+  async function hold(file: SourceFile): Promise<boolean> {
+    const { held } = await openFolders();
+    const target = join(held.path, heldName(file.fileId, file.name));
+    await within(parentsOf(file.path), async (folder) => {
+      const source = join(folder.path, file.name);
+      if (isClaimed(file.fileId, await lstat(source, { bigint: true }))) await rename(source, target);
+    }).catch(ignoreGone);
+    // Looked at again where nobody else renames: between the look above and the rename it may have been exchanged.
+    const stats = await lstat(target, { bigint: true }).catch(ignoreGone);
+    if (!stats) return false;
+    if (isClaimed(file.fileId, stats)) return true;
+    await giveBack(file);
+    return false;
+  }
+
+  async function openFile(file: SourceFile): Promise<OpenedFile> {
+    const { held, root } = await openFolders();
+    const name = heldName(file.fileId, file.name);
+    const handle = await openWithoutFollowing(held, name);
+    try {
+      const same = isClaimed(file.fileId, await handle.stat({ bigint: true }));
+      if (!same || !(await liesWithin(handle, root, join(HELD, name)))) {
+        throw new Error('it is not the file that was claimed');
+      }
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    async function* bytes(): AsyncGenerator<Buffer> {
+      for (;;) {
+        const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(READ_BYTES), 0, READ_BYTES, null);
+        if (bytesRead === 0) return;
+        yield buffer.subarray(0, bytesRead);
+      }
+    }
+    return {
+      bytes: bytes(),
+      unchanged: async () => isClaimed(file.fileId, await handle.stat({ bigint: true })),
+      close: () => handle.close(),
+    };
+  }
+
+  async function settle(file: SourceFile, settlement: Settlement): Promise<void> {
+    // Offered although it is finished: it was put back on a file system whose rename leaves no trace, or it could not be
+    // moved when it failed.
+    if (!(await hold(file).catch(ignoreForbidden))) return;
+    const { held, [settlement.state]: target } = await openFolders();
+    const source = join(held.path, heldName(file.fileId, file.name));
+    const moved = await moveToFreeName(source, target.path, basename(file.path)).catch(ignoreGone);
+    // The row has the reason too, should this process end here.
+    if (moved !== undefined && settlement.state === 'failed') {
+      await writeNewFile(target.path, moved, '.reason.txt', `${settlement.reason}\n`);
+    }
+  }
+
+  async function giveBack(file: SourceFile): Promise<void> {
+    const { held, root } = await openFolders();
+    const source = join(held.path, heldName(file.fileId, file.name));
+    const putInto = (folder: PinnedFolder) => moveToFreeName(source, folder.path, basename(file.path));
+    const parents = parentsOf(file.path);
+    if (parents.length > 0) {
+      const done = await within(parents, putInto).then(() => true, ignoreGone);
+      if (done) return;
+    }
+    // Its own folder may be gone; the file is not.
+    await putInto(root).catch(ignoreGone);
+  }
+
+  async function disconnect(): Promise<void> {
+    const opened = folders;
+    folders = null;
+    for (const folder of Object.values(opened ?? {})) await (folder as PinnedFolder).close();
+  }
+
+  return {
+    description: `folder ${config.path}`,
+    async look(signal) {
+      try {
+        return await look(signal);
+      } catch (cause) {
+        if (cause instanceof RowmillError || signal.aborted) throw cause;
+        throw new RowmillError(
+          'SOURCE_UNAVAILABLE',
+          `cannot read ${config.path}: ${(cause as Error).message}`,
+          {
+            cause,
+          },
+        );
+      }
+    },
+    hold,
+    open: openFile,
+    settle,
+    giveBack,
+    disconnect,
+  };
+}
+
+/** Entries with what they are; names that are not UTF-8 as null, because no text leads to them. */
+async function readFolder(
+  folder: PinnedFolder,
+  signal: AbortSignal,
+): Promise<{ name: string | null; stats: BigIntStats }[]> {
+  const entries: { name: string | null; stats: BigIntStats }[] = [];
+  const names = await readdir(folder.path, { encoding: 'buffer' });
+  for (let from = 0; from < names.length; from += STATS_AT_ONCE) {
+    signal.throwIfAborted();
+    const some = names.slice(from, from + STATS_AT_ONCE).map(async (raw) => {
+      const text = raw.toString('utf8');
+      const path = Buffer.concat([Buffer.from(`${folder.path}/`), raw]);
+      const stats = await lstat(path, { bigint: true }).catch(ignoreGone);
+      if (stats) entries.push({ name: Buffer.from(text).equals(raw) ? text : null, stats });
+    });
+    await Promise.all(some);
+  }
+  return entries;
+}
+
+function whyRefused(stats: BigIntStats): string | null {
+  if (stats.isSymbolicLink()) return 'it is a symbolic link';
+  if (!stats.isFile()) return 'it is a device, a pipe or a socket';
+  if (stats.nlink > 1n) return 'it is a hard link: the same file has another name';
+  return null;
+}
+
+/**
+ * Size, modification time and inode; the change time is another one since the rename. That it had no second name was
+ * seen when it was offered; it has one for a moment while it is moved away.
+ */
+function isClaimed(fileId: string, stats: BigIntStats): boolean {
+  const [size, mtimeNs, ino] = fingerprintOf(fileId);
+  return stats.isFile() && stats.size === size && stats.mtimeNs === mtimeNs && stats.ino === ino;
+}
+
+/** What time it is where the files are, which may be another machine. In nanoseconds. */
+async function fileSystemNow(held: PinnedFolder): Promise<bigint> {
+  const path = join(held.path, `${CLOCK_FILE}-${newId()}`);
+  const handle = await open(path, 'wx');
+  try {
+    await handle.write('.');
+    return (await handle.stat({ bigint: true })).mtimeNs;
+  } finally {
+    await handle.close();
+    await unlink(path).catch(ignoreGone);
+  }
+}
+
+function describeStats(stats: BigIntStats): { bytes: number; modifiedMs: number } {
+  return { bytes: Number(stats.size), modifiedMs: Number(stats.mtimeNs / 1_000_000n) };
+}
+
+function parentsOf(path: string): string[] {
+  return path.split('/').slice(0, -1);
+}
+
+function maxOf(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}
+
+/** Gone, or a part of the way to it is no longer a folder. */
+function ignoreGone(error: unknown): undefined {
+  if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+}
+
+function ignoreForbidden(error: unknown): undefined {
+  if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+}

@@ -1,0 +1,219 @@
+// A folder on an FTP server, encrypted unless the settings say otherwise. The server's certificate is verified. The
+// address that a server names for its data connections is ignored: they go to the host of the control connection, so
+// that a server cannot point this machine at others.
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { PassThrough } from 'node:stream';
+import type { Client, FTPContext } from 'basic-ftp';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { secretFromEnvironment } from '../../platform/environment.ts';
+import { withDeadline, withDeadlines } from './deadline.ts';
+import { createRemoteFolderSource, type RemoteEntry, type RemoteFolder } from './remote-folder-source.ts';
+import type { SourceAdapter } from './source-adapter.ts';
+import type { FtpSourceConfig } from './source-config.ts';
+
+const FILE = 1;
+const FOLDER = 2;
+
+export function createFtpSource(
+  config: FtpSourceConfig,
+  stableMs: number,
+  deadlineMs: number,
+): SourceAdapter {
+  return createRemoteFolderSource(createFtpFolder(config, deadlineMs), {
+    source: config.name,
+    stableMs,
+    ...(config.include && { include: config.include }),
+  });
+}
+
+function createFtpFolder(config: FtpSourceConfig, deadlineMs: number): RemoteFolder {
+  const description = `${config.secure === 'none' ? 'ftp' : 'ftps'}://${config.host}${config.port ? `:${config.port}` : ''}${config.path.startsWith('/') ? '' : '/'}${config.path}`;
+  let client: Client | null = null;
+
+  function limited<T>(what: string, work: Promise<T>, forMs = deadlineMs): Promise<T> {
+    return withDeadline(`${what} on ${description}`, forMs, work, () => client?.close());
+  }
+
+  async function connected(): Promise<Client> {
+    if (client && !client.closed) return client;
+    const { Client: FtpClient } = await loadPackage();
+    const password = secretFromEnvironment(config.passwordEnv);
+    if (password === undefined) {
+      throw new RowmillError(
+        'SOURCE_INVALID',
+        `expected the environment variable ${config.passwordEnv} to be set`,
+      );
+    }
+    const fresh = new FtpClient(deadlineMs, { allowSeparateTransferHost: false });
+    client = fresh;
+    ignorePassiveAddress(fresh.ftp);
+    try {
+      const access = fresh.access({
+        host: config.host,
+        ...(config.port !== undefined && { port: config.port }),
+        user: config.user,
+        password,
+        secure: config.secure === 'none' ? false : config.secure === 'implicit' ? 'implicit' : true,
+        secureOptions: {
+          host: config.host,
+          rejectUnauthorized: true,
+          ...(isIP(config.host) === 0 && { servername: config.host }),
+          ...(config.caFile !== undefined && { ca: readFileSync(config.caFile) }),
+        },
+      });
+      // Greeting, encryption, log-in and settings are several answers.
+      await limited('connecting', access, deadlineMs * 3);
+      return fresh;
+    } catch (cause) {
+      fresh.close();
+      throw new RowmillError(
+        'SOURCE_UNAVAILABLE',
+        `cannot connect to ${description}: ${(cause as Error).message}`,
+        {
+          cause,
+        },
+      );
+    }
+  }
+
+  async function stat(path: string) {
+    const ftp = await connected();
+    try {
+      const bytes = await limited('SIZE', ftp.size(path));
+      const modified = await limited('MDTM', ftp.lastMod(path));
+      return { bytes, modifiedMs: wholeSeconds(modified) };
+    } catch (error) {
+      const code = (error as { code?: unknown }).code;
+      if (code === 550) return null;
+      if (code === 500 || code === 502) {
+        throw new RowmillError(
+          'SOURCE_INVALID',
+          `${description} does not tell the size and time of its files`,
+          {
+            hint: 'The server must know SIZE and MDTM: without them a file that is still being written looks finished.',
+            cause: error,
+          },
+        );
+      }
+      throw error;
+    }
+  }
+
+  return {
+    description,
+    async connect() {
+      const ftp = await connected();
+      try {
+        await limited('CWD', ftp.cd(config.path));
+        return await limited('PWD', ftp.pwd());
+      } catch (cause) {
+        throw new RowmillError(
+          'SOURCE_UNAVAILABLE',
+          `cannot enter ${description}: ${(cause as Error).message}`,
+          {
+            cause,
+          },
+        );
+      }
+    },
+    async list(folder) {
+      const ftp = await connected();
+      const entries = await limited('LIST', ftp.list(folder), deadlineMs * 3);
+      return entries.map(
+        (entry): RemoteEntry => ({
+          name: entry.name,
+          kind: entry.type === FILE ? 'file' : entry.type === FOLDER ? 'folder' : 'other',
+          stats: entry.modifiedAt ? { bytes: entry.size, modifiedMs: wholeSeconds(entry.modifiedAt) } : null,
+        }),
+      );
+    },
+    stat,
+    async makeFolder(path) {
+      const ftp = await connected();
+      try {
+        await limited('MKD', ftp.send(`MKD ${path}`));
+        return true;
+      } catch (error) {
+        if (typeof (error as { code?: unknown }).code !== 'number') throw error;
+        // Refused, mostly because it is there already: entering it tells.
+        const before = await limited('PWD', ftp.pwd());
+        const there = await limited('CWD', ftp.cd(path)).then(
+          () => true,
+          () => false,
+        );
+        await limited('CWD', ftp.cd(before));
+        return there;
+      }
+    },
+    async rename(from, to) {
+      const ftp = await connected();
+      await limited('RNTO', ftp.rename(from, to));
+    },
+    async *read(path, signal) {
+      const ftp = await connected();
+      const through = new PassThrough();
+      const stop = (): void => ftp.close();
+      signal.addEventListener('abort', stop, { once: true });
+      const download = ftp.downloadTo(through, path).catch((error: Error) => {
+        through.destroy(error);
+        throw error;
+      });
+      download.catch(() => {});
+      let whole = false;
+      try {
+        yield* withDeadlines(
+          `reading from ${description}`,
+          deadlineMs,
+          through as AsyncIterable<Buffer>,
+          stop,
+        );
+        // The end of the data is not the end of the file until the server has said so.
+        await limited('RETR', download);
+        whole = true;
+      } finally {
+        signal.removeEventListener('abort', stop);
+        // A transfer that was left in the middle leaves the connection unusable.
+        if (!whole) ftp.close();
+      }
+    },
+    async write(path, text) {
+      const ftp = await connected();
+      const content = new PassThrough();
+      content.end(text);
+      await limited('STOR', ftp.uploadFrom(content, path));
+    },
+    async disconnect() {
+      client?.close();
+      client = null;
+    },
+  };
+}
+
+async function loadPackage(): Promise<typeof import('basic-ftp')> {
+  try {
+    return await import('basic-ftp');
+  } catch (cause) {
+    throw new RowmillError('SOURCE_INVALID', 'the package basic-ftp is not installed', {
+      hint: 'npm install basic-ftp',
+      cause,
+    });
+  }
+}
+
+/** Every answer to PASV is read as if it named the host we are connected to. EPSV, which is tried first, names none. */
+function ignorePassiveAddress(ftp: FTPContext): void {
+  const request = ftp.request.bind(ftp);
+  ftp.request = async (command) => {
+    const answer = await request(command);
+    const host = ftp.socket.remoteAddress?.replace(/^::ffff:/i, '');
+    if (answer.code !== 227 || host === undefined || isIP(host) !== 4) return answer;
+    const message = answer.message.replace(/\d+,\d+,\d+,\d+(?=,\d+,\d+)/, host.replaceAll('.', ','));
+    return { ...answer, message };
+  };
+}
+
+/** Servers differ in how much more they tell, even between two of their own commands. */
+function wholeSeconds(date: Date): number {
+  return Math.floor(date.getTime() / 1000) * 1000;
+}

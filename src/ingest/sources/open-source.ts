@@ -1,0 +1,26 @@
+// The adapter for a source of the settings file.
+import type { Settings } from '../../platform/settings.ts';
+import { createFolderSource } from './folder-source.ts';
+import { createFtpSource } from './ftp-source.ts';
+import { createS3Source } from './s3-source.ts';
+import { createSftpSource } from './sftp-source.ts';
+import type { SourceAdapter } from './source-adapter.ts';
+import type { SourceConfig } from './source-config.ts';
+
+/** For one answer of a server, and for each part of a file that it sends. */
+const DEADLINE_MS = 30_000;
+
+/** Nothing is connected to before the first look. */
+export function openSource(config: SourceConfig, settings: Settings): SourceAdapter {
+  const stableMs = config.stableMs ?? settings.sourceStableMs;
+  switch (config.kind) {
+    case 'folder':
+      return createFolderSource(config, stableMs);
+    case 's3':
+      return createS3Source(config, DEADLINE_MS);
+    case 'ftp':
+      return createFtpSource(config, stableMs, DEADLINE_MS);
+    case 'sftp':
+      return createSftpSource(config, stableMs, DEADLINE_MS);
+  }
+}

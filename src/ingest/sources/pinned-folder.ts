@@ -1,0 +1,52 @@
+// A folder held open, so that every name is looked up in this very folder: whoever replaces a part of its path by a link
+// afterwards changes nothing. Linux has that through /proc; elsewhere the checked path itself is used.
+import { constants, existsSync } from 'node:fs';
+import { type FileHandle, mkdir, open, readlink, realpath } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+
+export interface PinnedFolder {
+  /** For file operations: `${path}/${name}`. */
+  readonly path: string;
+  close(): Promise<void>;
+}
+
+const HAS_DESCRIPTOR_PATHS = process.platform === 'linux' && existsSync('/proc/self/fd');
+// Windows has neither of them.
+const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
+/** People look into .done and .failed, but only their owner and group change them. */
+const FOLDER_MODE = 0o775;
+const FOLDER_ONLY = constants.O_DIRECTORY ?? 0;
+
+/** Fails with ELOOP or ENOTDIR when the last part of the path is not a folder but, say, a link to one. */
+export async function pinFolder(path: string): Promise<PinnedFolder> {
+  if (process.platform === 'win32') return { path, close: async () => {} };
+  const handle = await open(path, constants.O_RDONLY | FOLDER_ONLY | NO_FOLLOW);
+  return {
+    path: HAS_DESCRIPTOR_PATHS ? `/proc/self/fd/${handle.fd}` : path,
+    close: () => handle.close(),
+  };
+}
+
+/** A folder below another; made if it is not there. */
+export async function pinSubfolder(parent: PinnedFolder, name: string, make: boolean): Promise<PinnedFolder> {
+  const path = join(parent.path, name);
+  if (make) await mkdir(path, { mode: FOLDER_MODE }).catch(ignoreExisting);
+  return pinFolder(path);
+}
+
+/** Opens a file for reading without following a link and without waiting for the other end of a pipe. */
+export function openWithoutFollowing(folder: PinnedFolder, name: string): Promise<FileHandle> {
+  return open(join(folder.path, name), constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
+}
+
+/** Whether an opened file lies in the folder, whatever names led to it. */
+export async function liesWithin(handle: FileHandle, folder: PinnedFolder, name: string): Promise<boolean> {
+  const [file, root] = HAS_DESCRIPTOR_PATHS
+    ? await Promise.all([readlink(`/proc/self/fd/${handle.fd}`), readlink(folder.path)])
+    : await Promise.all([realpath(join(folder.path, name)), realpath(folder.path)]);
+  return file.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
+}
+
+function ignoreExisting(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error;
+}

@@ -1,0 +1,212 @@
+// Files that appear in a folder of a server that can list, read and rename: FTP and SFTP. Size and modification time are
+// all such a server tells, so a file is taken only after two looks at least stableMs apart found them unchanged. Where
+// the server allows no renaming, files stay where they are and the claim rows alone remember them.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { monotonicMs } from '../../platform/clock.ts';
+import { createFileNameFilter } from './file-name-filter.ts';
+import { numberedName } from './move-without-overwriting.ts';
+import type {
+  HeldFile,
+  OpenedFile,
+  Settlement,
+  SourceAdapter,
+  SourceFile,
+  SourceLook,
+} from './source-adapter.ts';
+import { fingerprintOf, heldName, isOfSource, parseHeldName, sourceFileId } from './source-file-id.ts';
+import { createSteadyFiles } from './steady-files.ts';
+
+export interface RemoteStats {
+  bytes: number;
+  modifiedMs: number;
+}
+
+export interface RemoteEntry {
+  name: string;
+  kind: 'file' | 'folder' | 'other';
+  /** Null where a listing does not say: then each file is asked for. */
+  stats: RemoteStats | null;
+}
+
+/** One server. Paths are absolute there. Every operation has a deadline, and connects again where it must. */
+export interface RemoteFolder {
+  readonly description: string;
+  /** The absolute path of the configured folder. SOURCE_UNAVAILABLE or SOURCE_INVALID when it cannot be reached. */
+  connect(): Promise<string>;
+  list(folder: string): Promise<RemoteEntry[]>;
+  /** Null when there is no such file. */
+  stat(path: string): Promise<RemoteStats | null>;
+  /** Also when it is there already; false when the server does not allow it. */
+  makeFolder(path: string): Promise<boolean>;
+  rename(from: string, to: string): Promise<void>;
+  read(path: string, signal: AbortSignal): AsyncIterable<Buffer>;
+  write(path: string, text: string): Promise<void>;
+  disconnect(): Promise<void>;
+}
+
+const HELD = '.processing';
+const OUTCOMES = { done: '.done', failed: '.failed' } as const;
+const MAX_FREE_NAMES = 100;
+/** Names that would lead elsewhere, or that the protocol cannot say. */
+const UNUSABLE_NAME = /[/\0\r\n]|^\.\.?$/;
+
+export function createRemoteFolderSource(
+  remote: RemoteFolder,
+  options: { source: string; include?: string[]; stableMs: number },
+): SourceAdapter {
+  const takeable = createFileNameFilter(options.include);
+  const steadyFiles = createSteadyFiles(options.stableMs);
+  let heldSince = new Map<string, number>();
+  let root = '';
+  let canRename = false;
+
+  const offeredPath = (file: SourceFile): string => `${root}/${file.name}`;
+  const heldPath = (file: SourceFile): string => `${root}/${HELD}/${heldName(file.fileId, file.name)}`;
+
+  async function connect(): Promise<void> {
+    root = (await remote.connect()).replace(/\/+$/, '');
+    canRename = true;
+    for (const folder of [HELD, OUTCOMES.done, OUTCOMES.failed]) {
+      canRename &&= await remote.makeFolder(`${root}/${folder}`);
+    }
+  }
+
+  async function listFiles(
+    folder: string,
+    refused: SourceLook['refused'],
+    wanted: (name: string) => boolean,
+  ) {
+    const files: { name: string; stats: RemoteStats }[] = [];
+    for (const { name, kind, stats } of await remote.list(folder)) {
+      if (kind === 'folder' || !wanted(name)) continue;
+      if (UNUSABLE_NAME.test(name)) refused.push({ path: name, reason: 'its name cannot be used' });
+      else if (kind === 'other') refused.push({ path: name, reason: 'it is not a file, but perhaps a link' });
+      else {
+        const known = stats ?? (await remote.stat(`${folder}/${name}`));
+        if (known) files.push({ name, stats: known });
+      }
+    }
+    return files;
+  }
+
+  async function findHeld(refused: SourceLook['refused']): Promise<HeldFile[]> {
+    if (!canRename) return [];
+    const found: HeldFile[] = [];
+    const seen = new Map<string, number>();
+    const now = monotonicMs();
+    for (const { name, stats } of await listFiles(`${root}/${HELD}`, refused, () => true)) {
+      const parsed = parseHeldName(name);
+      if (!parsed || !isOfSource(parsed.fileId, options.source)) continue;
+      const file = { ...parsed, path: parsed.name, ...stats };
+      if (!isClaimed(parsed.fileId, stats)) {
+        await giveBack(file).catch((error: Error) => {
+          refused.push({ path: `${HELD}/${name}`, reason: `it cannot be given back: ${error.message}` });
+        });
+        continue;
+      }
+      const since = heldSince.get(parsed.fileId) ?? now;
+      seen.set(parsed.fileId, since);
+      found.push({ ...file, heldMs: now - since });
+    }
+    heldSince = seen;
+    return found;
+  }
+
+  async function look(signal: AbortSignal): Promise<SourceLook> {
+    await connect();
+    const refused: SourceLook['refused'] = [];
+    const listed = await listFiles(root, refused, takeable);
+    signal.throwIfAborted();
+    const held = await findHeld(refused);
+    const files = listed.map(({ name, stats }) => {
+      const fileId = sourceFileId(options.source, name, [BigInt(stats.bytes), BigInt(stats.modifiedMs)]);
+      return { fileId, path: name, name, ...stats };
+    });
+    const steady = steadyFiles(
+      files.map((file) => file.fileId),
+      monotonicMs(),
+    );
+    return {
+      offered: files
+        .filter((file) => steady.has(file.fileId))
+        .sort((a, b) => a.modifiedMs - b.modifiedMs || (a.path < b.path ? -1 : 1)),
+      held,
+      waiting: files.filter((file) => !steady.has(file.fileId)).map((file) => file.fileId),
+      refused,
+    };
+  }
+
+  /** Where the claimed file is now, or null. */
+  async function locate(file: SourceFile): Promise<string | null> {
+    for (const path of canRename ? [heldPath(file), offeredPath(file)] : [offeredPath(file)]) {
+      const stats = await remote.stat(path);
+      if (stats && isClaimed(file.fileId, stats)) return path;
+    }
+    return null;
+  }
+
+  async function hold(file: SourceFile): Promise<boolean> {
+    const path = await locate(file);
+    if (path === null) return false;
+    if (!canRename || path === heldPath(file)) return true;
+    try {
+      await remote.rename(path, heldPath(file));
+    } catch (error) {
+      // Another poller may have been faster; a server that refuses leaves the file to the claim row alone.
+      if (error instanceof RowmillError || (await locate(file)) === null) throw error;
+      return true;
+    }
+    const stats = await remote.stat(heldPath(file));
+    if (stats && isClaimed(file.fileId, stats)) return true;
+    await giveBack(file);
+    return false;
+  }
+
+  async function open(file: SourceFile, signal: AbortSignal): Promise<OpenedFile> {
+    const path = await locate(file);
+    if (path === null) throw new Error('it is not the file that was claimed');
+    return {
+      bytes: remote.read(path, signal),
+      async unchanged() {
+        const stats = await remote.stat(path);
+        return stats !== null && isClaimed(file.fileId, stats);
+      },
+      close: async () => {},
+    };
+  }
+
+  async function settle(file: SourceFile, settlement: Settlement): Promise<void> {
+    if (!canRename || !(await hold(file)) || (await locate(file)) !== heldPath(file)) return;
+    // Under the same name, which is unlike all others: FTP overwrites what it renames onto.
+    const name = heldName(file.fileId, file.name);
+    const folder = `${root}/${OUTCOMES[settlement.state]}`;
+    await remote.rename(heldPath(file), `${folder}/${name}`);
+    if (settlement.state === 'failed') {
+      await remote.write(`${folder}/${numberedName(name, 1, '.reason.txt')}`, `${settlement.reason}\n`);
+    }
+  }
+
+  async function giveBack(file: SourceFile): Promise<void> {
+    if (!canRename || (await remote.stat(heldPath(file))) === null) return;
+    for (let number = 1; number <= MAX_FREE_NAMES; number += 1) {
+      const target = `${root}/${numberedName(file.name, number)}`;
+      if ((await remote.stat(target)) === null) return remote.rename(heldPath(file), target);
+    }
+    throw new Error(`there are more than ${MAX_FREE_NAMES} files called ${JSON.stringify(file.name)}`);
+  }
+
+  return {
+    description: remote.description,
+    look,
+    hold,
+    open,
+    settle,
+    giveBack,
+    disconnect: () => remote.disconnect(),
+  };
+}
+
+function isClaimed(fileId: string, stats: RemoteStats): boolean {
+  const [bytes, modifiedMs] = fingerprintOf(fileId);
+  return BigInt(stats.bytes) === bytes && BigInt(stats.modifiedMs) === modifiedMs;
+}

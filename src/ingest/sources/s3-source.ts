@@ -1,0 +1,264 @@
+// Objects that appear below a prefix of an S3 bucket, or of a store that speaks the same protocol. An object is complete
+// when it is visible, so nothing has to stand still; its ETag is what identifies it, and is asked for with every request.
+// Objects stay where they are, and the claim rows remember them, unless the settings say where to move them.
+import type { S3 } from '@aws-sdk/client-s3';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { toS3Failure } from '../../platform/blob-store/s3-failure.ts';
+import { secretFromEnvironment } from '../../platform/environment.ts';
+import { derivedId } from '../../platform/random.ts';
+import { withDeadline, withDeadlines } from './deadline.ts';
+import { createFileNameFilter } from './file-name-filter.ts';
+import type { OpenedFile, Settlement, SourceAdapter, SourceFile, SourceLook } from './source-adapter.ts';
+import type { S3SourceConfig } from './source-config.ts';
+
+/** What a single copy can take. */
+const MAX_COPY_BYTES = 5 * 1024 ** 3;
+
+interface S3File extends SourceFile {
+  etag: string;
+}
+
+export function createS3Source(config: S3SourceConfig, deadlineMs: number): SourceAdapter {
+  const takeable = createFileNameFilter(config.include);
+  const description = `s3://${config.bucket}/${config.prefix}`;
+  const bucket = config.bucket;
+  const keyOf = (file: SourceFile): string => `${config.prefix}${file.path}`;
+  // A file id does not tell the ETag, and requests need it.
+  let etags = new Map<string, string>();
+  let client: S3 | null = null;
+
+  async function connected(): Promise<S3> {
+    client ??= await createClient(config);
+    return client;
+  }
+
+  async function send<T>(
+    request: string,
+    work: (s3: S3, options: { abortSignal: AbortSignal }) => Promise<T>,
+  ) {
+    const s3 = await connected();
+    const late = new AbortController();
+    return withDeadline(
+      `${request} on ${description}`,
+      deadlineMs,
+      work(s3, { abortSignal: late.signal }),
+      () => late.abort(),
+    ).catch((error: unknown) => {
+      throw toS3Failure(error);
+    });
+  }
+
+  async function listObjects(signal: AbortSignal): Promise<S3File[]> {
+    const files: S3File[] = [];
+    let after: string | undefined;
+    do {
+      signal.throwIfAborted();
+      const page = await send('ListObjectsV2', (s3, options) =>
+        s3.listObjectsV2(
+          {
+            Bucket: bucket,
+            Prefix: config.prefix,
+            // A key may contain what XML cannot: one such key would make the whole list unreadable.
+            EncodingType: 'url',
+            ...(after !== undefined && { ContinuationToken: after }),
+          },
+          options,
+        ),
+      );
+      const decode = page.EncodingType === 'url' ? decodeKey : (key: string): string => key;
+      for (const { Key: listed, ETag: etag, Size: bytes = 0, LastModified: modified } of page.Contents ??
+        []) {
+        const key = listed === undefined ? undefined : decode(listed);
+        const name = key?.slice(key.lastIndexOf('/') + 1);
+        // A key that ends with a slash stands for a folder.
+        if (key === undefined || etag === undefined || !name || !takeable(name)) continue;
+        files.push({
+          fileId: derivedId('s3', bucket, key, etag),
+          path: key.slice(config.prefix.length),
+          name,
+          bytes,
+          modifiedMs: modified?.getTime() ?? 0,
+          etag,
+        });
+      }
+      after = page.NextContinuationToken;
+    } while (after !== undefined);
+    return files;
+  }
+
+  async function look(signal: AbortSignal): Promise<SourceLook> {
+    try {
+      const files = await listObjects(signal);
+      etags = new Map(files.map((file) => [file.fileId, file.etag]));
+      files.sort((a, b) => a.modifiedMs - b.modifiedMs || (a.path < b.path ? -1 : 1));
+      return { offered: files, held: [], waiting: [], refused: [] };
+    } catch (cause) {
+      if (cause instanceof RowmillError || signal.aborted) throw cause;
+      throw new RowmillError(
+        'SOURCE_UNAVAILABLE',
+        `cannot list ${description}: ${(cause as Error).message}`,
+        {
+          cause,
+        },
+      );
+    }
+  }
+
+  /** Nothing is moved: what counts is that the object is still the one that was listed. */
+  async function hold(file: SourceFile): Promise<boolean> {
+    try {
+      const head = await send('HeadObject', (s3, options) =>
+        s3.headObject({ Bucket: bucket, Key: keyOf(file) }, options),
+      );
+      return head.ETag === etags.get(file.fileId);
+    } catch (error) {
+      if (statusOf(error) === 404) return false;
+      throw error;
+    }
+  }
+
+  async function open(file: SourceFile, signal: AbortSignal): Promise<OpenedFile> {
+    const s3 = await connected();
+    const stop = new AbortController();
+    const abort = (): void => stop.abort();
+    signal.addEventListener('abort', abort, { once: true });
+    const close = async (): Promise<void> => {
+      signal.removeEventListener('abort', abort);
+      stop.abort();
+    };
+    try {
+      const request = s3.getObject(
+        { Bucket: bucket, Key: keyOf(file), IfMatch: etags.get(file.fileId) },
+        { abortSignal: stop.signal },
+      );
+      const answer = await withDeadline(`GetObject on ${description}`, deadlineMs, request, abort);
+      const body = answer.Body as unknown as NodeJS.ReadableStream & { destroy(): void };
+      // A body that nobody reads any more may still fail.
+      body.on('error', () => {});
+      const late = (): void => body.destroy();
+      return {
+        bytes: withDeadlines(`reading from ${description}`, deadlineMs, body as AsyncIterable<Buffer>, late),
+        // The answer is one version of the object, whatever replaced it meanwhile.
+        unchanged: async () => true,
+        async close() {
+          body.destroy();
+          await close();
+        },
+      };
+    } catch (error) {
+      await close();
+      const failure = toS3Failure(error);
+      if (failure.status === 412 || failure.status === 404)
+        throw new Error('it was replaced or removed after it was listed');
+      throw failure;
+    }
+  }
+
+  async function settle(file: SourceFile, settlement: Settlement): Promise<void> {
+    const target = config.move?.[settlement.state];
+    const etag = etags.get(file.fileId);
+    if (target === undefined || etag === undefined || file.bytes > MAX_COPY_BYTES) return;
+    // Under a name that no other object has: the same key may come again with other content.
+    const targetKey = `${target}${file.path.slice(0, -file.name.length)}${file.fileId}-${file.name}`;
+    try {
+      await send('CopyObject', (s3, options) =>
+        s3.copyObject(
+          {
+            Bucket: bucket,
+            Key: targetKey,
+            CopySource: `${bucket}/${keyOf(file)}`.split('/').map(encodeURIComponent).join('/'),
+            CopySourceIfMatch: etag,
+          },
+          options,
+        ),
+      );
+    } catch (error) {
+      // Replaced or moved already: what is there now is another object, with its own turn.
+      if (statusOf(error) === 404 || statusOf(error) === 412) return;
+      throw error;
+    }
+    if (settlement.state === 'failed') {
+      await send('PutObject', (s3, options) =>
+        s3.putObject(
+          {
+            Bucket: bucket,
+            Key: `${targetKey}.reason.txt`,
+            Body: `${settlement.reason}\n`,
+            ContentType: 'text/plain; charset=utf-8',
+          },
+          options,
+        ),
+      );
+    }
+    await deleteUnlessReplaced(file, etag);
+  }
+
+  async function deleteUnlessReplaced(file: SourceFile, etag: string): Promise<void> {
+    if (!(await hold(file))) return;
+    const remove = (condition: { IfMatch?: string }) =>
+      send('DeleteObject', (s3, options) =>
+        s3.deleteObject({ Bucket: bucket, Key: keyOf(file), ...condition }, options),
+      );
+    try {
+      await remove({ IfMatch: etag });
+    } catch (error) {
+      if (statusOf(error) === 412 || statusOf(error) === 404) return;
+      // Not every store knows conditions here; then the look just before has to do.
+      if (statusOf(error) !== 501) throw error;
+      await remove({});
+    }
+  }
+
+  return {
+    description,
+    look,
+    hold,
+    open,
+    settle,
+    giveBack: async () => {},
+    async disconnect() {
+      client?.destroy();
+      client = null;
+    },
+  };
+}
+
+function decodeKey(encoded: string): string {
+  return decodeURIComponent(encoded.replaceAll('+', ' '));
+}
+
+function statusOf(error: unknown): number | undefined {
+  return (error as { status?: number }).status;
+}
+
+async function createClient(config: S3SourceConfig): Promise<S3> {
+  const { endpoint, region, pathStyle } = config;
+  const sdk = await import('@aws-sdk/client-s3').catch((cause: unknown) => {
+    throw new RowmillError('SOURCE_INVALID', 'the package @aws-sdk/client-s3 is not installed', {
+      hint: 'npm install @aws-sdk/client-s3',
+      cause,
+    });
+  });
+  return new sdk.S3({
+    maxAttempts: 3,
+    // Stores other than AWS refuse the SDK's own checksums.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    ...credentials(config),
+    ...(endpoint === undefined
+      ? { ...(region !== undefined && { region }), forcePathStyle: pathStyle ?? false }
+      : { endpoint, region: region ?? 'us-east-1', forcePathStyle: pathStyle ?? true }),
+  });
+}
+
+/** Its own for each source, or what the SDK finds in the environment of the process. */
+function credentials({ accessKeyIdEnv, secretAccessKeyEnv }: S3SourceConfig) {
+  if (accessKeyIdEnv === undefined || secretAccessKeyEnv === undefined) return {};
+  const accessKeyId = secretFromEnvironment(accessKeyIdEnv);
+  const secretAccessKey = secretFromEnvironment(secretAccessKeyEnv);
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    const missing = accessKeyId === undefined ? accessKeyIdEnv : secretAccessKeyEnv;
+    throw new RowmillError('SOURCE_INVALID', `expected the environment variable ${missing} to be set`);
+  }
+  return { credentials: { accessKeyId, secretAccessKey } };
+}

@@ -1,0 +1,364 @@
+// One look at a source: every file that is ready becomes a job, once.
+//
+// The order is claim row, rename, job, row done, rename. Each step can be repeated by whoever finds the file next:
+//   killed after the claim    the file is still offered; its row's lease runs out and it is taken over
+//   killed after the rename   the file is in .processing under a name that begins with its id; its row leads to it
+//   killed after the job      the same, and the job is found by its key, which is made of that id
+//   killed after the row      the row says what became of it; the next look moves the file away
+// A poller that was only frozen finds its token gone, and then touches neither row nor file; the job it may still be
+// working on is the same job. A rename that caught another file than the claimed one is noticed by its fingerprint, at
+// once or by the next look, and undone.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { toStorableText } from '../../core/storable-json.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { monotonicMs } from '../../platform/clock.ts';
+import { databaseErrorKind } from '../../platform/database-error.ts';
+import { faultPoint } from '../../platform/fault-point.ts';
+import { keepLease } from '../../platform/keep-lease.ts';
+import { newId } from '../../platform/random.ts';
+import { claimSourceFile } from '../../store/commands/claim-source-file.ts';
+import { finishSourceFile } from '../../store/commands/finish-source-file.ts';
+import { forgetSourceFile } from '../../store/commands/forget-source-file.ts';
+import { releaseSourceFile } from '../../store/commands/release-source-file.ts';
+import { renewSourceFile, type SourceFileClaim } from '../../store/commands/renew-source-file.ts';
+import { takeOverSourceFile } from '../../store/commands/take-over-source-file.ts';
+import { findSourceFiles } from '../../store/views/find-source-files.ts';
+import { listAbandonedSourceFiles } from '../../store/views/list-abandoned-source-files.ts';
+import { checkWhileReading, type ReadProblem } from './check-while-reading.ts';
+import { planScan } from './plan-scan.ts';
+import type { OpenedFile, SourceAdapter, SourceFile, SourceLook } from './source-adapter.ts';
+import type { SourceConfig } from './source-config.ts';
+
+/**
+ * Stores the bytes, creates (or finds, by idempotencyKey) the job and ingests it to the seal. Throws RowmillError for a
+ * file that can never be read; other errors are passing.
+ */
+export type TakeFile = (file: {
+  name: string;
+  idempotencyKey: string;
+  open(): Promise<AsyncIterable<Buffer>>;
+  expectedBytes: number;
+  source: { kind: string; name: string; path: string };
+  signal: AbortSignal;
+}) => Promise<{ jobId: string }>;
+
+export interface ScanReport {
+  /** Files there, whatever became of them. */
+  found: number;
+  taken: number;
+  /** Still being written, with another poller, changed meanwhile, or more than one scan takes. */
+  waiting: number;
+  failed: number;
+  /** Refused, or finished earlier. */
+  skipped: number;
+  /** Passing errors: these files are tried again. */
+  errors: number;
+}
+
+export const MAX_TRIES = 5;
+const MAX_LINE_LENGTH = 500;
+const MAX_REASON_LENGTH = 4000;
+const MAX_PATH_LENGTH = 8192;
+const ABANDONED_AT_ONCE = 1000;
+/** Errors with a code below 500 that say nothing about the file. In a conflict another process reads it into its job. */
+const NOT_THE_FILE = ['FILE_INCOMPLETE', 'BLOB_NOT_FOUND', 'PIPELINE_NOT_FOUND', 'JOB_CONFLICT'];
+
+const refusedBefore = new WeakMap<SourceAdapter, Set<string>>();
+
+/** What went wrong on the side of the source, however the one who read reports it. */
+interface Reading {
+  problem: ReadProblem | null;
+}
+
+interface Scan {
+  context: EngineContext;
+  adapter: SourceAdapter;
+  config: SourceConfig;
+  takeFile: TakeFile;
+  signal: AbortSignal;
+  report: ScanReport;
+}
+
+/** Throws when the source, the database or the blob store is not there; what was taken until then is in the events. */
+export async function scanSource(
+  context: EngineContext,
+  adapter: SourceAdapter,
+  config: SourceConfig,
+  takeFile: TakeFile,
+  signal: AbortSignal,
+): Promise<ScanReport> {
+  const report: ScanReport = { found: 0, taken: 0, waiting: 0, failed: 0, skipped: 0, errors: 0 };
+  const scan: Scan = { context, adapter, config, takeFile, signal, report };
+  try {
+    if (!signal.aborted) await runScan(scan);
+  } catch (error) {
+    if (!signal.aborted) {
+      context.events.emit('source.scan_failed', { source: config.name, error });
+      throw error;
+    }
+  } finally {
+    await adapter.disconnect();
+  }
+  return report;
+}
+
+async function runScan(scan: Scan): Promise<void> {
+  const { context, adapter, config, report, signal } = scan;
+  const { db, settings } = context;
+  const source = config.name;
+  const look = await adapter.look(signal);
+  const fileIds = new Set([...look.held, ...look.offered].map((file) => file.fileId));
+  report.found = fileIds.size + look.waiting.length + look.refused.length;
+  report.skipped = look.refused.length;
+  reportRefused(scan, look);
+
+  const rows = await findSourceFiles(db, source, [...fileIds]);
+  const plan = planScan(look, rows, settings.sourceMaxFiles);
+  report.waiting = look.waiting.length + plan.waiting;
+  await forgetVanished(scan, look, fileIds);
+  for (const { file, settlement } of plan.settle) {
+    if (signal.aborted) return;
+    report.skipped += 1;
+    await settleReporting(scan, file, settlement);
+  }
+  for (const file of plan.giveBack) await adapter.giveBack(file);
+  for (const { file, how } of plan.take) {
+    if (signal.aborted) return;
+    await takeOne(scan, file, how);
+  }
+}
+
+/** What stays there is said once, not with every look. */
+function reportRefused({ adapter, context, config }: Scan, look: SourceLook): void {
+  const known = refusedBefore.get(adapter);
+  const refused = new Set<string>();
+  for (const { path, reason } of look.refused) {
+    const line = `${path}\n${reason}`;
+    refused.add(line);
+    if (!known?.has(line)) context.events.emit('source.file_skipped', { source: config.name, path, reason });
+  }
+  refusedBefore.set(adapter, refused);
+}
+
+/** Claims of files that are nowhere: they changed or were taken away before they became a job. */
+async function forgetVanished(
+  { context, config }: Scan,
+  look: SourceLook,
+  found: Set<string>,
+): Promise<void> {
+  const waiting = new Set(look.waiting);
+  for (const { fileId, path } of await listAbandonedSourceFiles(context.db, config.name, ABANDONED_AT_ONCE)) {
+    if (found.has(fileId) || waiting.has(fileId)) continue;
+    if (await forgetSourceFile(context.db, { source: config.name, fileId, token: null })) {
+      const reason = 'it is no longer there, or not as it was when it was claimed';
+      context.events.emit('source.file_skipped', { source: config.name, path, reason });
+    }
+  }
+}
+
+async function takeOne(scan: Scan, file: SourceFile, how: 'claim' | 'take over'): Promise<void> {
+  const { config, report } = scan;
+  const { db, settings } = scan.context;
+  const claim: SourceFileClaim = { source: config.name, fileId: file.fileId, token: newId() };
+  const tries = await makeClaim(scan, file, claim, how);
+  if (tries === null) {
+    report.waiting += 1;
+    return;
+  }
+  faultPoint('source.after_claim');
+  if (tries.length >= MAX_TRIES) return fail(scan, file, claim, tries.join('\n'));
+
+  const startedAt = monotonicMs();
+  const reading: Reading = { problem: null };
+  let lost = false;
+  const lease = keepLease({
+    leaseMs: settings.ingestLeaseMs,
+    renew: () => renewSourceFile(db, claim, settings.ingestLeaseMs),
+    lost: () => {
+      lost = true;
+      return new Error('another poller took over the file');
+    },
+    signal: scan.signal,
+  });
+  const outcome = await holdAndTake(scan, file, lease.signal, reading).then(
+    (jobId) => ({ jobId }),
+    (error: unknown) => ({ error }),
+  );
+  await lease.stop();
+  if (lost) report.waiting += 1;
+  else if ('error' in outcome) {
+    await handleError(scan, file, claim, { error: outcome.error, problem: reading.problem, tries });
+  } else if (outcome.jobId === null) {
+    await forgetSourceFile(db, claim);
+    report.waiting += 1;
+  } else {
+    faultPoint('source.after_take');
+    await finish(scan, file, claim, outcome.jobId, monotonicMs() - startedAt);
+  }
+}
+
+/** The tries so far, or null when the file belongs to another poller. */
+async function makeClaim(
+  { context, config }: Scan,
+  file: SourceFile,
+  claim: SourceFileClaim,
+  how: 'claim' | 'take over',
+): Promise<string[] | null> {
+  const leaseMs = context.settings.ingestLeaseMs;
+  if (how === 'claim') {
+    const path = toStorableText(file.path, MAX_PATH_LENGTH);
+    return (await claimSourceFile(context.db, { ...claim, path, bytes: file.bytes, leaseMs })) ? [] : null;
+  }
+  const crashNote = 'the process that read the file ended';
+  const taken = await takeOverSourceFile(context.db, { ...claim, source: config.name, leaseMs, crashNote });
+  return taken === null ? null : (taken.reason?.split('\n') ?? []);
+}
+
+/** The id of the job; null when the file is not there any more, or is another one. */
+async function holdAndTake(
+  { adapter, config, takeFile }: Scan,
+  file: SourceFile,
+  signal: AbortSignal,
+  reading: Reading,
+): Promise<string | null> {
+  const sourceSide = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      reading.problem = { kind: 'failed', error };
+      throw error;
+    }
+  };
+  if (!(await sourceSide(adapter.hold(file)))) return null;
+  faultPoint('source.after_rename');
+  const opened: OpenedFile[] = [];
+  try {
+    const { jobId } = await takeFile({
+      name: toStorableText(file.name, MAX_PATH_LENGTH),
+      idempotencyKey: `source/${config.name}/${file.fileId}`,
+      expectedBytes: file.bytes,
+      source: { kind: config.kind, name: config.name, path: toStorableText(file.path, MAX_PATH_LENGTH) },
+      signal,
+      async open() {
+        const openedFile = await sourceSide(adapter.open(file, signal));
+        opened.push(openedFile);
+        return checkWhileReading(openedFile, file.bytes, (problem) => {
+          reading.problem = problem;
+        });
+      },
+    });
+    return jobId;
+  } finally {
+    for (const each of opened) await each.close().catch(() => {});
+  }
+}
+
+async function finish(
+  scan: Scan,
+  file: SourceFile,
+  claim: SourceFileClaim,
+  jobId: string,
+  ms: number,
+): Promise<void> {
+  const { context, config, report } = scan;
+  const { path, bytes } = file;
+  if (!(await finishSourceFile(context.db, claim, { state: 'done', jobId }))) {
+    report.waiting += 1;
+    return;
+  }
+  report.taken += 1;
+  context.events.emit('source.file_taken', { source: config.name, path, bytes, jobId, ms });
+  faultPoint('source.before_finish');
+  await settleReporting(scan, file, { state: 'done' });
+}
+
+async function handleError(
+  scan: Scan,
+  file: SourceFile,
+  claim: SourceFileClaim,
+  { error, problem, tries }: { error: unknown; problem: ReadProblem | null; tries: string[] },
+): Promise<void> {
+  const { adapter, context, config, report, signal } = scan;
+  const source = config.name;
+  if (signal.aborted) {
+    await releaseSourceFile(context.db, claim, null);
+    report.waiting += 1;
+  } else if (problem?.kind === 'changed') {
+    await adapter.giveBack(file);
+    await forgetSourceFile(context.db, claim);
+    report.waiting += 1;
+    context.events.emit('source.file_skipped', {
+      source,
+      path: file.path,
+      reason: 'it changed while it was read',
+    });
+  } else if (problem === null && isFinal(error)) {
+    await fail(scan, file, claim, (error as RowmillError).message);
+  } else {
+    const cause = problem?.error ?? error;
+    // Only the file's own trouble counts: a database that is away for an hour says nothing about the file.
+    const counts = problem ? !(cause instanceof RowmillError) : !isElsewhere(cause);
+    const note = counts ? oneLine(cause) : null;
+    const lines = note === null ? tries : [...tries, note];
+    if (lines.length >= MAX_TRIES) return fail(scan, file, claim, lines.join('\n'));
+    report.errors += 1;
+    await releaseSourceFile(context.db, claim, note);
+    context.events.emit('source.file_released', {
+      source,
+      path: file.path,
+      error: cause,
+      tries: lines.length,
+    });
+    // The other files would meet the same.
+    if (!counts && !isConflict(cause)) throw cause;
+  }
+}
+
+async function fail(scan: Scan, file: SourceFile, claim: SourceFileClaim, reason: string): Promise<void> {
+  const { context, config, report } = scan;
+  const settlement = { state: 'failed' as const, reason: toStorableText(reason, MAX_REASON_LENGTH) };
+  if (!(await finishSourceFile(context.db, claim, settlement))) {
+    report.waiting += 1;
+    return;
+  }
+  report.failed += 1;
+  context.events.emit('source.file_failed', {
+    source: config.name,
+    path: file.path,
+    reason: settlement.reason,
+  });
+  await settleReporting(scan, file, settlement);
+}
+
+/** What became of the file is known; that it cannot be moved away is reported, and tried again by the next scan. */
+async function settleReporting(
+  { adapter, context, config, report }: Scan,
+  file: SourceFile,
+  settlement: Parameters<SourceAdapter['settle']>[1],
+): Promise<void> {
+  try {
+    await adapter.settle(file, settlement);
+  } catch (error) {
+    report.errors += 1;
+    context.events.emit('source.scan_failed', { source: config.name, path: file.path, error });
+  }
+}
+
+function isFinal(error: unknown): boolean {
+  return error instanceof RowmillError && error.status < 500 && !NOT_THE_FILE.includes(error.code);
+}
+
+/** Database, blob store or the whole source are away, or the set-up is wrong. */
+function isElsewhere(error: unknown): boolean {
+  if (error instanceof RowmillError) return error.code !== 'FILE_INCOMPLETE';
+  return databaseErrorKind(error) === 'passing';
+}
+
+function isConflict(error: unknown): boolean {
+  return error instanceof RowmillError && error.code === 'JOB_CONFLICT';
+}
+
+function oneLine(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return toStorableText(message.replaceAll(/\s+/g, ' '), MAX_LINE_LENGTH);
+}

@@ -1,0 +1,34 @@
+// A file of a watched source goes the way of every file: stored, looked at, a job, read to its end. The same content is
+// the same job, so it does not matter how often a file is taken after crashes.
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { ingestWhenFree } from '../ingest-when-free.ts';
+import { type FilePipeline, submitFile } from '../submit-file.ts';
+import type { TakeFile } from './scan-source.ts';
+import type { SourceConfig } from './source-config.ts';
+
+export function createTakeFile(
+  context: EngineContext,
+  pipeline: FilePipeline,
+  config: SourceConfig,
+): TakeFile {
+  return async ({ name, source, expectedBytes, open, signal }) => {
+    const file = {
+      name,
+      kind: source.kind,
+      source: source.name,
+      path: source.path,
+      bytes: await open(),
+      expectedBytes,
+    };
+    const { jobId } = await submitFile(context, pipeline, file, {
+      signal,
+      ...(config.owner !== undefined && { ownerId: config.owner }),
+      ...(config.params !== undefined && { params: config.params }),
+      ...(config.format !== undefined && { format: config.format }),
+      ...(config.mapping !== undefined && { mapping: config.mapping }),
+    });
+    await ingestWhenFree(context, jobId, pipeline, { signal });
+    signal.throwIfAborted();
+    return { jobId };
+  };
+}

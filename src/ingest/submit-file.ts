@@ -1,0 +1,238 @@
+// A byte stream becomes a job: stored whole under its hash, looked at, and written down as a job that is open for its
+// rows. Nothing is created for a file that did not arrive whole or cannot be read. The same file with the same options
+// for the same owner is the same job.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { DetectedFormat, FormatOptions, JobSource } from '../core/file-format.ts';
+import type { InputColumn } from '../core/input-column.ts';
+import { fieldsOf, type PipelineInput } from '../core/input-schema.ts';
+import { isFinished } from '../core/job-state.ts';
+import { mapColumns } from '../core/map-columns.ts';
+import type { OutputFormat } from '../core/output-format.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { createJob } from '../engine/create-job.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import type { StoredBlob } from '../platform/blob-store/blob-store.ts';
+import { faultPoint } from '../platform/fault-point.ts';
+import { newId } from '../platform/random.ts';
+import { readJob } from '../store/views/read-job.ts';
+import { type ImageFile, imagesOfZip, storeImageSet } from './formats/read-images.ts';
+import { sniffFormat } from './formats/sniff-format.ts';
+import { withRows } from './open-rows.ts';
+import { readLimits } from './read-options.ts';
+
+export interface FileToSubmit {
+  name: string;
+  /** Where it came from: file, upload, folder, s3, ftp, sftp. */
+  kind: string;
+  /** Name of the watched source and the path there. */
+  source?: string;
+  path?: string;
+  bytes: AsyncIterable<Uint8Array>;
+  /** A stream of another length did not arrive whole. */
+  expectedBytes?: number;
+}
+
+export interface SubmitFileOptions {
+  ownerId?: string;
+  name?: string;
+  params?: unknown;
+  priority?: number;
+  /** Default: the file, the pipeline, the parameters and the way it is read. */
+  idempotencyKey?: string;
+  /** A new job, although the same file may have one. */
+  again?: boolean;
+  format?: FormatOptions;
+  /** Field of the pipeline's input to column of the file. */
+  mapping?: Record<string, string>;
+  /** Fields that name a row, instead of those of the pipeline. */
+  key?: readonly string[];
+  /** The job that this file corrects: rows that did not change take over its results. */
+  updatesJobId?: string;
+  outputs?: readonly OutputFormat[];
+  signal?: AbortSignal;
+}
+
+export interface SubmittedFile {
+  jobId: string;
+  created: boolean;
+  source: JobSource;
+  columns: InputColumn[];
+  /** Columns of the file that are not stored. */
+  ignoredColumns: string[];
+}
+
+/** What a pipeline must have to run a file. */
+export type FilePipeline = PipelineInput & {
+  readonly phases: readonly { name: string }[];
+  readonly outputs: readonly OutputFormat[] | undefined;
+};
+
+export async function submitFile(
+  context: EngineContext,
+  pipeline: FilePipeline,
+  file: FileToSubmit,
+  options: SubmitFileOptions = {},
+): Promise<SubmittedFile> {
+  const { blobs } = context;
+  const limits = readLimits(context.settings);
+  const blob = await blobs.putByHash('files/', file.bytes, putOptions(context, options.signal));
+  faultPoint('ingest.file_stored');
+  if (file.expectedBytes !== undefined && blob.bytes !== file.expectedBytes) {
+    throw new RowmillError(
+      'FILE_INCOMPLETE',
+      `expected ${file.name} to have ${file.expectedBytes} bytes, ${blob.bytes} arrived`,
+    );
+  }
+  // One local copy for all looks at it: from S3 each would be a download.
+  return blobs.withLocalFile(blob.key, async (path) => {
+    const { kind } = await sniffFormat(path, limits);
+    if (kind === 'image') return submitImages(context, pipeline, file, oneImage(file.name, path), options);
+    if (kind === 'imageZip') return submitImages(context, pipeline, file, imagesOfZip(path, limits), options);
+    return submitBlob(context, pipeline, file, { blob, path }, options);
+  });
+}
+
+async function* oneImage(name: string, path: string): AsyncGenerator<ImageFile> {
+  yield { name, open: () => createReadStream(path) };
+}
+
+/** A set of images is one job with a row for each. */
+export async function submitImages(
+  context: EngineContext,
+  pipeline: FilePipeline,
+  file: Omit<FileToSubmit, 'bytes' | 'expectedBytes'>,
+  images: AsyncIterable<ImageFile>,
+  options: SubmitFileOptions = {},
+): Promise<SubmittedFile> {
+  const manifest = storeImageSet(images, context.blobs, readLimits(context.settings));
+  const blob = await context.blobs.putByHash('files/', manifest, putOptions(context, options.signal));
+  return context.blobs.withLocalFile(blob.key, (path) =>
+    submitBlob(context, pipeline, file, { blob, path }, options),
+  );
+}
+
+function putOptions({ settings }: EngineContext, signal: AbortSignal | undefined) {
+  return { maxBytes: settings.uploadMaxBytes, limitName: 'uploadMaxBytes', ...(signal && { signal }) };
+}
+
+async function submitBlob(
+  context: EngineContext,
+  pipeline: FilePipeline,
+  file: Omit<FileToSubmit, 'bytes' | 'expectedBytes'>,
+  { blob, path }: { blob: StoredBlob; path: string },
+  options: SubmitFileOptions,
+): Promise<SubmittedFile> {
+  const { format = {}, mapping = {}, params = {} } = options;
+  const key = options.key ?? pipeline.key;
+  if (options.updatesJobId !== undefined) await checkUpdated(context, options.updatesJobId, pipeline.name, key);
+  const look = await lookAt(context, pipeline, path, format, mapping);
+  checkKey(key, look.columns);
+  const source: JobSource = {
+    kind: file.kind,
+    name: file.name,
+    ...(file.source !== undefined && { source: file.source }),
+    ...(file.path !== undefined && { path: file.path }),
+    blobKey: blob.key,
+    sha256: blob.sha256,
+    bytes: blob.bytes,
+    options: format,
+    ...(Object.keys(mapping).length > 0 && { mapping }),
+    detected: look.detected,
+  };
+  const { jobId, created } = await createJob(context, {
+    pipeline: pipeline.name,
+    phases: pipeline.phases.map((phase) => phase.name),
+    name: options.name ?? file.name,
+    params,
+    ...(options.ownerId !== undefined && { ownerId: options.ownerId }),
+    ...(options.priority !== undefined && { priority: options.priority }),
+    idempotencyKey: options.again
+      ? newId()
+      : (options.idempotencyKey ??
+        fileKey(pipeline.name, blob.sha256, { params, format, mapping, key, updates: options.updatesJobId })),
+    source,
+    inputColumns: look.columns,
+    keyColumns: key,
+    ...(options.updatesJobId !== undefined && { updatesJobId: options.updatesJobId }),
+    outputs: options.outputs ?? pipeline.outputs ?? [outputLike(look.detected)],
+  });
+  return { jobId, created, source, columns: look.columns, ignoredColumns: look.ignored };
+}
+
+interface Look {
+  detected: DetectedFormat;
+  columns: InputColumn[];
+  ignored: string[];
+}
+
+/** Opens the file once, so that what cannot be read is refused before there is a job. */
+async function lookAt(
+  context: EngineContext,
+  pipeline: PipelineInput,
+  path: string,
+  format: FormatOptions,
+  mapping: Record<string, string>,
+): Promise<Look> {
+  return withRows(path, format, readLimits(context.settings), async ({ detected, headers }) => {
+    // The keys of JSON are found while it is read, and each row is checked by the schema.
+    if (headers === null) return { detected, columns: [], ignored: [] };
+    const { columns, ignored } = mapColumns(headers, fieldsOf(pipeline.input), mapping);
+    return { detected, columns: columns.filter((column) => column !== null), ignored };
+  });
+}
+
+async function checkUpdated(
+  context: EngineContext,
+  jobId: string,
+  pipeline: string,
+  key: readonly string[],
+): Promise<void> {
+  const job = await readJob(context.db, jobId);
+  if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  if (job.pipeline !== pipeline) {
+    throw new RowmillError('JOB_CONFLICT', `job ${jobId} belongs to pipeline ${job.pipeline}, not ${pipeline}`, {
+      hint: 'A corrected file runs through the pipeline of the first one.',
+    });
+  }
+  if (key.length === 0 || job.keyColumns.join('\0') !== key.join('\0')) {
+    throw new RowmillError(
+      'JOB_CONFLICT',
+      `expected job ${jobId} and the corrected file to have the same key, got ${printKey(job.keyColumns)} and ${printKey(key)}`,
+      { hint: 'Name the columns that identify a row: `key` in the pipeline, or --key, for both files.' },
+    );
+  }
+  if (!isFinished(job.state)) {
+    throw new RowmillError('JOB_CONFLICT', `expected job ${jobId} to be finished, it is ${job.state}`, {
+      hint: 'Wait until it is done: its results are what the corrected file takes over.',
+    });
+  }
+}
+
+function printKey(key: readonly string[]): string {
+  return key.length === 0 ? 'none' : key.join(' + ');
+}
+
+function checkKey(key: readonly string[], columns: InputColumn[]): void {
+  if (columns.length === 0) return;
+  const lacking = key.filter((name) => !columns.some((column) => column.key === name));
+  if (lacking.length > 0) {
+    throw new RowmillError(
+      'COLUMNS_MISSING',
+      `expected a column for the key ${lacking.join(', ')}; the file has ${columns
+        .slice(0, 20)
+        .map((column) => JSON.stringify(column.key))
+        .join(', ')}`,
+    );
+  }
+}
+
+function fileKey(pipeline: string, sha256: string, how: unknown): string {
+  return `file:${pipeline}:${sha256}:${createHash('sha256').update(JSON.stringify(how)).digest('hex').slice(0, 16)}`;
+}
+
+/** People get back what they brought. */
+function outputLike(detected: DetectedFormat): OutputFormat {
+  if (detected.format === 'xlsx') return 'xlsx';
+  return detected.format === 'jsonl' || detected.format === 'json' ? 'jsonl' : 'csv';
+}

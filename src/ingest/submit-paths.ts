@@ -1,0 +1,70 @@
+// Files of this machine, as a person names them on the command line: one file of rows, or images (several files, or a
+// folder of them).
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { RowmillError } from '../core/rowmill-error.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import type { ImageFile } from './formats/read-images.ts';
+import {
+  type FilePipeline,
+  type SubmitFileOptions,
+  type SubmittedFile,
+  submitFile,
+  submitImages,
+} from './submit-file.ts';
+
+export async function submitPaths(
+  context: EngineContext,
+  pipeline: FilePipeline,
+  paths: string[],
+  options: SubmitFileOptions = {},
+): Promise<SubmittedFile> {
+  const [first] = paths;
+  if (first === undefined) throw new RowmillError('FILE_INVALID', 'expected a file of rows');
+  const isFolder = (await reading(first, stat(first))).isDirectory();
+  if (paths.length > 1 || isFolder) {
+    const files = isFolder && paths.length === 1 ? await filesIn(first) : paths;
+    const file = { kind: 'file', name: isFolder ? basename(first) : `${files.length} images` };
+    return submitImages(context, pipeline, file, imageFiles(files), options);
+  }
+  const handle = await reading(first, open(first));
+  try {
+    // The size of the file that is open, not of whatever has its name later: one that grows is refused.
+    const { size } = await handle.stat();
+    const bytes = readAll(handle);
+    return await submitFile(context, pipeline, { kind: 'file', name: basename(first), bytes, expectedBytes: size }, options);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* readAll(handle: FileHandle): AsyncGenerator<Buffer> {
+  yield* handle.createReadStream({ autoClose: false, highWaterMark: 1024 * 1024 });
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
+    .map((entry) => join(folder, entry.name))
+    .sort();
+}
+
+async function* imageFiles(paths: string[]): AsyncGenerator<ImageFile> {
+  for (const path of paths) {
+    await reading(path, stat(path));
+    yield { name: basename(path), open: () => createReadStream(path) };
+  }
+}
+
+async function reading<T>(path: string, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw new RowmillError('FILE_INVALID', `cannot read ${path}: ${(cause as Error).message}`, {
+      hint: 'Check the path of the file.',
+      cause,
+    });
+  }
+}

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { inChunks, readBlob } from '../../../test/support/blob-store-contract.ts';
+import { type S3Stub, startS3Stub } from '../../../test/support/s3-stub.ts';
+import type { BlobStore } from './blob-store.ts';
+import { openS3Store } from './s3-store.ts';
+
+const DEADLINE_MS = 1000;
+const BYTES = randomBytes(2_000_000);
+let stub: S3Stub;
+let store: BlobStore;
+beforeAll(async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'rowmill');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'rowmill-secret');
+  stub = await startS3Stub();
+});
+beforeEach(async () => {
+  stub.reset();
+  store = openS3Store(
+    { bucket: stub.bucket, prefix: '', endpoint: stub.endpoint },
+    { retryBaseMs: 1, deadlineMs: DEADLINE_MS },
+  );
+  await store.put('a', inChunks(BYTES));
+  stub.requests.length = 0;
+});
+afterEach(() => store.close());
+afterAll(() => stub.stop());
+
+describe('a download from S3', () => {
+  it('goes on where its connection was cut', async () => {
+    stub.fail('GetObject', { kind: 'cut', afterBytes: 500_000 });
+    stub.fail('GetObject', { kind: 'answer', status: 503, code: 'SlowDown' });
+    stub.fail('GetObject', { kind: 'cut', afterBytes: 0 });
+    stub.fail('GetObject', { kind: 'cut', afterBytes: 70_000 });
+    expect((await readBlob(store, 'a')).equals(BYTES)).toBe(true);
+    expect(stub.requests).toHaveLength(5);
+  });
+
+  it('goes on where its connection stalled, within a range too', async () => {
+    stub.fail('GetObject', { kind: 'stall', afterBytes: 100_000 });
+    const chunks = await (await store.get('a', { start: 1000, end: 1_500_000 })).toArray();
+    expect(Buffer.concat(chunks).equals(BYTES.subarray(1000, 1_500_000))).toBe(true);
+    expect(stub.requests).toHaveLength(2);
+  });
+
+  it.each([
+    { name: 'is cut', fault: { kind: 'cut', afterBytes: 1000 } as const },
+    { name: 'stalls', fault: { kind: 'stall', afterBytes: 1000 } as const },
+    { name: 'trickles', fault: { kind: 'trickle', bytesPerSecond: 1000 } as const },
+  ])('fails when every connection $name', async ({ fault }) => {
+    stub.fail('GetObject', fault, 100);
+    await expect(readBlob(store, 'a')).rejects.toMatchObject({
+      code: 'BLOB_STORE_UNAVAILABLE',
+      message: expect.stringMatching(
+        /expected s3:\/\/bucket\/ to deliver a up to byte 2000000, got .* after 4 attempts/,
+      ),
+    });
+    expect(stub.requests).toHaveLength(4);
+  });
+
+  it('does not take a slow reader for a stalled connection', async () => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of await store.get('a')) {
+      if (chunks.length === 8) await wait(DEADLINE_MS * 1.5);
+      chunks.push(chunk as Buffer);
+    }
+    expect(Buffer.concat(chunks).equals(BYTES)).toBe(true);
+    expect(stub.requests).toHaveLength(1);
+  });
+
+  it('does not mix two blobs when the first was replaced meanwhile', async () => {
+    stub.fail('GetObject', { kind: 'cut', afterBytes: 100_000 });
+    const stream = await store.get('a');
+    await store.put('a', inChunks(randomBytes(2_000_000)));
+    await expect(stream.toArray()).rejects.toMatchObject({ code: 'BLOB_CORRUPT' });
+  });
+
+  it('says that the blob was deleted meanwhile', async () => {
+    stub.fail('GetObject', { kind: 'cut', afterBytes: 100_000 });
+    const stream = await store.get('a');
+    await store.delete('a');
+    await expect(stream.toArray()).rejects.toMatchObject({ code: 'BLOB_NOT_FOUND' });
+  });
+
+  it('leaves no local file when it fails', async () => {
+    stub.fail('GetObject', { kind: 'cut', afterBytes: 1000 }, 100);
+    await expect(store.withLocalFile('a', async () => {})).rejects.toMatchObject({
+      code: 'BLOB_STORE_UNAVAILABLE',
+    });
+  });
+
+  it('leaves its connection for the next request', async () => {
+    const before = stub.accepted();
+    for (let i = 0; i < 5; i += 1) await readBlob(store, 'a');
+    expect(stub.accepted()).toBe(before);
+  });
+
+  it('closes its connection when its reader goes away', async () => {
+    stub.fail('GetObject', { kind: 'stall', afterBytes: 100_000 });
+    const stream = await store.get('a');
+    const before = await stub.connections();
+    stream.destroy();
+    await vi.waitFor(async () => expect(await stub.connections()).toBeLessThan(before));
+  });
+});

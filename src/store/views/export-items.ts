@@ -1,0 +1,25 @@
+import type { ExportRow } from '../../core/export-row.ts';
+import type { Executor, Statement } from '../../platform/database.ts';
+import { boundedPage, NEWEST_RESULT, ROW_FIELDS, toExportRow } from './export-row-columns.ts';
+
+// Chosen items with their newest result, by key. The lateral with its limit leaves the planner no other way than one
+// look per item.
+const EXPORT_ITEMS: Statement = {
+  name: 'export-items',
+  text: boundedPage(`
+      select ${ROW_FIELDS}
+      from unnest($3::bigint[]) as wanted(seq)
+      cross join lateral (
+        select i.seq, i.input, i.input_bytes from items i where i.job_id = $1 and i.seq = wanted.seq limit 1
+      ) i
+      left join lateral ${NEWEST_RESULT} on true`),
+};
+
+export async function exportItems(
+  db: Executor,
+  jobId: string,
+  generation: number,
+  seqs: number[],
+): Promise<ExportRow[]> {
+  return (await db.runArrays(EXPORT_ITEMS, [jobId, generation, seqs])).map(toExportRow);
+}

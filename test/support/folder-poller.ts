@@ -1,0 +1,46 @@
+// A poller of one folder as tests use it: scans when told to, and keeps what it said.
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { createFolderSource } from '../../src/ingest/sources/folder-source.ts';
+import { type ScanReport, scanSource, type TakeFile } from '../../src/ingest/sources/scan-source.ts';
+import type { SourceAdapter } from '../../src/ingest/sources/source-adapter.ts';
+import type { FolderSourceConfig } from '../../src/ingest/sources/source-config.ts';
+import type { EventName } from '../../src/platform/events.ts';
+import { type TakeHooks, takeWholeFile } from './take-whole-file.ts';
+
+export interface FolderPoller {
+  context: EngineContext;
+  adapter: SourceAdapter;
+  config: FolderSourceConfig;
+  events: { name: string; [field: string]: unknown }[];
+  scan(takeFile?: TakeFile | TakeHooks, signal?: AbortSignal): Promise<ScanReport>;
+}
+
+const EVENTS = [
+  'source.file_taken',
+  'source.file_failed',
+  'source.file_skipped',
+  'source.file_released',
+  'source.scan_failed',
+] as const satisfies EventName[];
+
+/** Files are taken at the first look. */
+export function openFolderPoller(context: EngineContext, source: string, path: string): FolderPoller {
+  const config: FolderSourceConfig = { name: source, kind: 'folder', pipeline: 'watched', path };
+  const adapter = createFolderSource(config, 0);
+  const events: FolderPoller['events'] = [];
+  for (const name of EVENTS) context.events.on(name, (detail) => void events.push({ name, ...detail }));
+  return {
+    context,
+    adapter,
+    config,
+    events,
+    scan: (take = {}, signal = new AbortController().signal) =>
+      scanSource(
+        context,
+        adapter,
+        config,
+        typeof take === 'function' ? take : takeWholeFile(context, take),
+        signal,
+      ),
+  };
+}

@@ -1,0 +1,49 @@
+// The smallest real way to turn a file of a source into a job: reads all bytes, refuses another length, and creates the
+// job by the key of the file, with the hash of what it read. Tests make it fail or wait at its three places.
+import { createHash } from 'node:crypto';
+import { RowmillError } from '../../src/core/rowmill-error.ts';
+import { createJob } from '../../src/engine/create-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import type { TakeFile } from '../../src/ingest/sources/scan-source.ts';
+
+type Offered = Parameters<TakeFile>[0];
+
+export interface TakeHooks {
+  beforeOpen?(file: Offered): Promise<void> | void;
+  /** After the first chunk. */
+  whileReading?(file: Offered): Promise<void> | void;
+  /** Everything was read, nothing was created. */
+  beforeJob?(file: Offered): Promise<void> | void;
+  afterJob?(file: Offered): Promise<void> | void;
+}
+
+export function takeWholeFile(context: EngineContext, hooks: TakeHooks = {}): TakeFile {
+  return async (file) => {
+    await hooks.beforeOpen?.(file);
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for await (const chunk of await file.open()) {
+      if (bytes === 0) await hooks.whileReading?.(file);
+      bytes += chunk.length;
+      hash.update(chunk);
+      file.signal.throwIfAborted();
+    }
+    if (bytes !== file.expectedBytes) {
+      throw new RowmillError('FILE_INCOMPLETE', `expected ${file.expectedBytes} bytes, got ${bytes}`);
+    }
+    await hooks.beforeJob?.(file);
+    const { jobId } = await createJob(context, {
+      pipeline: 'watched',
+      phases: ['only'],
+      name: file.name,
+      params: { sha256: hash.digest('hex'), source: file.source.name, path: file.source.path },
+      idempotencyKey: file.idempotencyKey,
+    });
+    await hooks.afterJob?.(file);
+    return { jobId };
+  };
+}
+
+export function sha256Of(content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}
