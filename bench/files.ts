@@ -100,7 +100,7 @@ export async function measureFiles(
 
 function runTask(task: FileTask): Promise<FileTaskResult> {
   const script = fileURLToPath(new URL('file-task.mjs', import.meta.url));
-  const child = spawn(process.execPath, [...process.execArgv, script, JSON.stringify(task)], {
+  const child = spawn(process.env.BENCH_NODE ?? process.execPath, [script, JSON.stringify(task)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';

@@ -30,7 +30,9 @@ if (!isBundled && Number(process.versions.node.split('.')[0]) < 24) {
 }
 
 const args = ['--disable-warning=ExperimentalWarning', path('run.ts'), ...process.argv.slice(2)];
-const child = spawn(isBundled ? bundled : process.execPath, args, { stdio: 'inherit' });
+// What only concerns Rowmill is measured on the Node that was asked for.
+const env = { ...process.env, BENCH_NODE: process.execPath };
+const child = spawn(isBundled ? bundled : process.execPath, args, { stdio: 'inherit', env });
 // The child stops its PostgreSQL before it ends.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
 child.on('exit', (code) => process.exit(code ?? 1));

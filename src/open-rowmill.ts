@@ -65,7 +65,7 @@ export class Rowmill {
       ...options,
       pipeline: pipeline.name,
       phases: pipeline.phases.map((phase) => phase.name),
-      ...(options.outputs ?? pipeline.outputs ? { outputs: options.outputs ?? pipeline.outputs! } : {}),
+      ...((options.outputs ?? pipeline.outputs) ? { outputs: options.outputs ?? pipeline.outputs! } : {}),
     });
   }
 

@@ -158,7 +158,10 @@ describe('what the outside world is touched with', () => {
       .filter((source) => source.path.startsWith('src/core/'))
       .flatMap(({ path, imports }) =>
         imports
-          .filter(({ target, typeOnly }) => !target.startsWith('src/core/') && !(typeOnly && !target.startsWith('src/')))
+          .filter(
+            ({ target, typeOnly }) =>
+              !target.startsWith('src/core/') && !(typeOnly && !target.startsWith('src/')),
+          )
           .map(({ target }) => `${path}: ${target}`),
       );
     expect(found).toEqual([]);

@@ -13,7 +13,9 @@ export function describeFormat(detected: DetectedFormat): string {
   if (csv) {
     parts.push(`${csv.encoding}${csv.bom ? ' with BOM' : ''}`);
     parts.push(
-      csv.delimiter === '' ? 'one column' : `delimiter ${DELIMITERS[csv.delimiter] ?? JSON.stringify(csv.delimiter)}`,
+      csv.delimiter === ''
+        ? 'one column'
+        : `delimiter ${DELIMITERS[csv.delimiter] ?? JSON.stringify(csv.delimiter)}`,
     );
     if (csv.quote === '') parts.push('no quotes');
     else if (csv.quote !== '"') parts.push(`quote ${csv.quote}`);

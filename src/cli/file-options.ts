@@ -40,16 +40,35 @@ export function withFileOptions(command: Command): Command {
       text.split(',').map((name) => name.trim()),
     )
     .addOption(
-      new Option('--short-rows <fate>', 'what to do with rows that have too few cells').choices(['reject', 'pad']),
+      new Option('--short-rows <fate>', 'what to do with rows that have too few cells').choices([
+        'reject',
+        'pad',
+      ]),
     )
     .option('--sheet <name>', 'sheet of a workbook, by name or number')
-    .option('--map <field=column>', "which column feeds a field of the pipeline's input; may be repeated", collectPair);
+    .option(
+      '--map <field=column>',
+      "which column feeds a field of the pipeline's input; may be repeated",
+      collectPair,
+    );
 }
 
+const FORMAT_KEYS = [
+  'format',
+  'encoding',
+  'delimiter',
+  'quote',
+  'escape',
+  'header',
+  'skipLines',
+  'columns',
+  'shortRows',
+  'sheet',
+] as const;
+
 export function formatOptions(options: FileOptions): FormatOptions {
-  const { format, encoding, delimiter, quote, escape, header, skipLines, columns, shortRows, sheet } = options;
-  const given = { format, encoding, delimiter, quote, escape, header, skipLines, columns, shortRows, sheet };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as FormatOptions;
+  const given = FORMAT_KEYS.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]);
+  return Object.fromEntries(given) as FormatOptions;
 }
 
 export function collectPair(pair: string, pairs: Record<string, string> = {}): Record<string, string> {

@@ -122,7 +122,9 @@ withSource('keep turning the files of the configured sources into jobs', 'watch 
 
 withSettings(command('write the results of a job to a file', 'export <job>'))
   .requiredOption('--out <file>', 'the ending says the format: .csv, .xlsx or .jsonl')
-  .option('--status <statuses>', 'only rows of these, such as ERROR,NOT_FOUND', (text: string) => text.split(','))
+  .option('--status <statuses>', 'only rows of these, such as ERROR,NOT_FOUND', (text: string) =>
+    text.split(','),
+  )
   .option('--phase <name>', 'only rows that ended in this phase')
   .option('--group <signature>', 'only rows of this error group (rowmill status --json)')
   .option('--search <text>', 'only rows that hold this text')

@@ -15,6 +15,10 @@ export async function writeResults(
 ): Promise<number> {
   const { db, settings } = rowmill.context;
   const format = FORMATS[extname(path).toLowerCase()] ?? 'csv';
-  const { rows } = await writeExportFile(db, { jobId, format, pageRows: settings.exportPageRows, ...request }, path);
+  const { rows } = await writeExportFile(
+    db,
+    { jobId, format, pageRows: settings.exportPageRows, ...request },
+    path,
+  );
   return rows;
 }

@@ -27,7 +27,10 @@ export const ERROR_REGISTRY = {
   JOB_NOT_INGESTING: { status: 409, hint: 'Items can be added only before the job is sealed.' },
   JOB_CONFLICT: { status: 409, hint: 'Use another idempotency key, or the parameters of the first request.' },
   ITEM_INVALID: { status: 400, hint: 'An item must be a JSON object that PostgreSQL can store.' },
-  FILE_INVALID: { status: 400, hint: 'Correct the file and give it again; docs/files.md says what is expected.' },
+  FILE_INVALID: {
+    status: 400,
+    hint: 'Correct the file and give it again; docs/files.md says what is expected.',
+  },
   FILE_UNSUPPORTED: {
     status: 415,
     hint: 'Use CSV, XLSX, JSON lines, a JSON array, a list of URLs, images, or a gzip of one of them.',
@@ -40,15 +43,24 @@ export const ERROR_REGISTRY = {
     hint: 'Name the columns of the file with --map field=column, or rename them in the file.',
   },
   BLOB_NOT_FOUND: { status: 404, hint: 'The file is no longer in the blob store. Upload it again.' },
-  BLOB_STORE_INVALID: { status: 500, hint: 'Correct the setting blobStore; docs/configuration.md explains it.' },
+  BLOB_STORE_INVALID: {
+    status: 500,
+    hint: 'Correct the setting blobStore; docs/configuration.md explains it.',
+  },
   BLOB_STORE_UNAVAILABLE: {
     status: 503,
     hint: 'Check that the blob store can be reached and written; what waits for it goes on by itself.',
   },
-  BLOB_CORRUPT: { status: 500, hint: 'The stored bytes are not what was written. Check the disk or the store.' },
-  SOURCE_INVALID: { status: 500, hint: 'Correct the source in the settings file; docs/sources.md explains it.' },
+  BLOB_CORRUPT: {
+    status: 500,
+    hint: 'The stored bytes are not what was written. Check the disk or the store.',
+  },
+  SOURCE_INVALID: {
+    status: 500,
+    hint: 'Correct the source in the settings file; docs/sources.md explains it.',
+  },
   SOURCE_UNAVAILABLE: { status: 503, hint: 'Check address, credentials and permissions of the source.' },
-  EXPORT_INVALID: { status: 400, hint: 'docs/files.md lists the formats and filters of exports.' },
+  EXPORT_INVALID: { status: 400, hint: 'docs/files-export.md lists the formats and filters of exports.' },
   EMBEDDED_POSTGRES_UNSUPPORTED_PLATFORM: {
     status: 500,
     hint: 'Set DATABASE_URL to a PostgreSQL server of your own.',

@@ -14,18 +14,20 @@ describe('columns of a file', () => {
     ['exact names', ['sku', 'quantity'], ['sku>sku', 'quantity>quantity']],
     ['case, blanks and punctuation', ['SKU ', 'Quan-tity'], ['SKU >sku', 'Quan-tity>quantity']],
     ['other columns keep their names', ['id', 'Sku', 'QUANTITY'], ['id>id', 'Sku>sku', 'QUANTITY>quantity']],
-    ['an exact name before a similar one', ['SKU', 'sku', 'quantity'], ['SKU>SKU', 'sku>sku', 'quantity>quantity']],
+    [
+      'an exact name before a similar one',
+      ['SKU', 'sku', 'quantity'],
+      ['SKU>SKU', 'sku>sku', 'quantity>quantity'],
+    ],
     ['optional fields may lack', ['sku', 'quantity', 'x'], ['sku>sku', 'quantity>quantity', 'x>x']],
   ])('are found by name: %s', (_, headers, expected) => {
     expect(keys(headers, [sku, quantity, note])).toEqual(expected);
   });
 
   it('can be mapped by hand, also against the names', () => {
-    expect(keys(['Artikel', 'sku', 'Menge'], [sku, quantity], { sku: 'Artikel', quantity: 'menge' })).toEqual([
-      'Artikel>sku',
-      'sku>sku_2',
-      'Menge>quantity',
-    ]);
+    expect(keys(['Artikel', 'sku', 'Menge'], [sku, quantity], { sku: 'Artikel', quantity: 'menge' })).toEqual(
+      ['Artikel>sku', 'sku>sku_2', 'Menge>quantity'],
+    );
   });
 
   it('that are required and lack refuse the file, with near misses as suggestions', () => {
@@ -33,7 +35,9 @@ describe('columns of a file', () => {
     expect(error.code).toBe('COLUMNS_MISSING');
     expect(error.message).toContain('expected a column for quantity (did you mean "Quantiy"?)');
     expect(error.hint).toContain('--map quantity="Quantiy"');
-    expect(catchError(() => mapColumns(['a'], [sku])).message).toBe('expected a column for sku; the file has "a"');
+    expect(catchError(() => mapColumns(['a'], [sku])).message).toBe(
+      'expected a column for sku; the file has "a"',
+    );
   });
 
   it('that a person names must exist, and so must the field', () => {
@@ -64,10 +68,15 @@ describe('columns of a file', () => {
 
   it('always have unique keys', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom('a', 'A', 'a_2', '', 'sku', 'b ', '\0'), { maxLength: 12 }), (headers) => {
-        const found = mapColumns(headers, [{ name: 'sku', required: false }]).columns.map((column) => column!.key);
-        expect(new Set(found).size).toBe(headers.length);
-      }),
+      fc.property(
+        fc.array(fc.constantFrom('a', 'A', 'a_2', '', 'sku', 'b ', '\0'), { maxLength: 12 }),
+        (headers) => {
+          const found = mapColumns(headers, [{ name: 'sku', required: false }]).columns.map(
+            (column) => column!.key,
+          );
+          expect(new Set(found).size).toBe(headers.length);
+        },
+      ),
     );
   });
 });

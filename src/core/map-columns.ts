@@ -42,8 +42,7 @@ export function mapColumns(
 
   for (const [name, header] of Object.entries(given)) {
     checkField(name, fields);
-    const found =
-      take(name, (each) => each === header) || take(name, (each) => sameName(each, header));
+    const found = take(name, (each) => each === header) || take(name, (each) => sameName(each, header));
     if (!found) throw missing([{ name, wanted: header }], headers);
   }
   const open = (fields ?? []).filter(({ name }) => !Object.hasOwn(given, name));
@@ -121,7 +120,8 @@ function nearest(name: string, candidates: string[]): string | null {
   for (const candidate of candidates.slice(0, 2000)) {
     const plain = plainName(candidate);
     if (plain === '' || Math.abs(plain.length - wanted.length) > 40) continue;
-    const contains = plain.length > 2 && wanted.length > 2 && (plain.includes(wanted) || wanted.includes(plain));
+    const contains =
+      plain.length > 2 && wanted.length > 2 && (plain.includes(wanted) || wanted.includes(plain));
     const distance = contains ? 1 : editDistance(wanted, plain);
     if (best === null || distance < best.distance) best = { candidate, distance };
   }

@@ -1,6 +1,7 @@
 // Stores items that a program hands over, in batches of bounded size.
+import type { InputColumn } from '../core/input-column.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { toStorableJson } from '../core/storable-json.ts';
+import { toStorableJson, toStorableText } from '../core/storable-json.ts';
 import { summarize } from '../core/input-summary.ts';
 import type { EngineContext } from './engine-context.ts';
 import { type IngestRow, storeBatch } from './store-batch.ts';
@@ -25,6 +26,7 @@ export async function addItems(
   let batch: IngestRow[] = [];
   let batchBytes = 0;
   let read = 0;
+  const columns = new ColumnsMet(context.settings.ingestMaxColumns);
   const store = async (): Promise<void> => {
     if (batch.length === 0) return;
     await storeBatch(context, {
@@ -35,6 +37,7 @@ export async function addItems(
       checkpoint: options.checkpoint?.(read),
       expectedCount: options.resumeAfter === undefined ? null : read - batch.length,
       lease: null,
+      newColumns: columns.takeNew(),
       updatesJobId: null,
     });
     batch = [];
@@ -46,6 +49,7 @@ export async function addItems(
       continue;
     }
     const row = toRow(item, read);
+    columns.add(item as object);
     if (batch.length > 0 && batchBytes + row.json.length > ingestMaxBatchBytes) await store();
     batch.push(row);
     batchBytes += row.json.length;
@@ -74,3 +78,30 @@ function toRow(item: unknown, position: number): IngestRow {
 }
 
 export const UNSTORABLE_REPLACED = 'NUL or half a surrogate pair was replaced by U+FFFD';
+
+/** Exports show these as columns; a job whose items have more different keys than fit shows the first ones. */
+class ColumnsMet {
+  readonly #known = new Set<string>();
+  readonly #max: number;
+  #new: InputColumn[] = [];
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  add(item: object): void {
+    if (this.#known.size >= this.#max) return;
+    for (const name of Object.keys(item)) {
+      if (this.#known.has(name)) continue;
+      this.#known.add(name);
+      const key = toStorableText(name, Number.POSITIVE_INFINITY);
+      this.#new.push({ key, header: key });
+    }
+  }
+
+  takeNew(): InputColumn[] | undefined {
+    const found = this.#new;
+    this.#new = [];
+    return found.length === 0 ? undefined : found;
+  }
+}

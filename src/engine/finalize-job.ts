@@ -8,7 +8,12 @@ import { faultPoint } from '../platform/fault-point.ts';
 import { keepLease } from '../platform/keep-lease.ts';
 import { newId, randomFraction } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
-import { claimFinalize, finishJobRow, postponeFinalize, renewFinalize } from '../store/commands/finalize-lease.ts';
+import {
+  claimFinalize,
+  finishJobRow,
+  postponeFinalize,
+  renewFinalize,
+} from '../store/commands/finalize-lease.ts';
 import { insertOutboxEvent, insertSummary } from '../store/commands/insert-summary.ts';
 import type { EngineContext } from './engine-context.ts';
 import { deleteOtherAttempts, writeOutputFiles } from './write-output-files.ts';
@@ -33,7 +38,8 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   try {
     files = await writeOutputFiles(context, { jobId, generation, attempt, outcome }, lease.signal);
   } catch (error) {
-    const delayMs = Math.min(settings.finalizeRetryMaxMs, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + randomFraction() / 2);
+    const delayMs =
+      Math.min(settings.finalizeRetryMaxMs, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + randomFraction() / 2);
     const reason = `the output files could not be written: ${(error as Error).message}`;
     await postponeFinalize(db, { jobId, token, delayMs, reason: toStorableText(reason, 2000) });
     context.events.emit('finalize.delayed', { jobId, generation, attempt, delayMs, error });

@@ -17,7 +17,11 @@ import { type FencedLeases, fenceLeases } from '../store/commands/fence-leases.t
 import { countStatus, emptyLedgerCounts, insertLedgerEntry } from '../store/commands/insert-ledger-entry.ts';
 import { insertResultColumns } from '../store/commands/insert-result-columns.ts';
 import { insertSpans, type NewSpan } from '../store/commands/insert-spans.ts';
-import { addToGroup, type ErrorGroupDelta, upsertErrorGroups } from '../store/commands/upsert-error-groups.ts';
+import {
+  addToGroup,
+  type ErrorGroupDelta,
+  upsertErrorGroups,
+} from '../store/commands/upsert-error-groups.ts';
 import { ledgerHasEntry } from '../store/views/find-ledger-entry.ts';
 import type { EngineContext } from './engine-context.ts';
 

@@ -19,11 +19,20 @@ import {
   textField,
 } from '../store/commands/copy-rows.ts';
 import { countTakenOver } from '../store/commands/count-taken-over.ts';
-import { countStatus, emptyLedgerCounts, insertLedgerEntry, type LedgerCounts } from '../store/commands/insert-ledger-entry.ts';
+import {
+  countStatus,
+  emptyLedgerCounts,
+  insertLedgerEntry,
+  type LedgerCounts,
+} from '../store/commands/insert-ledger-entry.ts';
 import { insertSpans } from '../store/commands/insert-spans.ts';
 import { type ReservedSeqs, reserveSeqs } from '../store/commands/reserve-seqs.ts';
 import { takeOverResults } from '../store/commands/take-over-results.ts';
-import { addToGroup, type ErrorGroupDelta, upsertErrorGroups } from '../store/commands/upsert-error-groups.ts';
+import {
+  addToGroup,
+  type ErrorGroupDelta,
+  upsertErrorGroups,
+} from '../store/commands/upsert-error-groups.ts';
 import { readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
 
@@ -54,7 +63,7 @@ export interface IngestBatch {
   /** The batch belongs right behind this many items; null: wherever the end is. */
   expectedCount: number | null;
   lease: { token: string; leaseMs: number } | null;
-  inputColumns?: InputColumn[] | undefined;
+  newColumns?: InputColumn[] | undefined;
   report?: IngestReport | undefined;
   /** Results of equal rows are taken over from this job. */
   updatesJobId: string | null;
@@ -140,7 +149,10 @@ async function storeKnownResults(
   const { jobId, rows } = batch;
   const ended = new Set<number>();
   const byPhase = new Map<number, { counts: LedgerCounts; groups: Map<string, ErrorGroupDelta> }>();
-  const end = (seq: number, phase: number): { counts: LedgerCounts; groups: Map<string, ErrorGroupDelta> } => {
+  const end = (
+    seq: number,
+    phase: number,
+  ): { counts: LedgerCounts; groups: Map<string, ErrorGroupDelta> } => {
     ended.add(seq);
     const known = byPhase.get(phase) ?? { counts: emptyLedgerCounts(), groups: new Map() };
     byPhase.set(phase, known);
@@ -148,12 +160,20 @@ async function storeKnownResults(
   };
 
   if (batch.updatesJobId !== null) {
-    const keyed = rows.flatMap(({ key, json }, index) => (key === null ? [] : [{ seq: firstSeq + index, key, json }]));
+    const keyed = rows.flatMap(({ key, json }, index) =>
+      key === null ? [] : [{ seq: firstSeq + index, key, json }],
+    );
     const taken = await takeOverResults(tx, { jobId, generation, fromJobId: batch.updatesJobId }, keyed);
     for (const { seq, phase, status, errorClass, error } of taken) {
       const { counts, groups } = end(seq, phase);
       countStatus(counts, status);
-      if (errorClass !== null) addToGroup(groups, errorSignature(errorClass, error ?? ''), { class: errorClass, message: error ?? '' }, seq);
+      if (errorClass !== null)
+        addToGroup(
+          groups,
+          errorSignature(errorClass, error ?? ''),
+          { class: errorClass, message: error ?? '' },
+          seq,
+        );
     }
     stored.takenOver = taken.length;
     if (taken.length > 0) await countTakenOver(tx, jobId, taken.length);
@@ -178,7 +198,11 @@ async function storeKnownResults(
   return rangesOf(open) as [number, number][];
 }
 
-async function refuseUnlessStored(context: EngineContext, batch: IngestBatch, batchId: string): Promise<void> {
+async function refuseUnlessStored(
+  context: EngineContext,
+  batch: IngestBatch,
+  batchId: string,
+): Promise<void> {
   const { jobId } = batch;
   const job = await readJob(context.db, jobId);
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);

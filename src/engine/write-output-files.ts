@@ -34,7 +34,9 @@ export async function writeOutputFiles(
   if (failed > 0) await add('failed', formatOfFailed(job));
   if ((job.ingestReport.rejected ?? 0) > 0) await add('rejected', 'csv');
   const summary = summaryText(job, ending, draft, files);
-  files.push(await write(context, ending, 'summary.json', 'application/json', [Buffer.from(summary)], signal));
+  files.push(
+    await write(context, ending, 'summary.json', 'application/json', [Buffer.from(summary)], signal),
+  );
   return files;
 }
 
@@ -84,8 +86,24 @@ async function* iterate(bytes: AsyncIterable<Buffer> | Buffer[]): AsyncGenerator
 function summaryText(job: Job, ending: Ending, draft: object, files: OutputFile[]): string {
   const { jobId, pipeline, name, source, ingestReport, inputChecksum } = job;
   const { generation, outcome } = ending;
-  const input = source && { name: source.name, bytes: source.bytes, sha256: source.sha256, format: source.detected.format };
-  const content = { jobId, generation, pipeline, name, outcome, ...draft, input, ingest: ingestReport, inputChecksum, files };
+  const input = source && {
+    name: source.name,
+    bytes: source.bytes,
+    sha256: source.sha256,
+    format: source.detected.format,
+  };
+  const content = {
+    jobId,
+    generation,
+    pipeline,
+    name,
+    outcome,
+    ...draft,
+    input,
+    ingest: ingestReport,
+    inputChecksum,
+    files,
+  };
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
@@ -100,7 +118,8 @@ export async function deleteOtherAttempts(
 ): Promise<void> {
   try {
     const kept = `${prefixOf(ending)}a${ending.attempt}/`;
-    for await (const { key } of blobs.list(prefixOf(ending))) if (!key.startsWith(kept)) await blobs.delete(key);
+    for await (const { key } of blobs.list(prefixOf(ending)))
+      if (!key.startsWith(kept)) await blobs.delete(key);
   } catch {
     // The job is finished either way.
   }

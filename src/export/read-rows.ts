@@ -4,6 +4,7 @@
 import { type ExportFilter, rowFilter, searchHint } from '../core/export-filter.ts';
 import type { ExportRow } from '../core/export-row.ts';
 import { eachSeq, type SeqRanges, subtractRanges } from '../core/seq-ranges.ts';
+import { turnOfLoop } from '../platform/clock.ts';
 import type { Executor } from '../platform/database.ts';
 import { exportItems } from '../store/views/export-items.ts';
 import { exportNotDonePage } from '../store/views/export-not-done-page.ts';
@@ -85,6 +86,9 @@ async function* readPages(
     reading = next === null ? null : read(next);
     // When it fails before the reader comes for it, that is for then.
     reading?.catch(() => {});
+    // Lets the request for it out before the present page keeps the thread busy: a reader that never waits would
+    // otherwise have the server wait for it (a quarter of the time of an export).
+    if (reading !== null) await turnOfLoop();
     const taken = matches === null ? rows : rows.filter(matches);
     if (taken.length > 0) yield taken;
   }

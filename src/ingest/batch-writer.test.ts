@@ -44,14 +44,18 @@ async function slowDown(ms: number): Promise<void> {
   await database.query(`
     create or replace function be_slow() returns trigger language plpgsql as
     $$ begin perform pg_sleep(${ms / 1000}); return null; end $$`);
-  await database.query('create trigger slow after insert on spans for each statement execute function be_slow()');
+  await database.query(
+    'create trigger slow after insert on spans for each statement execute function be_slow()',
+  );
 }
 
 describe('ingest batches', () => {
   it('start at the minimum and double up to the maximum', async () => {
     const batches = await batchesOf(5000, { ingestMinRows: 64, ingestMaxRows: 1000 });
     // One is gathered while the one before is stored: each size is tried before it is doubled.
-    expect(batches.map((batch) => batch.rows).slice(0, 9)).toEqual([64, 64, 128, 128, 256, 256, 512, 512, 1000]);
+    expect(batches.map((batch) => batch.rows).slice(0, 9)).toEqual([
+      64, 64, 128, 128, 256, 256, 512, 512, 1000,
+    ]);
   });
 
   it('stay small while commits are slower than the target', async () => {
@@ -84,16 +88,18 @@ describe('ingest batches', () => {
   });
 
   it('shrink by more after an error, and nothing is stored twice', async () => {
-    let cut: Promise<unknown> | null = null;
+    const cuts: Promise<unknown>[] = [];
     const batches = await batchesOf(4000, { ingestMinRows: 16, ingestMaxRows: 256 }, (_, index) => {
       if (index === 7) {
-        cut = database.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity
-           where datname = current_database() and pid <> pg_backend_pid() and application_name = 'test'`,
+        cuts.push(
+          database.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity
+             where datname = current_database() and pid <> pg_backend_pid() and application_name = 'test'`,
+          ),
         );
       }
     });
-    await cut;
+    await Promise.all(cuts);
     const failed = batches.find((batch) => batch.tries > 1);
     expect(failed, 'void: no batch was hit').toBeDefined();
     const before = batches[batches.indexOf(failed!) - 1]!;

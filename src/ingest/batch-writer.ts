@@ -111,7 +111,8 @@ export class BatchWriter {
 
   #storeWhenFull(): Promise<void> | undefined {
     const { rows, rejected, bytes } = this.#next;
-    const full = rows.length + rejected.length >= this.#size.rows || bytes >= this.#context.settings.ingestMaxBatchBytes;
+    const full =
+      rows.length + rejected.length >= this.#size.rows || bytes >= this.#context.settings.ingestMaxBatchBytes;
     return full ? this.#storeNext() : undefined;
   }
 
@@ -158,13 +159,18 @@ export class BatchWriter {
       checkpoint,
       expectedCount,
       lease: { token, leaseMs: this.#context.settings.ingestLeaseMs },
-      inputColumns: this.#options.newColumns(),
+      newColumns: this.#options.newColumns(),
       report: { ...report },
       updatesJobId,
     });
     report.takenOver += stored.takenOver;
     if (stored.tries > 1) this.#size.failed();
-    else this.#size.committed({ rows: rows.length + rejected.length, ms: stored.ms, poolWaitMs: stored.poolWaitMs });
+    else
+      this.#size.committed({
+        rows: rows.length + rejected.length,
+        ms: stored.ms,
+        poolWaitMs: stored.poolWaitMs,
+      });
     this.#context.events.emit('ingest.batch', {
       jobId,
       rows: rows.length,

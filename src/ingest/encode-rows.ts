@@ -68,7 +68,7 @@ export class ObjectEncoder {
   /** Raw key to column; null: not stored. */
   readonly #columns = new Map<string, InputColumn | null>();
   readonly #given: Map<string, string>;
-  #changed = false;
+  #new: InputColumn[] = [];
 
   constructor(
     options: EncodeOptions & { maxColumns: number; known: InputColumn[]; given: Record<string, string> },
@@ -79,15 +79,12 @@ export class ObjectEncoder {
     for (const column of options.known) this.#columns.set(column.header, column);
   }
 
-  get columns(): InputColumn[] {
-    return [...this.#columns.values()].filter((column) => column !== null);
-  }
-
-  /** Whether columns were met since this was last asked. */
-  takeChanged(): boolean {
-    const changed = this.#changed;
-    this.#changed = false;
-    return changed;
+  /** Columns that were met since this was last asked. */
+  takeNew(): InputColumn[] | undefined {
+    if (this.#new.length === 0) return undefined;
+    const found = this.#new;
+    this.#new = [];
+    return found;
   }
 
   encode({ object, repair }: ObjectRow): Encoded {
@@ -137,7 +134,7 @@ export class ObjectEncoder {
       );
     }
     this.#columns.set(raw, column);
-    if (column) this.#changed = true;
+    if (column) this.#new.push(column);
     return column;
   }
 }
@@ -146,7 +143,12 @@ export class ObjectEncoder {
 function keyOf(values: unknown[]): string | null {
   const parts: string[] = [];
   for (const value of values) {
-    const text = value === null || value === undefined ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+    const text =
+      value === null || value === undefined
+        ? ''
+        : typeof value === 'object'
+          ? JSON.stringify(value)
+          : String(value);
     if (text.trim() === '') return null;
     parts.push(text.trim());
   }
@@ -168,5 +170,8 @@ function joinRepairs(first: string | null, second: string): string {
 }
 
 function tooLarge(bytes: number, limit: number): Encoded {
-  return { ok: false, reason: `the row has ${bytes} characters, more than the limit of ${limit} (ingestMaxRowBytes)` };
+  return {
+    ok: false,
+    reason: `the row has ${bytes} characters, more than the limit of ${limit} (ingestMaxRowBytes)`,
+  };
 }

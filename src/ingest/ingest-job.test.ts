@@ -35,7 +35,12 @@ async function submit(
   text: string | Buffer,
   options: SubmitFileOptions = {},
 ): Promise<string> {
-  const file = { kind: 'upload', name: 'rows.csv', bytes: chunks(text), expectedBytes: Buffer.byteLength(text) };
+  const file = {
+    kind: 'upload',
+    name: 'rows.csv',
+    bytes: chunks(text),
+    expectedBytes: Buffer.byteLength(text),
+  };
   const { jobId } = await submitFile(context, pipeline, file, options);
   return jobId;
 }
@@ -53,20 +58,28 @@ async function ingest(
 }
 
 const itemsOf = (jobId: string) =>
-  database.query<{ input: Record<string, unknown>; item_key: string | null; summary: string; repair: string | null }>(
-    'select input, item_key, summary, repair from items where job_id = $1 order by seq',
+  database.query<{
+    input: Record<string, unknown>;
+    item_key: string | null;
+    summary: string;
+    repair: string | null;
+  }>('select input, item_key, summary, repair from items where job_id = $1 order by seq', [jobId]);
+const resultsOf = (jobId: string) =>
+  database.query(
+    'select seq::int, status::text, error_class, error, attempt from results where job_id = $1 order by seq',
     [jobId],
   );
-const resultsOf = (jobId: string) =>
-  database.query('select seq::int, status::text, error_class, error, attempt from results where job_id = $1 order by seq', [
+const rejectedOf = (jobId: string) =>
+  database.query('select line::int, reason, raw from rejected_rows where job_id = $1 order by ordinal', [
     jobId,
   ]);
-const rejectedOf = (jobId: string) =>
-  database.query('select line::int, reason, raw from rejected_rows where job_id = $1 order by ordinal', [jobId]);
 const queuedOf = async (jobId: string) =>
-  (await database.query<{ items: string }>('select items::text from spans where job_id = $1 order by span_id', [jobId])).map(
-    (row) => row.items,
-  );
+  (
+    await database.query<{ items: string }>(
+      'select items::text from spans where job_id = $1 order by span_id',
+      [jobId],
+    )
+  ).map((row) => row.items);
 const jobOf = async (jobId: string) => (await readJob(database.context().db, jobId))!;
 
 async function checkJob(jobId: string): Promise<void> {
@@ -124,7 +137,13 @@ describe('a file', () => {
   it('with rows that the schema refuses has them as errors at once, and the rest waits', async () => {
     const jobId = await ingest('sku,quantity\na,1\nb,x\nc,3\n,4\n', products);
     expect(await resultsOf(jobId)).toEqual([
-      { seq: 1, status: 'ERROR', error_class: 'invalid', error: expect.stringContaining('quantity'), attempt: 0 },
+      {
+        seq: 1,
+        status: 'ERROR',
+        error_class: 'invalid',
+        error: expect.stringContaining('quantity'),
+        attempt: 0,
+      },
       { seq: 3, status: 'ERROR', error_class: 'invalid', error: expect.stringContaining('sku'), attempt: 0 },
     ]);
     expect(await queuedOf(jobId)).toEqual(['{[0,1),[2,3)}']);
@@ -165,7 +184,11 @@ describe('a file', () => {
       mapping: { quantity: 'Stück', sku: 'SKU No.' },
     });
     const [item] = await itemsOf(jobId);
-    expect(item).toMatchObject({ input: { quantity: '2', sku: 'a1', x: 'y' }, item_key: 'a1', summary: 'a1' });
+    expect(item).toMatchObject({
+      input: { quantity: '2', sku: 'a1', x: 'y' },
+      item_key: 'a1',
+      summary: 'a1',
+    });
     expect((await jobOf(jobId)).inputColumns).toEqual([
       { key: 'quantity', header: 'Stück' },
       { key: 'sku', header: 'SKU No.' },
@@ -175,17 +198,26 @@ describe('a file', () => {
 
   it('that lacks a column is refused before there is a job', async () => {
     const error = await refusal(submit(database.context(), products, 'sku,quantiy\na,1\n'));
-    expect(error).toMatchObject({ code: 'COLUMNS_MISSING', message: expect.stringContaining('did you mean "quantiy"?') });
-    expect(await database.query("select 1 from jobs where source ->> 'name' = 'rows.csv' and name = 'quantiy'")).toEqual([]);
+    expect(error).toMatchObject({
+      code: 'COLUMNS_MISSING',
+      message: expect.stringContaining('did you mean "quantiy"?'),
+    });
+    expect(
+      await database.query("select 1 from jobs where source ->> 'name' = 'rows.csv' and name = 'quantiy'"),
+    ).toEqual([]);
   });
 
   it('of JSON lines keeps types, and its columns are found on the way', async () => {
     const jobId = await ingest('{"a":1,"b":[true]}\n{"c":"x","a":2.5,"__proto__":{"z":1}}\nnot json\n');
-    expect(await database.query('select input::text as text from items where job_id = $1 order by seq', [jobId])).toEqual([
-      { text: '{"a": 1, "b": [true]}' },
-      { text: '{"a": 2.5, "c": "x", "__proto__": {"z": 1}}' },
+    expect(
+      await database.query('select input::text as text from items where job_id = $1 order by seq', [jobId]),
+    ).toEqual([{ text: '{"a": 1, "b": [true]}' }, { text: '{"a": 2.5, "c": "x", "__proto__": {"z": 1}}' }]);
+    expect((await jobOf(jobId)).inputColumns.map((column) => column.key)).toEqual([
+      'a',
+      'b',
+      'c',
+      '__proto__',
     ]);
-    expect((await jobOf(jobId)).inputColumns.map((column) => column.key)).toEqual(['a', 'b', 'c', '__proto__']);
     expect(await rejectedOf(jobId)).toMatchObject([{ line: 3, raw: 'not json' }]);
   });
 
@@ -277,7 +309,11 @@ describe('a corrected file', () => {
     const { spanId, token, attempt, crashes, priority, generation, phase } = claim;
     const lease = { spanId, token, attempt, crashes, priority, outcomes };
     const flushId = crypto.randomUUID();
-    await flushOutcomes(context, { jobId, generation, phase, workerId: flushId, flushId, leases: [lease] }, false);
+    await flushOutcomes(
+      context,
+      { jobId, generation, phase, workerId: flushId, flushId, leases: [lease] },
+      false,
+    );
     await finishJob(context, jobId);
     expect((await jobOf(jobId)).state).toBe('DONE');
     return jobId;
@@ -286,13 +322,20 @@ describe('a corrected file', () => {
   it('takes over the results of rows that did not change, and runs the others', async () => {
     const oldJob = await finished(first);
     const jobId = await ingest(corrected, products, { updatesJobId: oldJob });
-    expect(await database.query('select seq::int, status::text, result, error from results where job_id = $1 order by seq', [jobId])).toEqual([
+    expect(
+      await database.query(
+        'select seq::int, status::text, result, error from results where job_id = $1 order by seq',
+        [jobId],
+      ),
+    ).toEqual([
       { seq: 0, status: 'NOT_FOUND', result: null, error: 'no D' },
       { seq: 2, status: 'DONE', result: { price: 0 }, error: null },
     ]);
     expect(await queuedOf(jobId)).toEqual(['{[1,2),[3,5)}']);
     expect((await jobOf(jobId)).ingestReport).toMatchObject({ stored: 5, takenOver: 2, invalid: 0 });
-    expect(await database.query('select name from result_columns where job_id = $1', [jobId])).toEqual([{ name: 'price' }]);
+    expect(await database.query('select name from result_columns where job_id = $1', [jobId])).toEqual([
+      { name: 'price' },
+    ]);
     await checkJob(jobId);
   });
 
@@ -300,8 +343,12 @@ describe('a corrected file', () => {
     const running = await ingest('sku,quantity\nrunning,1\n', products);
     const options = { updatesJobId: running };
     expect((await refusal(ingest(corrected, products, options))).message).toContain('to be finished');
-    expect((await refusal(ingest(corrected, plain, options))).message).toContain('belongs to pipeline products');
-    expect((await refusal(ingest(corrected, products, { ...options, key: ['name'] }))).message).toContain('same key');
+    expect((await refusal(ingest(corrected, plain, options))).message).toContain(
+      'belongs to pipeline products',
+    );
+    expect((await refusal(ingest(corrected, products, { ...options, key: ['name'] }))).message).toContain(
+      'same key',
+    );
     const nobody = crypto.randomUUID();
     expect((await refusal(ingest(corrected, products, { updatesJobId: nobody }))).code).toBe('JOB_NOT_FOUND');
   });
@@ -354,7 +401,9 @@ describe('an ingest that was interrupted', () => {
 
   it('is gone on with by any process that knows the pipeline', async () => {
     const { jobId, context } = await interrupted(3);
-    await database.query("update jobs set created_at = now() - interval '1 minute' where job_id = $1", [jobId]);
+    await database.query("update jobs set created_at = now() - interval '1 minute' where job_id = $1", [
+      jobId,
+    ]);
     expect(await resumeIngests(context, [products])).toBe(0);
     expect(await resumeIngests(context, [products, plain])).toBeGreaterThan(0);
     expect(await jobOf(jobId)).toMatchObject({ itemCount: 495, state: 'QUEUED' });
@@ -383,7 +432,10 @@ describe('an ingest that was interrupted', () => {
     const { blobKey } = (await jobOf(jobId)).source!;
     await context.blobs.delete(blobKey);
     expect((await refusal(ingestJob(context, jobId, plain))).code).toBe('BLOB_NOT_FOUND');
-    expect(await jobOf(jobId)).toMatchObject({ state: 'FAILED', lastError: expect.stringContaining(blobKey) });
+    expect(await jobOf(jobId)).toMatchObject({
+      state: 'FAILED',
+      lastError: expect.stringContaining(blobKey),
+    });
   });
 
   it('that a zombie goes on with after it was taken over stores nothing', async () => {

@@ -7,6 +7,7 @@ import { mapColumns } from '../core/map-columns.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { sealJob } from '../engine/seal-job.ts';
+import { turnOfLoop } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { keepLease } from '../platform/keep-lease.ts';
 import { newId } from '../platform/random.ts';
@@ -39,7 +40,9 @@ export async function ingestJob(
   signal?: AbortSignal,
 ): Promise<boolean> {
   const token = newId();
-  const claimed = await retryPassing(() => claimIngest(context.db, jobId, token, context.settings.ingestLeaseMs));
+  const claimed = await retryPassing(() =>
+    claimIngest(context.db, jobId, token, context.settings.ingestLeaseMs),
+  );
   const job = await readJob(context.db, jobId);
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (!claimed) return refuseUnlessSealed(job);
@@ -124,6 +127,8 @@ async function readFile(
         await waiting;
         signal.throwIfAborted();
       }
+      // The batch under way takes a handful of round trips, and each waits for the loop to turn.
+      await turnOfLoop();
     }
     if (toSkip > 0) throw changedFile(job);
     await writer.finish();
@@ -159,7 +164,7 @@ function encoderFor(
     });
     return {
       encode: (row) => (row.kind === 'object' ? encoder.encode(row) : mixedKinds(row.line)),
-      newColumns: () => (encoder.takeChanged() ? encoder.columns : undefined),
+      newColumns: () => encoder.takeNew(),
     };
   }
   // The columns were settled when the job was made; here each finds its place in the file again.

@@ -125,7 +125,8 @@ async function submitBlob(
 ): Promise<SubmittedFile> {
   const { format = {}, mapping = {}, params = {} } = options;
   const key = options.key ?? pipeline.key;
-  if (options.updatesJobId !== undefined) await checkUpdated(context, options.updatesJobId, pipeline.name, key);
+  if (options.updatesJobId !== undefined)
+    await checkUpdated(context, options.updatesJobId, pipeline.name, key);
   const look = await lookAt(context, pipeline, path, format, mapping);
   checkKey(key, look.columns);
   const source: JobSource = {
@@ -191,9 +192,13 @@ async function checkUpdated(
   const job = await readJob(context.db, jobId);
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (job.pipeline !== pipeline) {
-    throw new RowmillError('JOB_CONFLICT', `job ${jobId} belongs to pipeline ${job.pipeline}, not ${pipeline}`, {
-      hint: 'A corrected file runs through the pipeline of the first one.',
-    });
+    throw new RowmillError(
+      'JOB_CONFLICT',
+      `job ${jobId} belongs to pipeline ${job.pipeline}, not ${pipeline}`,
+      {
+        hint: 'A corrected file runs through the pipeline of the first one.',
+      },
+    );
   }
   if (key.length === 0 || job.keyColumns.join('\0') !== key.join('\0')) {
     throw new RowmillError(

@@ -33,7 +33,12 @@ export async function submitPaths(
     // The size of the file that is open, not of whatever has its name later: one that grows is refused.
     const { size } = await handle.stat();
     const bytes = readAll(handle);
-    return await submitFile(context, pipeline, { kind: 'file', name: basename(first), bytes, expectedBytes: size }, options);
+    return await submitFile(
+      context,
+      pipeline,
+      { kind: 'file', name: basename(first), bytes, expectedBytes: size },
+      options,
+    );
   } finally {
     await handle.close();
   }

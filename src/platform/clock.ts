@@ -22,3 +22,10 @@ export function waitMs(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', done, { once: true });
   });
 }
+
+/** Lets the event loop turn: what waits for the network or the disk gets on before the next stretch of work. */
+export function turnOfLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -221,7 +221,12 @@ export const NUMBER_SETTINGS = {
     max: 1_000_000_000,
     why: 'An image whose header claims more pixels is rejected.',
   },
-  sourcePollMs: { default: 5000, min: 50, max: 86_400_000, why: 'How often `rowmill watch` looks at a source.' },
+  sourcePollMs: {
+    default: 5000,
+    min: 50,
+    max: 86_400_000,
+    why: 'How often `rowmill watch` looks at a source.',
+  },
   sourceStableMs: {
     default: 2000,
     min: 0,

@@ -97,7 +97,9 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
   checkNames(name, 'summary', summary);
   for (const format of outputs ?? []) {
     if (!OUTPUT_FORMATS.includes(format))
-      throw invalid(`expected the outputs of pipeline ${name} to be ${OUTPUT_FORMATS.join(', ')}, got ${format}`);
+      throw invalid(
+        `expected the outputs of pipeline ${name} to be ${OUTPUT_FORMATS.join(', ')}, got ${format}`,
+      );
   }
   if (!Array.isArray(phases) || phases.length === 0)
     throw invalid(`expected pipeline ${name} to have at least one phase`);

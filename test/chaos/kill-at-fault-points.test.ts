@@ -116,12 +116,15 @@ test.each([1, 2])('killed at rescue.before_commit, passage %i', async (passage) 
     const victim = startChaosWorker({ ...shared, faultPoints: `${RESCUE_POINT}=kill@${passage}` });
     if (passage === 2) {
       await victim.waitFor('lease.rescued');
-      await database.query(`update spans set expires_at = now() where job_id = $1 and expires_at > now() + interval '1 minute'`, [
-        jobId,
-      ]);
+      await database.query(
+        `update spans set expires_at = now() where job_id = $1 and expires_at > now() + interval '1 minute'`,
+        [jobId],
+      );
     }
     await expectKilledAt(victim, RESCUE_POINT);
-    await database.query('update spans set expires_at = now() where job_id = $1 and owner is not null', [jobId]);
+    await database.query('update spans set expires_at = now() where job_id = $1 and owner is not null', [
+      jobId,
+    ]);
     expect(await heldItems(database, jobId), 'void: nothing was being rescued').toBeGreaterThan(0);
 
     startChaosWorker(shared);

@@ -8,7 +8,12 @@ import { openRowmill } from '../../src/open-rowmill.ts';
 import type { FaultPoint } from '../../src/platform/fault-point.ts';
 import { killAll } from '../support/child-process.ts';
 import { useTestDatabase } from '../support/test-database.ts';
-import { CHAOS_SETTINGS, FILE_INGEST_POINTS, startChaosFileIngest, startChaosWorker } from './chaos-worker.ts';
+import {
+  CHAOS_SETTINGS,
+  FILE_INGEST_POINTS,
+  startChaosFileIngest,
+  startChaosWorker,
+} from './chaos-worker.ts';
 import { checkFinishedJob } from './check-finished-job.ts';
 
 const database = useTestDatabase();
@@ -18,7 +23,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const ROWS = 200;
 /** Every 50th row lacks a cell, and row 120 repeats a key. */
-const LINES = Array.from({ length: ROWS }, (_, n) => (n % 50 === 13 ? `${n}` : n === 120 ? `7,again` : `${n},row ${n}`));
+const LINES = Array.from({ length: ROWS }, (_, n) =>
+  n % 50 === 13 ? `${n}` : n === 120 ? `7,again` : `${n},row ${n}`,
+);
 const ACCEPTED = Array.from({ length: ROWS }, (_, n) => n).filter((n) => n % 50 !== 13 && n !== 120);
 const SETTINGS = { ...CHAOS_SETTINGS, ingestMinRows: 16, ingestMaxRows: 32, ingestLeaseMs: 300 };
 
@@ -35,11 +42,16 @@ test.each(cases)('killed at $point, passage $passage, the file is read on', asyn
   const shared = { databaseUrl: database.url, pipeline, file, settings: SETTINGS };
   const victim = startChaosFileIngest({ ...shared, faultPoints: `${point}=kill@${passage}` });
   expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
-  expect(victim.events.filter(({ event }) => event === 'fault'), 'void').toMatchObject([{ name: point }]);
+  expect(
+    victim.events.filter(({ event }) => event === 'fault'),
+    'void',
+  ).toMatchObject([{ name: point }]);
 
   const rowmill = await openRowmill({ databaseUrl: database.url, settings: SETTINGS });
   try {
-    const before = await database.query<{ job_id: string }>('select job_id from jobs where pipeline = $1', [pipeline]);
+    const before = await database.query<{ job_id: string }>('select job_id from jobs where pipeline = $1', [
+      pipeline,
+    ]);
     expect(before).toHaveLength(point === 'ingest.file_stored' ? 0 : 1);
     if (passage === 1 && point === 'ingest.file_stored') {
       const second = startChaosFileIngest(shared);
@@ -47,15 +59,21 @@ test.each(cases)('killed at $point, passage $passage, the file is read on', asyn
     }
     // Any worker reads on when the lease of the dead reader is over.
     startChaosWorker({ databaseUrl: database.url, pipeline, settings: SETTINGS });
-    const [job] = await database.query<{ job_id: string }>('select job_id from jobs where pipeline = $1', [pipeline]);
+    const [job] = await database.query<{ job_id: string }>('select job_id from jobs where pipeline = $1', [
+      pipeline,
+    ]);
     const jobId = job!.job_id;
     await rowmill.whenFinished(jobId, AbortSignal.timeout(30_000));
     await checkFinishedJob(database, jobId, { counts: { DONE: ACCEPTED.length } });
-    const items = await database.query<{ n: string }>(`select input ->> 'n' as n from items where job_id = $1 order by seq`, [
-      jobId,
-    ]);
+    const items = await database.query<{ n: string }>(
+      `select input ->> 'n' as n from items where job_id = $1 order by seq`,
+      [jobId],
+    );
     expect(items.map(({ n }) => Number(n))).toEqual(ACCEPTED);
-    const rejected = await database.query('select line::int from rejected_rows where job_id = $1 order by ordinal', [jobId]);
+    const rejected = await database.query(
+      'select line::int from rejected_rows where job_id = $1 order by ordinal',
+      [jobId],
+    );
     expect(rejected).toEqual([{ line: 15 }, { line: 65 }, { line: 115 }, { line: 122 }, { line: 165 }]);
     const done = await rowmill.job(jobId);
     expect(done.ingestReport).toMatchObject({ read: ROWS, stored: ACCEPTED.length, rejected: 5 });

@@ -150,7 +150,9 @@ test('a row with too few columns is rejected, visible and downloadable, and the 
   const [job] = await database.query<{ job_id: string }>(`select job_id from jobs where name = 'ragged.csv'`);
   const exported = await rowmill(['export', job!.job_id, '--rejected', '--out', 'rejected.csv']);
   expect(exported.stdout).toContain('1 rows written');
-  expect(readFileSync(join(folder, 'rejected.csv'), 'utf8')).toMatch(/^line,reason,raw\n3,.*expected 2 cells, got 1.*,b\n$/);
+  expect(readFileSync(join(folder, 'rejected.csv'), 'utf8')).toMatch(
+    /^line,reason,raw\n3,.*expected 2 cells, got 1.*,b\n$/,
+  );
 });
 
 test('the same file again is the same job, unless a person asks for a new one', async () => {

@@ -35,7 +35,10 @@ const prices = definePipeline({
 
 const CSV = 'SKU;N;Note\nA;1;"x;y"\nB;2;\nC;3;=cmd\nD;4;ümlaut\nE;5;-7\nbroken\nF;not a number;\n';
 
-async function withRowmill<T>(settings: Partial<Settings>, work: (rowmill: Rowmill) => Promise<T>): Promise<T> {
+async function withRowmill<T>(
+  settings: Partial<Settings>,
+  work: (rowmill: Rowmill) => Promise<T>,
+): Promise<T> {
   const rowmill = await openRowmill({ databaseUrl: database.url, settings: { sweepMs: 100, ...settings } });
   try {
     return await work(rowmill);
@@ -99,7 +102,8 @@ test('results, failed rows, rejected rows and summary.json agree with the databa
     expect(shown.map((row) => row.status)).toEqual(rows.map((row) => row.status));
     expect(shown.map((row) => row.error ?? '')).toEqual(rows.map((row) => row.error));
     const counts = Object.entries(summary.counts).filter(([, count]) => count > 0);
-    for (const [status, count] of counts) expect(rows.filter((row) => row.status === status)).toHaveLength(count);
+    for (const [status, count] of counts)
+      expect(rows.filter((row) => row.status === status)).toHaveLength(count);
 
     expect(failed!.split('\n')).toEqual([
       'SKU;N;Note;rowmill_status;rowmill_error;rowmill_error_class;rowmill_attempts',
@@ -129,7 +133,12 @@ test('failed rows can be corrected and given again as they are', async () => {
       yield Buffer.from(corrected);
     })();
     const second = await rowmill.submitFile(prices, { name: 'corrected.csv', bytes });
-    expect(second.ignoredColumns).toEqual(['rowmill_status', 'rowmill_error', 'rowmill_error_class', 'rowmill_attempts']);
+    expect(second.ignoredColumns).toEqual([
+      'rowmill_status',
+      'rowmill_error',
+      'rowmill_error_class',
+      'rowmill_attempts',
+    ]);
     expect(second.columns.map((column) => column.header)).toEqual(['SKU', 'N', 'Note']);
     expect(second.source.detected.csv).toMatchObject({ delimiter: ';' });
   });
@@ -142,7 +151,9 @@ test('a store that is down delays the summary with a visible reason, and loses n
   await withRowmill(settings, async (rowmill) => {
     const jobId = await rowmill.submit(prices, [{ sku: 'a', n: 1 }]);
     writeFileSync(blocked, '');
-    const worker = await rowmill.startWorker([prices], { settings: { ...rowmill.context.settings, blobStore: blocked } });
+    const worker = await rowmill.startWorker([prices], {
+      settings: { ...rowmill.context.settings, blobStore: blocked },
+    });
     const delayed = await worker.events.next('finalize.delayed', (e) => e.jobId === jobId && e.attempt >= 2);
     expect(String(delayed.error)).toContain(blocked);
     const waiting = await rowmill.job(jobId);
@@ -165,13 +176,18 @@ test('a finalizer that was overtaken publishes nothing, and what it left is dele
     const jobId = await rowmill.submit(prices, []);
     await database.query(`delete from summaries where job_id = $1`, [jobId]);
     await database.query(`delete from outbox where job_id = $1`, [jobId]);
-    await database.query(`update jobs set state = 'FINALIZING', finalize_attempts = 0 where job_id = $1`, [jobId]);
+    await database.query(`update jobs set state = 'FINALIZING', finalize_attempts = 0 where job_id = $1`, [
+      jobId,
+    ]);
     const zombie = crypto.randomUUID();
     const lease = await claimFinalize(context.db, { jobId, workerId: zombie, token: zombie, leaseMs: 1 });
     expect(lease).toMatchObject({ attempt: 1 });
-    await context.blobs.put(`outputs/${jobId}/g1/a1/results.csv`, (async function* () {
-      yield Buffer.from('half');
-    })());
+    await context.blobs.put(
+      `outputs/${jobId}/g1/a1/results.csv`,
+      (async function* () {
+        yield Buffer.from('half');
+      })(),
+    );
     expect(await finalizeJob(context, jobId)).toBe(true);
     expect(await finalizeJob(context, jobId)).toBe(false);
     const summary = (await rowmill.summary(jobId))!;

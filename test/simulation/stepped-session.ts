@@ -157,11 +157,11 @@ class SteppedRun {
   }
 }
 
-function sendCopy(client: pg.Client, statement: Statement, rows: string): Promise<void> {
+function sendCopy(client: pg.Client, statement: Statement, rows: string | Buffer[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const stream = client.query(copyFrom(statement.text));
     stream.on('error', reject);
     stream.on('finish', resolve);
-    stream.end(Buffer.from(rows));
+    stream.end(typeof rows === 'string' ? Buffer.from(rows) : Buffer.concat(rows));
   });
 }

@@ -28,7 +28,9 @@ export async function inspect(file: string, options: InspectOptions): Promise<nu
     const columns = mapped?.columns.filter((column) => column !== null) ?? [];
     const first = await firstRows(reader, options.rows ?? 5);
     if (options.json) {
-      console.log(JSON.stringify({ detected: reader.detected, columns, ignored: mapped?.ignored ?? [], rows: first }));
+      console.log(
+        JSON.stringify({ detected: reader.detected, columns, ignored: mapped?.ignored ?? [], rows: first }),
+      );
       return 0;
     }
     console.log(describeFormat(reader.detected));

@@ -130,7 +130,12 @@ async function resumedJob(rowmill: Rowmill, pipeline: Pipeline, prefix: string):
   );
 }
 
-async function readFile(rowmill: Rowmill, jobId: string, pipeline: Pipeline, signal: AbortSignal): Promise<void> {
+async function readFile(
+  rowmill: Rowmill,
+  jobId: string,
+  pipeline: Pipeline,
+  signal: AbortSignal,
+): Promise<void> {
   const { sealedAt, source, state } = await rowmill.job(jobId);
   if (sealedAt !== null || source === null || isFinished(state)) return;
   await rowmill.ingest(jobId, pipeline, { signal, onWait: say });

@@ -49,7 +49,8 @@ function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): vo
   );
   if (!long) return;
   if (job.lastError) console.log(`  error: ${printable(job.lastError)}`);
-  if (job.source) console.log(`  file: ${printable(job.source.name)}, ${describeFormat(job.source.detected)}`);
+  if (job.source)
+    console.log(`  file: ${printable(job.source.name)}, ${describeFormat(job.source.detected)}`);
   const report = describeReport(job.ingestReport);
   if (report) console.log(`  ${report}`);
   for (const phase of job.summary?.phases ?? []) {

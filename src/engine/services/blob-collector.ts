@@ -3,7 +3,11 @@
 import type { BlobInfo } from '../../platform/blob-store/blob-store.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { findFinalizing, findReferencedFiles, findReferencedOutputs } from '../../store/views/find-referenced-blobs.ts';
+import {
+  findFinalizing,
+  findReferencedFiles,
+  findReferencedOutputs,
+} from '../../store/views/find-referenced-blobs.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 const COLLECT_INTERVAL_MS = 10 * 60_000;
@@ -14,7 +18,10 @@ export async function collectBlobs(context: EngineContext): Promise<number> {
   const { blobs, db, settings } = context;
   let count = await blobs.collectLeftovers(settings.blobLeftoverMs);
   count += await sweep(context, 'files/', async (page) => {
-    const kept = await findReferencedFiles(db, page.map(({ key }) => key));
+    const kept = await findReferencedFiles(
+      db,
+      page.map(({ key }) => key),
+    );
     return page.filter(({ key }) => !kept.has(key));
   });
   count += await sweep(context, 'outputs/', async (page) => {
@@ -34,7 +41,8 @@ async function sweep(
 ): Promise<number> {
   let count = 0;
   let page: BlobInfo[] = [];
-  const isOld = ({ modifiedAt }: BlobInfo): boolean => wallClockMs() - modifiedAt.getTime() > settings.blobLeftoverMs;
+  const isOld = ({ modifiedAt }: BlobInfo): boolean =>
+    wallClockMs() - modifiedAt.getTime() > settings.blobLeftoverMs;
   const collect = async (): Promise<void> => {
     for (const { key } of await findUnreferenced(page)) {
       // The same bytes may have been uploaded again since they were listed: that renews their time.

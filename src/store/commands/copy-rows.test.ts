@@ -62,9 +62,9 @@ it('brings any JSON into a jsonb column unchanged', async () => {
         return stored.json;
       });
       const lines = texts.map(
-        (json, seq) => `${jobId}\t${seq}\t${Buffer.byteLength(json)}\t${jsonField(json)}\n`,
+        (json, seq) => `${jobId}\t${seq}\t${Buffer.byteLength(json)}\t${jsonField(json)}\t\\N\t\\N\t\\N\n`,
       );
-      await context.db.transaction((tx) => copyItems(tx, lines.join('')));
+      await context.db.transaction((tx) => copyItems(tx, [Buffer.from(lines.join(''))]));
       const rows = await database.query<{ same: boolean }>(
         `select i.input = t.json::jsonb as same
          from unnest($2::text[]) with ordinality as t(json, n) left join items i on i.job_id = $1 and i.seq = t.n - 1`,

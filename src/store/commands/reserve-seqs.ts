@@ -13,7 +13,10 @@ const RESERVE_SEQS: Statement = {
         ingest_checkpoint = coalesce($4::jsonb, ingest_checkpoint),
         ingest_expires_at = case when $6::uuid is null then ingest_expires_at
                                  else now() + $7::float8 * interval '1 millisecond' end,
-        input_columns = coalesce($8::jsonb, input_columns),
+        input_columns = case when $8::jsonb is null then input_columns else input_columns || (
+          select coalesce(jsonb_agg(n.c order by n.o), '[]') from jsonb_array_elements($8::jsonb) with ordinality as n(c, o)
+          where not exists (select from jsonb_array_elements(input_columns) as k(c) where k.c ->> 'key' = n.c ->> 'key')
+        ) end,
         ingest_report = coalesce($9::jsonb, ingest_report)
     where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
       and ingest_batch is distinct from $3 and ($5::bigint is null or item_count = $5)
@@ -36,8 +39,8 @@ export interface SeqRequest {
   expectedCount: number | null;
   /** Of the process that reads the file; null when items come from elsewhere. */
   lease: { token: string; leaseMs: number } | null;
-  /** Only when they changed. */
-  inputColumns?: InputColumn[] | undefined;
+  /** Columns that may be new; those that are known already change nothing. */
+  newColumns?: InputColumn[] | undefined;
   report?: IngestReport | undefined;
 }
 
@@ -50,7 +53,7 @@ export async function reserveSeqs(db: Executor, request: SeqRequest): Promise<Re
     request.expectedCount,
     request.lease?.token ?? null,
     request.lease?.leaseMs ?? null,
-    jsonOrNull(request.inputColumns),
+    jsonOrNull(request.newColumns),
     jsonOrNull(request.report),
   ]);
   const row = rows[0];

@@ -56,7 +56,7 @@ async function explain(read: (db: Executor) => Promise<unknown>, name = 'export-
     run: () => Promise.reject(new Error('expected a statement that returns arrays')),
     runArrays: async (statement, values = []) => {
       if (statement.name.startsWith(name)) sent = { statement, values };
-      return [];
+      return [[null, null]];
     },
   });
   const { statement, values } = sent as unknown as { statement: Statement; values: unknown[] };
@@ -121,7 +121,8 @@ describe.each(['stale', 'fresh'])('with %s statistics', (statistics) => {
     ['results', 'export-whole-result-cells'],
   ])('the %s of a page of everything are one scan of their key', async (relation, name) => {
     const nodes = await explain((db) => exportWholePage(db, jobId, 60_000, 62_000, 'cells'), name);
-    expect(nodes[0]!['Actual Rows']).toBe(2000);
+    // One long text.
+    expect(nodes[0]!['Actual Rows']).toBe(1);
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     expect(rowsLookedAt(nodes, relation)).toBe(2000);
     const [scan] = nodes.filter((node) => node['Relation Name'] === relation);

@@ -15,7 +15,7 @@ const RESULT_COLUMNS: Statement = {
     group by name
     order by position, name collate "C"`,
 };
-// Items that did not come from a file: keys in the order in which they are first met.
+// Jobs that were stored before ingest wrote their columns down.
 const INPUT_KEYS: Statement = {
   name: 'sample-input-keys',
   text: `
