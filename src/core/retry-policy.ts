@@ -3,7 +3,7 @@
 import type { ErrorClass, Failure } from './outcome.ts';
 
 export interface RetryRule {
-  /** Calls in all, the first one included. 1 means: never retried. */
+  /** Calls that may fail in this class, the last one included. 1 means: never retried. */
   maxAttempts: number;
   baseMs: number;
   factor: number;
@@ -35,7 +35,7 @@ export const RETRY_AFTER_CAP_MS = 3_600_000;
 
 /**
  * Milliseconds until the next attempt, or null when this was the last.
- * `attempt` counts calls so far, this one included; `random` is in [0, 1).
+ * `attempt` counts calls so far that failed in this class, this one included; `random` is in [0, 1).
  */
 export function retryDelay(
   policy: RetryPolicy,

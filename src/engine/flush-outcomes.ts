@@ -1,7 +1,8 @@
 // The flush: the one transaction in which a worker records the outcomes of parts of its leases. The fence comes
 // first; everything after it concerns only outcomes whose lease is still held.
 import { errorSignature } from '../core/error-signature.ts';
-import type { Failure, ItemStatus } from '../core/outcome.ts';
+import { addFailure, NO_FAILURES } from '../core/failure-counts.ts';
+import type { ErrorClass, Failure, ItemStatus } from '../core/outcome.ts';
 import { countSeqs, rangesOf, type SeqRanges } from '../core/seq-ranges.ts';
 import type { Transaction } from '../platform/database.ts';
 import { faultPoint } from '../platform/fault-point.ts';
@@ -44,6 +45,7 @@ export interface LeaseOutcomes {
   spanId: number;
   token: string;
   attempt: number;
+  failures: string;
   crashes: number;
   priority: number;
   outcomes: RecordedOutcome[];
@@ -156,7 +158,7 @@ async function writeOutcomes(
       } else {
         counts.retried += 1;
         retries += `${jobId}\t${seq}${middle}${attempt}\t${failure!.class}\t${textField(failure!.message)}\n`;
-        spans.retry(lease, outcome.delayMs, seq);
+        spans.retry(lease, failure!.class, outcome.delayMs, seq);
       }
     }
   }
@@ -192,19 +194,29 @@ class SpanCollector {
   }
 
   advance(priority: number, seq: number): void {
-    this.#add({ phase: this.#phase + 1, priority, delayMs: 0, attempt: 0, crashes: 0 }, seq);
+    const span = {
+      phase: this.#phase + 1,
+      priority,
+      delayMs: 0,
+      attempt: 0,
+      failures: NO_FAILURES,
+      crashes: 0,
+    };
+    this.#add(span, seq);
   }
 
-  retry(lease: LeaseOutcomes, delayMs: number, seq: number): void {
+  retry(lease: LeaseOutcomes, errorClass: ErrorClass, delayMs: number, seq: number): void {
     // Ready times are rounded up to a tenth of the delay, so that retries of one flush share spans.
     const step = Math.max(50, 10 ** Math.floor(Math.log10(Math.max(delayMs, 10))));
     const rounded = Math.ceil(delayMs / step) * step;
     const { priority, crashes } = lease;
-    this.#add({ phase: this.#phase, priority, delayMs: rounded, attempt: lease.attempt + 1, crashes }, seq);
+    const attempt = lease.attempt + 1;
+    const failures = addFailure(lease.failures, errorClass);
+    this.#add({ phase: this.#phase, priority, delayMs: rounded, attempt, failures, crashes }, seq);
   }
 
   #add(span: Omit<NewSpan, 'items'>, seq: number): void {
-    const key = `${span.phase} ${span.priority} ${span.delayMs} ${span.attempt} ${span.crashes}`;
+    const key = `${span.phase} ${span.priority} ${span.delayMs} ${span.attempt} ${span.crashes} ${span.failures}`;
     const known = this.#seqs.get(key);
     if (known) known.seqs.push(seq);
     else this.#seqs.set(key, { span, seqs: [seq] });

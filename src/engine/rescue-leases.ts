@@ -86,6 +86,7 @@ async function settleLease(tx: Transaction, lease: LostLease): Promise<boolean> 
       priority: lease.priority,
       delayMs: 0,
       attempt: lease.attempt,
+      failures: lease.failures,
       crashes: part.crashes,
     })),
   );

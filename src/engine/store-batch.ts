@@ -1,6 +1,7 @@
 // One ingest batch: its rows, the rows it rejects, results that are known already, one span and the checkpoint commit
 // together, so a killed ingest knows exactly how far it came, and workers may start on the first batch.
 import { errorSignature } from '../core/error-signature.ts';
+import { NO_FAILURES } from '../core/failure-counts.ts';
 import type { IngestReport } from '../core/file-format.ts';
 import type { InputColumn } from '../core/input-column.ts';
 import { rangesOf } from '../core/seq-ranges.ts';
@@ -95,7 +96,15 @@ export async function storeBatch(context: EngineContext, batch: IngestBatch): Pr
         const open = await storeKnownResults(tx, batch, reserved, stored);
         if (open.length > 0) {
           const { generation, priority } = reserved;
-          const span = { phase: 0, items: open, priority, delayMs: 0, attempt: 0, crashes: 0 };
+          const span = {
+            phase: 0,
+            items: open,
+            priority,
+            delayMs: 0,
+            attempt: 0,
+            failures: NO_FAILURES,
+            crashes: 0,
+          };
           await insertSpans(tx, jobId, generation, [span]);
         }
       },

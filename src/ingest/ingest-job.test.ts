@@ -306,8 +306,8 @@ describe('a corrected file', () => {
       handlerMs: 1,
       columns: ['price'],
     }));
-    const { spanId, token, attempt, crashes, priority, generation, phase } = claim;
-    const lease = { spanId, token, attempt, crashes, priority, outcomes };
+    const { spanId, token, attempt, failures, crashes, priority, generation, phase } = claim;
+    const lease = { spanId, token, attempt, failures, crashes, priority, outcomes };
     const flushId = crypto.randomUUID();
     await flushOutcomes(
       context,

@@ -42,6 +42,8 @@ interface Shared<Schema> {
   key?: string | readonly string[];
   /** Fields that lists of rows show. Default: the first three that hold something. */
   summary?: readonly string[];
+  /** Ways to look for something. A row that was not found is tried again with the next one: `context.strategy`. */
+  strategies?: readonly string[];
   /** Formats of the result files that a finished job leaves. Default: like its input; CSV when it had no file. */
   outputs?: readonly OutputFormat[];
 }
@@ -57,6 +59,7 @@ export interface Pipeline {
   readonly unstorable: UnstorablePolicy;
   readonly key: readonly string[];
   readonly summary: readonly string[];
+  readonly strategies: readonly string[];
   readonly outputs: readonly OutputFormat[] | undefined;
   readonly phases: readonly Phase<unknown, unknown, unknown>[];
 }
@@ -82,7 +85,7 @@ export function definePipeline<Schema extends AnySchema | undefined = undefined>
   definition: Shared<Schema> & { phases: Phase<InputOf<Schema>, unknown, unknown>[] },
 ): Pipeline;
 export function definePipeline(definition: Shared<AnySchema | undefined> & { phases: unknown[] }): Pipeline {
-  const { name, input, unstorable = 'fail', summary = [], outputs } = definition;
+  const { name, input, unstorable = 'fail', summary = [], strategies = [], outputs } = definition;
   const key = typeof definition.key === 'string' ? [definition.key] : (definition.key ?? []);
   const phases = definition.phases as Phase<unknown, unknown, unknown>[];
   if (typeof name !== 'string' || !/^[\w.-]{1,100}$/.test(name)) {
@@ -95,6 +98,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
   }
   checkNames(name, 'key', key);
   checkNames(name, 'summary', summary);
+  checkNames(name, 'strategies', strategies, 'texts');
   for (const format of outputs ?? []) {
     if (!OUTPUT_FORMATS.includes(format))
       throw invalid(
@@ -114,7 +118,17 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     checkWhole(name, phase.name, 'concurrency', phase.concurrency);
     checkWhole(name, phase.name, 'timeoutMs', phase.timeoutMs);
   }
-  return Object.freeze({ [PIPELINE]: true as const, name, input, unstorable, key, summary, outputs, phases });
+  return Object.freeze({
+    [PIPELINE]: true as const,
+    name,
+    input,
+    unstorable,
+    key,
+    summary,
+    strategies,
+    outputs,
+    phases,
+  });
 }
 
 export function isPipeline(value: unknown): value is Pipeline {
@@ -123,9 +137,14 @@ export function isPipeline(value: unknown): value is Pipeline {
   );
 }
 
-function checkNames(pipeline: string, what: string, names: readonly string[]): void {
+function checkNames(
+  pipeline: string,
+  what: string,
+  names: readonly string[],
+  of = 'names of input fields',
+): void {
   if (!Array.isArray(names) || names.some((name) => typeof name !== 'string' || name === ''))
-    throw invalid(`expected the ${what} of pipeline ${pipeline} to be names of input fields`);
+    throw invalid(`expected the ${what} of pipeline ${pipeline} to be ${of}`);
 }
 
 function checkWhole(pipeline: string, phase: string, key: string, value: number | undefined): void {

@@ -8,6 +8,8 @@ export interface ItemContext<Previous = unknown> {
   readonly generation: number;
   /** Counts calls of this phase for this item, from 1. */
   readonly attempt: number;
+  /** Which of the pipeline's strategies it is the turn of: the next one after each time it was not found. */
+  readonly strategy: string | undefined;
   /** The same on every attempt: pass it to services that can recognise a repeated request. */
   readonly idempotencyKey: string;
   /** What the phase before returned; undefined in the first. */

@@ -20,6 +20,8 @@ async function runWith(
   run: AnyPhase['run'],
   options: {
     attempt?: number;
+    failures?: string;
+    strategies?: string[];
     isLastPhase?: boolean;
     input?: z.ZodType<Record<string, unknown>>;
     classify?: unknown;
@@ -34,20 +36,22 @@ async function runWith(
     name: 'test',
     phases: [phase],
     ...(options.input ? { input: options.input } : {}),
+    ...(options.strategies ? { strategies: options.strategies } : {}),
   });
-  const claim = { jobId: 'job', generation: 1, phase: 0, attempt: (options.attempt ?? 1) - 1 };
+  const attempt = (options.attempt ?? 1) - 1;
+  const failures = options.failures ?? '';
+  const claim = { jobId: 'job', generation: 1, phase: 0, attempt, failures };
   const lease = { claim } as unknown as Lease;
-  return runItem(
-    {
-      pipeline,
-      phase: pipeline.phases[0]!,
-      isLastPhase: options.isLastPhase ?? true,
-      retryPolicy: defaultRetryPolicy({ maxAttemptsError: 3, maxAttemptsNotFound: 1 }),
-      resultMaxBytes: 1000,
-      columns: new ResultColumns(10),
-    },
-    new RunningItem(lease, { seq: 7, input: '{"n": 5}', previous: null }, 0, { log: silentLogger, blobs }),
-  );
+  const runtime = {
+    pipeline,
+    phase: pipeline.phases[0]!,
+    isLastPhase: options.isLastPhase ?? true,
+    retryPolicy: defaultRetryPolicy({ maxAttemptsError: 3, maxAttemptsNotFound: options.strategies ? 3 : 1 }),
+    resultMaxBytes: 1000,
+    columns: new ResultColumns(10),
+  };
+  const shared = { log: silentLogger, blobs, runtime };
+  return runItem(runtime, new RunningItem(lease, { seq: 7, input: '{"n": 5}', previous: null }, 0, shared));
 }
 
 const throwing = (): never => {
@@ -99,7 +103,35 @@ describe('an error', () => {
       kind: 'retry',
       failure: { class: 'overloaded' },
     });
-    expect(await runWith(busy, { attempt: 3 })).toMatchObject({ kind: 'terminal', status: 'ERROR' });
+    const last = { attempt: 3, failures: 'overloaded=2' };
+    expect(await runWith(busy, last)).toMatchObject({ kind: 'terminal', status: 'ERROR' });
+  });
+
+  it('of one class takes nothing from the attempts of another', async () => {
+    const waited = { attempt: 41, failures: 'throttled=40' };
+    expect(await runWith(busy, waited)).toMatchObject({ kind: 'retry', failure: { class: 'overloaded' } });
+    const slow = thrower(Object.assign(new Error('slow'), { status: 504 }));
+    expect(await runWith(slow, { attempt: 3, failures: 'overloaded=2' })).toMatchObject({ kind: 'retry' });
+    expect(await runWith(slow, { attempt: 5, failures: 'overloaded=2 timeout=2' })).toMatchObject({
+      kind: 'terminal',
+      failure: { class: 'timeout' },
+    });
+  });
+
+  it('that it was not found turns to the next strategy, and round again', async () => {
+    const strategies = ['exact', 'fuzzy'];
+    const seen: (string | undefined)[] = [];
+    const look: AnyPhase['run'] = (_, { strategy }) => {
+      seen.push(strategy);
+      return notFound();
+    };
+    for (const failures of ['', 'overloaded=5 not_found=1', 'not_found=2'])
+      expect(await runWith(look, { strategies, failures })).toMatchObject({
+        failure: { class: 'not_found' },
+      });
+    expect(seen).toEqual(['exact', 'fuzzy', 'exact']);
+    await runWith((_, { strategy }) => seen.push(strategy));
+    expect(seen.at(-1)).toBeUndefined();
   });
 
   it('may be judged by the phase first', async () => {

@@ -1,6 +1,7 @@
 // One item through one phase: prepare, call, classify, record. Each step takes and returns plain values; whatever
 // the handler does, the result is one of a closed set of outcomes.
 import { classifyError, MAX_ERROR_LENGTH } from '../core/classify-error.ts';
+import { failuresOf } from '../core/failure-counts.ts';
 import { type Checked, checkInput } from '../core/input-schema.ts';
 import { ERROR_CLASSES, type Failure, isVerdict, type Verdict } from '../core/outcome.ts';
 import { type RetryPolicy, retryDelay } from '../core/retry-policy.ts';
@@ -88,7 +89,9 @@ function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdic
 
 /** Also used for calls that ended from outside. */
 export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure: Failure): RecordedOutcome {
-  const delayMs = retryDelay(runtime.retryPolicy, failure, item.attempt, randomFraction());
+  // Each class has attempts of its own: waiting out a rate limit takes nothing from an item that then meets an error.
+  const failed = failuresOf(item.lease.claim.failures, failure.class) + 1;
+  const delayMs = retryDelay(runtime.retryPolicy, failure, failed, randomFraction());
   if (delayMs !== null) return outcome(item, 'retry', 'ERROR', null, failure, delayMs);
   const status = failure.class === 'not_found' ? 'NOT_FOUND' : 'ERROR';
   return outcome(item, 'terminal', status, null, failure, 0);

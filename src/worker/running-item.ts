@@ -1,6 +1,7 @@
 // One item in a slot. It is its own context: a hundred thousand of them a second should cost one object each, so what
 // a handler may never ask for is made only when it does.
 import type { Readable } from 'node:stream';
+import { failuresOf } from '../core/failure-counts.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
@@ -9,6 +10,7 @@ import type { Lease } from './lease.ts';
 
 /** What all items of a pool have in common. */
 export interface ItemServices {
+  runtime: { pipeline: { strategies: readonly string[] } };
   log: Logger;
   blobs: BlobStore;
 }
@@ -44,6 +46,11 @@ export class RunningItem implements ItemContext {
 
   get attempt(): number {
     return this.lease.claim.attempt + 1;
+  }
+
+  get strategy(): string | undefined {
+    const { strategies } = this.#shared.runtime.pipeline;
+    return strategies[failuresOf(this.lease.claim.failures, 'not_found') % strategies.length];
   }
 
   get previous(): unknown {

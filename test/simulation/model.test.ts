@@ -5,6 +5,7 @@
 // Replay a failure with FC_SEED, FC_PATH and FC_REPLAY_PATH as printed.
 import fc from 'fast-check';
 import pg from 'pg';
+import { addFailure } from '../../src/core/failure-counts.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ItemStatus } from '../../src/core/outcome.ts';
 import { formatRanges, rangesOf } from '../../src/core/seq-ranges.ts';
@@ -36,6 +37,7 @@ const WORKERS = [newId(), newId(), newId()];
 interface ModelItem {
   phase: number;
   attempt: number;
+  failures: string;
   crashes: number;
   /** Waits for a retry that is not due. */
   delayed: boolean;
@@ -50,6 +52,7 @@ interface ModelLease {
   worker: string;
   phase: number;
   attempt: number;
+  failures: string;
   crashes: number;
   generation: number;
   /** Items the worker has not recorded. */
@@ -126,12 +129,19 @@ function crashExpired(model: Model): number {
 
 function applyOutcome(item: ModelItem, outcome: OutcomeName): void {
   item.token = null;
-  if (outcome === 'advance') Object.assign(item, { phase: item.phase + 1, attempt: 0, crashes: 0 });
+  if (outcome === 'advance')
+    Object.assign(item, { phase: item.phase + 1, attempt: 0, failures: '', crashes: 0 });
   else if (outcome === 'retry' || outcome === 'retryLater')
-    Object.assign(item, { attempt: item.attempt + 1, delayed: outcome === 'retryLater' });
+    Object.assign(item, {
+      attempt: item.attempt + 1,
+      failures: addFailure(item.failures, CLASS_OF[outcome]),
+      delayed: outcome === 'retryLater',
+    });
   else item.ended = STATUS_OF[outcome];
 }
 
+/** Two classes, so that histories differ. */
+const CLASS_OF = { retry: 'overloaded', retryLater: 'throttled' } as const;
 const STATUS_OF = { done: 'DONE', failed: 'ERROR', notFound: 'NOT_FOUND', skipped: 'SKIPPED' } as const;
 
 // What the database says.
@@ -145,7 +155,7 @@ async function expectAgreement(model: Model, { jobId }: Real): Promise<void> {
         (select coalesce(jsonb_agg(place order by seq), '[]') from (
           select i.seq,
             case when r.seq is not null then jsonb_build_object('ended', r.status)
-            else jsonb_build_object('phase', s.phase, 'attempt', s.attempt, 'crashes', s.crashes, 'token', s.token,
+            else jsonb_build_object('phase', s.phase, 'attempt', s.attempt, 'failures', s.failures, 'crashes', s.crashes, 'token', s.token,
                                     'delayed', s.ready_at > now()) end as place
           from items i
           left join results r on r.job_id = $1 and r.seq = i.seq
@@ -155,8 +165,8 @@ async function expectAgreement(model: Model, { jobId }: Real): Promise<void> {
     values: [jobId],
   });
   const found = rows[0]!;
-  const expected = model.items.map(({ phase, attempt, crashes, token, delayed, ended }) =>
-    ended === null ? { phase, attempt, crashes, token, delayed } : { ended },
+  const expected = model.items.map(({ phase, attempt, failures, crashes, token, delayed, ended }) =>
+    ended === null ? { phase, attempt, failures, crashes, token, delayed } : { ended },
   );
   expect(found.places, 'where the items are').toEqual(expected);
   expect(found.fenced, 'outcomes that came too late').toBe(model.fenced);
@@ -235,7 +245,15 @@ const addSome = (count: number): Command =>
       return;
     }
     expect(await addItems(context, jobId, items)).toBe(count);
-    const fresh = { phase: 0, attempt: 0, crashes: 0, delayed: false, token: null, ended: null };
+    const fresh = {
+      phase: 0,
+      attempt: 0,
+      failures: '',
+      crashes: 0,
+      delayed: false,
+      token: null,
+      ended: null,
+    };
     for (let i = 0; i < count; i += 1) model.items.push({ ...fresh });
   });
 
@@ -285,8 +303,10 @@ async function claimFor(
     expect(claimed, 'a claim where nothing waits').toBeNull();
     return;
   }
-  const { spanId, attempt, crashes, generation, items } = claimed!;
-  const alike = claimable.filter((item) => item.attempt === attempt && item.crashes === crashes);
+  const { spanId, attempt, failures, crashes, generation, items } = claimed!;
+  const alike = claimable.filter(
+    (item) => item.attempt === attempt && item.failures === failures && item.crashes === crashes,
+  );
   // Suspects come span by span, and the model knows no spans.
   if (suspects) expect(claimed!.itemCount).toBeLessThanOrEqual(Math.min(maxItems, alike.length));
   else expect(claimed!.itemCount, 'claimed items').toBe(Math.min(maxItems, alike.length));
@@ -308,7 +328,18 @@ async function claimFor(
     expect(previous === null).toBe(phase === 0);
     item.token = token;
   }
-  model.held.push({ spanId, token, worker, phase, attempt, crashes, generation, seqs, expired: false });
+  model.held.push({
+    spanId,
+    token,
+    worker,
+    phase,
+    attempt,
+    failures,
+    crashes,
+    generation,
+    seqs,
+    expired: false,
+  });
   await startJob(context.db, jobId);
 }
 
@@ -358,10 +389,11 @@ async function flushRecorded(
     phase: first!.phase,
     workerId: first!.worker,
     flushId: newId(),
-    leases: [...recorded].map(([{ spanId, token, attempt, crashes }, outcomes]) => ({
+    leases: [...recorded].map(([{ spanId, token, attempt, failures, crashes }, outcomes]) => ({
       spanId,
       token,
       attempt,
+      failures,
       crashes,
       priority: 0,
       outcomes: [...outcomes].map(([seq, outcome]) => recordedOutcome(seq, outcome)),
@@ -404,7 +436,13 @@ function recordedOutcome(seq: number, outcome: OutcomeName): RecordedOutcome {
   } as const;
   if (outcome === 'advance') return { ...base, kind: 'advance', json: `{"first":${seq}}` };
   if (outcome === 'retry') return { ...base, kind: 'retry', failure };
-  if (outcome === 'retryLater') return { ...base, kind: 'retry', failure, delayMs: 3_600_000 };
+  if (outcome === 'retryLater')
+    return {
+      ...base,
+      kind: 'retry',
+      failure: { ...failure, class: CLASS_OF.retryLater },
+      delayMs: 3_600_000,
+    };
   if (outcome === 'done') return { ...base, kind: 'terminal', json: '{"back\\\\slash":"ü"}' };
   return { ...base, kind: 'terminal', status: STATUS_OF[outcome], failure };
 }

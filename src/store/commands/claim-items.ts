@@ -5,7 +5,7 @@ import type { Executor, Statement } from '../../platform/database.ts';
 //
 // `head` is the first waiting span nobody else is cutting from (skip locked: several workers take different
 // spans instead of queueing up). When it holds fewer items than asked for, `more` gathers further spans of the
-// same attempt and crash count, which is what retries look like. `cut` takes the wanted number of items off
+// same attempts, failures and crash count, which is what retries look like. `cut` takes the wanted number of items off
 // their front. Items that were in a lease when its worker died are suspects: they are claimed apart, span by span, so
 // that the next crash blames as few as possible. A span that is taken whole becomes the lease in place when it is the head, and is deleted when
 // it was gathered; a span that is cut shrinks. The lease carries the token made by the worker, so that a claim
@@ -19,7 +19,7 @@ import type { Executor, Statement } from '../../platform/database.ts';
 // Index: spans_waiting, then items_pkey. Locks: waiting span rows of one job only, always in queue order.
 const claimText = (withPrevious: boolean): string => `
     with head as materialized (
-      select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.crashes, s.generation
+      select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.failures, s.crashes, s.generation
       from spans s
       where s.job_id = $1 and s.phase = $2 and s.owner is null and s.ready_at <= now()
         and (s.crashes > 0) = $8::boolean
@@ -29,12 +29,13 @@ const claimText = (withPrevious: boolean): string => `
       for update skip locked
     ),
     more as materialized (
-      select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.crashes, s.generation
+      select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.failures, s.crashes, s.generation
       from spans s
       where s.job_id = $1 and s.phase = $2 and s.owner is null and s.ready_at <= now()
         and s.span_id <> (select span_id from head)
         and s.priority = (select priority from head)
-        and s.attempt = (select attempt from head) and s.crashes = (select crashes from head)
+        and s.attempt = (select attempt from head) and s.failures = (select failures from head)
+        and s.crashes = (select crashes from head)
         and s.generation = (select generation from head)
       order by s.ready_at, s.span_id
       limit (select case when item_count < $3::bigint and crashes = 0 then 64 else 0 end from head)
@@ -49,7 +50,7 @@ const claimText = (withPrevious: boolean): string => `
       from more m
     ),
     cut as materialized (
-      select p.span_id, p.is_head, p.attempt, p.crashes, p.generation, p.priority,
+      select p.span_id, p.is_head, p.attempt, p.failures, p.crashes, p.generation, p.priority,
         p.before + p.item_count <= $3::bigint as is_whole, least(p.item_count, $3::bigint - p.before) as taken_count,
         case when p.before + p.item_count <= $3::bigint then p.items
         else (
@@ -65,7 +66,7 @@ const claimText = (withPrevious: boolean): string => `
     ),
     lease as materialized (
       select range_agg(c.taken) as items, sum(c.taken_count)::bigint as item_count, min(c.attempt) as attempt,
-             min(c.crashes) as crashes, min(c.generation) as generation, min(c.priority) as priority
+             min(c.failures) as failures, min(c.crashes) as crashes, min(c.generation) as generation, min(c.priority) as priority
       from cut c
       having count(*) > 0
     ),
@@ -88,15 +89,15 @@ const claimText = (withPrevious: boolean): string => `
       where s.job_id = $1 and s.span_id = any(array(select span_id from cut where is_whole and not is_head))
     ),
     added as (
-      insert into spans (job_id, generation, phase, items, item_count, priority, attempt, crashes, owner, token, expires_at)
-      select $1, l.generation, $2, l.items, l.item_count, l.priority, l.attempt, l.crashes, $5, $6,
+      insert into spans (job_id, generation, phase, items, item_count, priority, attempt, failures, crashes, owner, token, expires_at)
+      select $1, l.generation, $2, l.items, l.item_count, l.priority, l.attempt, l.failures, l.crashes, $5, $6,
              now() + $7::float8 * interval '1 millisecond'
       from lease l
       where exists (select 1 from cut where is_head and not is_whole)
       returning span_id
     )
     select coalesce((select span_id from in_place), (select span_id from added)) as span_id,
-           l.generation, l.attempt, l.crashes, l.priority, l.item_count, l.items::text,
+           l.generation, l.attempt, l.failures, l.crashes, l.priority, l.item_count, l.items::text,
            (
              select string_agg(i.seq || E'\\t' || i.input::text${withPrevious ? ` || E'\\t' || coalesce(i.previous::text, '')` : ''}, E'\\n')
              from (
@@ -145,6 +146,7 @@ export interface Claim {
   generation: number;
   phase: number;
   attempt: number;
+  failures: string;
   crashes: number;
   priority: number;
   itemCount: number;
@@ -166,10 +168,11 @@ export async function claimItems(db: Executor, request: ClaimRequest): Promise<C
   ]);
   const row = rows[0];
   if (!row) return null;
-  const [spanId, generation, attempt, crashes, priority, itemCount, ranges, lines] = row as [
+  const [spanId, generation, attempt, failures, crashes, priority, itemCount, ranges, lines] = row as [
     number,
     number,
     number,
+    string,
     number,
     number,
     number,
@@ -183,6 +186,7 @@ export async function claimItems(db: Executor, request: ClaimRequest): Promise<C
     generation,
     phase: request.phase,
     attempt,
+    failures,
     crashes,
     priority,
     itemCount,

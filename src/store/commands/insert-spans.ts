@@ -6,11 +6,11 @@ import type { Executor, Statement } from '../../platform/database.ts';
 const INSERT_SPANS: Statement = {
   name: 'insert-spans',
   text: `
-    insert into spans (job_id, generation, phase, items, item_count, priority, ready_at, attempt, crashes)
+    insert into spans (job_id, generation, phase, items, item_count, priority, ready_at, attempt, failures, crashes)
     select $1, $2, s.phase, s.items, s.item_count, s.priority,
-           now() + s.delay_ms * interval '1 millisecond', s.attempt, s.crashes
-    from unnest($3::smallint[], $4::int8multirange[], $5::bigint[], $6::smallint[], $7::float8[], $8::smallint[], $9::smallint[])
-      as s(phase, items, item_count, priority, delay_ms, attempt, crashes)`,
+           now() + s.delay_ms * interval '1 millisecond', s.attempt, s.failures, s.crashes
+    from unnest($3::smallint[], $4::int8multirange[], $5::bigint[], $6::smallint[], $7::float8[], $8::smallint[], $9::text[], $10::smallint[])
+      as s(phase, items, item_count, priority, delay_ms, attempt, failures, crashes)`,
 };
 
 export interface NewSpan {
@@ -19,6 +19,8 @@ export interface NewSpan {
   priority: number;
   delayMs: number;
   attempt: number;
+  /** As in core/failure-counts. */
+  failures: string;
   crashes: number;
 }
 
@@ -38,6 +40,7 @@ export async function insertSpans(
     spans.map((span) => span.priority),
     spans.map((span) => span.delayMs),
     spans.map((span) => span.attempt),
+    spans.map((span) => span.failures),
     spans.map((span) => span.crashes),
   ]);
 }

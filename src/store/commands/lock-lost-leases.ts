@@ -5,7 +5,7 @@ import type { Executor, Statement } from '../../platform/database.ts';
 const LOCK_EXPIRED: Statement = {
   name: 'lock-expired-leases',
   text: `
-    select job_id, span_id, generation, phase, items::text as items, priority, attempt, crashes, owner
+    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, owner
     from spans
     where owner is not null and expires_at <= now()
     order by expires_at
@@ -17,7 +17,7 @@ const LOCK_EXPIRED: Statement = {
 const LOCK_OF_WORKER: Statement = {
   name: 'lock-leases-of-worker',
   text: `
-    select job_id, span_id, generation, phase, items::text as items, priority, attempt, crashes, owner
+    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, owner
     from spans
     where owner = $2
     order by job_id, span_id
@@ -48,6 +48,7 @@ export interface LostLease {
   items: SeqRanges;
   priority: number;
   attempt: number;
+  failures: string;
   crashes: number;
   owner: string;
 }
@@ -60,6 +61,7 @@ interface LostLeaseRow {
   items: string;
   priority: number;
   attempt: number;
+  failures: string;
   crashes: number;
   owner: string;
 }
@@ -80,6 +82,7 @@ export async function lockLostLeases(
     items: parseRanges(row.items),
     priority: row.priority,
     attempt: row.attempt,
+    failures: row.failures,
     crashes: row.crashes,
     owner: row.owner,
   }));

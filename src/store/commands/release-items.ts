@@ -23,8 +23,8 @@ const RELEASE_ALL_BUT: Statement = {
       where s.job_id = $1 and s.span_id = h.span_id
       returning s.span_id
     )
-    insert into spans (job_id, generation, phase, items, item_count, priority, ready_at, attempt, crashes)
-    select $1, h.generation, h.phase, h.items - $4::int8multirange, h.item_count - $5, h.priority, h.ready_at, h.attempt, h.crashes
+    insert into spans (job_id, generation, phase, items, item_count, priority, ready_at, attempt, failures, crashes)
+    select $1, h.generation, h.phase, h.items - $4::int8multirange, h.item_count - $5, h.priority, h.ready_at, h.attempt, h.failures, h.crashes
     from held h, kept
     where h.item_count > $5`,
 };

@@ -1,0 +1,22 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { addFailure, failuresOf, NO_FAILURES } from './failure-counts.ts';
+import { ERROR_CLASSES } from './outcome.ts';
+
+it('counts each class for itself, and equal histories are equal whatever their order', () => {
+  const history = fc.array(fc.constantFrom(...ERROR_CLASSES), { maxLength: 30 });
+  fc.assert(
+    fc.property(history, (classes) => {
+      const counts = classes.reduce(addFailure, NO_FAILURES);
+      for (const each of ERROR_CLASSES)
+        expect(failuresOf(counts, each)).toBe(classes.filter((other) => other === each).length);
+      expect([...classes].reverse().reduce(addFailure, NO_FAILURES)).toBe(counts);
+      expect(counts === NO_FAILURES).toBe(classes.length === 0);
+    }),
+  );
+});
+
+it('reads as a person would write it', () => {
+  const counts = addFailure(addFailure(addFailure(NO_FAILURES, 'throttled'), 'overloaded'), 'throttled');
+  expect(counts).toBe('throttled=2 overloaded=1');
+});
