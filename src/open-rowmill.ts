@@ -1,6 +1,7 @@
 // The door for programs: create jobs, add items, seal, watch, and run workers against one database.
 import { type ResultRow, toResultRow } from './core/export-row.ts';
-import { isFinished } from './core/job-state.ts';
+import { blockedBecause } from './core/ability.ts';
+import { CLAIMABLE_STATES, isFinished } from './core/job-state.ts';
 import { RowmillError } from './core/rowmill-error.ts';
 import { type AddItemsOptions, addItems } from './engine/add-items.ts';
 import { type CreateJobRequest, createJob } from './engine/create-job.ts';
@@ -18,6 +19,7 @@ import { Events } from './platform/events.ts';
 import { WorkNotifier } from './platform/notifier.ts';
 import { loadSettings, type Settings } from './platform/settings.ts';
 import { migrate } from './store/migrate.ts';
+import { listAbilities } from './store/views/list-abilities.ts';
 import { type Job, readJob } from './store/views/read-job.ts';
 import {
   type ErrorGroup,
@@ -64,6 +66,7 @@ export class Rowmill {
     return createJob(this.context, {
       ...options,
       pipeline: pipeline.name,
+      pipelineVersion: pipeline.version,
       phases: pipeline.phases.map((phase) => phase.name),
       ...((options.outputs ?? pipeline.outputs) ? { outputs: options.outputs ?? pipeline.outputs! } : {}),
     });
@@ -157,6 +160,15 @@ export class Rowmill {
     const progress = await readProgress(this.context.db, jobId);
     if (!progress) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
     return progress;
+  }
+
+  /** Why no running worker can go on with this job, or null: it can, or there is nothing to do. */
+  async blockedBecause(job: Job): Promise<string | null> {
+    if (!CLAIMABLE_STATES.includes(job.state)) return null;
+    const { counts } = await this.progress(job.jobId);
+    if (counts.PENDING === 0) return null;
+    const { db, settings } = this.context;
+    return blockedBecause(await listAbilities(db, settings.heartbeatMs * 3), job);
   }
 
   errorGroups(jobId: string, limit = 20): Promise<ErrorGroup[]> {

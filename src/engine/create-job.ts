@@ -12,6 +12,8 @@ import type { EngineContext } from './engine-context.ts';
 
 export interface CreateJobRequest {
   pipeline: string;
+  /** Null: any version may run it. */
+  pipelineVersion?: string | null;
   phases: string[];
   ownerId?: string;
   name?: string;
@@ -51,6 +53,7 @@ export async function createJob(
       keyColumns: request.keyColumns ?? [],
       updatesJobId: request.updatesJobId ?? null,
       outputs: request.outputs ?? ['csv'],
+      pipelineVersion: request.pipelineVersion ?? null,
     }),
   );
   if (inserted) return { jobId, created: true };

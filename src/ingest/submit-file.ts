@@ -64,6 +64,7 @@ export interface SubmittedFile {
 
 /** What a pipeline must have to run a file. */
 export type FilePipeline = PipelineInput & {
+  readonly version: string | null;
   readonly phases: readonly { name: string }[];
   readonly outputs: readonly OutputFormat[] | undefined;
 };
@@ -143,6 +144,7 @@ async function submitBlob(
   };
   const { jobId, created } = await createJob(context, {
     pipeline: pipeline.name,
+    pipelineVersion: pipeline.version,
     phases: pipeline.phases.map((phase) => phase.name),
     name: options.name ?? file.name,
     params,

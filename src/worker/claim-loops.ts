@@ -1,5 +1,6 @@
 // Fetches work for the pools: waits until a pool is hungry, asks where something waits, claims it, and hands the claim
 // over. Several claims may be under way at once, which matters when they are small.
+import { abilityOf } from './define-pipeline.ts';
 import { claimSize, leaseLength } from '../core/claim-size.ts';
 import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -73,10 +74,10 @@ export class ClaimLoops {
 
   async #loop(pool: PhasePool): Promise<void> {
     const { finder, claims, onNothing } = this.#options;
-    const { pipeline } = pool.options.runtime;
+    const ability = abilityOf(pool.options.runtime.pipeline);
     while (!this.#stopping) {
       await this.#whenHungry(pool);
-      const work = this.#stopping ? null : await finder.next(pipeline.name, pool.options.phaseIndex);
+      const work = this.#stopping ? null : await finder.next(ability, pool.options.phaseIndex);
       if (!work || this.#stopping) continue;
       // Suspects run alone in this process, so that their crash blames nobody else.
       const turn = await (work.suspect ? this.#turns.takeAlone() : this.#turns.take());

@@ -1,6 +1,7 @@
 // What a developer writes: a named pipeline with an input schema and one or more phases in order.
 // A definition is data plus handlers; it is checked here once and never at run time.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Ability } from '../core/ability.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
 import type { Failure, Verdict } from '../core/outcome.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
@@ -31,6 +32,11 @@ type InputOf<Schema> = Schema extends StandardSchemaV1
 interface Shared<Schema> {
   /** Unique among the pipelines of a worker; jobs name it. */
   name: string;
+  /**
+   * Jobs run through the version they were made with: change it when rows that are under way must not meet the new
+   * code. A worker can have several versions of a pipeline, each as a definition of its own.
+   */
+  version?: string;
   /** Any Standard Schema (zod, valibot, arktype …). Without one, handlers get the row as it is stored. */
   input?: Schema;
   /** What to do with NUL characters and half surrogate pairs in results. Default: the item fails. */
@@ -55,6 +61,7 @@ export interface Pipeline {
   // A mark instead of a class: the definition may come from another copy of this module.
   readonly [PIPELINE]: true;
   readonly name: string;
+  readonly version: string | null;
   readonly input: AnySchema | undefined;
   readonly unstorable: UnstorablePolicy;
   readonly key: readonly string[];
@@ -85,7 +92,15 @@ export function definePipeline<Schema extends AnySchema | undefined = undefined>
   definition: Shared<Schema> & { phases: Phase<InputOf<Schema>, unknown, unknown>[] },
 ): Pipeline;
 export function definePipeline(definition: Shared<AnySchema | undefined> & { phases: unknown[] }): Pipeline {
-  const { name, input, unstorable = 'fail', summary = [], strategies = [], outputs } = definition;
+  const {
+    name,
+    version = null,
+    input,
+    unstorable = 'fail',
+    summary = [],
+    strategies = [],
+    outputs,
+  } = definition;
   const key = typeof definition.key === 'string' ? [definition.key] : (definition.key ?? []);
   const phases = definition.phases as Phase<unknown, unknown, unknown>[];
   if (typeof name !== 'string' || !/^[\w.-]{1,100}$/.test(name)) {
@@ -93,6 +108,10 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
       `expected the pipeline name to be 1 to 100 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`,
     );
   }
+  if (version !== null && (typeof version !== 'string' || !/^[\w.+-]{1,100}$/.test(version)))
+    throw invalid(
+      `expected the version of pipeline ${name} to be a short text such as 2 or 1.4.0, got ${JSON.stringify(version)}`,
+    );
   if (input !== undefined && typeof input?.['~standard']?.validate !== 'function') {
     throw invalid(`expected the input of pipeline ${name} to be a Standard Schema such as z.object(…)`);
   }
@@ -121,6 +140,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
   return Object.freeze({
     [PIPELINE]: true as const,
     name,
+    version,
     input,
     unstorable,
     key,
@@ -129,6 +149,11 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     outputs,
     phases,
   });
+}
+
+/** What a worker that has this definition can run. */
+export function abilityOf({ name, version, phases }: Pipeline): Ability {
+  return { pipeline: name, version, phases: phases.map((phase) => phase.name) };
 }
 
 export function isPipeline(value: unknown): value is Pipeline {

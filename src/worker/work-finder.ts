@@ -1,5 +1,6 @@
 // Tells pools where there is something to claim. One look at the database serves every pool that waits; between
 // looks the answers are kept for a moment, so a busy worker asks rarely and an idle one ever more rarely.
+import { type Ability, canRun } from '../core/ability.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import type { Events } from '../platform/events.ts';
 import { randomFraction } from '../platform/random.ts';
@@ -30,10 +31,10 @@ export class WorkFinder {
     this.#options = options;
   }
 
-  /** The next job to claim from for this pipeline and phase; null when the worker stops. */
-  async next(pipeline: string, phase: number): Promise<ClaimableWork | null> {
+  /** The next job to claim from for this phase of a pipeline; null when the worker stops. */
+  async next(ability: Ability, phase: number): Promise<ClaimableWork | null> {
     while (!this.#stopping.signal.aborted) {
-      const found = monotonicMs() - this.#knownAtMs < FRESH_MS ? this.#choose(pipeline, phase) : null;
+      const found = monotonicMs() - this.#knownAtMs < FRESH_MS ? this.#choose(ability, phase) : null;
       if (found) {
         this.#backoffMs = 0;
         return found;
@@ -85,8 +86,8 @@ export class WorkFinder {
     }
   }
 
-  #choose(pipeline: string, phase: number): ClaimableWork | null {
-    const fitting = this.#known.filter((work) => work.pipeline === pipeline && work.phase === phase);
+  #choose(ability: Ability, phase: number): ClaimableWork | null {
+    const fitting = this.#known.filter((work) => work.phase === phase && canRun(ability, work));
     if (fitting.length === 0) return null;
     // Suspects first: until they are cleared or failed every crash costs a whole process.
     const suspect = fitting.find((work) => work.suspect);

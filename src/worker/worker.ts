@@ -1,5 +1,6 @@
 // A worker: claims items of the pipelines it knows, runs them, writes their outcomes. This file only connects the
 // parts; each of them has its own.
+import { type Ability, canRun } from '../core/ability.ts';
 import { defaultRetryPolicy, type RetryPolicy, type RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -24,9 +25,9 @@ import { VERSION } from '../platform/version.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/register-worker.ts';
 import { releaseLease } from '../store/commands/release-items.ts';
-import { findClaimable } from '../store/views/find-claimable.ts';
+import { type ClaimableWork, findClaimable } from '../store/views/find-claimable.ts';
 import { ClaimLoops } from './claim-loops.ts';
-import type { Phase, Pipeline } from './define-pipeline.ts';
+import { abilityOf, type Phase, type Pipeline } from './define-pipeline.ts';
 import type { Turn } from './exclusive-turns.ts';
 import { FlushWriter } from './flush-writer.ts';
 import type { Lease } from './lease.ts';
@@ -62,6 +63,7 @@ export class RowmillWorker {
   readonly metrics: Metrics;
   readonly settings: Settings;
   readonly #options: WorkerOptions;
+  readonly #abilities: Ability[];
   readonly #log: Logger;
   readonly #blobs: BlobStore;
   readonly #stopIngest = new AbortController();
@@ -82,9 +84,10 @@ export class RowmillWorker {
   #stopped: Promise<StopReport> | null = null;
 
   constructor(options: WorkerOptions) {
-    const names = options.pipelines.map((pipeline) => pipeline.name);
+    this.#abilities = options.pipelines.map(abilityOf);
+    const names = options.pipelines.map(({ name, version }) => `${name} ${version ?? ''}`);
     if (new Set(names).size !== names.length)
-      throw new RowmillError('PIPELINE_INVALID', 'two pipelines have the same name');
+      throw new RowmillError('PIPELINE_INVALID', 'two pipelines have the same name and version');
     this.#options = options;
     this.settings = loadSettings({ flags: options.settings ?? {} });
     this.events = options.events ?? new Events();
@@ -116,7 +119,7 @@ export class RowmillWorker {
     const finder = new WorkFinder({
       settings: this.settings,
       events: this.events,
-      look: () => findClaimable(this.#control.db, names),
+      look: () => this.#findWork(),
     });
     this.#loops = new ClaimLoops({
       claims: this.#claims,
@@ -277,13 +280,19 @@ export class RowmillWorker {
     return pool;
   }
 
+  /** Only what this worker can run as the job wants it. */
+  async #findWork(): Promise<ClaimableWork[]> {
+    const names = [...new Set(this.#abilities.map((ability) => ability.pipeline))];
+    const found = await findClaimable(this.#control.db, names);
+    return found.filter((work) => this.#abilities.some((ability) => canRun(ability, work)));
+  }
+
   #register(): Promise<void> {
-    const pipelines = this.#options.pipelines.map((pipeline) => pipeline.name);
     return registerWorker(this.#control.db, {
       workerId: this.workerId,
       name: this.#options.name ?? `pid ${process.pid}`,
       version: VERSION,
-      pipelines,
+      abilities: this.#abilities,
     });
   }
 

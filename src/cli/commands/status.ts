@@ -31,12 +31,13 @@ export async function status(prefix: string | undefined, options: StatusOptions)
 }
 
 async function detailsOf(rowmill: Rowmill, job: Job) {
-  const [progress, errors, summary] = await Promise.all([
+  const [progress, errors, summary, blocked] = await Promise.all([
     rowmill.progress(job.jobId),
     rowmill.errorGroups(job.jobId, 10),
     rowmill.summary(job.jobId),
+    rowmill.blockedBecause(job),
   ]);
-  return { ...job, progress, errors, summary };
+  return { ...job, progress, errors, summary, blocked };
 }
 
 function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): void {
@@ -48,6 +49,7 @@ function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): vo
     `${job.jobId}  ${job.state.padEnd(10)}  ${job.pipeline}  ${printable(job.name)}  ${total}: ${counts.join(', ') || 'nothing yet'}`,
   );
   if (!long) return;
+  if (job.blocked) console.log(`  blocked: ${printable(job.blocked)}`);
   if (job.lastError) console.log(`  error: ${printable(job.lastError)}`);
   if (job.source)
     console.log(`  file: ${printable(job.source.name)}, ${describeFormat(job.source.detected)}`);

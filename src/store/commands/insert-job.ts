@@ -9,8 +9,8 @@ const INSERT_JOB: Statement = {
   name: 'insert-job',
   text: `
     insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority, ingest_batch,
-                      source, input_columns, key_columns, updates_job_id, outputs)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+                      source, input_columns, key_columns, updates_job_id, outputs, pipeline_version)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
     on conflict (job_id) do nothing
     returning job_id`,
 };
@@ -28,6 +28,7 @@ export interface NewJob {
   keyColumns: readonly string[];
   updatesJobId: string | null;
   outputs: readonly OutputFormat[];
+  pipelineVersion: string | null;
   /** Marks the row as made by this request until the first batch: a repeated insert recognises its own row. */
   requestId: string;
 }
@@ -48,6 +49,7 @@ export async function insertJob(db: Executor, job: NewJob): Promise<boolean> {
     job.keyColumns,
     job.updatesJobId,
     job.outputs,
+    job.pipelineVersion,
   ]);
   return rowCount === 1;
 }

@@ -1,10 +1,11 @@
+import type { Ability } from '../../core/ability.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 const REGISTER_WORKER: Statement = {
   name: 'register-worker',
   text: `
-    insert into workers (worker_id, name, version, pipelines)
-    values ($1, $2, $3, $4)
+    insert into workers (worker_id, name, version, pipelines, abilities)
+    values ($1, $2, $3, $4, $5)
     on conflict (worker_id) do update set heartbeat_at = now()`,
 };
 const REMOVE_WORKER: Statement = { name: 'remove-worker', text: 'delete from workers where worker_id = $1' };
@@ -17,12 +18,18 @@ export interface WorkerRow {
   workerId: string;
   name: string;
   version: string;
-  pipelines: string[];
+  abilities: Ability[];
 }
 
 /** Also the heartbeat. */
 export async function registerWorker(db: Executor, worker: WorkerRow): Promise<void> {
-  await db.run(REGISTER_WORKER, [worker.workerId, worker.name, worker.version, worker.pipelines]);
+  await db.run(REGISTER_WORKER, [
+    worker.workerId,
+    worker.name,
+    worker.version,
+    worker.abilities.map((ability) => ability.pipeline),
+    JSON.stringify(worker.abilities),
+  ]);
 }
 
 export async function removeWorker(db: Executor, workerId: string): Promise<void> {

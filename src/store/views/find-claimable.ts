@@ -5,7 +5,7 @@ import type { Executor, Statement } from '../../platform/database.ts';
 const FIND_CLAIMABLE: Statement = {
   name: 'find-claimable',
   text: `
-    select j.job_id, j.pipeline, j.state, j.priority, j.started_at is null as unstarted, w.phase, w.suspect,
+    select j.job_id, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority, j.started_at is null as unstarted, w.phase, w.suspect,
            greatest(0, extract(epoch from (w.ready_at - now())) * 1000)::float8 as ready_in_ms
     from jobs j
     cross join lateral (
@@ -22,6 +22,9 @@ const FIND_CLAIMABLE: Statement = {
 export interface ClaimableWork {
   jobId: string;
   pipeline: string;
+  /** Null: any version may run it. */
+  pipelineVersion: string | null;
+  phases: string[];
   phase: number;
   priority: number;
   /** Items of leases that crashed: they must run alone. */
@@ -34,6 +37,8 @@ export interface ClaimableWork {
 interface ClaimableRow {
   job_id: string;
   pipeline: string;
+  pipeline_version: string | null;
+  phases: string[];
   state: string;
   priority: number;
   unstarted: boolean;
@@ -47,6 +52,8 @@ export async function findClaimable(db: Executor, pipelines: string[]): Promise<
   return rows.map((row) => ({
     jobId: row.job_id,
     pipeline: row.pipeline,
+    pipelineVersion: row.pipeline_version,
+    phases: row.phases,
     phase: row.phase,
     priority: row.priority,
     suspect: row.suspect,

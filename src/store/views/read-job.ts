@@ -6,7 +6,7 @@ import type { Executor, Statement } from '../../platform/database.ts';
 
 const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priority, generation, item_count, last_error,
   created_at, sealed_at, started_at, finished_at, ingest_batch, ingest_checkpoint, source, input_columns, ingest_report,
-  input_checksum, key_columns, updates_job_id, outputs, finalize_attempts,
+  input_checksum, key_columns, updates_job_id, outputs, pipeline_version, finalize_attempts,
   extract(epoch from ingest_expires_at - now()) * 1000 as ingest_lease_ms`;
 
 const READ_JOB: Statement = { name: 'read-job', text: `select ${COLUMNS} from jobs where job_id = $1` };
@@ -45,6 +45,7 @@ interface JobRow {
   key_columns: string[];
   updates_job_id: string | null;
   outputs: OutputFormat[];
+  pipeline_version: string | null;
   finalize_attempts: number;
   ingest_lease_ms: string | null;
 }
@@ -76,6 +77,7 @@ export interface Job {
   keyColumns: string[];
   updatesJobId: string | null;
   outputs: OutputFormat[];
+  pipelineVersion: string | null;
   finalizeAttempts: number;
   /** What the process that reads the file has left of its lease; null when nobody reads it. */
   ingestLeaseMs: number | null;
@@ -107,6 +109,7 @@ function toJob(row: JobRow): Job {
     keyColumns: row.key_columns,
     updatesJobId: row.updates_job_id,
     outputs: row.outputs,
+    pipelineVersion: row.pipeline_version,
     finalizeAttempts: row.finalize_attempts,
     ingestLeaseMs: row.ingest_lease_ms === null ? null : Number(row.ingest_lease_ms),
   };
