@@ -143,9 +143,9 @@ export class Rowmill {
     options: NewJobOptions = {},
   ): Promise<string> {
     const { jobId } = await this.createJob(pipeline, options);
-    const { sealedAt, itemCount, state } = await this.job(jobId);
+    const { sealedAt, itemCount, ingestReport, state } = await this.job(jobId);
     if (sealedAt !== null || isFinished(state)) return jobId;
-    await this.addItems(jobId, items, { resumeAfter: itemCount });
+    await this.addItems(jobId, items, { resumeAfter: itemCount - (ingestReport.emitted ?? 0) });
     await this.sealJob(jobId);
     return jobId;
   }

@@ -81,4 +81,9 @@ export interface IngestReport {
   invalid: number;
   /** Stored, with the result of an equal row of the job that this one updates. */
   takenOver: number;
+  /** Of items that handlers emitted: stored, known by their key already, past the depth, past the number. */
+  emitted?: number;
+  repeated?: number;
+  tooDeep?: number;
+  tooMany?: number;
 }

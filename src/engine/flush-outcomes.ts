@@ -6,6 +6,7 @@ import type { ErrorClass, Failure, ItemStatus } from '../core/outcome.ts';
 import { countSeqs, rangesOf, type SeqRanges } from '../core/seq-ranges.ts';
 import type { Transaction } from '../platform/database.ts';
 import { faultPoint } from '../platform/fault-point.ts';
+import type { Settings } from '../platform/settings.ts';
 import {
   copyAttemptErrors,
   copyResults,
@@ -15,6 +16,7 @@ import {
   textField,
 } from '../store/commands/copy-rows.ts';
 import { type FencedLeases, fenceLeases } from '../store/commands/fence-leases.ts';
+import { insertChildren, lockJobForChildren, type NewChild } from '../store/commands/insert-children.ts';
 import { countStatus, emptyLedgerCounts, insertLedgerEntry } from '../store/commands/insert-ledger-entry.ts';
 import { insertResultColumns } from '../store/commands/insert-result-columns.ts';
 import { insertSpans, type NewSpan } from '../store/commands/insert-spans.ts';
@@ -39,6 +41,17 @@ export interface RecordedOutcome {
   handlerMs: number;
   /** Keys of the result, when one of them may be new to the job. */
   columns?: readonly string[] | undefined;
+  /** Items that the handler emitted; they are stored with this outcome or not at all. */
+  children?: readonly EmittedChild[] | undefined;
+}
+
+export interface EmittedChild {
+  key: string;
+  json: string;
+  /** Keys of the input. */
+  columns: readonly string[];
+  summary: string;
+  priority: number;
 }
 
 export interface LeaseOutcomes {
@@ -77,6 +90,8 @@ export async function flushOutcomes(
 ): Promise<FlushReport> {
   const report = await context.db.transaction(
     async (tx) => {
+      // The job's row before its spans: whoever takes both takes them in this order.
+      const itemCount = emits(batch) ? await lockJobForChildren(tx, batch.jobId) : null;
       if (isRetry && (await ledgerHasEntry(tx, batch.jobId, batch.flushId))) return committedBefore(batch);
       const fenced = await fenceLeases(
         tx,
@@ -86,7 +101,7 @@ export async function flushOutcomes(
           return { spanId: lease.spanId, token: lease.token, recorded, recordedCount: countSeqs(recorded) };
         }),
       );
-      return writeOutcomes(tx, batch, fenced, context.settings.resultMaxColumns);
+      return writeOutcomes(tx, batch, fenced, context.settings, itemCount);
     },
     () => faultPoint('flush.before_commit'),
   );
@@ -112,7 +127,8 @@ async function writeOutcomes(
   tx: Transaction,
   batch: FlushBatch,
   { held }: FencedLeases,
-  maxColumns: number,
+  settings: Settings,
+  itemCount: number | null,
 ): Promise<FlushReport> {
   const { jobId, generation, phase } = batch;
   const counts = emptyLedgerCounts();
@@ -120,6 +136,7 @@ async function writeOutcomes(
   const spans = new SpanCollector(phase);
   const lostTokens: string[] = [];
   const columns = new Map<string, number>();
+  const children: NewChild[] = [];
   let results = '';
   let outputs = '';
   let retries = '';
@@ -141,6 +158,8 @@ async function writeOutcomes(
       const { seq, failure, json } = outcome;
       counts.handlerMs += outcome.handlerMs;
       if (json !== null) counts.bytes += json.length;
+      for (const child of outcome.children ?? [])
+        children.push({ ...child, bytes: Buffer.byteLength(child.json), parentSeq: seq });
       if (failure !== null) addToGroup(groups, errorSignature(failure.class, failure.message), failure, seq);
       if (outcome.kind === 'terminal') {
         countStatus(counts, outcome.status);
@@ -165,10 +184,25 @@ async function writeOutcomes(
 
   if (results) await copyResults(tx, results);
   const named = [...columns].map(([name, position]) => ({ name, position }));
-  await insertResultColumns(tx, jobId, generation, named, maxColumns);
+  await insertResultColumns(tx, jobId, generation, named, settings.resultMaxColumns);
   if (outputs) await copyStageOutputs(tx, outputs);
   if (retries) await copyAttemptErrors(tx, retries);
   const added = spans.collect();
+  if (children.length > 0 && itemCount !== null) {
+    const bounds = { maxDepth: settings.emitMaxDepth, maxItems: settings.emitMaxItems };
+    const { ranges } = await insertChildren(tx, jobId, itemCount, children, bounds);
+    for (const { priority, from, to } of ranges) {
+      added.push({
+        phase: 0,
+        items: [[from, to]],
+        priority,
+        delayMs: 0,
+        attempt: 0,
+        failures: NO_FAILURES,
+        crashes: 0,
+      });
+    }
+  }
   await insertSpans(tx, jobId, generation, added);
   await upsertErrorGroups(tx, jobId, generation, phase, [...groups.values()]);
   await insertLedgerEntry(
@@ -177,6 +211,10 @@ async function writeOutcomes(
     counts,
   );
   return { recorded, fenced: counts.fenced, lostTokens, mayFinish: emptied && added.length === 0 };
+}
+
+function emits(batch: FlushBatch): boolean {
+  return batch.leases.some((lease) => lease.outcomes.some((outcome) => outcome.children !== undefined));
 }
 
 function committedBefore(batch: FlushBatch): FlushReport {

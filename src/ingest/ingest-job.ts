@@ -108,7 +108,7 @@ async function readFile(
       jobId: job.jobId,
       token,
       updatesJobId: job.updatesJobId,
-      report: { ...NOTHING_READ, ...job.ingestReport },
+      report: readSoFar(job.ingestReport),
       newColumns: encoder.newColumns,
     });
     let toSkip = writer.report.read;
@@ -136,7 +136,11 @@ async function readFile(
   });
 }
 
-const NOTHING_READ: IngestReport = { read: 0, stored: 0, rejected: 0, repaired: 0, invalid: 0, takenOver: 0 };
+/** Without the counts of emitted items, which are the workers'. */
+function readSoFar(report: Partial<IngestReport>): IngestReport {
+  const { read = 0, stored = 0, rejected = 0, repaired = 0, invalid = 0, takenOver = 0 } = report;
+  return { read, stored, rejected, repaired, invalid, takenOver };
+}
 
 interface Encoder {
   encode(row: Exclude<ReadRow, { kind: 'rejected' }>): Encoded;

@@ -241,6 +241,24 @@ export const NUMBER_SETTINGS = {
     why: 'Different keys of results that get a column of their own in grids and exports.',
   },
   exportPageRows: { default: 2000, min: 1, max: 100_000, why: 'Rows that one statement of an export reads.' },
+  emitMaxDepth: {
+    default: 10,
+    min: 1,
+    max: 1000,
+    why: 'How far from the input emitted items may be; deeper ones are left out and counted.',
+  },
+  emitMaxItems: {
+    default: 1_000_000,
+    min: 1,
+    max: 1_000_000_000,
+    why: 'Items of a job, at the most, before emitted ones are left out and counted.',
+  },
+  emitMaxPerItem: {
+    default: 10_000,
+    min: 1,
+    max: 1_000_000,
+    why: 'Items that one call may emit; more fails the call.',
+  },
   finalizeRetryMaxMs: {
     default: 60_000,
     min: 100,

@@ -341,7 +341,8 @@ export class FlushWriter {
 }
 
 function outcomeBytes(outcome: RecordedOutcome): number {
-  return 100 + (outcome.json?.length ?? 0) + (outcome.failure?.message.length ?? 0);
+  const children = outcome.children?.reduce((sum, child) => sum + child.json.length + 100, 0) ?? 0;
+  return 100 + children + (outcome.json?.length ?? 0) + (outcome.failure?.message.length ?? 0);
 }
 
 /** Halves, or, when one outcome stands alone, the same item recorded as failed with the reason; null when it was that. */

@@ -17,6 +17,11 @@ export interface ItemContext<Previous = unknown> {
   /** Aborts when the time is over, the lease is lost or the worker stops. */
   readonly signal: AbortSignal;
   readonly log: Logger;
+  /**
+   * Adds a row to the job, once per key: a URL that was found, say. It is stored together with the outcome of this item,
+   * and not at all when this call fails. The job is done when the last of them is.
+   */
+  emit(key: string, input: Record<string, unknown>, options?: { priority?: number }): void;
   /** Bytes from the blob store: an image of an image job, by its `blob`. */
   openFile(key: string): Promise<Readable>;
 }

@@ -49,6 +49,7 @@ async function runWith(
     retryPolicy: defaultRetryPolicy({ maxAttemptsError: 3, maxAttemptsNotFound: options.strategies ? 3 : 1 }),
     resultMaxBytes: 1000,
     columns: new ResultColumns(10),
+    limits: { emitMaxPerItem: 3 },
   };
   const shared = { log: silentLogger, blobs, runtime };
   return runItem(runtime, new RunningItem(lease, { seq: 7, input: '{"n": 5}', previous: null }, 0, shared));

@@ -21,6 +21,7 @@ export interface PhaseRuntime {
   retryPolicy: RetryPolicy;
   resultMaxBytes: number;
   columns: ResultColumns;
+  limits: { emitMaxPerItem: number };
 }
 
 export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise<RecordedOutcome> {
@@ -64,20 +65,26 @@ function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unknown): 
   if (isVerdict(value)) return recordVerdict(runtime, item, value);
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
-  if (!runtime.isLastPhase) return outcome(item, 'advance', 'DONE', stored.json, null, 0);
+  if (!runtime.isLastPhase) return withChildren(item, outcome(item, 'advance', 'DONE', stored.json, null, 0));
   const done = outcome(item, 'terminal', 'DONE', stored.json, null, 0);
   done.columns = runtime.columns.unseen(item.jobId, item.generation, value);
-  return done;
+  return withChildren(item, done);
+}
+
+/** What a call emitted counts when the call ended well: one that is tried again emits again. */
+function withChildren(item: RunningItem, recorded: RecordedOutcome): RecordedOutcome {
+  if (item.emitted !== null) recorded.children = item.emitted;
+  return recorded;
 }
 
 function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdict): RecordedOutcome {
   const message = toStorableText(String(verdict.reason), MAX_ERROR_LENGTH);
   switch (verdict.kind) {
     case 'skip':
-      return {
+      return withChildren(item, {
         ...outcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0),
         columns: runtime.columns.unseen(item.jobId, item.generation, { reason: message }),
-      };
+      });
     case 'not_found':
       return recordFailure(runtime, item, failureOf('not_found', message));
     case 'retry_later':
@@ -110,5 +117,15 @@ function outcome(
   delayMs: number,
 ): RecordedOutcome {
   const handlerMs = monotonicMs() - item.startedMs;
-  return { seq: item.claimed.seq, kind, status, json, failure, delayMs, handlerMs, columns: undefined };
+  return {
+    seq: item.claimed.seq,
+    kind,
+    status,
+    json,
+    failure,
+    delayMs,
+    handlerMs,
+    columns: undefined,
+    children: undefined,
+  };
 }

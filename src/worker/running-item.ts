@@ -1,16 +1,18 @@
 // One item in a slot. It is its own context: a hundred thousand of them a second should cost one object each, so what
 // a handler may never ask for is made only when it does.
-import type { Readable } from 'node:stream';
 import { failuresOf } from '../core/failure-counts.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import type { EmittedChild } from '../engine/flush-outcomes.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import type { ItemContext } from './item-context.ts';
+import { emittedChild } from './emitted-child.ts';
 import type { Lease } from './lease.ts';
 
 /** What all items of a pool have in common. */
 export interface ItemServices {
-  runtime: { pipeline: { strategies: readonly string[] } };
+  runtime: { pipeline: { strategies: readonly string[] }; limits: { emitMaxPerItem: number } };
   log: Logger;
   blobs: BlobStore;
 }
@@ -21,6 +23,8 @@ export class RunningItem implements ItemContext {
   readonly startedMs: number;
   /** Has its outcome, or was given up: whatever the handler still does no longer counts. */
   ended = false;
+  /** What the handler emitted so far. */
+  emitted: EmittedChild[] | null = null;
   readonly #shared: ItemServices;
   #controller: AbortController | null = null;
   #abortReason: Error | null = null;
@@ -66,8 +70,23 @@ export class RunningItem implements ItemContext {
     return this.#shared.log.child({ jobId: this.jobId, seq: this.seq, attempt: this.attempt });
   }
 
-  openFile(key: string): Promise<Readable> {
-    return this.#shared.blobs.get(key);
+  // Functions and not methods: handlers take the context apart.
+  get emit(): ItemContext['emit'] {
+    return (key, input, options = {}) => {
+      const { emitMaxPerItem } = this.#shared.runtime.limits;
+      this.emitted ??= [];
+      if (this.emitted.length >= emitMaxPerItem) {
+        throw new RowmillError(
+          'ITEM_INVALID',
+          `expected one call to emit at most ${emitMaxPerItem} items (emitMaxPerItem)`,
+        );
+      }
+      this.emitted.push(emittedChild(key, input, options.priority ?? this.lease.claim.priority));
+    };
+  }
+
+  get openFile(): ItemContext['openFile'] {
+    return (key) => this.#shared.blobs.get(key);
   }
 
   get signal(): AbortSignal {

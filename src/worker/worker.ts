@@ -266,6 +266,7 @@ export class RowmillWorker {
         retryPolicy: retryPolicyOf(this.settings, phase),
         resultMaxBytes: this.settings.resultMaxBytes,
         columns: this.#columns,
+        limits: this.settings,
       },
       phaseIndex,
       slots: phase.concurrency ?? 10,

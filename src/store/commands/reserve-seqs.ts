@@ -2,6 +2,14 @@ import type { IngestReport } from '../../core/file-format.ts';
 import type { InputColumn } from '../../core/input-column.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
+/** The columns of a job with those of a jsonb array that it does not have yet. */
+export const withNewColumns = (
+  columns: string,
+): string => `case when ${columns} is null then input_columns else input_columns || (
+          select coalesce(jsonb_agg(n.c order by n.o), '[]') from jsonb_array_elements(${columns}) with ordinality as n(c, o)
+          where not exists (select from jsonb_array_elements(input_columns) as k(c) where k.c ->> 'key' = n.c ->> 'key')
+        ) end`;
+
 // Takes the next seqs of a job for one ingest batch. The row lock on the job orders concurrent batches and
 // makes a seal wait for them. A batch whose id is already there was committed before its reply got lost. A reader of a
 // file proves with its token that nobody took over, and renews its lease with every batch.
@@ -13,13 +21,11 @@ const RESERVE_SEQS: Statement = {
         ingest_checkpoint = coalesce($4::jsonb, ingest_checkpoint),
         ingest_expires_at = case when $6::uuid is null then ingest_expires_at
                                  else now() + $7::float8 * interval '1 millisecond' end,
-        input_columns = case when $8::jsonb is null then input_columns else input_columns || (
-          select coalesce(jsonb_agg(n.c order by n.o), '[]') from jsonb_array_elements($8::jsonb) with ordinality as n(c, o)
-          where not exists (select from jsonb_array_elements(input_columns) as k(c) where k.c ->> 'key' = n.c ->> 'key')
-        ) end,
-        ingest_report = coalesce($9::jsonb, ingest_report)
+        input_columns = ${withNewColumns('$8::jsonb')},
+        ingest_report = ingest_report || coalesce($9::jsonb, '{}')
     where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
-      and ingest_batch is distinct from $3 and ($5::bigint is null or item_count = $5)
+      and ingest_batch is distinct from $3
+      and ($5::bigint is null or item_count - coalesce((ingest_report ->> 'emitted')::bigint, 0) = $5)
       and ($6::uuid is null or ingest_token = $6)
     returning item_count - $2 as first_seq, generation, priority`,
 };
@@ -35,7 +41,7 @@ export interface SeqRequest {
   count: number;
   batchId: string;
   checkpoint?: unknown;
-  /** The batch belongs right behind this many items; null: wherever the end is. */
+  /** The batch belongs right behind this many items, emitted ones apart; null: wherever the end is. */
   expectedCount: number | null;
   /** Of the process that reads the file; null when items come from elsewhere. */
   lease: { token: string; leaseMs: number } | null;

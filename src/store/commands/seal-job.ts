@@ -8,7 +8,7 @@ const SEAL_JOB: Statement = {
   text: `
     update jobs
     set sealed_at = now(), ingest_token = null, ingest_expires_at = null,
-        input_checksum = coalesce($3, input_checksum), ingest_report = coalesce($4::jsonb, ingest_report),
+        input_checksum = coalesce($3, input_checksum), ingest_report = ingest_report || coalesce($4::jsonb, '{}'),
         state = case when state = 'INGESTING' then
           (case when started_at is null then 'QUEUED' else 'RUNNING' end)::job_state else state end
     where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
