@@ -1,11 +1,10 @@
 // Files in, files out: how fast rows of a CSV become items against COPY of the same rows already encoded, how fast
 // results become a CSV against COPY of the same rows to the client, and how much memory each takes at its peak.
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createDatabase, dropDatabase, levelGround } from './measure.ts';
+import { runTask } from './run-task.ts';
 
 interface FileTask {
   task:
@@ -51,14 +50,14 @@ export async function measureFiles(
   const file = join(folder, 'rows.csv');
   const best: FileResults = {};
   const run = async (task: FileTask['task'], more: Partial<FileTask> = {}): Promise<FileTaskResult> => {
-    const result = await runTask({
+    const result = await runTask<FileTaskResult>('file-task.mjs', {
       task,
       databaseUrl,
       file,
       rows: plan.csvRows,
       blobStore: join(folder, 'blobs'),
       ...more,
-    });
+    } as FileTask);
     report(
       `${task}: ${Math.round((result.rows / result.ms) * 1000)} rows/s, peak ${Math.round(result.maxRssMb)} MB`,
     );
@@ -96,22 +95,4 @@ export async function measureFiles(
     await dropDatabase(serverUrl, DATABASE);
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-function runTask(task: FileTask): Promise<FileTaskResult> {
-  const script = fileURLToPath(new URL('file-task.mjs', import.meta.url));
-  const child = spawn(process.env.BENCH_NODE ?? process.execPath, [script, JSON.stringify(task)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => {
-      if (code === 0) resolve(JSON.parse(output) as FileTaskResult);
-      else reject(new Error(`${task.task} ended with code ${code}`));
-    });
-  });
 }

@@ -1,5 +1,5 @@
 // The bench: Rowmill, its peers and the limit on one server, interleaved, best of all rounds.
-//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files]
+//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files,pipelines]
 // --quick takes under two minutes; --json prints one JSON object as the last line.
 import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -14,6 +14,7 @@ import {
   runScenario,
   type Scenario,
 } from './run-scenario.ts';
+import { measurePipelines } from './pipelines.ts';
 import { openServer } from './server.ts';
 import { formatTable } from './table.ts';
 
@@ -33,6 +34,7 @@ const plan = flags.quick
       idleSeconds: 6,
       lagJobs: 20,
       files: { rounds: 1, csvRows: 200_000, xlsxRows: 50_000 },
+      pipelines: { rounds: 1, phaseItems: 30_000, emittingItems: 2000 },
     }
   : {
       rounds: 3,
@@ -41,6 +43,7 @@ const plan = flags.quick
       idleSeconds: 30,
       lagJobs: 200,
       files: { rounds: 2, csvRows: 1_000_000, xlsxRows: 500_000 },
+      pipelines: { rounds: 3, phaseItems: 100_000, emittingItems: 10_000 },
     };
 
 const scenarios: readonly Scenario[] = [
@@ -50,6 +53,8 @@ const scenarios: readonly Scenario[] = [
 ];
 
 const only = flags.only?.split(',');
+/** Parts without contestants. */
+const OWN_PARTS = ['files', 'pipelines'];
 
 type PerContestant = Record<string, number | null>;
 const KEYS = [
@@ -74,6 +79,11 @@ const LABELS: Record<(typeof KEYS)[number], string> = {
   idleQueriesPerSecond: 'idle statements per second',
 };
 
+const PIPELINE_LABELS: Record<string, string> = {
+  phases3: 'three phases, items/s',
+  emit: 'emitted, half of them known, children/s',
+};
+
 const FILE_LABELS: Record<string, string> = {
   ingestCsv: 'CSV to items, rows/s',
   copyLimit: 'COPY of the same rows, rows/s',
@@ -89,7 +99,9 @@ const FILE_LABELS: Record<string, string> = {
 };
 
 function chooseEntries(): Entry[] {
-  const unknown = only?.find((key) => key !== 'files' && !entries.some((entry) => entry.key === key));
+  const unknown = only?.find(
+    (key) => !OWN_PARTS.includes(key) && !entries.some((entry) => entry.key === key),
+  );
   if (unknown !== undefined) {
     throw new Error(
       `expected --only to name ${entries.map(({ key }) => key).join(', ')}, files; got ${unknown}`,
@@ -164,6 +176,10 @@ try {
   const facts = await readServerFacts(server.url);
   const files =
     only === undefined || only.includes('files') ? await measureFiles(server.url, plan.files, report) : null;
+  const pipelines =
+    only === undefined || only.includes('pipelines')
+      ? await measurePipelines(server.url, plan.pipelines, report)
+      : null;
   const results = await runAll(server.url, chosen);
   const columns = entries.filter((entry) => chosen.includes(entry)).map(({ key }) => key);
   const about = {
@@ -183,6 +199,13 @@ try {
     }));
     console.log(`${formatTable(['rowmill'], rows)}\n`);
   }
+  if (pipelines) {
+    const rows = Object.entries(PIPELINE_LABELS).map(([key, label]) => ({
+      label,
+      values: { rowmill: pipelines[key] ?? null },
+    }));
+    console.log(`${formatTable(['rowmill'], rows)}\n`);
+  }
   console.log(
     formatTable(
       columns,
@@ -198,7 +221,7 @@ try {
     const own = Object.fromEntries(
       KEYS.map((key) => [key, key === 'drain' ? results.drain : results[key].rowmill]),
     );
-    console.log(JSON.stringify({ ...own, ...files, all: results, about }));
+    console.log(JSON.stringify({ ...own, ...files, ...pipelines, all: results, about }));
   }
 } finally {
   await server.stop();

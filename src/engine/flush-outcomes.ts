@@ -81,6 +81,8 @@ export interface FlushReport {
   lostTokens: string[];
   /** A span went and none came: the job may be finished. */
   mayFinish: boolean;
+  /** Something waits that was not there before and can be claimed now: the next phase, or emitted items. */
+  hasNewWork: boolean;
 }
 
 export async function flushOutcomes(
@@ -210,7 +212,13 @@ async function writeOutcomes(
     { jobId, entryId: batch.flushId, generation, phase, workerId: batch.workerId },
     counts,
   );
-  return { recorded, fenced: counts.fenced, lostTokens, mayFinish: emptied && added.length === 0 };
+  return {
+    recorded,
+    fenced: counts.fenced,
+    lostTokens,
+    mayFinish: emptied && added.length === 0,
+    hasNewWork: added.some((span) => span.delayMs === 0),
+  };
 }
 
 function emits(batch: FlushBatch): boolean {
@@ -219,7 +227,7 @@ function emits(batch: FlushBatch): boolean {
 
 function committedBefore(batch: FlushBatch): FlushReport {
   const recorded = batch.leases.reduce((sum, lease) => sum + lease.outcomes.length, 0);
-  return { recorded, fenced: 0, lostTokens: [], mayFinish: true };
+  return { recorded, fenced: 0, lostTokens: [], mayFinish: true, hasNewWork: true };
 }
 
 /** Gathers the spans that a flush leaves behind: as few rows as there are different ready times. */

@@ -70,6 +70,7 @@ async function bench(
     },
     onLost: (each) => lost.push(each),
     onMayFinish: (id) => mayFinish.push(id),
+    onNewWork: () => {},
     onRelief: () => {},
     isClaiming: () => options.claiming ?? false,
   });

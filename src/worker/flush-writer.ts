@@ -29,6 +29,8 @@ export interface FlushWriterOptions {
   onLost: (lease: Lease) => void;
   /** After a commit that may have ended the job. */
   onMayFinish: (jobId: string) => void;
+  /** A flush left something to claim: no phase waits for the next look. */
+  onNewWork: () => void;
   /** The backlog went below its bound again. */
   onRelief: () => void;
   /** A claim on this job is under way: more outcomes will follow soon, so a small flush can wait for them. */
@@ -229,6 +231,7 @@ export class FlushWriter {
       for await (const report of this.#persist(batch)) {
         mayFinish ||= report.mayFinish;
         recorded += report.recorded;
+        if (report.hasNewWork) this.#options.onNewWork();
         if (report.fenced > 0) events.emit('flush.fenced', { jobId: batch.jobId, items: report.fenced });
         for (const lease of leases) if (report.lostTokens.includes(lease.claim.token)) this.lose(lease);
       }
@@ -300,7 +303,7 @@ export class FlushWriter {
           if (parts === null) {
             // Not even its failure can be stored: let go of the lease rather than hold the item for ever.
             const lostTokens = batch.leases.map((lease) => lease.token);
-            yield { recorded: 0, fenced: items, lostTokens, mayFinish: false };
+            yield { recorded: 0, fenced: items, lostTokens, mayFinish: false, hasNewWork: false };
           } else for (const part of parts) yield* this.#persist(part);
           return;
         }

@@ -16,7 +16,7 @@ import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
-import { WorkListener } from '../platform/notifier.ts';
+import { WorkListener, WorkNotifier } from '../platform/notifier.ts';
 import { PeriodicService } from '../platform/periodic-service.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
@@ -97,6 +97,12 @@ export class RowmillWorker {
     this.#claims = this.#openContext('claim', this.settings.claimConcurrency);
     this.#flushes = this.#openContext('flush', this.settings.flushConcurrency);
     this.#control = this.#openContext('control', 2);
+    const finder = new WorkFinder({
+      settings: this.settings,
+      events: this.events,
+      look: () => this.#findWork(),
+    });
+    const notifier = new WorkNotifier(this.#control.db);
     this.#writer = new FlushWriter({
       context: this.#flushes,
       workerId: this.workerId,
@@ -104,6 +110,10 @@ export class RowmillWorker {
       onSettled: (lease) => this.#closeLease(lease),
       onLost: (lease) => this.#loseLease(lease),
       onMayFinish: (jobId) => this.#inBackground(finishJob(this.#control, jobId)),
+      onNewWork: () => {
+        finder.hint();
+        void notifier.hint();
+      },
       onRelief: () => this.#pumpAll(),
       isClaiming: (jobId) => this.#loops.isClaiming(jobId),
     });
@@ -115,11 +125,6 @@ export class RowmillWorker {
       onLost: (token) => this.#withLease(token, (lease) => this.#writer.lose(lease)),
       onExpired: (token) => this.#withLease(token, (lease) => this.#stopLease(lease)),
       onStuck: (forMs) => this.events.emit('loop.stuck', { forMs }),
-    });
-    const finder = new WorkFinder({
-      settings: this.settings,
-      events: this.events,
-      look: () => this.#findWork(),
     });
     this.#loops = new ClaimLoops({
       claims: this.#claims,

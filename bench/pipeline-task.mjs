@@ -1,0 +1,60 @@
+// Child side of pipelines.ts: one task in a process of its own. Prints one JSON line.
+import { definePipeline, openRowmill } from '../dist/index.js';
+
+const task = JSON.parse(process.argv[2]);
+const settings = { blobStore: task.blobStore };
+
+const phases3 = definePipeline({
+  name: 'bench-phases',
+  phases: ['first', 'second', 'third'].map((name) => ({ name, concurrency: 50, run: ({ n }) => ({ n }) })),
+});
+/** Every child is emitted by two parents. */
+const CHILDREN = 20;
+const emitting = definePipeline({
+  name: 'bench-emit',
+  phases: [
+    {
+      name: 'only',
+      concurrency: 50,
+      run: ({ n, leaf }, { emit }) => {
+        if (leaf) return null;
+        const first = Math.floor(n / 2) * CHILDREN;
+        for (let i = 0; i < CHILDREN; i += 1)
+          emit(`https://site.example/page/${first + i}`, { leaf: true, n: first + i });
+        return null;
+      },
+    },
+  ],
+});
+
+function* numbered(count) {
+  for (let n = 0; n < count; n += 1) yield { n };
+}
+
+async function drain(pipeline, items) {
+  const rowmill = await openRowmill({ databaseUrl: task.databaseUrl, settings });
+  const { jobId } = await rowmill.createJob(pipeline, { outputs: [] });
+  await rowmill.addItems(jobId, numbered(items));
+  await rowmill.sealJob(jobId);
+  const startedMs = performance.now();
+  const worker = await rowmill.startWorker([pipeline], { settings: rowmill.context.settings });
+  const { total } = await rowmill.whenFinished(jobId);
+  const ms = performance.now() - startedMs;
+  const { ingestReport } = await rowmill.job(jobId);
+  await worker.stop();
+  await rowmill.close();
+  return { total, ms, ingestReport };
+}
+
+const TASKS = {
+  async phases3() {
+    const { total, ms } = await drain(phases3, task.items);
+    return { count: total, ms };
+  },
+  async emit() {
+    const { ms, ingestReport } = await drain(emitting, task.items);
+    return { count: ingestReport.emitted + ingestReport.repeated, ms };
+  },
+};
+
+console.log(JSON.stringify(await TASKS[task.task]()));
