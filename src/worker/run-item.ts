@@ -20,6 +20,8 @@ export interface PhaseRuntime {
   retryPolicy: RetryPolicy;
   resultMaxBytes: number;
   columns: ResultColumns;
+  /** In [0, 1), for the jitter of a retry. Default: random; tests of pipelines give what can be repeated. */
+  jitter?: (item: RunningItem) => number;
 }
 
 export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise<RecordedOutcome> {
@@ -88,10 +90,16 @@ function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdic
 
 /** Also used for calls that ended from outside. */
 export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure: Failure): RecordedOutcome {
-  const delayMs = retryDelay(runtime.retryPolicy, failure, item.attempt, randomFraction());
+  const jitter = runtime.jitter ? runtime.jitter(item) : randomFraction();
+  const delayMs = retryDelay(runtime.retryPolicy, failure, item.attempt, jitter);
   if (delayMs !== null) return outcome(item, 'retry', 'ERROR', null, failure, delayMs);
   const status = failure.class === 'not_found' ? 'NOT_FOUND' : 'ERROR';
   return outcome(item, 'terminal', status, null, failure, 0);
+}
+
+/** A call that did not answer in its time. */
+export function timeoutFailure(timeoutMs: number): Failure {
+  return failureOf('timeout', `the handler gave no answer within ${timeoutMs} ms`);
 }
 
 function failureOf(errorClass: Failure['class'], message: string): Failure {

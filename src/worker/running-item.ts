@@ -10,7 +10,7 @@ import type { Lease } from './lease.ts';
 /** What all items of a pool have in common. */
 export interface ItemServices {
   log: Logger;
-  blobs: BlobStore;
+  blobs: Pick<BlobStore, 'get'>;
 }
 
 export class RunningItem implements ItemContext {

@@ -1,6 +1,5 @@
 // A worker: claims items of the pipelines it knows, runs them, writes their outcomes. This file only connects the
 // parts; each of them has its own.
-import { defaultRetryPolicy, type RetryPolicy, type RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { finishJob } from '../engine/finish-job.ts';
@@ -32,6 +31,7 @@ import { FlushWriter } from './flush-writer.ts';
 import type { Lease } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { PhasePool } from './phase-pool.ts';
+import { phaseRetryPolicy } from './phase-retry-policy.ts';
 import { ResultColumns } from './result-columns.ts';
 import { WorkFinder } from './work-finder.ts';
 
@@ -260,7 +260,7 @@ export class RowmillWorker {
         pipeline,
         phase,
         isLastPhase: phaseIndex === pipeline.phases.length - 1,
-        retryPolicy: retryPolicyOf(this.settings, phase),
+        retryPolicy: phaseRetryPolicy(this.settings, phase),
         resultMaxBytes: this.settings.resultMaxBytes,
         columns: this.#columns,
       },
@@ -305,15 +305,4 @@ export class RowmillWorker {
       .finally(() => this.#background.delete(tracked));
     this.#background.add(tracked);
   }
-}
-
-function retryPolicyOf(settings: Settings, phase: Phase<unknown, unknown, unknown>): RetryPolicy {
-  const policy = defaultRetryPolicy(settings);
-  for (const [errorClass, rule] of Object.entries(phase.retry ?? {}) as [
-    keyof RetryPolicy,
-    Partial<RetryRule>,
-  ][]) {
-    policy[errorClass] = { ...policy[errorClass], ...rule };
-  }
-  return policy;
 }
