@@ -83,8 +83,12 @@ export class RowmillWorker {
 
   constructor(options: WorkerOptions) {
     const names = options.pipelines.map((pipeline) => pipeline.name);
-    if (new Set(names).size !== names.length)
-      throw new RowmillError('PIPELINE_INVALID', 'two pipelines have the same name');
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) {
+      throw new RowmillError('PIPELINE_INVALID', `two pipelines of this worker are named ${twice}`, {
+        hint: 'Give each a name of its own: jobs find their pipeline by it.',
+      });
+    }
     this.#options = options;
     this.settings = loadSettings({ flags: options.settings ?? {} });
     this.events = options.events ?? new Events();
