@@ -2,17 +2,19 @@
 import type { Logger } from '../platform/logger.ts';
 
 export interface LogEntry {
-  atMs: number;
+  /** In virtual time since the start of the run; null on a database. */
+  atMs: number | null;
   level: 'debug' | 'info' | 'warn' | 'error';
   message: string;
-  phase: string;
+  /** Null on a database. */
+  phase: string | null;
   /** With jobId, seq and attempt, as in production. */
   fields: Record<string, unknown>;
 }
 
 export function capturedLog(
   write: (entry: Omit<LogEntry, 'atMs'>) => void,
-  phase: string,
+  phase: string | null,
   inherited: object = {},
 ): Logger {
   const at =

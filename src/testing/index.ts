@@ -10,4 +10,5 @@ export {
   type RunErrorGroup,
 } from './pipeline-run.ts';
 export { runPipeline, type RunPipelineOptions } from './run-pipeline.ts';
+export { type RunOnDatabaseOptions, runPipelineOnDatabase } from './run-pipeline-on-database.ts';
 export { VirtualClock } from './virtual-clock.ts';

@@ -13,7 +13,7 @@ export interface HistoryEntry {
   error: string | null;
   /** When the call ended, in virtual time since the start of the run. */
   atMs: number;
-  /** How long the item waits for its next attempt; null unless the outcome is `retry`. */
+  /** How long the item waits for its next attempt; null unless the outcome is `retry`, and on a database. */
   retryAfterMs: number | null;
 }
 
@@ -30,6 +30,7 @@ export interface RowResult {
   attempts: number;
   /** In which the row ended. */
   phase: string;
+  /** On a database without the calls that advanced or crashed: they leave no trace of their own. */
   history: HistoryEntry[];
 }
 
@@ -49,7 +50,7 @@ export interface PipelineRun {
   counts: Record<ItemStatus, number>;
   /** The most frequent first. */
   errorGroups: RunErrorGroup[];
-  /** How long the run took in virtual time. */
+  /** How long the run took in virtual time; on a database, in real time. */
   virtualMs: number;
   logs: LogEntry[];
 }
