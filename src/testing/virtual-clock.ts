@@ -48,7 +48,7 @@ export class VirtualClock {
   /** Calls back after `ms` of virtual time, unless the function it returns is called before. */
   setTimer(ms: number, fire: () => void): () => void {
     const timer: Timer = {
-      atMs: this.#nowMs + (ms > 0 ? ms : 0),
+      atMs: this.#nowMs + Math.max(ms || 0, 0),
       scope: currentCall.getStore(),
       fire,
     };
