@@ -69,6 +69,19 @@ describe('a new project', () => {
     expect(await node([tsc, '-p', 'tsconfig.json'], project)).toMatchObject({ code: 0, stdout: '' });
   });
 
+  it('makes what docs/writing-pipelines.md shows correct, and its test pass', async () => {
+    const page = readFileSync(join(repository, 'docs/writing-pipelines.md'), 'utf8');
+    const [definition, testing] = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map((match) => match[1]!);
+    writeFileSync(join(project, 'shown.ts'), definition!);
+    writeFileSync(join(project, 'shown.test.ts'), testing!);
+    const tsc = join(repository, 'node_modules/typescript/bin/tsc');
+    expect(await node([tsc, '-p', 'tsconfig.json'], project)).toMatchObject({ code: 0, stdout: '' });
+    const args = scripts.test!.replace('pipeline.test.ts', 'shown.test.ts').split(' ').slice(1);
+    const { code, stdout } = await node(args, project);
+    expect(stdout).toContain('pass 1');
+    expect(code).toBe(0);
+  });
+
   it('passes its own test, quickly', async () => {
     const [program, ...args] = scripts.test!.split(' ');
     expect(program).toBe('node');
