@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { fail, notFound, retryLater, skip } from '../core/outcome.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
@@ -271,6 +271,19 @@ describe('time', () => {
     expect(await outside).toBe('real');
     expect(await running).toMatchObject({ virtualMs: 20_000, counts: { DONE: 1 } });
     expect(globalThis.setTimeout).toBe(before);
+  });
+});
+
+describe('timers that the test has faked', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('do not stop a run', async () => {
+    vi.useFakeTimers();
+    const pipeline = onePhase((_, { attempt }) => (attempt === 1 ? retryLater({ afterMs: 1000 }) : 'done'));
+    const run = await runPipeline(pipeline, rowsOf(2), { faults: [{ kind: 'timeout', row: 1, attempt: 2 }] });
+    expect(run.counts.DONE).toBe(2);
   });
 });
 
