@@ -5,6 +5,7 @@ import { createTakeFile } from '../ingest/sources/take-file.ts';
 import { VERSION } from '../platform/version.ts';
 import { doctor } from './commands/doctor.ts';
 import { exportResults } from './commands/export.ts';
+import { init } from './commands/init.ts';
 import { inspect } from './commands/inspect.ts';
 import { migrateDatabase } from './commands/migrate.ts';
 import { run } from './commands/run.ts';
@@ -145,5 +146,11 @@ withSettings(command('check the invariants on a live database', 'doctor'))
 command('bring the database to the schema of this version', 'migrate').action(
   ending((options) => migrateDatabase(options)),
 );
+
+program
+  .command('init [folder]')
+  .description('make a small project with a pipeline and its test, which run at once')
+  .option('--name <name>', "name of the package; default: the folder's")
+  .action(ending((folder: string | undefined, options) => init(folder, options)));
 
 await program.parseAsync();

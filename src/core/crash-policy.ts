@@ -6,6 +6,10 @@ import { countSeqs, type SeqRanges, splitRanges } from './seq-ranges.ts';
 
 export const MAX_CRASHES = 3;
 
+export function crashMessage(crashes: number): string {
+  return `the process that ran this item ended without an answer, ${crashes} times`;
+}
+
 export type CrashVerdict =
   | { kind: 'fail'; items: SeqRanges; crashes: number }
   | { kind: 'requeue'; parts: { items: SeqRanges; crashes: number }[] };

@@ -23,9 +23,14 @@ export const ERROR_REGISTRY = {
   MIGRATION_FAILED: { status: 500, hint: 'The migration was rolled back; the database is as it was before.' },
   PIPELINE_INVALID: { status: 500, hint: 'Correct the pipeline definition.' },
   PIPELINE_NOT_FOUND: { status: 404, hint: 'Check the name or path of the pipeline module.' },
+  PROJECT_INVALID: {
+    status: 400,
+    hint: 'Name an empty folder that can be written: rowmill init my-project',
+  },
   JOB_NOT_FOUND: { status: 404, hint: 'Run `rowmill status` for the list of jobs.' },
   JOB_NOT_INGESTING: { status: 409, hint: 'Items can be added only before the job is sealed.' },
   JOB_CONFLICT: { status: 409, hint: 'Use another idempotency key, or the parameters of the first request.' },
+  JOB_UNFINISHED: { status: 504, hint: 'Give it more time, or look at it with `rowmill status`.' },
   ITEM_INVALID: { status: 400, hint: 'An item must be a JSON object that PostgreSQL can store.' },
   FILE_INVALID: {
     status: 400,

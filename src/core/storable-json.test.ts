@@ -38,7 +38,8 @@ describe('characters that jsonb does not take', () => {
   ])('make the item fail or are replaced: %s', (_, text, replaced) => {
     expect(stored({ text })).toEqual({
       ok: false,
-      reason: 'the result contains a NUL character or half a surrogate pair',
+      reason:
+        'the result contains a NUL character or half a surrogate pair; unstorable: "replace" of the pipeline replaces them',
     });
     expect(JSON.parse(jsonOf({ text }, 'replace'))).toEqual({ text: replaced });
     expect(JSON.parse(jsonOf({ [text]: 1 }, 'replace'))).toEqual({ [replaced]: 1 });

@@ -29,7 +29,11 @@ export function toStorableJson(value: unknown, maxBytes: number, policy: Unstora
   const safe = replaceUnstorable(json);
   const replaced = safe !== json;
   if (replaced && policy === 'fail') {
-    return { ok: false, reason: 'the result contains a NUL character or half a surrogate pair' };
+    return {
+      ok: false,
+      reason:
+        'the result contains a NUL character or half a surrogate pair; unstorable: "replace" of the pipeline replaces them',
+    };
   }
   json = safe;
   const bytes = json.length > maxBytes ? json.length : Buffer.byteLength(json);

@@ -60,7 +60,8 @@ export async function addItems(
   return read;
 }
 
-function toRow(item: unknown, position: number): IngestRow {
+/** One item as it is stored; ITEM_INVALID when it cannot be. */
+export function toRow(item: unknown, position: number): IngestRow {
   if (item === null || typeof item !== 'object' || Array.isArray(item)) {
     throw new RowmillError(
       'ITEM_INVALID',

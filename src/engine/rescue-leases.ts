@@ -1,6 +1,6 @@
 // Takes back the leases of workers that are gone. Safe to run everywhere at once: rows are skipped when
 // somebody else holds them, and taking a lease back destroys its token, which fences the old holder.
-import { judgeCrash } from '../core/crash-policy.ts';
+import { crashMessage, judgeCrash } from '../core/crash-policy.ts';
 import { errorSignature } from '../core/error-signature.ts';
 import { countSeqs, eachSeq, formatRanges } from '../core/seq-ranges.ts';
 import type { Transaction } from '../platform/database.ts';
@@ -95,7 +95,7 @@ async function settleLease(tx: Transaction, lease: LostLease): Promise<boolean> 
 
 async function failItem(tx: Transaction, lease: LostLease, crashes: number): Promise<void> {
   const { jobId, generation, phase } = lease;
-  const message = `the process that ran this item ended without an answer, ${crashes} times`;
+  const message = crashMessage(crashes);
   let lines = '';
   for (const seq of eachSeq(lease.items)) {
     lines += `${jobId}\t${seq}\t${generation}\t${phase}\t${lease.attempt + 1}\tERROR\t\\N\tcrashed\t${message}\t\\N\n`;

@@ -112,8 +112,9 @@ describe('the types of a definition', () => {
   it('refuse options that do not exist', () => {
     // @ts-expect-error: a phase has no such option
     definePipeline({ name: 'typed', phases: [{ name: 'first', run, concurency: 5 }] });
+    const busy = { busy: { maxAttempts: 3 } };
     // @ts-expect-error: not an error class
-    definePipeline({ name: 'typed', phases: [{ name: 'first', run, retry: { busy: { maxAttempts: 3 } } }] });
+    expect(() => definePipeline({ name: 'typed', phases: [{ name: 'first', run, retry: busy }] })).toThrow();
   });
 });
 
@@ -147,18 +148,41 @@ describe('a bad definition', () => {
     [{ name: 'x'.repeat(101), phases: [first] }, `${nameRule}"${'x'.repeat(101)}"`],
     [
       { name: 'p', input: {}, phases: [first] },
-      'expected the input of pipeline p to be a Standard Schema such as z.object(…)',
+      'expected the input of pipeline p to be a Standard Schema such as z.object(…), got an object',
     ],
     [
       { name: 'p', input: null, phases: [first] },
-      'expected the input of pipeline p to be a Standard Schema such as z.object(…)',
+      'expected the input of pipeline p to be a Standard Schema such as z.object(…), got null',
     ],
-    [{ name: 'p' }, 'expected pipeline p to have at least one phase'],
-    [{ name: 'p', phases: [] }, 'expected pipeline p to have at least one phase'],
-    [{ name: 'p', phases: [{ run }] }, 'expected every phase of pipeline p to have a name'],
-    [{ name: 'p', phases: [{ name: '', run }] }, 'expected every phase of pipeline p to have a name'],
+    [undefined, 'expected definePipeline to be given a definition, got undefined'],
+    [{ name: 'p' }, 'expected pipeline p to have at least one phase, got undefined'],
+    [{ name: 'p', phases: [] }, 'expected pipeline p to have at least one phase, got none'],
+    [{ name: 'p', phases: {} }, 'expected pipeline p to have at least one phase, got an object'],
+    [
+      { name: 'p', phases: [{ run }] },
+      'expected every phase of pipeline p to have a name, number 1 has none',
+    ],
+    [
+      { name: 'p', phases: [first, { name: '', run }] },
+      'expected every phase of pipeline p to have a name, number 2 has none',
+    ],
+    [
+      { name: 'p', phases: [{ ...first, retry: { busy: {} } }] },
+      'expected retry of phase first of pipeline p to name error classes, got busy',
+    ],
+    [
+      { name: 'p', phases: [{ ...first, retry: { timeout: { maxAttempts: 0 } } }] },
+      'expected maxAttempts for timeout in phase first of pipeline p to be a whole number from 1, got 0',
+    ],
     [{ name: 'p', phases: [first, first] }, 'pipeline p has two phases named first'],
-    [{ name: 'p', phases: [{ name: 'first' }] }, 'expected phase first of pipeline p to have a run function'],
+    [
+      { name: 'p', phases: [{ name: 'first' }] },
+      'expected phase first of pipeline p to have a run function, got undefined',
+    ],
+    [
+      { name: 'p', phases: [{ name: 'first', run: 5 }] },
+      'expected phase first of pipeline p to have a run function, got a number',
+    ],
     [
       { name: 'p', phases: [{ ...first, concurrency: 0 }] },
       'expected concurrency of phase first of pipeline p to be a whole number from 1, got 0',

@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Ability } from '../core/ability.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
-import type { Failure, Verdict } from '../core/outcome.ts';
+import { ERROR_CLASSES, type Failure, type Verdict } from '../core/outcome.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { UnstorablePolicy } from '../core/storable-json.ts';
@@ -92,6 +92,12 @@ export function definePipeline<Schema extends AnySchema | undefined = undefined>
   definition: Shared<Schema> & { phases: Phase<InputOf<Schema>, unknown, unknown>[] },
 ): Pipeline;
 export function definePipeline(definition: Shared<AnySchema | undefined> & { phases: unknown[] }): Pipeline {
+  if (typeof definition !== 'object' || definition === null) {
+    throw invalid(
+      `expected definePipeline to be given a definition, got ${kindOf(definition)}`,
+      'Write definePipeline({ name: "prices", phases: [{ name: "lookup", run: async (row) => … }] }).',
+    );
+  }
   const {
     name,
     version = null,
@@ -106,6 +112,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
   if (typeof name !== 'string' || !/^[\w.-]{1,100}$/.test(name)) {
     throw invalid(
       `expected the pipeline name to be 1 to 100 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`,
+      'Choose a name that stays: jobs are stored with it and find their pipeline by it.',
     );
   }
   if (version !== null && (typeof version !== 'string' || !/^[\w.+-]{1,100}$/.test(version)))
@@ -113,7 +120,10 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
       `expected the version of pipeline ${name} to be a short text such as 2 or 1.4.0, got ${JSON.stringify(version)}`,
     );
   if (input !== undefined && typeof input?.['~standard']?.validate !== 'function') {
-    throw invalid(`expected the input of pipeline ${name} to be a Standard Schema such as z.object(…)`);
+    throw invalid(
+      `expected the input of pipeline ${name} to be a Standard Schema such as z.object(…), got ${kindOf(input)}`,
+      'Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or leave input out to get rows as they are stored.',
+    );
   }
   checkNames(name, 'key', key);
   checkNames(name, 'summary', summary);
@@ -125,15 +135,32 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
       );
   }
   if (!Array.isArray(phases) || phases.length === 0)
-    throw invalid(`expected pipeline ${name} to have at least one phase`);
+    throw invalid(
+      `expected pipeline ${name} to have at least one phase, got ${Array.isArray(phases) ? 'none' : kindOf(phases)}`,
+      'Write phases: [{ name: "lookup", run: async (row) => … }].',
+    );
   const seen = new Set<string>();
-  for (const phase of phases) {
-    if (typeof phase?.name !== 'string' || phase.name === '')
-      throw invalid(`expected every phase of pipeline ${name} to have a name`);
-    if (seen.has(phase.name)) throw invalid(`pipeline ${name} has two phases named ${phase.name}`);
+  for (const [index, phase] of phases.entries()) {
+    if (typeof phase?.name !== 'string' || phase.name === '') {
+      throw invalid(
+        `expected every phase of pipeline ${name} to have a name, number ${index + 1} has none`,
+        'Write { name: "lookup", run: async (row) => … }.',
+      );
+    }
+    if (seen.has(phase.name)) {
+      throw invalid(
+        `pipeline ${name} has two phases named ${phase.name}`,
+        'Give each phase a name of its own.',
+      );
+    }
     seen.add(phase.name);
-    if (typeof phase.run !== 'function')
-      throw invalid(`expected phase ${phase.name} of pipeline ${name} to have a run function`);
+    if (typeof phase.run !== 'function') {
+      throw invalid(
+        `expected phase ${phase.name} of pipeline ${name} to have a run function, got ${kindOf(phase.run)}`,
+        'Write run: async (row, context) => …, and do not call it there.',
+      );
+    }
+    checkRetry(name, phase);
     checkWhole(name, phase.name, 'concurrency', phase.concurrency);
     checkWhole(name, phase.name, 'timeoutMs', phase.timeoutMs);
   }
@@ -172,6 +199,32 @@ function checkNames(
     throw invalid(`expected the ${what} of pipeline ${pipeline} to be ${of}`);
 }
 
+function checkRetry(pipeline: string, phase: Phase<unknown, unknown, unknown>): void {
+  for (const [errorClass, rule] of Object.entries(phase.retry ?? {})) {
+    const where = `phase ${phase.name} of pipeline ${pipeline}`;
+    if (!(ERROR_CLASSES as readonly string[]).includes(errorClass)) {
+      throw invalid(
+        `expected retry of ${where} to name error classes, got ${errorClass}`,
+        `The classes are ${ERROR_CLASSES.join(', ')}.`,
+      );
+    }
+    const { maxAttempts } = rule ?? {};
+    if (maxAttempts !== undefined && (!Number.isInteger(maxAttempts) || maxAttempts < 1)) {
+      throw invalid(
+        `expected maxAttempts for ${errorClass} in ${where} to be a whole number from 1, got ${maxAttempts}`,
+        'It counts all calls: 1 means that nothing is tried again.',
+      );
+    }
+  }
+}
+
+/** For people: what they gave in place of what was expected. */
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
 function checkWhole(pipeline: string, phase: string, key: string, value: number | undefined): void {
   // Timers cannot measure more than 2^31 - 1 ms, and fire at once instead.
   if (value !== undefined && (!Number.isInteger(value) || value < 1 || value > 2_147_483_647)) {
@@ -181,6 +234,6 @@ function checkWhole(pipeline: string, phase: string, key: string, value: number 
   }
 }
 
-function invalid(message: string): RowmillError {
-  return new RowmillError('PIPELINE_INVALID', message);
+function invalid(message: string, hint?: string): RowmillError {
+  return new RowmillError('PIPELINE_INVALID', message, hint === undefined ? {} : { hint });
 }

@@ -1,33 +1,78 @@
 // Loads pipeline modules, TypeScript or JavaScript, on every supported Node.
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createJiti } from 'jiti';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { isPipeline, type Pipeline } from './define-pipeline.ts';
+import { explainLoadFailure } from './explain-load-failure.ts';
 
-/** All pipelines that these modules export, in order. */
+/** All pipelines that these modules export, in order, each once. */
 export async function loadPipelines(paths: string[]): Promise<Pipeline[]> {
   const jiti = createJiti(import.meta.url, { interopDefault: true });
-  const found: Pipeline[] = [];
+  const found = new Map<string, { pipeline: Pipeline; where: string }>();
   for (const path of paths) {
     const file = resolve(path);
-    if (!existsSync(file)) throw new RowmillError('PIPELINE_NOT_FOUND', `there is no file ${path}`);
+    checkFile(path, file);
     let module: Record<string, unknown>;
     try {
       module = await jiti.import(file);
     } catch (cause) {
-      throw new RowmillError('PIPELINE_INVALID', `cannot load ${path}: ${(cause as Error).message}`, {
-        cause,
-        hint: 'Correct the module so that it can be imported.',
-      });
+      throw explainLoadFailure(path, file, cause);
     }
-    const exported = new Set(Object.values(module).filter(isPipeline));
-    if (exported.size === 0) {
-      throw new RowmillError('PIPELINE_NOT_FOUND', `${path} exports no pipeline`, {
-        hint: 'Export what definePipeline returns.',
-      });
+    const exported = Object.entries(module).filter((entry): entry is [string, Pipeline] =>
+      isPipeline(entry[1]),
+    );
+    if (exported.length === 0) throw noPipeline(path, module);
+    for (const [name, pipeline] of exported) {
+      const where = `${name} of ${path}`;
+      const known = found.get(pipeline.name);
+      if (known && known.pipeline !== pipeline) throw sameName(pipeline.name, known.where, where);
+      if (!known) found.set(pipeline.name, { pipeline, where });
     }
-    found.push(...exported);
   }
-  return found;
+  return [...found.values()].map(({ pipeline }) => pipeline);
+}
+
+function checkFile(path: string, file: string): void {
+  const status = statSync(file, { throwIfNoEntry: false });
+  if (!status) {
+    throw new RowmillError('PIPELINE_NOT_FOUND', `there is no file ${path}`, {
+      hint: `Check the path; it counts from ${process.cwd()}.`,
+    });
+  }
+  if (status.isDirectory()) {
+    throw new RowmillError('PIPELINE_NOT_FOUND', `${path} is a folder; expected a module with a pipeline`, {
+      hint: `Name the file, such as ${path.replace(/[\\/]+$/, '')}/pipeline.ts`,
+    });
+  }
+}
+
+function noPipeline(path: string, module: Record<string, unknown>): RowmillError {
+  const refuse = (message: string, hint: string) => new RowmillError('PIPELINE_NOT_FOUND', message, { hint });
+  const entries = Object.entries(module);
+  if (entries.length === 0)
+    return refuse(
+      `${path} exports nothing`,
+      'Export the pipeline: export const prices = definePipeline({ … })',
+    );
+  const plain = entries.find(([, value]) => typeof value === 'object' && value !== null && 'phases' in value);
+  if (plain)
+    return refuse(
+      `${path} exports ${plain[0]}, which has phases but is no pipeline`,
+      'Pass it to definePipeline and export what that returns.',
+    );
+  const maker = entries.find(([, value]) => typeof value === 'function');
+  if (maker)
+    return refuse(
+      `${path} exports ${maker[0]}, a function, and no pipeline`,
+      'Export what definePipeline returns, not a function that calls it.',
+    );
+  const names = entries.map(([name]) => name).join(', ');
+  return refuse(`${path} exports ${names}, and no pipeline`, 'Export what definePipeline returns.');
+}
+
+function sameName(name: string, first: string, second: string): RowmillError {
+  return new RowmillError('PIPELINE_INVALID', `two pipelines are named ${name}: ${first} and ${second}`, {
+    hint: 'Give each a name of its own: jobs find their pipeline by it.',
+  });
 }

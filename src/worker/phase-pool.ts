@@ -9,7 +9,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import type { Lease } from './lease.ts';
-import { type PhaseRuntime, recordFailure, runItem } from './run-item.ts';
+import { type PhaseRuntime, recordFailure, runItem, timeoutFailure } from './run-item.ts';
 import { RunningItem } from './running-item.ts';
 
 const STARTS_PER_TURN = 100;
@@ -171,13 +171,9 @@ export class PhasePool {
 
   #timeOut(item: RunningItem): void {
     if (!this.#end(item)) return;
-    const message = `the handler gave no answer within ${this.options.timeoutMs} ms`;
-    item.abort(new Error(message));
-    const outcome = recordFailure(this.options.runtime, item, {
-      class: 'timeout',
-      message,
-      retryAfterMs: null,
-    });
+    const failure = timeoutFailure(this.options.timeoutMs);
+    item.abort(new Error(failure.message));
+    const outcome = recordFailure(this.options.runtime, item, failure);
     this.itemMs.add(outcome.handlerMs);
     this.options.record(item.lease, outcome);
     this.pump();

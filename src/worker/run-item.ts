@@ -22,6 +22,8 @@ export interface PhaseRuntime {
   resultMaxBytes: number;
   columns: ResultColumns;
   limits: { emitMaxPerItem: number };
+  /** In [0, 1), for the jitter of a retry. Default: random; tests of pipelines give what can be repeated. */
+  jitter?: (item: RunningItem) => number;
 }
 
 export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise<RecordedOutcome> {
@@ -98,10 +100,16 @@ function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdic
 export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure: Failure): RecordedOutcome {
   // Each class has attempts of its own: waiting out a rate limit takes nothing from an item that then meets an error.
   const failed = failuresOf(item.lease.claim.failures, failure.class) + 1;
-  const delayMs = retryDelay(runtime.retryPolicy, failure, failed, randomFraction());
+  const jitter = runtime.jitter ? runtime.jitter(item) : randomFraction();
+  const delayMs = retryDelay(runtime.retryPolicy, failure, failed, jitter);
   if (delayMs !== null) return outcome(item, 'retry', 'ERROR', null, failure, delayMs);
   const status = failure.class === 'not_found' ? 'NOT_FOUND' : 'ERROR';
   return outcome(item, 'terminal', status, null, failure, 0);
+}
+
+/** A call that did not answer in its time. */
+export function timeoutFailure(timeoutMs: number): Failure {
+  return failureOf('timeout', `the handler gave no answer within ${timeoutMs} ms`);
 }
 
 function failureOf(errorClass: Failure['class'], message: string): Failure {

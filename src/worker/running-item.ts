@@ -14,7 +14,7 @@ import type { Lease } from './lease.ts';
 export interface ItemServices {
   runtime: { pipeline: { strategies: readonly string[] }; limits: { emitMaxPerItem: number } };
   log: Logger;
-  blobs: BlobStore;
+  blobs: Pick<BlobStore, 'get'>;
 }
 
 export class RunningItem implements ItemContext {

@@ -1,7 +1,6 @@
 // A worker: claims items of the pipelines it knows, runs them, writes their outcomes. This file only connects the
 // parts; each of them has its own.
 import { type Ability, canRun } from '../core/ability.ts';
-import { defaultRetryPolicy, type RetryPolicy, type RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { finishJob } from '../engine/finish-job.ts';
@@ -33,6 +32,7 @@ import { FlushWriter } from './flush-writer.ts';
 import type { Lease } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { PhasePool } from './phase-pool.ts';
+import { phaseRetryPolicy } from './phase-retry-policy.ts';
 import { ResultColumns } from './result-columns.ts';
 import { WorkFinder } from './work-finder.ts';
 
@@ -85,9 +85,15 @@ export class RowmillWorker {
 
   constructor(options: WorkerOptions) {
     this.#abilities = options.pipelines.map(abilityOf);
-    const names = options.pipelines.map(({ name, version }) => `${name} ${version ?? ''}`);
-    if (new Set(names).size !== names.length)
-      throw new RowmillError('PIPELINE_INVALID', 'two pipelines have the same name and version');
+    const names = options.pipelines.map(({ name, version }) =>
+      version === null ? name : `${name} version ${version}`,
+    );
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined) {
+      throw new RowmillError('PIPELINE_INVALID', `two pipelines of this worker are named ${twice}`, {
+        hint: 'Give each a name, or a version, of its own: jobs find their pipeline by it.',
+      });
+    }
     this.#options = options;
     this.settings = loadSettings({ flags: options.settings ?? {} });
     this.events = options.events ?? new Events();
@@ -268,7 +274,7 @@ export class RowmillWorker {
         pipeline,
         phase,
         isLastPhase: phaseIndex === pipeline.phases.length - 1,
-        retryPolicy: retryPolicyOf(this.settings, phase),
+        retryPolicy: phaseRetryPolicy(this.settings, phase),
         resultMaxBytes: this.settings.resultMaxBytes,
         columns: this.#columns,
         limits: this.settings,
@@ -320,15 +326,4 @@ export class RowmillWorker {
       .finally(() => this.#background.delete(tracked));
     this.#background.add(tracked);
   }
-}
-
-function retryPolicyOf(settings: Settings, phase: Phase<unknown, unknown, unknown>): RetryPolicy {
-  const policy = defaultRetryPolicy(settings);
-  for (const [errorClass, rule] of Object.entries(phase.retry ?? {}) as [
-    keyof RetryPolicy,
-    Partial<RetryRule>,
-  ][]) {
-    policy[errorClass] = { ...policy[errorClass], ...rule };
-  }
-  return policy;
 }

@@ -78,7 +78,7 @@ test('a job without a version runs through whatever version there is', async () 
 test('one worker cannot have the same version twice', async () => {
   await withRowmill(async (rowmill) => {
     await expect(rowmill.startWorker([version('twice', '1'), version('twice', '1')])).rejects.toThrow(
-      /same name and version/,
+      /are named twice version 1/,
     );
   });
 });

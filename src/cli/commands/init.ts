@@ -1,0 +1,65 @@
+// rowmill init [folder]: a small project that runs at once. Nothing that exists is ever overwritten.
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { VERSION } from '../../platform/version.ts';
+import { projectFiles } from '../project-files.ts';
+
+export interface InitOptions {
+  name?: string;
+}
+
+/** What a folder may hold and still count as empty. */
+const HARMLESS = ['.git'];
+const PACKAGE_NAME = /^(@[a-z0-9][\w.-]*\/)?[a-z0-9][a-z0-9._-]*$/;
+const MAX_NAME_LENGTH = 214;
+
+export async function init(folder: string | undefined, options: InitOptions): Promise<number> {
+  const target = resolve(folder ?? '.');
+  const name = options.name ?? nameOf(target);
+  if (name.length > MAX_NAME_LENGTH || !PACKAGE_NAME.test(name)) {
+    throw new RowmillError(
+      'PROJECT_INVALID',
+      `expected --name to be a package name such as my-prices, got ${JSON.stringify(name)}`,
+      { hint: 'Use lower-case letters, digits, dots, dashes and underscores, with a letter or digit first.' },
+    );
+  }
+  refuseFull(target);
+  const files = projectFiles({ name, version: VERSION });
+  try {
+    mkdirSync(target, { recursive: true });
+    // wx: a file that came between the look and the write is left alone.
+    for (const [file, content] of Object.entries(files))
+      writeFileSync(join(target, file), content, { flag: 'wx' });
+  } catch (cause) {
+    throw new RowmillError(
+      'PROJECT_INVALID',
+      `cannot write the project to ${target}: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+  const way = relative(process.cwd(), target);
+  console.log(`made ${name} in ${target}: ${Object.keys(files).join(', ')}\n\nNext:`);
+  if (way !== '') console.log(`  cd ${/^[\w./-]+$/.test(way) ? way : JSON.stringify(way)}`);
+  console.log('  npm install\n  npm test\n  npm start');
+  return 0;
+}
+
+function refuseFull(target: string): void {
+  const status = statSync(target, { throwIfNoEntry: false });
+  if (!status) return;
+  if (!status.isDirectory())
+    throw new RowmillError('PROJECT_INVALID', `expected ${target} to be a folder, it is a file`);
+  const found = readdirSync(target).filter((entry) => !HARMLESS.includes(entry));
+  if (found.length === 0) return;
+  const some = found.slice(0, 3).join(', ') + (found.length > 3 ? ` and ${found.length - 3} more` : '');
+  throw new RowmillError('PROJECT_INVALID', `expected ${target} to be empty, it holds ${some}`);
+}
+
+function nameOf(target: string): string {
+  const name = basename(target)
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '');
+  return name === '' ? 'rowmill-project' : name;
+}

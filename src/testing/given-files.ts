@@ -1,0 +1,18 @@
+// The files that a test gives its handlers in place of the blob store.
+import { Readable } from 'node:stream';
+import { RowmillError } from '../core/rowmill-error.ts';
+import type { BlobStore } from '../platform/blob-store/blob-store.ts';
+
+export type GivenFiles = Readonly<Record<string, Uint8Array | string>>;
+
+export function givenFiles(files: GivenFiles): Pick<BlobStore, 'get'> {
+  return {
+    get: async (key) => {
+      if (Object.hasOwn(files, key)) return Readable.from([Buffer.from(files[key]!)]);
+      const known = Object.keys(files).join(', ') || 'none';
+      throw new RowmillError('BLOB_NOT_FOUND', `there is no file ${key}; the test gave ${known}`, {
+        hint: 'Give it in the option files of runPipeline.',
+      });
+    },
+  };
+}

@@ -1,0 +1,122 @@
+// What rowmill/testing promises: a pipeline ends in virtual time as it ends on a real worker and a real database.
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { useTestDatabase } from '../../test/support/test-database.ts';
+import { fail, notFound, retryLater, skip } from '../core/outcome.ts';
+import { definePipeline } from '../worker/define-pipeline.ts';
+import type { PipelineRun } from './pipeline-run.ts';
+import { runPipeline } from './run-pipeline.ts';
+import { runPipelineOnDatabase } from './run-pipeline-on-database.ts';
+
+const database = useTestDatabase();
+
+const soon = { baseMs: 1, factor: 1, capMs: 1 };
+const retry = {
+  throttled: { ...soon, maxAttempts: 4 },
+  overloaded: soon,
+  not_found: soon,
+  timeout: { ...soon, maxAttempts: 2 },
+};
+
+function httpError(status: number): Error {
+  return Object.assign(new Error(`the service answered ${status}`), { status });
+}
+
+const mixed = definePipeline({
+  name: 'mixed',
+  input: z.object({ kind: z.string().min(1), n: z.coerce.number() }),
+  phases: [
+    {
+      name: 'first',
+      retry,
+      timeoutMs: 100,
+      run: ({ kind, n }, { attempt, log }) => {
+        if (kind === 'late first') return attempt < 3 ? Promise.reject(httpError(503)) : { n, attempt };
+        if (kind === 'not found') return notFound(`no ${n}`);
+        if (kind === 'hangs') return new Promise<{ n: number; attempt: number }>(() => {});
+        if (kind === 'logs') log.info({ n }, 'seen');
+        return { n, attempt };
+      },
+    },
+    {
+      name: 'second',
+      retry,
+      classify: (error) => (String(error).includes('teapot') ? { class: 'invalid' } : undefined),
+      run: async ({ kind, n }, { attempt, previous, idempotencyKey }) => {
+        if (kind === 'late second') return attempt < 2 ? retryLater({ afterMs: 1 }) : { previous };
+        if (kind === 'throttled') throw httpError(429);
+        if (kind === 'teapot') throw new Error('I am a teapot');
+        if (kind === 'skipped') return skip('not wanted');
+        if (kind === 'failed') return fail(`row ${n} is wrong`);
+        if (kind === 'not json') return { big: 5n };
+        if (kind === 'nul') return '\0';
+        if (kind === 'nothing') return undefined;
+        return { previous, key: idempotencyKey.split(':').slice(1) };
+      },
+    },
+  ],
+});
+
+const kinds = [
+  ...['fine', 'late first', 'late second', 'not found', 'hangs', 'logs', 'throttled', 'teapot', 'skipped'],
+  ...['failed', 'not json', 'nul', 'nothing', ''],
+];
+const rows = kinds.map((kind, n) => ({ kind, n: String(n) }));
+
+/** What does not depend on when things happened. */
+function facts(run: PipelineRun) {
+  return {
+    counts: run.counts,
+    results: run.results.map(({ history, ...result }) => ({
+      ...result,
+      failed: history
+        .filter(({ error }) => error !== null)
+        .map(({ phase, attempt, outcome, errorClass, error }) => [
+          phase,
+          attempt,
+          outcome,
+          errorClass,
+          error,
+        ]),
+    })),
+    errorGroups: run.errorGroups
+      .map(
+        ({ phase, signature, errorClass, occurrences }) =>
+          `${phase} ${signature} ${errorClass} ${occurrences}`,
+      )
+      .sort(),
+    logs: run.logs.map(({ level, message, fields }) => [
+      level,
+      message,
+      fields.n,
+      fields.seq,
+      fields.attempt,
+    ]),
+  };
+}
+
+describe('a pipeline in virtual time', () => {
+  it('ends as it does on a database', async () => {
+    const real = await runPipelineOnDatabase(mixed, rows, { databaseUrl: database.url });
+    const virtual = await runPipeline(mixed, rows, { patienceMs: 50 });
+    expect(facts(virtual)).toEqual(facts(real));
+    expect(virtual.counts).toEqual({ DONE: 5, ERROR: 7, NOT_FOUND: 1, SKIPPED: 1, CANCELLED: 0 });
+  });
+});
+
+describe('a run on a database', () => {
+  it('is given up with a sentence when it takes too long', async () => {
+    const slow = definePipeline({
+      name: 'slow',
+      phases: [{ name: 'only', run: () => retryLater({ afterMs: 60_000 }) }],
+    });
+    const run = runPipelineOnDatabase(slow, [{ n: 1 }], { databaseUrl: database.url, deadlineMs: 300 });
+    await expect(run).rejects.toThrow('pipeline slow was not finished after 300 ms; 1 of 1 rows are open');
+  });
+
+  it('brings its own PostgreSQL when it is given none', async () => {
+    const run = await runPipelineOnDatabase(mixed, rows.slice(0, 2));
+    expect(run.counts.DONE).toBe(2);
+    expect(run.results[1]).toMatchObject({ row: rows[1], status: 'DONE', phase: 'second', attempts: 1 });
+  });
+});

@@ -1,0 +1,120 @@
+// The same as runPipeline on a real PostgreSQL with a real worker in this process: real time, real leases, no faults.
+// For the one test that should see everything as it is.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ERROR_CLASSES, type ErrorClass, type Failure, type ItemStatus } from '../core/outcome.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { readRows } from '../export/read-rows.ts';
+import { openRowmill, type Rowmill } from '../open-rowmill.ts';
+import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embedded-postgres.ts';
+import { Events } from '../platform/events.ts';
+import type { Settings } from '../platform/settings.ts';
+import { listAttemptErrors } from '../store/views/list-attempt-errors.ts';
+import type { Pipeline } from '../worker/define-pipeline.ts';
+import { capturedLog, type LogEntry } from './captured-log.ts';
+import type { PipelineRun } from './pipeline-run.ts';
+import { RunRecorder } from './run-recorder.ts';
+
+export interface RunOnDatabaseOptions {
+  /** The job stays there. Default: an embedded PostgreSQL that is removed afterwards; DATABASE_URL is never used. */
+  databaseUrl?: string;
+  settings?: Partial<Settings>;
+  /** A job that is not finished by then is given up. Default 60,000. */
+  deadlineMs?: number;
+}
+
+export async function runPipelineOnDatabase(
+  pipeline: Pipeline,
+  rows: Iterable<object>,
+  options: RunOnDatabaseOptions = {},
+): Promise<PipelineRun> {
+  const folder = await mkdtemp(join(tmpdir(), 'rowmill-testing-'));
+  try {
+    const server =
+      options.databaseUrl === undefined
+        ? await startEmbeddedPostgres({ dataDir: join(folder, 'data') })
+        : { url: options.databaseUrl, stop: async () => {} };
+    try {
+      const settings = { blobStore: join(folder, 'blobs'), ...options.settings };
+      const rowmill = await openRowmill({ databaseUrl: server.url, settings, events: new Events() });
+      try {
+        return await runJob(rowmill, pipeline, [...rows] as Record<string, unknown>[], options);
+      } finally {
+        await rowmill.close();
+      }
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function runJob(
+  rowmill: Rowmill,
+  pipeline: Pipeline,
+  rows: Record<string, unknown>[],
+  { deadlineMs = 60_000 }: RunOnDatabaseOptions,
+): Promise<PipelineRun> {
+  const logs: Omit<LogEntry, 'atMs'>[] = [];
+  const worker = await rowmill.startWorker([pipeline], {
+    log: capturedLog((entry) => logs.push(entry), null),
+  });
+  try {
+    const jobId = await rowmill.submit(pipeline, rows);
+    await rowmill.whenFinished(jobId, AbortSignal.timeout(deadlineMs)).catch(async (error: unknown) => {
+      if (!(error instanceof DOMException)) throw error;
+      const { counts } = await rowmill.progress(jobId);
+      const left = counts.PENDING + counts.PROCESSING;
+      throw new RowmillError(
+        'JOB_UNFINISHED',
+        `pipeline ${pipeline.name} was not finished after ${deadlineMs} ms; ${left} of ${rows.length} rows are open`,
+        { hint: 'Shorten the waits of its retries for the test, raise deadlineMs, or use runPipeline.' },
+      );
+    });
+    return await readRun(rowmill, jobId, pipeline, rows, logs);
+  } finally {
+    await worker.stop();
+  }
+}
+
+async function readRun(
+  rowmill: Rowmill,
+  jobId: string,
+  pipeline: Pipeline,
+  rows: Record<string, unknown>[],
+  logs: Omit<LogEntry, 'atMs'>[],
+): Promise<PipelineRun> {
+  const { db, settings } = rowmill.context;
+  const { generation, createdAt, finishedAt, itemCount } = await rowmill.job(jobId);
+  const startedMs = createdAt.getTime();
+  const nameOf = (phase: number | null) => pipeline.phases[phase ?? 0]!.name;
+  const since = (ms: number) => Math.max(0, Math.round(ms - startedMs));
+  const recorder = new RunRecorder(rows);
+  for (const entry of logs) recorder.log({ atMs: null, ...entry });
+  for (const each of await listAttemptErrors(db, jobId, generation)) {
+    const { seq, attempt, failedAtMs } = each;
+    const failure = failureOf(each.errorClass, each.error);
+    const ended = { seq, attempt, failure, phase: nameOf(each.phase), atMs: since(failedAtMs) };
+    recorder.addCall({ ...ended, outcome: 'retry', retryAfterMs: null });
+  }
+  const pageRows = settings.exportPageRows;
+  const pages = readRows(db, { jobId, generation, filter: {}, pageRows, afterSeq: -1, itemCount });
+  for await (const page of pages) {
+    for (const { seq, phase, attempts, errorClass, error, finishedAtMs, resultJson, ...row } of page) {
+      const status = row.status as ItemStatus;
+      const failure = errorClass === null ? null : failureOf(errorClass, error ?? '');
+      const atMs = since(finishedAtMs ?? startedMs);
+      const ended = { seq, failure, phase: nameOf(phase), attempt: attempts ?? 0, atMs, retryAfterMs: null };
+      const outcome = status.toLowerCase() as Lowercase<ItemStatus>;
+      recorder.addResult({ ...ended, outcome }, status, resultJson);
+    }
+  }
+  return recorder.finish(since(finishedAt?.getTime() ?? startedMs));
+}
+
+function failureOf(errorClass: string, message: string): Failure {
+  const known = ERROR_CLASSES.find((each): each is ErrorClass => each === errorClass);
+  return { class: known ?? 'permanent', message, retryAfterMs: null };
+}

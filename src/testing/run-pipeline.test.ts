@@ -1,0 +1,330 @@
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { fail, notFound, retryLater, skip } from '../core/outcome.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { definePipeline, type Phase } from '../worker/define-pipeline.ts';
+import { describeRun, retryWaits, rowsWith } from './pipeline-run.ts';
+import { runPipeline } from './run-pipeline.ts';
+import { VirtualClock } from './virtual-clock.ts';
+
+type Row = Record<string, unknown>;
+
+function onePhase(
+  run: Phase<Row, undefined, unknown>['run'],
+  options: Partial<Phase<Row, undefined, unknown>> = {},
+) {
+  return definePipeline({ name: 'test', phases: [{ name: 'only', run, ...options }] });
+}
+
+const rowsOf = (count: number): Row[] => Array.from({ length: count }, (_, n) => ({ n }));
+
+describe('outcomes', () => {
+  it('are those of the rows, in their order, with counts', async () => {
+    const pipeline = onePhase(
+      ({ n }) => [{ n }, notFound('nowhere'), skip('not today'), fail('never')][Number(n)],
+    );
+    const run = await runPipeline(pipeline, rowsOf(4), { settings: { maxAttemptsNotFound: 1 } });
+    expect(
+      run.results.map(({ status, result, errorClass, error }) => [status, result, errorClass, error]),
+    ).toEqual([
+      ['DONE', { n: 0 }, null, null],
+      ['NOT_FOUND', null, 'not_found', 'nowhere'],
+      ['SKIPPED', { reason: 'not today' }, null, null],
+      ['ERROR', null, 'permanent', 'never'],
+    ]);
+    expect(run.counts).toEqual({ DONE: 1, NOT_FOUND: 1, SKIPPED: 1, ERROR: 1, CANCELLED: 0 });
+    expect(rowsWith(run, 'ERROR').map(({ seq }) => seq)).toEqual([3]);
+    expect(describeRun(run)).toContain('  0 ms: only, attempt 1: error (permanent: never)');
+  });
+
+  it('go through JSON, as they do in the database', async () => {
+    const pipeline = onePhase(() => ({ at: new Date(0), gone: undefined }));
+    const [result] = (await runPipeline(pipeline, rowsOf(1))).results;
+    expect(result!.result).toEqual({ at: '1970-01-01T00:00:00.000Z' });
+    expect(result!.result).not.toHaveProperty('gone');
+    const bad = await runPipeline(
+      onePhase(() => 'a\0b'),
+      rowsOf(1),
+    );
+    expect(bad.results[0]).toMatchObject({ status: 'ERROR', errorClass: 'permanent' });
+  });
+
+  it('are invalid where the schema refuses the row, and the handler is not called', async () => {
+    const pipeline = definePipeline({
+      name: 'test',
+      input: z.object({ n: z.coerce.number().min(1) }),
+      phases: [{ name: 'only', run: ({ n }) => n * 2 }],
+    });
+    const { results } = await runPipeline(pipeline, [{ n: '4' }, { n: '0' }]);
+    expect(results[0]).toMatchObject({ status: 'DONE', result: 8 });
+    expect(results[1]).toMatchObject({
+      status: 'ERROR',
+      errorClass: 'invalid',
+      error: expect.stringMatching(/^n: /),
+    });
+  });
+
+  it('are not there for rows that no job would take', async () => {
+    await expect(
+      runPipeline(
+        onePhase(() => 1),
+        ['text'] as unknown as object[],
+      ),
+    ).rejects.toThrow(RowmillError);
+  });
+
+  it('are none for no rows', async () => {
+    expect(
+      await runPipeline(
+        onePhase(() => 1),
+        [],
+      ),
+    ).toMatchObject({ results: [], virtualMs: 0 });
+  });
+});
+
+describe('retries', () => {
+  const minute = { maxAttempts: 6, baseMs: 60_000, factor: 1, capMs: 60_000 };
+
+  it('wait in virtual time', async () => {
+    const before = process.hrtime.bigint();
+    const pipeline = onePhase((_, { attempt }) => (attempt < 6 ? Promise.reject(busy()) : 'at last'), {
+      retry: { overloaded: minute },
+    });
+    const run = await runPipeline(pipeline, rowsOf(20));
+    expect(run.counts.DONE).toBe(20);
+    expect(run.results[0]).toMatchObject({ attempts: 6, result: 'at last' });
+    expect(retryWaits(run.results[0]!)).toHaveLength(5);
+    expect(run.virtualMs).toBeGreaterThan(60_000);
+    expect(Number(process.hrtime.bigint() - before) / 1e6).toBeLessThan(5000);
+  });
+
+  it('wait equally long with the same seed, and not with another', async () => {
+    const pipeline = onePhase(() => Promise.reject(busy()), { retry: { overloaded: minute } });
+    const waits = async (seed: number) =>
+      (await runPipeline(pipeline, rowsOf(5), { seed })).results.map(retryWaits);
+    expect(await waits(7)).toEqual(await waits(7));
+    expect(await waits(7)).not.toEqual(await waits(8));
+    expect(new Set((await waits(7)).flat()).size).toBe(25);
+  });
+
+  it('hold no slot', async () => {
+    const order: unknown[] = [];
+    const pipeline = onePhase(
+      ({ n }, { attempt }) => {
+        order.push(n);
+        return n === 0 && attempt === 1 ? retryLater({ afterMs: 10_000 }) : null;
+      },
+      { concurrency: 1 },
+    );
+    await runPipeline(pipeline, rowsOf(3));
+    expect(order).toEqual([0, 1, 2, 0]);
+  });
+
+  it('come when Retry-After says', async () => {
+    const run = await runPipeline(
+      onePhase(() => 'ok'),
+      rowsOf(1),
+      {
+        faults: [{ kind: 'status', status: 429, retryAfterSeconds: 30, attempt: 1 }],
+      },
+    );
+    expect(run.results[0]!.history).toMatchObject([
+      { attempt: 1, outcome: 'retry', errorClass: 'throttled', atMs: 0 },
+      { attempt: 2, outcome: 'done' },
+    ]);
+    expect(run.virtualMs).toBeGreaterThanOrEqual(30_000);
+    expect(run.virtualMs).toBeLessThan(40_000);
+    expect(run.errorGroups).toMatchObject([{ phase: 'only', errorClass: 'throttled', occurrences: 1 }]);
+  });
+});
+
+describe('phases', () => {
+  const twoPhases = definePipeline({
+    name: 'two',
+    phases: [
+      { name: 'first', run: (row: Row) => ({ half: Number(row.n) / 2 }) },
+      { name: 'second', run: (_, context) => ({ whole: (context.previous as { half: number }).half * 2 }) },
+    ],
+  });
+
+  it('get the output of the one before, and start again at attempt 1', async () => {
+    const { results } = await runPipeline(twoPhases, [{ n: 6 }], {
+      faults: [{ kind: 'status', status: 503, attempt: [1, 2] }],
+    });
+    expect(results[0]).toMatchObject({ status: 'DONE', result: { whole: 6 }, phase: 'second', attempts: 3 });
+    expect(results[0]!.history.map(({ phase, attempt, outcome }) => [phase, attempt, outcome])).toEqual([
+      ['first', 1, 'retry'],
+      ['first', 2, 'retry'],
+      ['first', 3, 'advanced'],
+      ['second', 1, 'retry'],
+      ['second', 2, 'retry'],
+      ['second', 3, 'done'],
+    ]);
+  });
+
+  it('must exist where a fault is meant for one', async () => {
+    const faults = [{ kind: 'crash' as const, phase: 'third' }];
+    await expect(runPipeline(twoPhases, [], { faults })).rejects.toThrow(/phase third of pipeline two/);
+  });
+});
+
+describe('timeouts', () => {
+  const quick = { timeoutMs: 5000, retry: { timeout: { maxAttempts: 2 } } };
+
+  it('abort the signal at their moment of virtual time', async () => {
+    const reasons: string[] = [];
+    const waitForAbort = (_: Row, { signal }: { signal: AbortSignal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          reasons.push((signal.reason as Error).message);
+          reject(signal.reason as Error);
+        });
+      });
+    const run = await runPipeline(onePhase(waitForAbort, quick), rowsOf(1), { patienceMs: 20 });
+    expect(reasons).toEqual(Array(2).fill('the handler gave no answer within 5000 ms'));
+    expect(run.results[0]).toMatchObject({ status: 'ERROR', errorClass: 'timeout', attempts: 2 });
+    expect(run.results[0]!.history[0]).toMatchObject({ outcome: 'retry', atMs: 5000 });
+  });
+
+  it('can be asked for as a fault', async () => {
+    const run = await runPipeline(
+      onePhase(() => 1, quick),
+      rowsOf(2),
+      {
+        faults: [{ kind: 'timeout', row: 1, attempt: 1 }],
+        patienceMs: 60_000,
+      },
+    );
+    expect(run.results.map(({ status, attempts }) => [status, attempts])).toEqual([
+      ['DONE', 1],
+      ['DONE', 2],
+    ]);
+  });
+
+  it('do not hit calls that are slow and in time', async () => {
+    const faults = [
+      { kind: 'slow' as const, ms: 4999, row: 0 },
+      { kind: 'slow' as const, ms: 5001, row: 1 },
+    ];
+    const run = await runPipeline(
+      onePhase(() => 1, { timeoutMs: 5000, retry: { timeout: { maxAttempts: 1 } } }),
+      rowsOf(2),
+      {
+        faults,
+      },
+    );
+    expect(run.results.map(({ status }) => status)).toEqual(['DONE', 'ERROR']);
+    expect(run.virtualMs).toBe(5000);
+  });
+
+  it('do not hit calls that wait for something real', async () => {
+    const pipeline = onePhase(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      return 'real';
+    });
+    const run = await runPipeline(pipeline, rowsOf(1), { patienceMs: 10_000 });
+    expect(run).toMatchObject({ virtualMs: 0, results: [{ result: 'real' }] });
+  });
+});
+
+describe('crashes', () => {
+  it('do not use up attempts, and fail the item at the third', async () => {
+    const run = await runPipeline(
+      onePhase(() => 'fine'),
+      rowsOf(2),
+      {
+        faults: [
+          { kind: 'crash', row: 0, times: 2 },
+          { kind: 'crash', row: 1 },
+        ],
+      },
+    );
+    expect(run.results[0]).toMatchObject({ status: 'DONE', attempts: 1 });
+    expect(run.results[0]!.history.map(({ outcome }) => outcome)).toEqual(['crashed', 'crashed', 'done']);
+    expect(run.results[1]).toMatchObject({
+      status: 'ERROR',
+      errorClass: 'crashed',
+      error: 'the process that ran this item ended without an answer, 3 times',
+    });
+  });
+});
+
+describe('time', () => {
+  it('can be slept on by handlers that are given the clock, within the slots of the phase', async () => {
+    const clock = new VirtualClock();
+    const pipeline = onePhase((_, { signal }) => clock.sleep(1000, signal), { concurrency: 4 });
+    const run = await runPipeline(pipeline, rowsOf(12), { clock, patienceMs: 60_000 });
+    expect(run).toMatchObject({ virtualMs: 3000, counts: { DONE: 12 } });
+  });
+
+  it('is what setTimeout of handlers measures when asked for, and only theirs', async () => {
+    const { setTimeout: before } = globalThis;
+    const pipeline = onePhase(async () => {
+      const never = setTimeout(() => expect.unreachable(), 10);
+      clearTimeout(never);
+      await new Promise((resolve) => setTimeout(resolve, 20_000));
+    });
+    const running = runPipeline(pipeline, rowsOf(1), { virtualTimers: true, patienceMs: 60_000 });
+    const outside = new Promise((resolve) => setTimeout(() => resolve('real'), 1));
+    expect(await outside).toBe('real');
+    expect(await running).toMatchObject({ virtualMs: 20_000, counts: { DONE: 1 } });
+    expect(globalThis.setTimeout).toBe(before);
+  });
+});
+
+describe('timers that the test has faked', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  it('do not stop a run', async () => {
+    vi.useFakeTimers();
+    const pipeline = onePhase((_, { attempt }) => (attempt === 1 ? retryLater({ afterMs: 1000 }) : 'done'));
+    const run = await runPipeline(pipeline, rowsOf(2), { faults: [{ kind: 'timeout', row: 1, attempt: 2 }] });
+    expect(run.counts.DONE).toBe(2);
+  });
+});
+
+describe('what a handler gets', () => {
+  it('is the context of production: keys, log, files', async () => {
+    const keys: string[] = [];
+    const pipeline = onePhase(async (_, context) => {
+      keys.push(context.idempotencyKey);
+      context.log.info({ colour: 'blue' }, 'looked');
+      if (context.attempt === 1) return retryLater();
+      return text(await context.openFile('images/a'));
+    });
+    const run = await runPipeline(pipeline, rowsOf(1), { files: { 'images/a': 'bytes' } });
+    expect(run.results[0]!.result).toBe('bytes');
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}:0:1:0$/);
+    expect(keys[1]).toBe(keys[0]);
+    expect(run.logs).toMatchObject([
+      {
+        atMs: 0,
+        level: 'info',
+        message: 'looked',
+        phase: 'only',
+        fields: { colour: 'blue', seq: 0, attempt: 1 },
+      },
+      { fields: { attempt: 2 } },
+    ]);
+    expect(run.logs[1]!.atMs).toBe(run.virtualMs);
+  });
+
+  it('is no file that the test did not give', async () => {
+    const { results } = await runPipeline(
+      onePhase((_, context) => context.openFile('b')),
+      rowsOf(1),
+    );
+    expect(results[0]).toMatchObject({
+      status: 'NOT_FOUND',
+      error: 'there is no file b; the test gave none',
+    });
+  });
+});
+
+function busy(): Error {
+  return Object.assign(new Error('busy'), { status: 503 });
+}

@@ -1,0 +1,77 @@
+// Runs a pipeline over rows inside a test: no database, no waiting. Schema, outcomes, classification, back-off, timeouts
+// and crashes are decided by the code that the worker runs; time is virtual and jitter comes from a seed.
+import { RowmillError } from '../core/rowmill-error.ts';
+import { toRow } from '../engine/add-items.ts';
+import { derivedId } from '../platform/random.ts';
+import { loadSettings, type Settings } from '../platform/settings.ts';
+import { isPipeline, type Pipeline } from '../worker/define-pipeline.ts';
+import { type Fault, FaultPlan } from './fault.ts';
+import { type GivenFiles, givenFiles } from './given-files.ts';
+import type { PipelineRun } from './pipeline-run.ts';
+import { RunRecorder } from './run-recorder.ts';
+import { VirtualClock } from './virtual-clock.ts';
+import { VirtualRun } from './virtual-run.ts';
+import { useVirtualTimers } from './virtual-timers.ts';
+
+export interface RunPipelineOptions {
+  /** What goes wrong, and where. Of several that match a call, the first counts. */
+  faults?: readonly Fault[];
+  /** The same seed gives the same waits. Default 1. */
+  seed?: number;
+  /** Over the defaults. The environment is not read: a test gives the same result everywhere. */
+  settings?: Partial<
+    Pick<Settings, 'maxAttemptsError' | 'maxAttemptsNotFound' | 'itemTimeoutMs' | 'resultMaxBytes'>
+  >;
+  /** What `context.openFile` finds, by key. */
+  files?: GivenFiles;
+  /** For handlers that are given a clock to sleep on. */
+  clock?: VirtualClock;
+  /** `setTimeout` of handlers waits in virtual time. Not for handlers that use the real network. Default false. */
+  virtualTimers?: boolean;
+  /**
+   * Real milliseconds that calls get which do not sleep in virtual time. When none of them gets on for so long they
+   * count as hanging, and virtual time moves on, in the end to their timeout. Default 500.
+   */
+  patienceMs?: number;
+}
+
+export async function runPipeline(
+  pipeline: Pipeline,
+  rows: Iterable<object>,
+  options: RunPipelineOptions = {},
+): Promise<PipelineRun> {
+  if (!isPipeline(pipeline)) {
+    throw new RowmillError(
+      'PIPELINE_INVALID',
+      'expected the first argument of runPipeline to be a pipeline',
+      {
+        hint: 'Give what definePipeline returns.',
+      },
+    );
+  }
+  const { seed = 1, patienceMs = 500, clock = new VirtualClock() } = options;
+  const given = [...rows] as Record<string, unknown>[];
+  const inputs = given.map((row, seq) => toRow(row, seq).json);
+  const recorder = new RunRecorder(given);
+  const startedMs = clock.now();
+  const run = new VirtualRun({
+    pipeline,
+    rows: given,
+    inputs,
+    jobId: derivedId('rowmill/testing', pipeline.name, String(seed)),
+    seed,
+    settings: loadSettings({ flags: options.settings ?? {}, environment: {} }),
+    clock,
+    faults: new FaultPlan(pipeline, options.faults ?? []),
+    files: givenFiles(options.files ?? {}),
+    recorder,
+    patienceMs,
+  });
+  const restoreTimers = options.virtualTimers ? useVirtualTimers() : () => {};
+  try {
+    await run.finish();
+  } finally {
+    restoreTimers();
+  }
+  return recorder.finish(clock.now() - startedMs);
+}

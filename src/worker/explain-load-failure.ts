@@ -1,0 +1,87 @@
+// Says in a sentence why a pipeline module could not be imported, and what to do about it.
+import { basename, isAbsolute, relative } from 'node:path';
+import { describe } from '../core/classify-error.ts';
+import { ERROR_REGISTRY } from '../core/error-registry.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+
+const PARSE_ERROR = /^ParseError: (.*?)\s*\n\s*(.+):(\d+):(\d+)/s;
+const MISSING_MODULE = /Cannot find (?:module|package) '([^']+)'/;
+/** What a compiler makes of a call of an imported name. */
+const COMPILED_NAME = /\(0 ?, ?_\w+\.(\w+)\)/g;
+
+export function explainLoadFailure(path: string, file: string, cause: unknown): RowmillError {
+  const message = describe(cause);
+  // By its fields: the module may use another copy of this one.
+  const { code, hint, stack } = (cause ?? {}) as { code?: unknown; hint?: unknown; stack?: unknown };
+  if (typeof code === 'string' && Object.hasOwn(ERROR_REGISTRY, code))
+    return failure(`${path}: ${message}`, String(hint), cause);
+
+  const parse = PARSE_ERROR.exec(message);
+  if (parse) {
+    const [, what, where, line, column] = parse;
+    const other = where === file ? path : `${path} cannot be loaded: ${shown(where!)}`;
+    // The parser counts columns from 0, editors from 1.
+    return failure(
+      `${other} is not valid TypeScript: ${what} at line ${line}, column ${Number(column) + 1}`,
+      'Correct the syntax there, or just before it.',
+      cause,
+    );
+  }
+
+  const missing = MISSING_MODULE.exec(message)?.[1];
+  if (missing !== undefined && (code === 'MODULE_NOT_FOUND' || code === 'ERR_MODULE_NOT_FOUND'))
+    return missingModule(path, file, missing, cause);
+
+  if (message.startsWith('Unknown file extension')) {
+    return failure(
+      `${path} is no module: expected a name that ends in .ts, .mts, .js or .mjs`,
+      'The pipeline comes first and the rows after it: rowmill run pipeline.ts rows.csv',
+      cause,
+    );
+  }
+  const line = lineIn(file, stack);
+  return failure(
+    `${path} threw while it was loaded${line}: ${message.replace(COMPILED_NAME, '$1')}`,
+    'Correct it, or move what may fail into a handler: the module is loaded by every worker.',
+    cause,
+  );
+}
+
+function missingModule(path: string, file: string, missing: string, cause: unknown): RowmillError {
+  const importer = (cause as { requireStack?: unknown }).requireStack;
+  const from = Array.isArray(importer) && typeof importer[0] === 'string' ? importer[0] : file;
+  const who = from === file ? path : `${path} cannot be loaded: ${shown(from)}`;
+  if (missing.startsWith('.') || isAbsolute(missing)) {
+    return failure(
+      `${who} imports ${missing}, which does not exist`,
+      `Correct the path; it counts from the folder of ${basename(from)} and ends in .ts or .js.`,
+      cause,
+    );
+  }
+  const name = missing
+    .split('/')
+    .slice(0, missing.startsWith('@') ? 2 : 1)
+    .join('/');
+  return failure(
+    `${who} imports the package ${missing}, which is not installed there`,
+    `Install it in the project of the pipeline: npm install ${name}`,
+    cause,
+  );
+}
+
+/** Columns are those of the compiled text and would mislead; lines are kept. */
+function lineIn(file: string, stack: unknown): string {
+  if (typeof stack !== 'string') return '';
+  const at = stack.indexOf(`${file}:`);
+  const line = at < 0 ? null : /^\d+/.exec(stack.slice(at + file.length + 1));
+  return line ? ` (line ${line[0]})` : '';
+}
+
+function shown(file: string): string {
+  const near = relative(process.cwd(), file);
+  return near.startsWith('..') ? file : near;
+}
+
+function failure(message: string, hint: string, cause: unknown): RowmillError {
+  return new RowmillError('PIPELINE_INVALID', message, { hint, cause });
+}
