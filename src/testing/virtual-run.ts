@@ -2,7 +2,7 @@
 // time may move on. What an item ends in is decided by the same functions as in production.
 import { crashMessage, judgeCrash } from '../core/crash-policy.ts';
 import { addFailure, NO_FAILURES } from '../core/failure-counts.ts';
-import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
+import type { EmittedChild, RecordedOutcome } from '../engine/flush-outcomes.ts';
 import type { Settings } from '../platform/settings.ts';
 import type { Phase, Pipeline } from '../worker/define-pipeline.ts';
 import type { ItemContext } from '../worker/item-context.ts';
@@ -25,9 +25,10 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 export interface VirtualRunOptions {
   pipeline: Pipeline;
-  rows: readonly Record<string, unknown>[];
+  /** Grows by what handlers emit. */
+  rows: Record<string, unknown>[];
   /** The rows as they are stored. */
-  inputs: readonly string[];
+  inputs: string[];
   jobId: string;
   seed: number;
   settings: Settings;
@@ -61,12 +62,16 @@ export class VirtualRun {
   readonly #startedMs: number;
   readonly #stages: Stage[];
   readonly #calls = new Set<Call>();
+  readonly #emittedKeys = new Set<string>();
+  /** By seq: how far from the rows that were given. */
+  readonly #depths: number[];
   #changed = false;
   #onChange: (() => void) | null = null;
 
   constructor(options: VirtualRunOptions) {
     this.#options = options;
     this.#startedMs = options.clock.now();
+    this.#depths = options.rows.map(() => 0);
     this.#stages = options.pipeline.phases.map((phase, index) => this.#createStage(phase, index));
     for (const seq of options.rows.keys()) {
       this.#stages[0]!.waiting.add(fresh(seq, null, this.#startedMs), this.#startedMs);
@@ -165,6 +170,7 @@ export class VirtualRun {
     const word =
       kind === 'terminal' ? (status.toLowerCase() as Lowercase<typeof status>) : KIND_OUTCOMES[kind];
     const ended = this.#describe(call, word, failure, kind === 'retry' ? delayMs : null);
+    this.#addEmitted(seq, outcome.children ?? [], now);
     if (kind === 'terminal') return this.#options.recorder.addResult(ended, status, json);
     this.#options.recorder.addCall(ended);
     if (kind === 'retry') {
@@ -175,6 +181,23 @@ export class VirtualRun {
     }
     const next = this.#stages[stage.index + 1]!;
     next.waiting.add(fresh(seq, json, now), now);
+  }
+
+  /** Once per key, and not past the bounds: as the flush does it. */
+  #addEmitted(parentSeq: number, children: readonly EmittedChild[], now: number): void {
+    const { rows, inputs, settings, recorder } = this.#options;
+    const depth = this.#depths[parentSeq]! + 1;
+    for (const { key, json } of children) {
+      if (this.#emittedKeys.has(key) || depth > settings.emitMaxDepth || rows.length >= settings.emitMaxItems)
+        continue;
+      this.#emittedKeys.add(key);
+      const seq = rows.length;
+      rows.push(JSON.parse(json) as Record<string, unknown>);
+      inputs.push(json);
+      this.#depths.push(depth);
+      recorder.addRow();
+      this.#stages[0]!.waiting.add(fresh(seq, null, now), now);
+    }
   }
 
   /** The item was alone in its lease: how the crashes of larger ones are told apart is the rescuer's business. */
