@@ -5,6 +5,13 @@ import { createJiti } from 'jiti';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { isPipeline, type Pipeline } from './define-pipeline.ts';
 
+const modules = new WeakMap<Pipeline, string>();
+
+/** The file that a pipeline was loaded from; undefined when it was defined in the running program. */
+export function moduleOf(pipeline: Pipeline): string | undefined {
+  return modules.get(pipeline);
+}
+
 /** All pipelines that these modules export, in order. */
 export async function loadPipelines(paths: string[]): Promise<Pipeline[]> {
   const jiti = createJiti(import.meta.url, { interopDefault: true });
@@ -27,6 +34,7 @@ export async function loadPipelines(paths: string[]): Promise<Pipeline[]> {
         hint: 'Export what definePipeline returns.',
       });
     }
+    for (const pipeline of exported) modules.set(pipeline, file);
     found.push(...exported);
   }
   return found;
