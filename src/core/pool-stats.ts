@@ -3,7 +3,7 @@
 export interface PoolStats {
   pipeline: string;
   phase: string;
-  /** Slots that could take a call now. */
+  /** Slots without a call. */
   idle: number;
   busy: number;
   /** Calls that were aborted and have not returned. Another slot stands in for each: they stand beside idle and busy. */

@@ -186,8 +186,12 @@ function checkHandler(pipeline: string, phase: Phase<unknown, unknown, unknown>)
         `expected batch.maxWaitMs of ${what} to be a whole number from 0 to 60,000, got ${String(maxWaitMs)}`,
       );
   }
-  const memoryMb = typeof thread === 'object' && thread !== null ? (thread as { memoryMb: unknown }).memoryMb : 64;
-  if ((thread !== undefined && typeof thread !== 'boolean' && typeof thread !== 'object') || !isWhole(memoryMb, 16, 1_000_000))
+  const memoryMb =
+    typeof thread === 'object' && thread !== null ? (thread as { memoryMb: unknown }).memoryMb : 64;
+  if (
+    (thread !== undefined && typeof thread !== 'boolean' && typeof thread !== 'object') ||
+    !isWhole(memoryMb, 16, 1_000_000)
+  )
     throw invalid(`expected thread of ${what} to be true or { memoryMb: a whole number from 16 }`);
 }
 

@@ -67,7 +67,9 @@ export class HandlerThreads {
       throw new RowmillError(
         'PIPELINE_INVALID',
         `phase ${phase.name} of pipeline ${pipeline.name} runs in threads, which load the module of the pipeline, and this pipeline was not loaded from one`,
-        { hint: 'Export the pipeline from a module and start it with `rowmill worker`, or leave out `thread`.' },
+        {
+          hint: 'Export the pipeline from a module and start it with `rowmill worker`, or leave out `thread`.',
+        },
       );
     }
     this.#options = options;
@@ -187,7 +189,8 @@ export class HandlerThreads {
   #describeEnd(thread: HandlerThread, exitCode: number): string {
     if (thread.error?.code === 'ERR_WORKER_OUT_OF_MEMORY')
       return `the thread of the handler needed more than ${this.#memoryMb} MB of memory (thread.memoryMb)`;
-    if (thread.error) return `the thread of the handler ended with an uncaught error: ${thread.error.message}`;
+    if (thread.error)
+      return `the thread of the handler ended with an uncaught error: ${thread.error.message}`;
     return `the thread of the handler ended with exit code ${exitCode}`;
   }
 

@@ -14,13 +14,19 @@ import type { Lease } from './lease.ts';
 import { type PhaseRuntime, recordFailure, runItem } from './run-item.ts';
 import { runMany } from './run-many.ts';
 import { BatchedItem, RunningBatch } from './running-batch.ts';
-import { RunningItem } from './running-item.ts';
+import { type ItemServices, RunningItem } from './running-item.ts';
 
 const STARTS_PER_TURN = 100;
 const TURN_MS = 10;
 
 /** What holds a slot. An item alone is its own call: the usual case costs no further object. */
 type Call = RunningItem | RunningBatch;
+type ItemConstructor<Item> = new (
+  lease: Lease,
+  claimed: ClaimedItem,
+  startedMs: number,
+  shared: ItemServices,
+) => Item;
 
 export interface PhasePoolOptions {
   runtime: PhaseRuntime;
@@ -218,13 +224,14 @@ export class PhasePool {
 
   #startNext(now: number): void {
     if (this.options.runtime.phase.runMany) return this.#startMany(now);
-    const next = this.#takeNext();
-    if (!next) return;
-    const item = new RunningItem(next.lease, next.claimed, now, this.options);
+    const item = this.#takeNext(RunningItem, now);
+    if (!item) return;
     this.#running.add(item);
     this.#calls += 1;
     const { threads, runtime } = this.options;
-    void (threads ? threads.run(item) : runItem(runtime, item)).then((outcome) => this.#finish(item, outcome));
+    void (threads ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
+      this.#finish(item, outcome),
+    );
   }
 
   /** What is queued of the first job, as far as it fits into one call: tenants are not mixed in a call. */
@@ -232,8 +239,8 @@ export class PhasePool {
     const items: BatchedItem[] = [];
     const jobId = this.#queue[0]!.claim.jobId;
     while (items.length < this.itemsPerCall && this.#queue[0]?.claim.jobId === jobId) {
-      const next = this.#takeNext();
-      if (next) items.push(new BatchedItem(next.lease, next.claimed, now, this.options));
+      const item = this.#takeNext(BatchedItem, now);
+      if (item) items.push(item);
     }
     if (items.length === 0) return;
     const batch = new RunningBatch(items, now, this.options.log);
@@ -245,7 +252,7 @@ export class PhasePool {
   }
 
   /** The first item in the queue; null when it is no longer to be started. */
-  #takeNext(): { lease: Lease; claimed: ClaimedItem } | null {
+  #takeNext<Item>(Item: ItemConstructor<Item>, now: number): Item | null {
     const lease = this.#queue[0]!;
     const claimed = lease.claim.items[this.#position]!;
     this.#position += 1;
@@ -254,7 +261,7 @@ export class PhasePool {
       this.#queue.shift();
       this.#position = 0;
     }
-    if (!lease.stopped) return { lease, claimed };
+    if (!lease.stopped) return new Item(lease, claimed, now, this.options);
     this.options.drop(lease, 1);
     return null;
   }
