@@ -20,6 +20,8 @@ interface CallOptions {
   attempts?: number[];
   input?: z.ZodType<Record<string, unknown>>;
   classify?: NonNullable<AnyPhase['classify']>;
+  /** Items whose lease is lost while they are prepared. */
+  lost?: number[];
 }
 
 /** The outcomes of one call, by position; settling an item twice fails. */
@@ -43,7 +45,7 @@ async function callWith(runMany_: unknown, options: CallOptions = {}): Promise<R
     return new BatchedItem(lease, claimed, 0, { log: silentLogger, blobs });
   });
   const outcomes: RecordedOutcome[] = [];
-  await runMany(
+  const running = runMany(
     {
       pipeline,
       phase: pipeline.phases[0]!,
@@ -59,6 +61,8 @@ async function callWith(runMany_: unknown, options: CallOptions = {}): Promise<R
       outcomes[item.seq] = outcome;
     },
   );
+  for (const at of options.lost ?? []) items[at]!.ended = true;
+  await running;
   return outcomes;
 }
 
@@ -116,7 +120,7 @@ describe('the answer of runMany', () => {
   ] as [string, () => unknown, object[]][])('may be %s', async (_, answer, expected) => {
     const outcomes = await callWith(answer);
     expect(outcomes).toHaveLength(3);
-    outcomes.forEach((outcome, at) => expect(outcome).toMatchObject(expected[at]!));
+    expect(outcomes).toMatchObject(expected);
   });
 });
 
@@ -189,4 +193,9 @@ it('gives each item its own context, and the call one signal', async () => {
     { inputs: [{}, {}], attempts: [1, 4] },
   );
   expect(seen).toEqual([[0, 1, 'job:0:1:0', undefined], [1, 4, 'job:1:1:0', undefined], 'job', false]);
+});
+
+it('does not call for items whose lease was lost meanwhile', async () => {
+  const outcomes = await callWith((items: { seq: number }[]) => items.map(({ seq }) => seq), { lost: [1] });
+  expect(outcomes.map((outcome) => outcome?.json)).toEqual(['0', undefined, '2']);
 });

@@ -23,7 +23,7 @@ export async function runMany(runtime: PhaseRuntime, batch: RunningBatch, settle
     return;
   }
   faultPoint('handler.after_return');
-  items.forEach((item, at) => settle(item, recordEntry(runtime, item, values, at)));
+  for (const [at, item] of items.entries()) settle(item, recordEntry(runtime, item, values, at));
 }
 
 /** The items that go into the call. */

@@ -101,6 +101,13 @@ test('a handler in a thread has its context, its log and its columns', async () 
     previous: { before: 5 },
   });
   expect(date!.result).toEqual({ at: '1970-01-01T00:00:00.000Z' });
+  const columns = await database.query<{ name: string }>(
+    'select name from result_columns where job_id = $1 order by name',
+    [jobId],
+  );
+  expect(columns.map(({ name }) => name)).toEqual(
+    ['at', 'attempt', 'idempotencyKey', 'jobId', 'previous', 'seq'].sort(),
+  );
   expect(lines).toContainEqual([{ jobId, seq: 0, attempt: 1, n: 5 }, 'said in a thread']);
   await worker.stop();
 });
