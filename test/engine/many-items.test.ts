@@ -211,3 +211,47 @@ test('an item that ends the process of its call is found, and its neighbours of 
   expect(failed).toEqual([{ seq: 21, error_class: 'crashed' }]);
   expect(supervised.crashes).toBeGreaterThan(0);
 });
+
+test('a worker that stops in the middle of a call gives its items back, and the late answer does not count', async () => {
+  database.keepIfFailed();
+  let answerLate: (values: string[]) => void = () => {};
+  let called: (signal: AbortSignal) => void = () => {};
+  const call = new Promise<AbortSignal>((resolve) => {
+    called = resolve;
+  });
+  let isFirst = true;
+  const pipeline = definePipeline({
+    name: 'stopped-batch',
+    phases: [
+      {
+        name: 'only',
+        batch: { maxItems: 10 },
+        runMany: (items, { signal }) => {
+          if (!isFirst) return items.map(() => 'second');
+          isFirst = false;
+          called(signal);
+          return new Promise<string[]>((resolve) => {
+            answerLate = resolve;
+          });
+        },
+      },
+    ],
+  });
+  const jobId = await rowmill.submit(
+    pipeline,
+    Array.from({ length: 10 }, (_, n) => ({ n })),
+  );
+  const first = await rowmill.startWorker([pipeline], { log: silentLogger });
+  const signal = await call;
+  expect(await first.stop({ drainMs: 0 })).toEqual({ unpersisted: [] });
+  expect(signal.aborted).toBe(true);
+  answerLate(Array.from({ length: 10 }, () => 'first'));
+  const second = await rowmill.startWorker([pipeline], { log: silentLogger });
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await second.stop();
+  await checkFinishedJob(database, jobId, { counts: { DONE: 10 } });
+  const results = await database.query('select distinct result, attempt from results where job_id = $1', [
+    jobId,
+  ]);
+  expect(results).toEqual([{ result: 'second', attempt: 1 }]);
+});
