@@ -3,5 +3,5 @@ export { RowmillError } from './core/rowmill-error.ts';
 export { type NewJobOptions, openRowmill, type Rowmill, type RowmillOptions } from './open-rowmill.ts';
 export { Events, type RowmillEvents } from './platform/events.ts';
 export { definePipeline, type Phase, type Pipeline, type RetryRule } from './worker/define-pipeline.ts';
-export type { ItemContext } from './worker/item-context.ts';
+export type { BatchContext, BatchItem, ItemContext } from './worker/item-context.ts';
 export { RowmillWorker, type StopReport, type WorkerOptions } from './worker/worker.ts';

@@ -40,6 +40,8 @@ export interface RowmillEvents {
   'lease.lost': { jobId: string; spanId: number };
   'lease.rescued': { jobId: string; items: number; failed: number };
   'loop.stuck': { forMs: number };
+  /** More handlers than zombieHandlersMax were aborted and did not return. */
+  'handlers.stuck': { count: number };
   'finalize.delayed': { jobId: string; generation: number; attempt: number; delayMs: number; error: unknown };
   'blobs.collected': { count: number };
   'job.finished': { jobId: string; generation: number; outcome: string };

@@ -1,5 +1,6 @@
 // Metrics in process, fed by events alone: nothing in the engine knows about them.
 import { Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
+import type { PoolStats } from '../core/pool-stats.ts';
 import { databaseErrorKind } from './database-error.ts';
 import type { Events } from './events.ts';
 
@@ -15,6 +16,8 @@ export interface MetricsSources {
   bufferFullness?: () => number;
   /** What the connections of this process did so far. */
   transactions?: () => { committed: number; rolledBack: number };
+  /** What the slots of each phase are doing. */
+  pools?: () => PoolStats[];
 }
 
 export function createMetrics(events: Events, sources: MetricsSources = {}): Metrics {
@@ -84,6 +87,8 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
     });
   }
 
+  if (sources.pools) addPoolMetrics(registry, sources.pools);
+
   const lastCommitMs = new Map<string, number>();
   const off = [
     events.on('items.added', (e) => itemsAdded.inc(e.items)),
@@ -138,4 +143,38 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
       for (const unsubscribe of off) unsubscribe();
     },
   };
+}
+
+function addPoolMetrics(registry: Registry, pools: () => PoolStats[]): void {
+  const registers = [registry];
+  const labelNames = ['pipeline', 'phase'];
+  new Gauge({
+    name: 'rowmill_slots',
+    help: 'Slots by state; error: aborted calls that have not returned, beside the others',
+    labelNames: [...labelNames, 'state'],
+    registers,
+    collect() {
+      for (const { pipeline, phase, ...pool } of pools())
+        for (const state of ['idle', 'busy', 'error'] as const)
+          this.set({ pipeline, phase, state }, pool[state]);
+    },
+  });
+  const numbers = {
+    queued: ['rowmill_queued_items', 'Items that are claimed and wait for a slot'],
+    calls: ['rowmill_handler_calls', 'Handler calls since the process started'],
+    timeouts: ['rowmill_handler_timeouts', 'Handler calls that ran out of time since the process started'],
+    replacedThreads: ['rowmill_replaced_threads', 'Threads replaced since the process started'],
+  } as const;
+  for (const [key, [name, help]] of Object.entries(numbers)) {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        for (const pool of pools())
+          this.set({ pipeline: pool.pipeline, phase: pool.phase }, pool[key as keyof typeof numbers]);
+      },
+    });
+  }
 }

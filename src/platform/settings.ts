@@ -83,6 +83,12 @@ export const NUMBER_SETTINGS = {
     max: 86_400_000,
     why: 'Time for one handler call unless the phase says otherwise.',
   },
+  zombieHandlersMax: {
+    default: 100,
+    min: 1,
+    max: 100_000,
+    why: 'Aborted handlers of a process that never returned; past it a fresh process is asked for.',
+  },
   resultMaxBytes: {
     default: 1_048_576,
     min: 1024,

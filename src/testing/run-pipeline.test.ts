@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { fail, notFound, retryLater, skip } from '../core/outcome.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { definePipeline, type Phase } from '../worker/define-pipeline.ts';
+import { definePipeline, type SinglePhase } from '../worker/define-pipeline.ts';
 import { describeRun, retryWaits, rowsWith } from './pipeline-run.ts';
 import { runPipeline } from './run-pipeline.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -11,8 +11,8 @@ import { VirtualClock } from './virtual-clock.ts';
 type Row = Record<string, unknown>;
 
 function onePhase(
-  run: Phase<Row, undefined, unknown>['run'],
-  options: Partial<Phase<Row, undefined, unknown>> = {},
+  run: SinglePhase<Row, undefined, unknown>['run'],
+  options: Partial<SinglePhase<Row, undefined, unknown>> = {},
 ) {
   return definePipeline({ name: 'test', phases: [{ name: 'only', run, ...options }] });
 }

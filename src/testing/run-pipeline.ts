@@ -20,7 +20,16 @@ export interface RunPipelineOptions {
   seed?: number;
   /** Over the defaults. The environment is not read: a test gives the same result everywhere. */
   settings?: Partial<
-    Pick<Settings, 'maxAttemptsError' | 'maxAttemptsNotFound' | 'itemTimeoutMs' | 'resultMaxBytes'>
+    Pick<
+      Settings,
+      | 'maxAttemptsError'
+      | 'maxAttemptsNotFound'
+      | 'itemTimeoutMs'
+      | 'resultMaxBytes'
+      | 'emitMaxDepth'
+      | 'emitMaxItems'
+      | 'emitMaxPerItem'
+    >
   >;
   /** What `context.openFile` finds, by key. */
   files?: GivenFiles;

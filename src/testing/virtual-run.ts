@@ -4,8 +4,8 @@ import { crashMessage, judgeCrash } from '../core/crash-policy.ts';
 import { addFailure, NO_FAILURES } from '../core/failure-counts.ts';
 import type { EmittedChild, RecordedOutcome } from '../engine/flush-outcomes.ts';
 import type { Settings } from '../platform/settings.ts';
-import type { Phase, Pipeline } from '../worker/define-pipeline.ts';
-import type { ItemContext } from '../worker/item-context.ts';
+import type { ManyPhase, Phase, Pipeline, SinglePhase } from '../worker/define-pipeline.ts';
+import type { BatchItem, ItemContext } from '../worker/item-context.ts';
 import type { Lease } from '../worker/lease.ts';
 import { phaseRetryPolicy } from '../worker/phase-retry-policy.ts';
 import { ResultColumns } from '../worker/result-columns.ts';
@@ -241,7 +241,7 @@ export class VirtualRun {
     );
     const runtime: PhaseRuntime = {
       pipeline,
-      phase: { ...phase, run: (input, context) => this.#callHandler(phase, input, context) },
+      phase: this.#intercepted(phase),
       isLastPhase: index === pipeline.phases.length - 1,
       retryPolicy: phaseRetryPolicy(settings, phase),
       resultMaxBytes: settings.resultMaxBytes,
@@ -261,6 +261,12 @@ export class VirtualRun {
     };
   }
 
+  /** Every call goes through here. A phase of many items is called with one at a time. */
+  #intercepted(phase: Phase<unknown, unknown, unknown>): Phase<unknown, unknown, unknown> {
+    const { runMany: _, run: __, batch: ___, ...options } = phase as SinglePhase<unknown, unknown, unknown>;
+    return { ...options, run: (input, context) => this.#callHandler(phase, input, context) };
+  }
+
   #callHandler(
     phase: Phase<unknown, unknown, unknown>,
     input: unknown,
@@ -269,8 +275,9 @@ export class VirtualRun {
     const { faults, rows } = this.#options;
     const { seq, attempt } = context;
     const fault = faults.take({ seq, row: rows[seq]!, phase: phase.name, attempt });
-    if (!fault) return phase.run(input, context);
-    return this.#suffer(fault, currentCall.getStore() as Call, () => phase.run(input, context));
+    const handle = (): unknown => (phase.run ? phase.run(input, context) : callAlone(phase, input, context));
+    if (!fault) return handle();
+    return this.#suffer(fault, currentCall.getStore() as Call, handle);
   }
 
   async #suffer(fault: FaultEffect, call: Call, handle: () => unknown): Promise<unknown> {
@@ -298,4 +305,21 @@ const KIND_OUTCOMES = { advance: 'advanced', retry: 'retry' } as const;
 /** At the beginning of a phase. */
 function fresh(seq: number, previous: string | null, readyAtMs: number): WaitingItem {
   return { seq, attempt: 0, failures: NO_FAILURES, crashes: 0, previous, readyAtMs };
+}
+
+async function callAlone(
+  phase: ManyPhase<unknown, unknown, unknown>,
+  input: unknown,
+  context: ItemContext<unknown>,
+): Promise<unknown> {
+  const { jobId, seq, generation, attempt, strategy, idempotencyKey, previous, signal, log, emit, openFile } =
+    context;
+  const named = { jobId, seq, generation, attempt, strategy, idempotencyKey };
+  const item: BatchItem = { ...named, previous, signal, log, emit, openFile, input };
+  const answers: unknown = await phase.runMany([item], { jobId, signal, log });
+  if (!Array.isArray(answers) || answers.length !== 1)
+    throw new Error(
+      `expected runMany to return one entry for each of its items, got ${JSON.stringify(answers)}`,
+    );
+  return answers[0];
 }

@@ -114,8 +114,10 @@ export class ClaimLoops {
     const { claims, control, workerId, inBackground, onClaim } = this.#options;
     const { settings } = claims;
     const itemMs = pool.itemMs.quantile(0.75);
-    const bounds = { ...settings, targetSliceMs: settings.workerTargetSliceMs };
-    const asked = claimSize(bounds, pool.options.slots, itemMs);
+    // Enough for one full call, however slow its items are.
+    const claimMin = Math.min(settings.claimMax, Math.max(settings.claimMin, pool.itemsPerCall));
+    const bounds = { ...settings, claimMin, targetSliceMs: settings.workerTargetSliceMs };
+    const asked = claimSize(bounds, pool.options.slots * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
     const token = newId();
     const startedMs = monotonicMs();

@@ -109,6 +109,35 @@ describe('the types of a definition', () => {
     });
   });
 
+  it('give runMany the items with their inputs, and the next phase one output', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        {
+          name: 'first',
+          batch: { maxItems: 50, maxWaitMs: 20 },
+          runMany: async (items, context) => {
+            expectTypeOf(items[0]!.input).toEqualTypeOf<{ sku: string; price: number }>();
+            expectTypeOf(items[0]!.previous).toEqualTypeOf<undefined>();
+            expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
+            return items.map(({ input }) => (input.price === 0 ? notFound() : { length: input.sku.length }));
+          },
+        },
+        {
+          name: 'second',
+          run: (_, context) => {
+            expectTypeOf(context.previous).toEqualTypeOf<{ length: number }>();
+            return null;
+          },
+        },
+      ],
+    });
+    const both = { name: 'first', run, runMany: () => [], batch: { maxItems: 5 } };
+    // @ts-expect-error: one of the two
+    expect(() => definePipeline({ name: 'typed', phases: [both] })).toThrow(RowmillError);
+  });
+
   it('refuse options that do not exist', () => {
     // @ts-expect-error: a phase has no such option
     definePipeline({ name: 'typed', phases: [{ name: 'first', run, concurency: 5 }] });
@@ -138,6 +167,7 @@ describe('a definition', () => {
 
 describe('a bad definition', () => {
   const first = { name: 'first', run };
+  const many = { name: 'first', runMany: () => [], batch: { maxItems: 5 } };
   const nameRule =
     'expected the pipeline name to be 1 to 100 letters, digits, dots, dashes or underscores, got ';
 
@@ -177,11 +207,47 @@ describe('a bad definition', () => {
     [{ name: 'p', phases: [first, first] }, 'pipeline p has two phases named first'],
     [
       { name: 'p', phases: [{ name: 'first' }] },
-      'expected phase first of pipeline p to have a run function, got undefined',
+      'expected phase first of pipeline p to have a run function, or runMany for several items at once',
+    ],
+    [
+      { name: 'p', phases: [{ ...first, ...many }] },
+      'expected phase first of pipeline p to have either run or runMany, got both',
     ],
     [
       { name: 'p', phases: [{ name: 'first', run: 5 }] },
-      'expected phase first of pipeline p to have a run function, got a number',
+      'expected run of phase first of pipeline p to be a function, got a number',
+    ],
+    [
+      { name: 'p', phases: [{ ...many, runMany: 'x' }] },
+      'expected runMany of phase first of pipeline p to be a function, got a string',
+    ],
+    [
+      { name: 'p', phases: [{ ...first, batch: { maxItems: 5 } }] },
+      'expected phase first of pipeline p to have runMany, because it has batch',
+    ],
+    [
+      { name: 'p', phases: [{ ...many, batch: undefined }] },
+      'expected batch.maxItems of phase first of pipeline p to be a whole number from 1 to 100,000, got undefined',
+    ],
+    [
+      { name: 'p', phases: [{ ...many, batch: { maxItems: 0 } }] },
+      'expected batch.maxItems of phase first of pipeline p to be a whole number from 1 to 100,000, got 0',
+    ],
+    [
+      { name: 'p', phases: [{ ...many, batch: { maxItems: 5, maxWaitMs: -1 } }] },
+      'expected batch.maxWaitMs of phase first of pipeline p to be a whole number from 0 to 60,000, got -1',
+    ],
+    [
+      { name: 'p', phases: [{ ...many, thread: true }] },
+      'expected phase first of pipeline p to have run: a thread takes one item at a time',
+    ],
+    [
+      { name: 'p', phases: [{ ...first, thread: 'yes' }] },
+      'expected thread of phase first of pipeline p to be true or { memoryMb: a whole number from 16 }',
+    ],
+    [
+      { name: 'p', phases: [{ ...first, thread: { memoryMb: 1 } }] },
+      'expected thread of phase first of pipeline p to be true or { memoryMb: a whole number from 16 }',
     ],
     [
       { name: 'p', phases: [{ ...first, concurrency: 0 }] },

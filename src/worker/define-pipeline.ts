@@ -7,13 +7,13 @@ import { ERROR_CLASSES, type Failure, type Verdict } from '../core/outcome.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { UnstorablePolicy } from '../core/storable-json.ts';
-import type { ItemContext } from './item-context.ts';
+import type { BatchContext, BatchItem, ItemContext } from './item-context.ts';
 
 export type { RetryRule };
 
-export interface Phase<Input, Previous, Output> {
+interface PhaseOptions {
   name: string;
-  /** Items of this phase that one process runs at once. Default 10. */
+  /** Calls of this phase that one process runs at once. Default 10; in threads one less than there are CPUs. */
   concurrency?: number;
   /** Time for one call; the signal aborts when it is over. Default: the setting itemTimeoutMs. */
   timeoutMs?: number;
@@ -21,8 +21,44 @@ export interface Phase<Input, Previous, Output> {
   retry?: Partial<Record<Failure['class'], Partial<RetryRule>>>;
   /** Looks at a thrown value before Rowmill does; undefined leaves it to Rowmill. */
   classify?: (error: unknown) => Partial<Failure> | undefined;
-  run: (input: Input, context: ItemContext<Previous>) => Output | Verdict | Promise<Output | Verdict>;
 }
+
+/** Takes one item per call. */
+export interface SinglePhase<Input, Previous, Output> extends PhaseOptions {
+  run: (input: Input, context: ItemContext<Previous>) => Output | Verdict | Promise<Output | Verdict>;
+  /**
+   * For handlers that compute: each call runs in a thread, which loads the module of the pipeline for itself. A thread
+   * that ends, blocks or needs more memory than this costs its one item.
+   */
+  thread?: boolean | { memoryMb: number };
+  runMany?: undefined;
+  batch?: undefined;
+}
+
+/** Takes several items of one job per call. */
+export interface ManyPhase<Input, Previous, Output> extends PhaseOptions {
+  /** One entry per item, in their order: data or a verdict. Undefined, or no entry, is that item's failure. */
+  runMany: (
+    items: readonly BatchItem<Input, Previous>[],
+    context: BatchContext,
+  ) => ManyOutcomes<Output> | Promise<ManyOutcomes<Output>>;
+  batch: BatchOptions;
+  run?: undefined;
+  thread?: undefined;
+}
+
+type ManyOutcomes<Output> = readonly (Output | Verdict | undefined)[];
+
+interface BatchOptions {
+  /** Items in one call, at the most. */
+  maxItems: number;
+  /** How long a call that is not full waits while a claim is under way. Default 0: not at all. */
+  maxWaitMs?: number;
+}
+
+export type Phase<Input, Previous, Output> =
+  | SinglePhase<Input, Previous, Output>
+  | ManyPhase<Input, Previous, Output>;
 
 type AnySchema = StandardSchemaV1<unknown, unknown>;
 type InputOf<Schema> = Schema extends StandardSchemaV1
@@ -154,12 +190,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
       );
     }
     seen.add(phase.name);
-    if (typeof phase.run !== 'function') {
-      throw invalid(
-        `expected phase ${phase.name} of pipeline ${name} to have a run function, got ${kindOf(phase.run)}`,
-        'Write run: async (row, context) => …, and do not call it there.',
-      );
-    }
+    checkHandler(name, phase);
     checkRetry(name, phase);
     checkWhole(name, phase.name, 'concurrency', phase.concurrency);
     checkWhole(name, phase.name, 'timeoutMs', phase.timeoutMs);
@@ -223,6 +254,45 @@ function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+function checkHandler(pipeline: string, phase: Phase<unknown, unknown, unknown>): void {
+  const what = `phase ${phase.name} of pipeline ${pipeline}`;
+  const { run, runMany, batch, thread } = phase as { [Key in keyof SinglePhase<0, 0, 0>]: unknown };
+  if (run === undefined && runMany === undefined)
+    throw invalid(`expected ${what} to have a run function, or runMany for several items at once`);
+  if (run !== undefined && runMany !== undefined)
+    throw invalid(`expected ${what} to have either run or runMany, got both`);
+  if (typeof (run ?? runMany) !== 'function')
+    throw invalid(
+      `expected ${run === undefined ? 'runMany' : 'run'} of ${what} to be a function, got ${kindOf(run ?? runMany)}`,
+      'Write run: async (row, context) => …, and do not call it there.',
+    );
+  if (runMany === undefined && batch !== undefined)
+    throw invalid(`expected ${what} to have runMany, because it has batch`);
+  if (runMany !== undefined) {
+    if (thread) throw invalid(`expected ${what} to have run: a thread takes one item at a time`);
+    const { maxItems, maxWaitMs } = (batch ?? {}) as { maxItems?: unknown; maxWaitMs?: unknown };
+    if (!isWhole(maxItems, 1, 100_000))
+      throw invalid(
+        `expected batch.maxItems of ${what} to be a whole number from 1 to 100,000, got ${String(maxItems)}`,
+      );
+    if (maxWaitMs !== undefined && !isWhole(maxWaitMs, 0, 60_000))
+      throw invalid(
+        `expected batch.maxWaitMs of ${what} to be a whole number from 0 to 60,000, got ${String(maxWaitMs)}`,
+      );
+  }
+  const memoryMb =
+    typeof thread === 'object' && thread !== null ? (thread as { memoryMb: unknown }).memoryMb : 64;
+  if (
+    (thread !== undefined && typeof thread !== 'boolean' && typeof thread !== 'object') ||
+    !isWhole(memoryMb, 16, 1_000_000)
+  )
+    throw invalid(`expected thread of ${what} to be true or { memoryMb: a whole number from 16 }`);
+}
+
+function isWhole(value: unknown, min: number, max: number): boolean {
+  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
 function checkWhole(pipeline: string, phase: string, key: string, value: number | undefined): void {

@@ -25,3 +25,16 @@ export interface ItemContext<Previous = unknown> {
   /** Bytes from the blob store: an image of an image job, by its `blob`. */
   openFile(key: string): Promise<Readable>;
 }
+
+/** One of the items of a call of `runMany`. Its own signal aborts also when its lease alone is lost. */
+export interface BatchItem<Input = unknown, Previous = unknown> extends ItemContext<Previous> {
+  readonly input: Input;
+}
+
+/** What the items of a call have in common. */
+export interface BatchContext {
+  readonly jobId: string;
+  /** Aborts when the time of the call is over, the worker stops, or no answer of it would count any more. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}

@@ -154,7 +154,7 @@ describe('a module that is wrong', () => {
       'has a handler that is no function',
       'handler.ts',
       `${imports}export const a = definePipeline({ name: 'a', phases: [{ name: 'x', run: Promise.resolve() }] });`,
-      'handler.ts: expected phase x of pipeline a to have a run function, got an object',
+      'handler.ts: expected run of phase x of pipeline a to be a function, got an object',
       'Write run: async (row, context) => …, and do not call it there.',
     ],
     [

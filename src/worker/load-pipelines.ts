@@ -6,6 +6,13 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import { isPipeline, type Pipeline } from './define-pipeline.ts';
 import { explainLoadFailure } from './explain-load-failure.ts';
 
+const modules = new WeakMap<Pipeline, string>();
+
+/** The file that a pipeline was loaded from; undefined when it was defined in the running program. */
+export function moduleOf(pipeline: Pipeline): string | undefined {
+  return modules.get(pipeline);
+}
+
 /** All pipelines that these modules export, in order, each once. */
 export async function loadPipelines(paths: string[]): Promise<Pipeline[]> {
   const jiti = createJiti(import.meta.url, { interopDefault: true });
@@ -25,10 +32,12 @@ export async function loadPipelines(paths: string[]): Promise<Pipeline[]> {
     if (exported.length === 0) throw noPipeline(path, module);
     for (const [name, pipeline] of exported) {
       const where = `${name} of ${path}`;
-      const known = found.get(pipeline.name);
+      const id = `${pipeline.name} ${pipeline.version ?? ''}`;
+      const known = found.get(id);
       if (known && known.pipeline !== pipeline) throw sameName(pipeline.name, known.where, where);
-      if (!known) found.set(pipeline.name, { pipeline, where });
+      if (!known) found.set(id, { pipeline, where });
     }
+    for (const [, pipeline] of exported) modules.set(pipeline, file);
   }
   return [...found.values()].map(({ pipeline }) => pipeline);
 }

@@ -1,6 +1,7 @@
 // The slots of one phase of one pipeline in this process. Items of leases wait here and are started as slots
 // become free; a slot is free the moment its handler returns, it never waits for the flush.
 
+import type { PoolStats } from '../core/pool-stats.ts';
 import { QuantileWindow } from '../core/quantile-window.ts';
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
@@ -8,12 +9,24 @@ import { monotonicMs } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
+import type { HandlerThreads } from './handler-threads.ts';
 import type { Lease } from './lease.ts';
 import { type PhaseRuntime, recordFailure, runItem, timeoutFailure } from './run-item.ts';
-import { RunningItem } from './running-item.ts';
+import { runMany } from './run-many.ts';
+import { BatchedItem, RunningBatch } from './running-batch.ts';
+import { type ItemServices, RunningItem } from './running-item.ts';
 
 const STARTS_PER_TURN = 100;
 const TURN_MS = 10;
+
+/** What holds a slot. An item alone is its own call: the usual case costs no further object. */
+type Call = RunningItem | RunningBatch;
+type ItemConstructor<Item> = new (
+  lease: Lease,
+  claimed: ClaimedItem,
+  startedMs: number,
+  shared: ItemServices,
+) => Item;
 
 export interface PhasePoolOptions {
   runtime: PhaseRuntime;
@@ -30,6 +43,10 @@ export interface PhasePoolOptions {
   mayStart: () => boolean;
   /** Fewer items wait than the low-water mark, or a slot is idle. */
   onHungry: () => void;
+  /** Where calls run instead of here. */
+  threads?: HandlerThreads | null;
+  /** A call was aborted and has not returned. */
+  onZombie?: () => void;
 }
 
 export class PhasePool {
@@ -42,7 +59,14 @@ export class PhasePool {
   /** Next item of the first lease in the queue. */
   #position = 0;
   #queuedCount = 0;
-  readonly #running: DeadlineQueue<RunningItem>;
+  readonly #running: DeadlineQueue<Call>;
+  /** Aborted and not returned yet. Their slots are free: a handler that never returns must not stop its phase. */
+  readonly #zombies = new Set<Call>();
+  #calls = 0;
+  #timeouts = 0;
+  /** Set while a call that is not full waits for the claim under way. */
+  #fillTimer: NodeJS.Timeout | null = null;
+  #fillWaited = false;
   #lowWater = 0;
   #startedThisTurn = 0;
   #turnStartedMs = 0;
@@ -51,7 +75,7 @@ export class PhasePool {
 
   constructor(options: PhasePoolOptions) {
     this.options = options;
-    this.#running = new DeadlineQueue(options.timeoutMs, (item) => this.#timeOut(item));
+    this.#running = new DeadlineQueue(options.timeoutMs, (call) => this.#timeOut(call));
   }
 
   get runningCount(): number {
@@ -60,6 +84,30 @@ export class PhasePool {
 
   get queuedCount(): number {
     return this.#queuedCount;
+  }
+
+  get zombieCount(): number {
+    return this.#zombies.size;
+  }
+
+  /** Items in one call, at the most. */
+  get itemsPerCall(): number {
+    return this.options.runtime.phase.batch?.maxItems ?? 1;
+  }
+
+  stats(): PoolStats {
+    const { runtime, slots, threads } = this.options;
+    return {
+      pipeline: runtime.pipeline.name,
+      phase: runtime.phase.name,
+      idle: slots - this.#running.size,
+      busy: this.#running.size,
+      error: this.#zombies.size,
+      queued: this.#queuedCount,
+      calls: this.#calls,
+      timeouts: this.#timeouts,
+      replacedThreads: threads?.replacedCount ?? 0,
+    };
   }
 
   /** Time to fetch more. Claims under way count as if they were here. */
@@ -82,7 +130,7 @@ export class PhasePool {
 
   pump(): void {
     const { slots } = this.options;
-    while (this.#running.size < slots && this.#queuedCount > 0 && this.options.mayStart()) {
+    while (this.#running.size < slots && this.#queuedCount > 0 && this.#mayStart()) {
       const now = monotonicMs();
       if (this.#startedThisTurn >= STARTS_PER_TURN || now - this.#turnStartedMs > TURN_MS)
         return this.#yieldTurn();
@@ -90,6 +138,29 @@ export class PhasePool {
       this.#startNext(now);
     }
     if (this.isHungry) this.options.onHungry();
+  }
+
+  #mayStart(): boolean {
+    const { threads, mayStart } = this.options;
+    return mayStart() && (!threads || threads.idleCount > 0) && !this.#waitsForMore();
+  }
+
+  /** A call that is not full waits only if its phase asks for it, and only while more may come. */
+  #waitsForMore(): boolean {
+    const waitMs = this.options.runtime.phase.batch?.maxWaitMs ?? 0;
+    if (waitMs === 0) return false;
+    if (this.#queuedCount >= this.itemsPerCall || this.incomingCount === 0 || this.#fillWaited) {
+      if (this.#fillTimer) clearTimeout(this.#fillTimer);
+      this.#fillTimer = null;
+      this.#fillWaited = false;
+      return false;
+    }
+    this.#fillTimer ??= setTimeout(() => {
+      this.#fillTimer = null;
+      this.#fillWaited = true;
+      this.pump();
+    }, waitMs);
+    return true;
   }
 
   /**
@@ -125,11 +196,14 @@ export class PhasePool {
 
   /** Aborts running items: of one lease, or of all. Their outcome is no longer waited for. */
   abandonRunning(lease: Lease | null, reason: Error): void {
-    for (const item of this.#running.calls()) {
-      if (lease !== null && item.lease !== lease) continue;
-      if (!this.#end(item)) continue;
-      item.abort(reason);
-      this.options.drop(item.lease, 1);
+    for (const call of this.#running.calls()) {
+      for (const item of openItemsOf(call)) {
+        if (lease !== null && item.lease !== lease) continue;
+        item.abort(reason);
+        item.ended = true;
+        this.options.drop(item.lease, 1);
+      }
+      if (openItemsOf(call).length === 0) this.#giveUp(call, reason);
     }
   }
 
@@ -138,11 +212,47 @@ export class PhasePool {
     if (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  close(): void {
+  open(): void {
+    this.options.threads?.start(() => this.pump());
+  }
+
+  async close(): Promise<void> {
     this.#running.clear();
+    if (this.#fillTimer) clearTimeout(this.#fillTimer);
+    await this.options.threads?.stop();
   }
 
   #startNext(now: number): void {
+    if (this.options.runtime.phase.runMany) return this.#startMany(now);
+    const item = this.#takeNext(RunningItem, now);
+    if (!item) return;
+    this.#running.add(item);
+    this.#calls += 1;
+    const { threads, runtime } = this.options;
+    void (threads ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
+      this.#finish(item, outcome),
+    );
+  }
+
+  /** What is queued of the first job, as far as it fits into one call: tenants are not mixed in a call. */
+  #startMany(now: number): void {
+    const items: BatchedItem[] = [];
+    const jobId = this.#queue[0]!.claim.jobId;
+    while (items.length < this.itemsPerCall && this.#queue[0]?.claim.jobId === jobId) {
+      const item = this.#takeNext(BatchedItem, now);
+      if (item) items.push(item);
+    }
+    if (items.length === 0) return;
+    const batch = new RunningBatch(items, now, this.options.log);
+    this.#running.add(batch);
+    this.#calls += 1;
+    void runMany(this.options.runtime, batch, (item, outcome) => this.#settle(item, outcome)).then(() =>
+      this.#finishMany(batch),
+    );
+  }
+
+  /** The first item in the queue; null when it is no longer to be started. */
+  #takeNext<Item>(Item: ItemConstructor<Item>, now: number): Item | null {
     const lease = this.#queue[0]!;
     const claimed = lease.claim.items[this.#position]!;
     this.#position += 1;
@@ -151,39 +261,78 @@ export class PhasePool {
       this.#queue.shift();
       this.#position = 0;
     }
-    if (lease.stopped) return this.options.drop(lease, 1);
-    this.#start(lease, claimed, now);
-  }
-
-  #start(lease: Lease, claimed: ClaimedItem, now: number): void {
-    const item = new RunningItem(lease, claimed, now, this.options);
-    this.#running.add(item);
-    void runItem(this.options.runtime, item).then((outcome) => this.#finish(item, outcome));
+    if (!lease.stopped) return new Item(lease, claimed, now, this.options);
+    this.options.drop(lease, 1);
+    return null;
   }
 
   #finish(item: RunningItem, outcome: RecordedOutcome): void {
     // A call that was timed out or abandoned has its outcome already: what comes later does not count.
-    if (!this.#end(item)) return;
-    this.itemMs.add(outcome.handlerMs);
-    this.options.record(item.lease, outcome);
-    this.pump();
-  }
-
-  #timeOut(item: RunningItem): void {
-    if (!this.#end(item)) return;
-    const failure = timeoutFailure(this.options.timeoutMs);
-    item.abort(new Error(failure.message));
-    const outcome = recordFailure(this.options.runtime, item, failure);
-    this.itemMs.add(outcome.handlerMs);
-    this.options.record(item.lease, outcome);
-    this.pump();
-  }
-
-  #end(item: RunningItem): boolean {
-    if (item.ended) return false;
-    item.ended = true;
+    if (item.ended) return this.#returnLate(item);
     this.#running.remove(item);
-    if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
-    return true;
+    this.itemMs.add(outcome.handlerMs);
+    this.#settle(item, outcome);
+    this.#noteIdle();
+    this.pump();
   }
+
+  #finishMany(batch: RunningBatch): void {
+    if (batch.ended) return this.#returnLate(batch);
+    batch.ended = true;
+    this.#running.remove(batch);
+    this.#noteTime(batch);
+    this.#noteIdle();
+    this.pump();
+  }
+
+  #returnLate(call: Call): void {
+    this.#zombies.delete(call);
+    // Its thread may take another item now.
+    if (this.options.threads) this.pump();
+  }
+
+  #settle(item: RunningItem, outcome: RecordedOutcome): void {
+    if (item.ended) return;
+    item.ended = true;
+    this.options.record(item.lease, outcome);
+  }
+
+  #timeOut(call: Call): void {
+    const failure = timeoutFailure(this.options.timeoutMs);
+    const open = openItemsOf(call);
+    this.#timeouts += 1;
+    this.#noteTime(call);
+    this.#giveUp(call, new Error(failure.message));
+    for (const item of open) {
+      this.options.record(item.lease, recordFailure(this.options.runtime, item, failure));
+    }
+    this.pump();
+  }
+
+  /** Takes the slot from a call that has not returned. */
+  #giveUp(call: Call, reason: Error): void {
+    const open = openItemsOf(call);
+    call.ended = true;
+    this.#running.remove(call);
+    this.#zombies.add(call);
+    call.abort(reason);
+    for (const item of open) item.ended = true;
+    this.#noteIdle();
+    this.options.onZombie?.();
+  }
+
+  /** The time of a call is shared by its items: what a slot gets through in a slice follows from it. */
+  #noteTime(call: Call): void {
+    const items = call instanceof RunningBatch ? call.items.length : 1;
+    this.itemMs.add((monotonicMs() - call.startedMs) / items);
+  }
+
+  #noteIdle(): void {
+    if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+}
+
+function openItemsOf(call: Call): RunningItem[] {
+  if (call instanceof RunningBatch) return call.openItems();
+  return call.ended ? [] : [call];
 }

@@ -32,7 +32,7 @@ export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise
     const prepared = prepare(runtime, item);
     const ready = prepared instanceof Promise ? await prepared : prepared;
     if (!ready.ok) return recordFailure(runtime, item, failureOf('invalid', ready.message));
-    value = await runtime.phase.run(ready.input, item);
+    value = await runtime.phase.run!(ready.input, item);
   } catch (error) {
     return recordFailure(runtime, item, classify(runtime, error));
   }
@@ -44,13 +44,13 @@ export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise
   }
 }
 
-function prepare(runtime: PhaseRuntime, item: RunningItem): Checked | Promise<Checked> {
+export function prepare(runtime: PhaseRuntime, item: RunningItem): Checked | Promise<Checked> {
   const input: unknown = JSON.parse(item.claimed.input);
   const schema = runtime.pipeline.input;
   return schema === undefined ? { ok: true, input } : checkInput(schema, input);
 }
 
-function classify(runtime: PhaseRuntime, error: unknown): Failure {
+export function classify(runtime: PhaseRuntime, error: unknown): Failure {
   const failure = classifyError(error, wallClockMs());
   if (!runtime.phase.classify) return failure;
   try {
@@ -63,7 +63,7 @@ function classify(runtime: PhaseRuntime, error: unknown): Failure {
   }
 }
 
-function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unknown): RecordedOutcome {
+export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unknown): RecordedOutcome {
   if (isVerdict(value)) return recordVerdict(runtime, item, value);
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
@@ -112,7 +112,7 @@ export function timeoutFailure(timeoutMs: number): Failure {
   return failureOf('timeout', `the handler gave no answer within ${timeoutMs} ms`);
 }
 
-function failureOf(errorClass: Failure['class'], message: string): Failure {
+export function failureOf(errorClass: Failure['class'], message: string): Failure {
   return { class: errorClass, message, retryAfterMs: null };
 }
 

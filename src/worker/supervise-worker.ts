@@ -34,6 +34,9 @@ export interface SuperviseOptions {
   onCrash?: (how: string) => void;
 }
 
+/** A child that leaves with this code left in order, and only to be replaced: handlers in it never returned. */
+export const FRESH_PROCESS_CODE = 4;
+
 /** A child that lived this long was healthy: the next restart comes at once again. */
 const HEALTHY_MS = 10_000;
 const RESTART_CAP_MS = 10_000;
@@ -83,12 +86,12 @@ export class SupervisedWorker {
         onFailed(end.failure);
         return;
       }
-      this.#leftInOrder = this.#stopping && end.code === 0;
+      this.#leftInOrder = this.#stopping && (end.code === 0 || end.code === FRESH_PROCESS_CODE);
       if (end.workerId && !this.#leftInOrder) {
         await retryPassing(() => rescueLeases(this.#options.context, end.workerId)).catch(() => {});
       }
       if (this.#stopping) return;
-      this.crashes += 1;
+      if (end.code !== FRESH_PROCESS_CODE) this.crashes += 1;
       this.#options.onCrash?.(end.signal ? `signal ${end.signal}` : `exit code ${end.code}`);
       quickDeaths = monotonicMs() - bornMs > HEALTHY_MS ? 0 : quickDeaths + 1;
       // A poison item is isolated by some ten crashes: the first few restarts must not wait.

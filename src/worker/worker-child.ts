@@ -2,7 +2,7 @@
 // stops by itself, in order.
 import { createLogger } from '../platform/logger.ts';
 import { loadPipelines } from './load-pipelines.ts';
-import type { FromChild, ToChild } from './supervise-worker.ts';
+import { FRESH_PROCESS_CODE, type FromChild, type ToChild } from './supervise-worker.ts';
 import { RowmillWorker } from './worker.ts';
 
 let worker: RowmillWorker | null = null;
@@ -33,18 +33,19 @@ async function start(message: Extract<ToChild, { kind: 'start' }>): Promise<void
   worker.events.on('service.failed', (e) =>
     log.warn({ service: e.service, error: String(e.error) }, 'background work failed'),
   );
+  worker.events.on('handlers.stuck', () => void stop(undefined, FRESH_PROCESS_CODE));
   worker.events.on('lease.lost', (e) => log.warn(e, 'a lease was lost'));
   tell({ kind: 'worker', workerId: worker.workerId });
   await worker.start();
   tell({ kind: 'started' });
 }
 
-async function stop(drainMs?: number): Promise<void> {
+async function stop(drainMs?: number, code = 0): Promise<void> {
   if (stopping) return;
   stopping = true;
   const report = await worker?.stop(drainMs === undefined ? {} : { drainMs });
   const unpersisted = report?.unpersisted.reduce((sum, left) => sum + left.items, 0) ?? 0;
-  process.exit(unpersisted > 0 ? 3 : 0);
+  process.exit(unpersisted > 0 ? 3 : code);
 }
 
 process.on('message', (message: ToChild) => {

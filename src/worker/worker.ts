@@ -1,6 +1,8 @@
 // A worker: claims items of the pipelines it knows, runs them, writes their outcomes. This file only connects the
 // parts; each of them has its own.
+import { availableParallelism } from 'node:os';
 import { type Ability, canRun } from '../core/ability.ts';
+import type { PoolStats } from '../core/pool-stats.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { finishJob } from '../engine/finish-job.ts';
@@ -29,15 +31,19 @@ import { ClaimLoops } from './claim-loops.ts';
 import { abilityOf, type Phase, type Pipeline } from './define-pipeline.ts';
 import type { Turn } from './exclusive-turns.ts';
 import { FlushWriter } from './flush-writer.ts';
+import { HandlerThreads } from './handler-threads.ts';
 import type { Lease } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { PhasePool } from './phase-pool.ts';
 import { phaseRetryPolicy } from './phase-retry-policy.ts';
 import { ResultColumns } from './result-columns.ts';
+import type { PhaseRuntime } from './run-item.ts';
 import { WorkFinder } from './work-finder.ts';
 
 /** What outcomes get to be written at a shutdown, however short the drain. */
 const MIN_FLUSH_MS = 2000;
+/** Handlers that heed their abort are gone by then, however many were aborted at once. */
+const ZOMBIE_GRACE_MS = 2000;
 
 export interface WorkerOptions {
   databaseUrl: string;
@@ -82,6 +88,7 @@ export class RowmillWorker {
   readonly #services: PeriodicService[];
   readonly #background = new Set<Promise<unknown>>();
   #stopped: Promise<StopReport> | null = null;
+  #zombieTimer: NodeJS.Timeout | null = null;
 
   constructor(options: WorkerOptions) {
     this.#abilities = options.pipelines.map(abilityOf);
@@ -150,6 +157,7 @@ export class RowmillWorker {
       pipeline.phases.map((phase, index) => this.#createPool(pipeline, phase, index)),
     );
     this.metrics = createMetrics(this.events, {
+      pools: () => this.pools(),
       bufferFullness: () => this.#writer.backlog / this.settings.flushBacklogItems,
       transactions: () => {
         const total = { committed: 0, rolledBack: 0 };
@@ -180,6 +188,7 @@ export class RowmillWorker {
     this.#keeper.start();
     this.#listener?.start();
     for (const service of this.#services) service.start();
+    for (const pool of this.#pools) pool.open();
     this.#loops.start(this.#pools);
   }
 
@@ -193,8 +202,14 @@ export class RowmillWorker {
     return this.#stopped;
   }
 
+  /** What the slots of each phase are doing. */
+  pools(): PoolStats[] {
+    return this.#pools.map((pool) => pool.stats());
+  }
+
   async #leave(drainMs: number): Promise<StopReport> {
     const deadline = setTimeout(() => this.#cutConnections(), drainMs + Math.max(drainMs, MIN_FLUSH_MS));
+    if (this.#zombieTimer) clearTimeout(this.#zombieTimer);
     this.#loops.stop();
     this.#stopIngest.abort();
     for (const pool of this.#pools) pool.dropQueued(null);
@@ -216,7 +231,7 @@ export class RowmillWorker {
     await this.#keeper.stop();
     await this.#listener?.stop();
     await removeWorker(this.#control.db, this.workerId).catch(() => {});
-    for (const pool of this.#pools) pool.close();
+    await Promise.all(this.#pools.map((pool) => pool.close()));
     this.metrics.stop();
     await Promise.allSettled([this.#claims, this.#flushes, this.#control].map(({ db }) => db.close()));
     await this.#blobs.close();
@@ -269,18 +284,21 @@ export class RowmillWorker {
   }
 
   #createPool(pipeline: Pipeline, phase: Phase<unknown, unknown, unknown>, phaseIndex: number): PhasePool {
+    const runtime: PhaseRuntime = {
+      pipeline,
+      phase,
+      isLastPhase: phaseIndex === pipeline.phases.length - 1,
+      retryPolicy: phaseRetryPolicy(this.settings, phase),
+      resultMaxBytes: this.settings.resultMaxBytes,
+      columns: this.#columns,
+      limits: { emitMaxPerItem: this.settings.emitMaxPerItem },
+    };
+    const slots = phase.concurrency ?? (phase.thread ? Math.max(1, availableParallelism() - 1) : 10);
     const pool: PhasePool = new PhasePool({
-      runtime: {
-        pipeline,
-        phase,
-        isLastPhase: phaseIndex === pipeline.phases.length - 1,
-        retryPolicy: phaseRetryPolicy(this.settings, phase),
-        resultMaxBytes: this.settings.resultMaxBytes,
-        columns: this.#columns,
-        limits: this.settings,
-      },
+      runtime,
       phaseIndex,
-      slots: phase.concurrency ?? 10,
+      slots,
+      threads: phase.thread ? this.#createThreads(runtime, slots) : null,
       timeoutMs: phase.timeoutMs ?? this.settings.itemTimeoutMs,
       log: this.#log,
       blobs: this.#blobs,
@@ -288,6 +306,7 @@ export class RowmillWorker {
       drop: (lease, count) => this.#writer.drop(lease, count),
       mayStart: () => !this.#writer.isCongested,
       onHungry: () => this.#loops.wake(pool),
+      onZombie: () => this.#checkZombies(),
     });
     return pool;
   }
@@ -297,6 +316,29 @@ export class RowmillWorker {
     const names = [...new Set(this.#abilities.map((ability) => ability.pipeline))];
     const found = await findClaimable(this.#control.db, names);
     return found.filter((work) => this.#abilities.some((ability) => canRun(ability, work)));
+  }
+
+  #createThreads(runtime: PhaseRuntime, slots: number): HandlerThreads {
+    const { resultMaxColumns, blobStore } = this.settings;
+    return new HandlerThreads({ runtime, slots, maxColumns: resultMaxColumns, blobStore, log: this.#log });
+  }
+
+  /** Handlers that never return keep what they hold: only a fresh process gets rid of them. */
+  #checkZombies(): void {
+    if (this.#zombieTimer || this.#countZombies() <= this.settings.zombieHandlersMax) return;
+    this.#zombieTimer = setTimeout(() => {
+      this.#zombieTimer = null;
+      const count = this.#countZombies();
+      const { zombieHandlersMax } = this.settings;
+      if (count <= zombieHandlersMax || this.#stopped) return;
+      const fields = { count, zombieHandlersMax };
+      this.#log.error(fields, 'aborted handlers do not return: this process has to be replaced');
+      this.events.emit('handlers.stuck', { count });
+    }, ZOMBIE_GRACE_MS);
+  }
+
+  #countZombies(): number {
+    return this.#pools.reduce((sum, pool) => sum + pool.zombieCount, 0);
   }
 
   #register(): Promise<void> {

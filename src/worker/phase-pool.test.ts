@@ -1,0 +1,226 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { defaultRetryPolicy } from '../core/retry-policy.ts';
+import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
+import { turnOfLoop } from '../platform/clock.ts';
+import { silentLogger } from '../platform/logger.ts';
+import type { Claim } from '../store/commands/claim-items.ts';
+import { definePipeline, type ManyPhase, type SinglePhase } from './define-pipeline.ts';
+import { FlushLane } from './flush-lane.ts';
+import { Lease } from './lease.ts';
+import { PhasePool } from './phase-pool.ts';
+import { ResultColumns } from './result-columns.ts';
+
+type Row = Record<string, unknown>;
+type AnyPhase = Partial<SinglePhase<Row, undefined, unknown>> | Partial<ManyPhase<Row, undefined, unknown>>;
+
+interface HeldCall {
+  seqs: number[];
+  jobId: string;
+  signal: AbortSignal;
+  itemSignals: AbortSignal[];
+  answer: (values: unknown[]) => Promise<void>;
+}
+
+let pool: PhasePool;
+/** `seq status` as recorded, `seq given up` as dropped. */
+let ends: string[];
+let dropped: number;
+let zombies: number;
+/** Calls of `holdMany`, in order. */
+let held: HeldCall[];
+afterEach(() => pool.close());
+
+const holdMany: ManyPhase<Row, undefined, unknown>['runMany'] = (items, { jobId, signal }) =>
+  new Promise((resolve) => {
+    held.push({
+      seqs: items.map(({ seq }) => seq),
+      jobId,
+      signal,
+      itemSignals: items.map((item) => item.signal),
+      answer: async (values) => {
+        resolve(values);
+        await turnOfLoop();
+      },
+    });
+  });
+
+function openPool(phase: AnyPhase, options: { slots?: number; timeoutMs?: number } = {}): PhasePool {
+  const pipeline = definePipeline({
+    name: 'test',
+    phases: [{ name: 'only', ...phase } as SinglePhase<Row, undefined, unknown>],
+  });
+  [ends, held, dropped, zombies] = [[], [], 0, 0];
+  pool = new PhasePool({
+    runtime: {
+      pipeline,
+      phase: pipeline.phases[0]!,
+      isLastPhase: true,
+      retryPolicy: defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }),
+      resultMaxBytes: 1000,
+      columns: new ResultColumns(10),
+      limits: { emitMaxPerItem: 10 },
+    },
+    phaseIndex: 0,
+    slots: options.slots ?? 2,
+    timeoutMs: options.timeoutMs ?? 60_000,
+    log: silentLogger,
+    blobs: openBlobStore('not-used'),
+    record: (_, outcome) => ends.push(`${outcome.seq} ${outcome.failure?.class ?? outcome.json}`),
+    drop: (_, count) => {
+      dropped += count;
+    },
+    mayStart: () => true,
+    onHungry: () => {},
+    onZombie: () => {
+      zombies += 1;
+    },
+  });
+  return pool;
+}
+
+function leaseOf(seqs: number[], jobId = 'job'): Lease {
+  const items = seqs.map((seq) => ({ seq, input: '{}', previous: null }));
+  const claim = { jobId, generation: 1, phase: 0, attempt: 0, failures: '', items } as unknown as Claim;
+  return new Lease(claim, new FlushLane('', jobId), 0, 60_000);
+}
+
+async function addAll(...leases: Lease[]): Promise<void> {
+  for (const lease of leases) pool.add(lease);
+  await turnOfLoop();
+}
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+
+describe('calls of many items', () => {
+  it('are filled from what is queued, over leases, and do not wait for more', async () => {
+    openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1 });
+    await addAll(leaseOf([0]));
+    expect(held.map(({ seqs }) => seqs)).toEqual([[0]]);
+    await addAll(leaseOf([1, 2, 3]), leaseOf([4, 5]));
+    expect(pool.stats()).toMatchObject({ idle: 0, busy: 1, queued: 5, calls: 1 });
+    await held[0]!.answer(['a']);
+    await held[1]!.answer(['b', 'c', 'd', 'e']);
+    await held[2]!.answer(['f']);
+    expect(held.map(({ seqs }) => seqs)).toEqual([[0], [1, 2, 3, 4], [5]]);
+    expect(ends).toEqual(['0 "a"', '1 "b"', '2 "c"', '3 "d"', '4 "e"', '5 "f"']);
+    expect(pool.stats()).toMatchObject({ idle: 1, busy: 0, error: 0, queued: 0, calls: 3, timeouts: 0 });
+  });
+
+  it('take one slot each, and items of one job', async () => {
+    openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 2 });
+    await addAll(leaseOf(upTo(3), 'a'), leaseOf([7], 'b'), leaseOf([8], 'b'), leaseOf([9], 'a'));
+    expect(held.map(({ jobId, seqs }) => [jobId, seqs])).toEqual([
+      ['a', [0, 1, 2]],
+      ['b', [7, 8]],
+    ]);
+    expect(pool.stats()).toMatchObject({ idle: 0, busy: 2, queued: 1 });
+  });
+
+  it('that are not full wait for a claim under way if they are told to', async () => {
+    openPool({ batch: { maxItems: 4, maxWaitMs: 60_000 }, runMany: holdMany });
+    pool.incomingCount = 10;
+    await addAll(leaseOf([0, 1]));
+    expect(held).toEqual([]);
+    await addAll(leaseOf([2, 3]));
+    expect(held.map(({ seqs }) => seqs)).toEqual([[0, 1, 2, 3]]);
+    pool.incomingCount = 0;
+    await addAll(leaseOf([4]));
+    expect(held[1]!.seqs).toEqual([4]);
+  });
+
+  it('wait no longer than they were told to', async () => {
+    let called: () => void = () => {};
+    const call = new Promise<void>((resolve) => {
+      called = resolve;
+    });
+    openPool({
+      batch: { maxItems: 4, maxWaitMs: 5 },
+      runMany: (items) => {
+        called();
+        return items.map(() => 'x');
+      },
+    });
+    pool.incomingCount = 10;
+    await addAll(leaseOf([0]));
+    await call;
+    await pool.whenIdle();
+    await turnOfLoop();
+    expect(ends).toEqual(['0 "x"']);
+  });
+
+  it('lose the items of a lost lease, and keep the others', async () => {
+    openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1 });
+    await addAll(leaseOf([9]));
+    const [lost, kept] = [leaseOf([0, 1]), leaseOf([2, 3])];
+    await addAll(lost, kept);
+    await held[0]!.answer(['x']);
+    pool.abandonRunning(lost, new Error('the lease was lost'));
+    expect(dropped).toBe(2);
+    expect(held[1]!.itemSignals.map(({ aborted }) => aborted)).toEqual([true, true, false, false]);
+    expect(held[1]!.signal.aborted).toBe(false);
+    expect(pool.stats()).toMatchObject({ busy: 1, error: 0 });
+    await held[1]!.answer(['a', 'b', 'c', 'd']);
+    expect(ends).toEqual(['9 "x"', '2 "c"', '3 "d"']);
+  });
+
+  it('are aborted when the last lease of theirs is lost, and hold no slot', async () => {
+    openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1 });
+    const lease = leaseOf([0, 1]);
+    await addAll(lease);
+    pool.abandonRunning(lease, new Error('the lease was lost'));
+    expect(held[0]!.signal.aborted).toBe(true);
+    expect(pool.stats()).toMatchObject({ idle: 1, busy: 0, error: 1 });
+    await held[0]!.answer(['a', 'b']);
+    expect(pool.stats()).toMatchObject({ error: 0 });
+    expect([ends, dropped]).toEqual([[], 2]);
+  });
+
+  it('that run out of time are the failure of each of their items; a late answer does not count', async () => {
+    openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1, timeoutMs: 20 });
+    await addAll(leaseOf([0, 1]));
+    await pool.whenIdle();
+    expect(ends).toEqual(['0 timeout', '1 timeout']);
+    expect(held[0]!.signal.aborted).toBe(true);
+    expect([...held[0]!.itemSignals].every(({ aborted }) => aborted)).toBe(true);
+    expect(pool.stats()).toMatchObject({ idle: 1, busy: 0, error: 1, timeouts: 1 });
+    expect(zombies).toBe(1);
+    await held[0]!.answer(['a', 'b']);
+    expect(ends).toHaveLength(2);
+    expect(pool.stats()).toMatchObject({ error: 0, timeouts: 1 });
+  });
+
+  it('judge a slot by the share of each item', async () => {
+    openPool({ batch: { maxItems: 100 }, runMany: holdMany }, { timeoutMs: 50 });
+    await addAll(leaseOf(upTo(100)));
+    await pool.whenIdle();
+    expect(pool.itemMs.quantile(0.5)).toBeGreaterThanOrEqual(0.5);
+    expect(pool.itemMs.quantile(0.5)).toBeLessThan(40);
+  });
+});
+
+it('a handler that ignores its abort gives its slot away and stands as an error until it returns', async () => {
+  let release: () => void = () => {};
+  const stuck = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  openPool({ run: (_, { seq }) => (seq === 0 ? stuck : 'x') }, { slots: 1, timeoutMs: 20 });
+  await addAll(leaseOf([0, 1]));
+  await pool.whenIdle();
+  await turnOfLoop();
+  expect(ends).toEqual(['0 timeout', '1 "x"']);
+  expect(pool.stats()).toEqual({
+    pipeline: 'test',
+    phase: 'only',
+    idle: 1,
+    busy: 0,
+    error: 1,
+    queued: 0,
+    calls: 2,
+    timeouts: 1,
+    replacedThreads: 0,
+  });
+  release();
+  await turnOfLoop();
+  expect(pool.stats()).toMatchObject({ error: 0 });
+  expect(zombies).toBe(1);
+});

@@ -1,0 +1,47 @@
+// One call of `runMany`: several items of one job in one slot. Each item has a life of its own, because its lease may
+// be lost while the others go on.
+import type { Logger } from '../platform/logger.ts';
+import type { BatchContext, BatchItem } from './item-context.ts';
+import { RunningItem } from './running-item.ts';
+
+/** An item of a call; `input` is there once it was checked. */
+export class BatchedItem extends RunningItem implements BatchItem {
+  input: unknown = undefined;
+}
+
+export class RunningBatch implements BatchContext {
+  readonly items: readonly BatchedItem[];
+  readonly startedMs: number;
+  /** Its slot is free again: it returned, was timed out, or no item of it counts any more. */
+  ended = false;
+  readonly #log: Logger;
+  readonly #controller = new AbortController();
+
+  constructor(items: readonly BatchedItem[], startedMs: number, log: Logger) {
+    this.items = items;
+    this.startedMs = startedMs;
+    this.#log = log;
+  }
+
+  get jobId(): string {
+    return this.items[0]!.jobId;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get log(): Logger {
+    return this.#log.child({ jobId: this.jobId, items: this.items.length });
+  }
+
+  /** Items without an outcome. */
+  openItems(): BatchedItem[] {
+    return this.items.filter((item) => !item.ended);
+  }
+
+  abort(reason: Error): void {
+    for (const item of this.openItems()) item.abort(reason);
+    this.#controller.abort(reason);
+  }
+}

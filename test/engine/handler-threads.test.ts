@@ -1,0 +1,186 @@
+// CPU-bound phases in threads: what a handler does to its thread costs its one item.
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { type Logger, silentLogger } from '../../src/platform/logger.ts';
+import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
+import { loadPipelines } from '../../src/worker/load-pipelines.ts';
+import { SupervisedWorker } from '../../src/worker/supervise-worker.ts';
+import { checkFinishedJob } from '../chaos/check-finished-job.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const MODULE = fileURLToPath(new URL('hostile-pipelines.mjs', import.meta.url));
+let rowmill: Rowmill;
+let pipelines: Pipeline[];
+beforeAll(async () => {
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  pipelines = await loadPipelines([MODULE]);
+});
+afterAll(() => rowmill.close());
+
+const named = (name: string): Pipeline => pipelines.find((pipeline) => pipeline.name === name)!;
+
+interface Ended {
+  how: string;
+  status: string;
+  result: unknown;
+  error_class: string | null;
+  error: string | null;
+}
+
+function endsOf(jobId: string): Promise<Ended[]> {
+  return database.query<Ended>(
+    `select i.input ->> 'how' as how, r.status::text, r.result, r.error_class, r.error
+     from items i join results r using (job_id, seq) where i.job_id = $1 order by seq`,
+    [jobId],
+  );
+}
+
+test('a thread that exits, blocks, throws or runs out of memory costs its one item', async () => {
+  database.keepIfFailed();
+  const worker = await rowmill.startWorker([named('threaded')], { log: silentLogger });
+  const hostile: Record<string, [string, string, RegExp]> = {
+    exit: ['ERROR', 'crashed', /^the thread of the handler ended with exit code 3$/],
+    uncaught: ['ERROR', 'crashed', /uncaught error: thrown where nobody catches$/],
+    oom: ['ERROR', 'crashed', /needed more than 32 MB of memory \(thread\.memoryMb\)$/],
+    block: ['ERROR', 'timeout', /no answer within 2000 ms/],
+    heed: ['ERROR', 'timeout', /no answer within 2000 ms/],
+    throws: ['NOT_FOUND', 'not_found', /^unprocessable$/],
+    notFound: ['NOT_FOUND', 'not_found', /^nowhere$/],
+    fail: ['ERROR', 'permanent', /^refused$/],
+  };
+  const rows = Object.keys(hostile).flatMap((how, n) => [
+    { how: 'ok', n },
+    { how, n },
+    { how: 'ok', n },
+  ]);
+  const jobId = await rowmill.submit(named('threaded'), rows);
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  const ends = await endsOf(jobId);
+  for (const { how, status, result, error_class, error } of ends) {
+    if (how === 'ok')
+      expect.soft([status, result]).toEqual(['DONE', expect.objectContaining({ inThread: true })]);
+    else {
+      const [expectedStatus, expectedClass, message] = hostile[how]!;
+      expect.soft([how, status, error_class]).toEqual([how, expectedStatus, expectedClass]);
+      expect.soft(error, how).toMatch(message);
+    }
+  }
+  await checkFinishedJob(database, jobId, { counts: { DONE: 16, ERROR: 6, NOT_FOUND: 2 } });
+  const stats = worker.pools().find(({ phase }) => phase === 'compute')!;
+  // exit, uncaught, oom and block; the one that heeds its signal keeps its thread.
+  // Two are looked for a second time.
+  expect(stats).toMatchObject({ calls: 26, timeouts: 2, replacedThreads: 4, busy: 0, error: 0 });
+  const metrics = await worker.metrics.snapshot();
+  expect(metrics).toMatchObject({
+    'slots{pipeline=threaded,phase=compute,state=idle}': 2,
+    'slots{pipeline=threaded,phase=compute,state=busy}': 0,
+    'handler_calls{pipeline=threaded,phase=compute}': 26,
+    'handler_timeouts{pipeline=threaded,phase=compute}': 2,
+    'replaced_threads{pipeline=threaded,phase=compute}': 4,
+  });
+  expect(await worker.stop()).toEqual({ unpersisted: [] });
+});
+
+test('a handler in a thread has its context, its log and its columns', async () => {
+  const lines: [object, string][] = [];
+  const log: Logger = { ...silentLogger, warn: (fields, message) => lines.push([fields, message]) } as Logger;
+  const worker = await rowmill.startWorker([named('threaded')], { log });
+  const jobId = await rowmill.submit(named('threaded'), [
+    { how: 'context', n: 5 },
+    { how: 'date', n: 6 },
+  ]);
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  const [context, date] = await endsOf(jobId);
+  expect(context!.result).toEqual({
+    jobId,
+    seq: 0,
+    attempt: 1,
+    idempotencyKey: `${jobId}:0:1:1`,
+    previous: { before: 5 },
+  });
+  expect(date!.result).toEqual({ at: '1970-01-01T00:00:00.000Z' });
+  const columns = await database.query<{ name: string }>(
+    'select name from result_columns where job_id = $1 order by name',
+    [jobId],
+  );
+  expect(columns.map(({ name }) => name)).toEqual(
+    ['at', 'attempt', 'idempotencyKey', 'jobId', 'previous', 'seq'].sort(),
+  );
+  expect(lines).toContainEqual([{ jobId, seq: 0, attempt: 1, n: 5 }, 'said in a thread']);
+  await worker.stop();
+});
+
+test('as many threads as there are slots share the work', async () => {
+  const worker = await rowmill.startWorker([named('counted-threads')], { log: silentLogger });
+  const rows = Array.from({ length: 300 }, (_, n) => ({ n }));
+  const jobId = await rowmill.submit(named('counted-threads'), rows);
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await checkFinishedJob(database, jobId, { counts: { DONE: 300 } });
+  const threads = new Set(
+    (await endsOf(jobId)).map(({ result }) => (result as { threadId: number }).threadId),
+  );
+  expect(threads.has(0)).toBe(false);
+  expect(threads.size).toBeGreaterThan(0);
+  expect(threads.size).toBeLessThanOrEqual(3);
+  await worker.stop();
+});
+
+test('a pipeline that no module exports is refused for threads', async () => {
+  const inMemory = definePipeline({
+    name: 'here',
+    phases: [{ name: 'compute', thread: true, run: () => 1 }],
+  });
+  await expect(rowmill.startWorker([inMemory])).rejects.toMatchObject({
+    code: 'PIPELINE_INVALID',
+    message: expect.stringContaining('phase compute of pipeline here runs in threads'),
+  });
+});
+
+const DEAF_ROWS = [...Array.from({ length: 5 }, () => ({ deaf: true })), { deaf: false }];
+
+test('too many handlers that never return are said aloud', async () => {
+  const errors: string[] = [];
+  const log: Logger = { ...silentLogger, error: (_, message) => errors.push(message) } as Logger;
+  const worker = await rowmill.startWorker([named('deaf')], { log, settings: { zombieHandlersMax: 4 } });
+  const stuck = worker.events.next('handlers.stuck');
+  const jobId = await rowmill.submit(named('deaf'), DEAF_ROWS);
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  expect(await stuck).toEqual({ count: 5 });
+  expect(worker.pools()).toMatchObject([{ idle: 2, busy: 0, error: 5, timeouts: 5 }]);
+  expect(errors).toEqual(['aborted handlers do not return: this process has to be replaced']);
+  await worker.stop();
+});
+
+test('under a supervisor they cost the process, and not a crash', async () => {
+  database.keepIfFailed();
+  const replaced: string[] = [];
+  let seen: () => void = () => {};
+  const wasReplaced = new Promise<void>((resolve) => {
+    seen = resolve;
+  });
+  const context = database.context({ zombieHandlersMax: 4 });
+  const supervised = new SupervisedWorker({
+    context,
+    modules: [MODULE],
+    logLevel: 'silent',
+    onCrash: (how) => {
+      replaced.push(how);
+      seen();
+    },
+  });
+  await supervised.start();
+  const first = await rowmill.submit(named('deaf'), DEAF_ROWS);
+  await rowmill.whenFinished(first, AbortSignal.timeout(60_000));
+  await checkFinishedJob(database, first, { counts: { DONE: 1, ERROR: 5 } });
+  await wasReplaced;
+  const second = await rowmill.submit(named('deaf'), [{ deaf: false }]);
+  await rowmill.whenFinished(second, AbortSignal.timeout(60_000));
+  const pidOf = async (jobId: string) =>
+    (await endsOf(jobId)).flatMap(({ result }) => (result ? [(result as { pid: number }).pid] : []));
+  expect(await pidOf(second)).not.toEqual(await pidOf(first));
+  expect(replaced).toEqual(['exit code 4']);
+  expect(supervised.crashes).toBe(0);
+  expect(await supervised.stop()).toBe(true);
+});
