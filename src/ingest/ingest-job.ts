@@ -3,6 +3,7 @@
 // pass (database, blob store) leaves it open to be gone on with.
 import type { IngestReport, JobSource } from '../core/file-format.ts';
 import { type Checked, checkInput, type InputSchema, type PipelineInput } from '../core/input-schema.ts';
+import { isCancelled } from '../core/job-state.ts';
 import { mapColumns } from '../core/map-columns.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -32,7 +33,7 @@ const FILE_ERRORS: string[] = [
   'BLOB_NOT_FOUND',
 ];
 
-/** True when the job is sealed; false when it was stopped by the signal. */
+/** True when the job is sealed; false when it was stopped by the signal, or cancelled meanwhile. */
 export async function ingestJob(
   context: EngineContext,
   jobId: string,
@@ -67,11 +68,16 @@ export async function ingestJob(
       throw error;
     }
     await releaseIngest(context.db, jobId, token).catch(() => {});
-    if (signal?.aborted) return false;
+    if (signal?.aborted || (await isCancelledNow(context, jobId))) return false;
     throw error;
   } finally {
     await lease.stop();
   }
+}
+
+async function isCancelledNow(context: EngineContext, jobId: string): Promise<boolean> {
+  const job = await readJob(context.db, jobId).catch(() => null);
+  return job !== null && isCancelled(job.state);
 }
 
 function refuseUnlessSealed(job: Job): boolean {

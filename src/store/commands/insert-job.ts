@@ -9,8 +9,8 @@ const INSERT_JOB: Statement = {
   name: 'insert-job',
   text: `
     insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority, ingest_batch,
-                      source, input_columns, key_columns, updates_job_id, outputs)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+                      source, input_columns, key_columns, updates_job_id, outputs, state, trial_items)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
     on conflict (job_id) do nothing
     returning job_id`,
 };
@@ -28,6 +28,9 @@ export interface NewJob {
   keyColumns: readonly string[];
   updatesJobId: string | null;
   outputs: readonly OutputFormat[];
+  /** Paused from the beginning. */
+  hold: boolean;
+  trialItems: number | null;
   /** Marks the row as made by this request until the first batch: a repeated insert recognises its own row. */
   requestId: string;
 }
@@ -48,6 +51,8 @@ export async function insertJob(db: Executor, job: NewJob): Promise<boolean> {
     job.keyColumns,
     job.updatesJobId,
     job.outputs,
+    job.hold ? 'PAUSED' : 'INGESTING',
+    job.trialItems,
   ]);
   return rowCount === 1;
 }
