@@ -45,11 +45,6 @@ export function isFinished(state: JobState): boolean {
   return state === 'DONE' || state === 'FAILED' || state === 'CANCELLED';
 }
 
-/** Given up by its owner: nothing of it is run or read any more. */
-export function isCancelled(state: JobState): boolean {
-  return state === 'CANCELLING' || state === 'CANCELLED';
-}
-
 export type ControlAction = 'pause' | 'resume' | 'cancel';
 
 /** States from which an action moves a job. From others it is refused, or has happened already. */

@@ -1,6 +1,5 @@
 // Cancels a job. One update stops it at once; then items without a result get CANCELLED in bounded steps, and the job
 // ends as every job does, with one summary and its files. A crash in between is gone on with by the sweep.
-import { isCancelled } from '../core/job-state.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { beginCancelling } from '../store/commands/begin-cancelling.ts';
 import { cancelItems } from '../store/commands/cancel-items.ts';
@@ -15,7 +14,7 @@ const ITEMS_PER_STEP = 20_000;
 /** False when the job was cancelled already. Resolves when every item has its result. */
 export async function cancelJob(context: EngineContext, jobId: string): Promise<boolean> {
   const began = await retryPassing(() => beginCancelling(context.db, jobId));
-  if (!began) await refuseControl(context, jobId, 'cancel', isCancelled);
+  if (!began) await refuseControl(context, jobId, 'cancel', ({ cancelledAt }) => cancelledAt !== null);
   await cancelRest(context, jobId);
   return began;
 }

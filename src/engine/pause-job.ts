@@ -8,6 +8,6 @@ import { refuseControl } from './refuse-control.ts';
 /** False when the job was paused already. */
 export async function pauseJob(context: EngineContext, jobId: string): Promise<boolean> {
   if (await retryPassing(() => pauseJobRow(context.db, jobId))) return true;
-  await refuseControl(context, jobId, 'pause', (state) => state === 'PAUSED');
+  await refuseControl(context, jobId, 'pause', ({ state }) => state === 'PAUSED');
   return false;
 }

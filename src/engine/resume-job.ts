@@ -24,6 +24,8 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
   const released = await retryPassing(() =>
     context.db.transaction(async (tx) => ((await endTrial(tx, jobId)) ? releaseHeld(tx, jobId) : 0)),
   );
-  const state = await refuseControl(context, jobId, 'resume', (now) => CLAIMABLE_STATES.includes(now));
+  const { state } = await refuseControl(context, jobId, 'resume', (job) =>
+    CLAIMABLE_STATES.includes(job.state),
+  );
   return { state, released };
 }

@@ -3,7 +3,6 @@
 // pass (database, blob store) leaves it open to be gone on with.
 import type { IngestReport, JobSource } from '../core/file-format.ts';
 import { type Checked, checkInput, type InputSchema, type PipelineInput } from '../core/input-schema.ts';
-import { isCancelled } from '../core/job-state.ts';
 import { mapColumns } from '../core/map-columns.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -77,7 +76,7 @@ export async function ingestJob(
 
 async function isCancelledNow(context: EngineContext, jobId: string): Promise<boolean> {
   const job = await readJob(context.db, jobId).catch(() => null);
-  return job !== null && isCancelled(job.state);
+  return job !== null && job.cancelledAt !== null;
 }
 
 function refuseUnlessSealed(job: Job): boolean {

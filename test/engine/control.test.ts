@@ -73,8 +73,9 @@ describe('the statements agree with the table of states', () => {
   );
   const jobIn = async (state: JobState): Promise<string> => {
     const [job] = await database.query<{ job_id: string }>(
-      `insert into jobs (job_id, owner_id, pipeline, phases, state, sealed_at)
-       values (gen_random_uuid(), 'test', 'test', '{only}', $1::job_state, case when $1::job_state <> 'INGESTING' then now() end) returning job_id`,
+      `insert into jobs (job_id, owner_id, pipeline, phases, state, sealed_at, cancelled_at)
+       values (gen_random_uuid(), 'test', 'test', '{only}', $1::job_state, case when $1::job_state <> 'INGESTING' then now() end,
+               case when $1::job_state in ('CANCELLING', 'CANCELLED') then now() end) returning job_id`,
       [state],
     );
     return job!.job_id;

@@ -2,13 +2,15 @@ import type { Executor, Statement } from '../../platform/database.ts';
 
 // From this commit on nothing of the job is claimed, stored, sealed or resumed. Whoever reads its file or writes its
 // output files loses the token; the files of that attempt keep their number, so that the next one writes elsewhere.
+// A job that is finalizing because it was cancelled is left to it.
 const BEGIN_CANCELLING: Statement = {
   name: 'begin-cancelling',
   text: `
     update jobs
     set state = 'CANCELLING', cancelled_at = now(), ingest_token = null, ingest_expires_at = null,
         finalize_owner = null, finalize_token = null, finalize_expires_at = null
-    where job_id = $1 and state in ('INGESTING', 'QUEUED', 'RUNNING', 'PAUSED', 'FINALIZING')`,
+    where job_id = $1 and cancelled_at is null
+      and state in ('INGESTING', 'QUEUED', 'RUNNING', 'PAUSED', 'FINALIZING')`,
 };
 
 export async function beginCancelling(db: Executor, jobId: string): Promise<boolean> {
