@@ -106,7 +106,7 @@ withSettings(command('develop: an embedded PostgreSQL and a worker in one comman
   .action(ending((modules: string[], options) => runWorkers(modules, options)));
 
 for (const [action, description] of CONTROL_COMMANDS) {
-  command(description, `${action} <job>`)
+  withSettings(command(description, `${action} <job>`))
     .option('--json', 'print JSON')
     .action(ending((job: string, options) => controlJob(action, job, options)));
 }

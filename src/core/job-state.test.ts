@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  CLAIMABLE_STATES,
-  canControl,
-  canMove,
-  isFinished,
-  JOB_STATES,
-  type JobState,
-} from './job-state.ts';
+import { CLAIMABLE_STATES, canControl, canMove, isFinished, JOB_STATES, type JobState } from './job-state.ts';
 
 function movesFrom(from: JobState): JobState[] {
   return JOB_STATES.filter((to) => canMove(from, to));

@@ -20,7 +20,11 @@ export async function cancelJob(context: EngineContext, jobId: string): Promise<
 }
 
 /** What is left of a cancellation; safe to run everywhere at once. */
-export async function cancelRest(context: EngineContext, jobId: string, itemsPerStep = ITEMS_PER_STEP): Promise<void> {
+export async function cancelRest(
+  context: EngineContext,
+  jobId: string,
+  itemsPerStep = ITEMS_PER_STEP,
+): Promise<void> {
   do {
     let cancelled: number;
     do cancelled = await retryPassing(() => cancelItems(context.db, jobId, itemsPerStep));

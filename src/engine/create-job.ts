@@ -35,9 +35,13 @@ export async function createJob(
   request: CreateJobRequest,
 ): Promise<{ jobId: string; created: boolean }> {
   if (request.trial !== undefined && (!Number.isSafeInteger(request.trial) || request.trial < 1)) {
-    throw new RowmillError('ITEM_INVALID', `expected trial to be a whole number from 1, got ${request.trial}`, {
-      hint: 'It says how many items run before the rest is released.',
-    });
+    throw new RowmillError(
+      'ITEM_INVALID',
+      `expected trial to be a whole number from 1, got ${request.trial}`,
+      {
+        hint: 'It says how many items run before the rest is released.',
+      },
+    );
   }
   const ownerId = request.ownerId ?? 'local';
   const params = request.params ?? {};

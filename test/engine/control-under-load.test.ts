@@ -16,7 +16,10 @@ const database = useTestDatabase();
 let rowmill: Rowmill;
 
 beforeAll(async () => {
-  rowmill = await openRowmill({ databaseUrl: database.url, settings: { blobStore: database.context().settings.blobStore } });
+  rowmill = await openRowmill({
+    databaseUrl: database.url,
+    settings: { blobStore: database.context().settings.blobStore },
+  });
 });
 afterAll(() => rowmill.close());
 
@@ -47,7 +50,11 @@ function watched(handlerMs: number) {
   return { seen, pipeline };
 }
 
-async function until(what: string, test: () => boolean | Promise<boolean>, withinMs = 15_000): Promise<number> {
+async function until(
+  what: string,
+  test: () => boolean | Promise<boolean>,
+  withinMs = 15_000,
+): Promise<number> {
   const startedMs = monotonicMs();
   while (!(await test())) {
     if (monotonicMs() - startedMs > withinMs) throw new Error(`waited in vain for ${what}`);
@@ -56,7 +63,11 @@ async function until(what: string, test: () => boolean | Promise<boolean>, withi
   return monotonicMs() - startedMs;
 }
 
-async function withWorkers(pipeline: Pipeline, count: number, work: (workers: RowmillWorker[]) => Promise<void>) {
+async function withWorkers(
+  pipeline: Pipeline,
+  count: number,
+  work: (workers: RowmillWorker[]) => Promise<void>,
+) {
   const workers: RowmillWorker[] = [];
   try {
     for (let n = 0; n < count; n += 1) workers.push(await rowmill.startWorker([pipeline]));
@@ -170,7 +181,9 @@ test('a cancellation that nobody carries on is brought to its end by the sweep o
   await claimItems(db, claimRequest(jobId, { maxItems: 30 }));
   await beginCancelling(db, jobId);
   const other = watched(5);
-  const worker = await rowmill.startWorker([other.pipeline], { settings: { ...rowmill.context.settings, sweepMs: 100 } });
+  const worker = await rowmill.startWorker([other.pipeline], {
+    settings: { ...rowmill.context.settings, sweepMs: 100 },
+  });
   try {
     await expectExact(jobId, 'CANCELLED', 100);
   } finally {

@@ -1,7 +1,13 @@
 // What an owner may ask of a job, without workers: the statements against the table of states, and what each action
 // leaves behind.
 import { describe, expect, test } from 'vitest';
-import { canControl, canMove, type ControlAction, JOB_STATES, type JobState } from '../../src/core/job-state.ts';
+import {
+  canControl,
+  canMove,
+  type ControlAction,
+  JOB_STATES,
+  type JobState,
+} from '../../src/core/job-state.ts';
 import { addItems } from '../../src/engine/add-items.ts';
 import { cancelJob, cancelRest } from '../../src/engine/cancel-job.ts';
 import { createJob } from '../../src/engine/create-job.ts';
@@ -35,9 +41,15 @@ const stateOf = async (context: EngineContext, jobId: string): Promise<JobState>
   (await readJob(context.db, jobId))!.state;
 
 const violations = (jobId: string): Promise<string[]> =>
-  checkInvariants({ query: async (query: { text: string }) => ({ rows: await database.query(query.text, [jobId]) }) } as never, jobId, {
-    afterSweep: true,
-  });
+  checkInvariants(
+    {
+      query: async (query: { text: string }) => ({ rows: await database.query(query.text, [jobId]) }),
+    } as never,
+    jobId,
+    {
+      afterSweep: true,
+    },
+  );
 
 const isFound = async (context: EngineContext, jobId: string): Promise<boolean> =>
   (await findClaimable(context.db, ['test'])).some((work) => work.jobId === jobId);
@@ -51,7 +63,11 @@ async function sealedJob(context: EngineContext, items: number): Promise<string>
 async function flushDone(context: EngineContext, claim: Claim, seqs: number[]) {
   const { jobId, generation, phase } = claim;
   const leases = [{ ...claim, outcomes: seqs.map(doneOutcome) }];
-  return flushOutcomes(context, { jobId, generation, phase, workerId: newId(), flushId: newId(), leases }, false);
+  return flushOutcomes(
+    context,
+    { jobId, generation, phase, workerId: newId(), flushId: newId(), leases },
+    false,
+  );
 }
 
 async function expectCancelled(context: EngineContext, jobId: string, counts: Record<string, number>) {
@@ -147,7 +163,11 @@ describe('a paused job', () => {
     await releaseUnstarted(context.db, { ...claim, token: newId() }, [[0, 1]]);
     expect(await flushDone(context, claim, [0])).toMatchObject({ recorded: 1 });
     await releaseUnstarted(context.db, claim, [[1, 2]]);
-    expect((await readProgress(context.db, jobId))!.counts).toMatchObject({ DONE: 1, PENDING: 5, PROCESSING: 0 });
+    expect((await readProgress(context.db, jobId))!.counts).toMatchObject({
+      DONE: 1,
+      PENDING: 5,
+      PROCESSING: 0,
+    });
     expect(await violations(jobId)).toEqual([]);
   });
 });
@@ -170,7 +190,12 @@ describe('a held job', () => {
 describe('a trial', () => {
   const trialJob = async (context: EngineContext, batches: number[], trial: number): Promise<string> => {
     const { jobId } = await createJob(context, { pipeline: 'test', phases: ['only'], trial });
-    for (const size of batches) await addItems(context, jobId, Array.from({ length: size }, (_, n) => ({ n })));
+    for (const size of batches)
+      await addItems(
+        context,
+        jobId,
+        Array.from({ length: size }, (_, n) => ({ n })),
+      );
     return jobId;
   };
 
@@ -285,11 +310,15 @@ describe('a cancelled job', () => {
     const context = database.context();
     const jobId = await sealedJob(context, 2);
     await flushDone(context, (await claimItems(context.db, claimRequest(jobId)))!, [0, 1]);
-    await database.query(`update jobs set state = 'FINALIZING', finalizing_at = now() where job_id = $1`, [jobId]);
+    await database.query(`update jobs set state = 'FINALIZING', finalizing_at = now() where job_id = $1`, [
+      jobId,
+    ]);
     const token = newId();
     await claimFinalize(context.db, { jobId, workerId: token, token, leaseMs: 60_000 });
     await cancelJob(context, jobId);
-    expect(await finishJobRow(context.db, jobId, token, 'DONE'), 'the finalizer that was cut off').toBe(false);
+    expect(await finishJobRow(context.db, jobId, token, 'DONE'), 'the finalizer that was cut off').toBe(
+      false,
+    );
     expect(await finalizeJob(context, jobId)).toBe(false);
     await expectCancelled(context, jobId, { DONE: 2, CANCELLED: 0 });
     expect((await readSummary(context.db, jobId))!.files[0]!.key).toContain('/a2/');

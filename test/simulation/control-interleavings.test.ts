@@ -91,8 +91,16 @@ const flushing = (
     const { jobId, leases } = meeting;
     const lease = doneOutcomes(leases[0]!, seqs);
     const failure = { class: 'overloaded' as const, message: 'later', retryAfterMs: null };
-    for (const seq of retried) lease.outcomes.push({ ...doneOutcome(seq), kind: 'retry', json: null, failure });
-    const batch = { jobId, generation: 1, phase: leases[0]!.phase, workerId: newId(), flushId: newId(), leases: [lease] };
+    for (const seq of retried)
+      lease.outcomes.push({ ...doneOutcome(seq), kind: 'retry', json: null, failure });
+    const batch = {
+      jobId,
+      generation: 1,
+      phase: leases[0]!.phase,
+      workerId: newId(),
+      flushId: newId(),
+      leases: [lease],
+    };
     const report = await flushOutcomes(context, batch, false);
     meeting.recorded = report.recorded;
     meeting.fenced = report.fenced;
@@ -140,7 +148,10 @@ const startedBefore = (run: InterleavingRun, first: string, second: string): boo
   return order.indexOf(first) < order.indexOf(second);
 };
 
-const half = [{ items: [[0, 2]] as [number, number][], phase: 1, lease: {} }, { items: [[2, 6]] as [number, number][] }];
+const half = [
+  { items: [[0, 2]] as [number, number][], phase: 1, lease: {} },
+  { items: [[2, 6]] as [number, number][] },
+];
 const halfLeased = (admin: pg.Client) => seedMeeting(admin, { items: 6, sealed: true, spans: half });
 const lastLease = (admin: pg.Client) =>
   seedMeeting(admin, { items: 4, sealed: true, spans: [{ items: [[0, 4]], phase: 1, lease: {} }] });
@@ -194,7 +205,10 @@ describe('a pause', () => {
         expect(await stateOf(meeting, admin)).toBe('PAUSED');
         await resumeJob(engine, meeting.jobId);
         await drain(meeting, admin);
-        await expectEnd(meeting, admin, 'DONE', { done: meeting.refused.includes('add') ? 4 : 5, cancelled: 0 });
+        await expectEnd(meeting, admin, 'DONE', {
+          done: meeting.refused.includes('add') ? 4 : 5,
+          cancelled: 0,
+        });
       },
     });
   });
@@ -209,11 +223,14 @@ describe('a pause', () => {
         flushing([0, 1], { stops: ['fence-leases'] }),
         claiming(),
       ],
-      setup: (admin) => seedMeeting(admin, { items: 4, sealed: true, spans: [{ items: [[0, 4]], lease: {} }] }),
+      setup: (admin) =>
+        seedMeeting(admin, { items: 4, sealed: true, spans: [{ items: [[0, 4]], lease: {} }] }),
       async check(_run, meeting, admin) {
         expect(meeting.recorded).toBe(2);
         await expectSound(meeting, admin);
-        const { rows } = await admin.query('select sum(item_count)::int as n from spans where job_id = $1', [meeting.jobId]);
+        const { rows } = await admin.query('select sum(item_count)::int as n from spans where job_id = $1', [
+          meeting.jobId,
+        ]);
         expect(rows[0].n).toBe(2);
       },
     });
@@ -229,8 +246,12 @@ describe('a cancellation', () => {
       setup: halfLeased,
       async check(run, meeting, admin) {
         expect(meeting.recorded + meeting.fenced).toBe(2);
-        if (startedBefore(run, 'cancel.begin-cancelling', 'claim.claim-first-phase')) expect(meeting.claimed).toBe(0);
-        await expectEnd(meeting, admin, 'CANCELLED', { done: meeting.recorded, cancelled: 6 - meeting.recorded });
+        if (startedBefore(run, 'cancel.begin-cancelling', 'claim.claim-first-phase'))
+          expect(meeting.claimed).toBe(0);
+        await expectEnd(meeting, admin, 'CANCELLED', {
+          done: meeting.recorded,
+          cancelled: 6 - meeting.recorded,
+        });
         seen.add(`claimed ${meeting.claimed}, recorded ${meeting.recorded}`);
       },
     });
@@ -240,7 +261,10 @@ describe('a cancellation', () => {
   test('that waits for a flush finds the retry and the next phase that it left behind', async () => {
     await forEveryInterleaving({
       databaseUrl,
-      sessions: [cancelling(), flushing([0], { retried: [1, 2], stops: ['fence-leases', 'insert-spans', 'commit'] })],
+      sessions: [
+        cancelling(),
+        flushing([0], { retried: [1, 2], stops: ['fence-leases', 'insert-spans', 'commit'] }),
+      ],
       setup: (admin) =>
         seedMeeting(admin, { items: 3, sealed: true, spans: [{ items: [[0, 3]], phase: 1, lease: {} }] }),
       async check(_run, meeting, admin) {
@@ -256,7 +280,9 @@ describe('a cancellation', () => {
       databaseUrl,
       sessions: [
         cancelling(['begin-cancelling', 'cancel-items', 'begin-finalizing']),
-        flushing([0, 1, 2, 3], { stops: ['fence-leases', 'commit', 'begin-finalizing', 'claim-finalize', 'commit'] }),
+        flushing([0, 1, 2, 3], {
+          stops: ['fence-leases', 'commit', 'begin-finalizing', 'claim-finalize', 'commit'],
+        }),
       ],
       setup: lastLease,
       async check(_run, meeting, admin) {
@@ -283,7 +309,8 @@ describe('a cancellation', () => {
       async check(run, meeting, admin) {
         const cancelled = meeting.refused.includes('add') ? 4 : 5;
         await expectEnd(meeting, admin, 'CANCELLED', { done: 0, cancelled });
-        if (startedBefore(run, 'cancel.begin-cancelling', 'seal.seal-job')) expect(meeting.refused).toContain('seal');
+        if (startedBefore(run, 'cancel.begin-cancelling', 'seal.seal-job'))
+          expect(meeting.refused).toContain('seal');
       },
     });
   });
@@ -328,12 +355,20 @@ describe('control actions that meet each other', () => {
       databaseUrl,
       sessions: [
         resuming(['resume-job', 'end-trial', 'release-held']),
-        session('add', ['reserve-seqs', 'insert-spans'], (context, { jobId }) => addItems(context, jobId, [{ n: 4 }])),
+        session('add', ['reserve-seqs', 'insert-spans'], (context, { jobId }) =>
+          addItems(context, jobId, [{ n: 4 }]),
+        ),
       ],
       async setup(admin) {
-        const meeting = await seedMeeting(admin, { items: 4, sealed: false, spans: [{ items: [[0, 2]] }, { items: [[2, 4]] }] });
+        const meeting = await seedMeeting(admin, {
+          items: 4,
+          sealed: false,
+          spans: [{ items: [[0, 2]] }, { items: [[2, 4]] }],
+        });
         await admin.query('update jobs set trial_items = 2 where job_id = $1', [meeting.jobId]);
-        await admin.query(`update spans set ready_at = 'infinity' where job_id = $1 and 2::bigint <@ items`, [meeting.jobId]);
+        await admin.query(`update spans set ready_at = 'infinity' where job_id = $1 and 2::bigint <@ items`, [
+          meeting.jobId,
+        ]);
         return meeting;
       },
       async check(_run, meeting, admin) {

@@ -6,7 +6,7 @@ import type { Executor, Statement } from '../../platform/database.ts';
 //
 // Index: spans_pkey. Locks: span rows of one job in span order, as flushes and renewals take them. They are waited for:
 // a claim or flush under way leaves its rows one statement later, and the caller looks again until there are none.
-// About 5 us per item, most of it the insert.
+// Measured on 500,000 items in 50 spans: 4 us per item, 20,000 of them in 77 ms (p50) to 138 ms (longest).
 const CANCEL_ITEMS: Statement = {
   name: 'cancel-items',
   text: `

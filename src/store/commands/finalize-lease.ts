@@ -43,12 +43,10 @@ export async function claimFinalize(
   db: Executor,
   request: { jobId: string; workerId: string; token: string; leaseMs: number },
 ): Promise<{ generation: number; attempt: number; outcome: 'DONE' | 'CANCELLED' } | null> {
-  const { rows } = await db.run<{ generation: number; finalize_attempts: number; cancelled: boolean }>(CLAIM_FINALIZE, [
-    request.jobId,
-    request.workerId,
-    request.token,
-    request.leaseMs,
-  ]);
+  const { rows } = await db.run<{ generation: number; finalize_attempts: number; cancelled: boolean }>(
+    CLAIM_FINALIZE,
+    [request.jobId, request.workerId, request.token, request.leaseMs],
+  );
   const row = rows[0];
   if (!row) return null;
   const outcome = row.cancelled ? 'CANCELLED' : 'DONE';
