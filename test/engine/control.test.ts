@@ -22,6 +22,8 @@ import { sweep } from '../../src/engine/services/sweeper.ts';
 import type { Executor } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginCancelling } from '../../src/store/commands/begin-cancelling.ts';
+import { beginFinalizing } from '../../src/store/commands/begin-finalizing.ts';
+import { cancelItems } from '../../src/store/commands/cancel-items.ts';
 import { type Claim, claimItems } from '../../src/store/commands/claim-items.ts';
 import { claimFinalize, finishJobRow } from '../../src/store/commands/finalize-lease.ts';
 import { pauseJobRow } from '../../src/store/commands/pause-job.ts';
@@ -158,6 +160,7 @@ describe('a paused job', () => {
     const claim = (await claimItems(context.db, claimRequest(jobId)))!;
     await pauseJob(context, jobId);
     await releaseUnstarted(context.db, claim, [[2, 6]]);
+    expect(await claimItems(context.db, claimRequest(jobId))).toBeNull();
     expect((await readProgress(context.db, jobId))!.counts).toMatchObject({ PENDING: 4, PROCESSING: 2 });
     await releaseUnstarted(context.db, claim, [[2, 6]]);
     await releaseUnstarted(context.db, { ...claim, token: newId() }, [[0, 1]]);
@@ -304,6 +307,19 @@ describe('a cancelled job', () => {
     await beginCancelling(context.db, jobId);
     await cancelRest(context, jobId, itemsPerStep);
     await expectCancelled(context, jobId, { DONE: 2, CANCELLED: 10 });
+  });
+
+  test('is not cancelled again while its files are written', async () => {
+    const context = database.context();
+    const jobId = await sealedJob(context, 1);
+    await beginCancelling(context.db, jobId);
+    await cancelItems(context.db, jobId, 10);
+    await beginFinalizing(context.db, jobId);
+    const token = newId();
+    await claimFinalize(context.db, { jobId, workerId: token, token, leaseMs: 60_000 });
+    expect(await cancelJob(context, jobId)).toBe(false);
+    expect(await stateOf(context, jobId)).toBe('FINALIZING');
+    expect(await finishJobRow(context.db, jobId, token, 'CANCELLED')).toBe(true);
   });
 
   test('that was finalizing ends once, as cancelled, with files of another attempt', async () => {

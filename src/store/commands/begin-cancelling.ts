@@ -1,14 +1,13 @@
 import type { Executor, Statement } from '../../platform/database.ts';
 
-// From this commit on nothing of the job is claimed, stored, sealed or resumed. Whoever reads its file or writes its
-// output files loses the token; the files of that attempt keep their number, so that the next one writes elsewhere.
+// From this commit on nothing of the job is claimed, stored, sealed or resumed. Whoever reads its file loses
+// the token; whoever writes its output files is fenced by the state, and begin-finalizing takes that token away.
 // A job that is finalizing because it was cancelled is left to it.
 const BEGIN_CANCELLING: Statement = {
   name: 'begin-cancelling',
   text: `
     update jobs
-    set state = 'CANCELLING', cancelled_at = now(), ingest_token = null, ingest_expires_at = null,
-        finalize_owner = null, finalize_token = null, finalize_expires_at = null
+    set state = 'CANCELLING', cancelled_at = now(), ingest_token = null, ingest_expires_at = null
     where job_id = $1 and cancelled_at is null
       and state in ('INGESTING', 'QUEUED', 'RUNNING', 'PAUSED', 'FINALIZING')`,
 };
