@@ -4,8 +4,11 @@ import { blockedBecause } from './core/ability.ts';
 import { CLAIMABLE_STATES, isFinished } from './core/job-state.ts';
 import { RowmillError } from './core/rowmill-error.ts';
 import { type AddItemsOptions, addItems } from './engine/add-items.ts';
+import { cancelJob } from './engine/cancel-job.ts';
 import { type CreateJobRequest, createJob } from './engine/create-job.ts';
 import type { EngineContext } from './engine/engine-context.ts';
+import { pauseJob } from './engine/pause-job.ts';
+import { type ResumeReport, resumeJob } from './engine/resume-job.ts';
 import { sealJob } from './engine/seal-job.ts';
 import { ingestWhenFree } from './ingest/ingest-when-free.ts';
 import { type SubmitFileOptions, type SubmittedFile, submitFile } from './ingest/submit-file.ts';
@@ -47,7 +50,7 @@ export interface FileBytes {
 
 export type NewJobOptions = Pick<
   CreateJobRequest,
-  'ownerId' | 'name' | 'params' | 'priority' | 'idempotencyKey' | 'outputs'
+  'ownerId' | 'name' | 'params' | 'priority' | 'idempotencyKey' | 'outputs' | 'hold' | 'trial'
 >;
 
 export class Rowmill {
@@ -107,7 +110,7 @@ export class Rowmill {
     return submitPaths(context, pipeline, paths, options);
   }
 
-  /** Reads the file of a job into items, from where it was left, and seals it. False when the signal stopped it. */
+  /** Reads the file of a job into items, from where it was left, and seals it. False when the signal or a cancellation stopped it. */
   async ingest(
     jobId: string,
     pipeline: Pipeline,
@@ -148,6 +151,23 @@ export class Rowmill {
     await this.addItems(jobId, items, { resumeAfter: itemCount - (ingestReport.emitted ?? 0) });
     await this.sealJob(jobId);
     return jobId;
+  }
+
+  /** Nothing new of the job starts; what runs ends and is written. False when it was paused already. */
+  pause(jobId: string): Promise<boolean> {
+    return pauseJob(this.context, jobId);
+  }
+
+  /** Goes on with a paused job; when it is not paused, releases what a trial holds. */
+  async resume(jobId: string): Promise<ResumeReport> {
+    const report = await resumeJob(this.context, jobId);
+    await this.#notifier.hint();
+    return report;
+  }
+
+  /** Ends the job: what has no result is CANCELLED, running handlers are aborted. Resolves when all items have ended. */
+  cancel(jobId: string): Promise<boolean> {
+    return cancelJob(this.context, jobId);
   }
 
   async job(jobId: string): Promise<Job> {

@@ -1,9 +1,9 @@
 // Watches a job until it is finished and feeds the progress display.
-import { isFinished } from '../core/job-state.ts';
+import { isFinished, type JobState } from '../core/job-state.ts';
 import type { Rowmill } from '../open-rowmill.ts';
 import { monotonicMs, waitMs, wallClockMs } from '../platform/clock.ts';
 import { isDumbTerminal } from '../platform/environment.ts';
-import type { Summary } from '../store/views/read-progress.ts';
+import type { Progress, Summary } from '../store/views/read-progress.ts';
 import { createProgressDisplay } from './progress-display.ts';
 import type { ProgressSnapshot } from './progress-lines.ts';
 
@@ -18,7 +18,7 @@ export interface FollowOptions {
   notice?: () => string | undefined;
 }
 
-/** The summary, or null when the signal fired first. */
+/** The summary, or null when the signal fired first, or everything that is left is held until its owner resumes it. */
 export async function followJob(
   rowmill: Rowmill,
   jobId: string,
@@ -33,7 +33,7 @@ export async function followJob(
     const notice = options.notice?.();
     if (notice) snapshot.notice = notice;
     const over = isFinished(snapshot.state);
-    if (over || options.signal.aborted) {
+    if (over || snapshot.waits || options.signal.aborted) {
       display.finish(snapshot);
       return over ? rowmill.summary(jobId) : null;
     }
@@ -42,12 +42,17 @@ export async function followJob(
   }
 }
 
+function standsStill(state: JobState, isSealed: boolean, { counts, held }: Progress): boolean {
+  if (!isSealed || counts.PROCESSING > 0) return false;
+  return state === 'PAUSED' || (held > 0 && counts.PENDING === held);
+}
+
 async function readSnapshot(
   rowmill: Rowmill,
   jobId: string,
   startedMs: number,
   window: { atMs: number; ended: number }[],
-): Promise<ProgressSnapshot> {
+): Promise<ProgressSnapshot & { waits: boolean }> {
   const [job, progress, groups] = await Promise.all([
     rowmill.job(jobId),
     rowmill.progress(jobId),
@@ -72,6 +77,8 @@ async function readSnapshot(
     ingested: job.itemCount,
     counts,
     retrying: progress.retrying,
+    held: progress.held,
+    waits: standsStill(job.state, total !== null, progress),
     itemsPerSecond,
     etaMs: total === null || itemsPerSecond <= 0 ? null : ((total - ended) / itemsPerSecond) * 1000,
     elapsedMs: Math.max(0, runMs),

@@ -3,6 +3,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { createTakeFile } from '../ingest/sources/take-file.ts';
 import { VERSION } from '../platform/version.ts';
+import { CONTROL_COMMANDS, controlJob } from './commands/control.ts';
 import { doctor } from './commands/doctor.ts';
 import { exportResults } from './commands/export.ts';
 import { init } from './commands/init.ts';
@@ -75,6 +76,8 @@ withFileOptions(
   .option('--out <file>', 'write the results to this file (.csv, .xlsx or .jsonl)')
   .option('--no-worker', 'leave the work to other processes')
   .option('--resume <job>', 'go on with a job that was stopped')
+  .option('--hold', 'create the job paused: its rows are stored, nothing runs before `rowmill resume`')
+  .option('--trial <n>', 'run the first n rows, hold the rest until `rowmill resume`', wholeNumber)
   .option('--again', 'a new job, although this file was given before')
   .option('--update <job>', 'the file corrects that of this job: unchanged rows take over its results')
   .option('--key <fields>', 'fields that name a row, separated by commas', (text: string) => text.split(','))
@@ -102,6 +105,12 @@ withSettings(command('run worker processes until stopped', 'worker <pipelines...
 withSettings(command('develop: an embedded PostgreSQL and a worker in one command', 'dev <pipelines...>'))
   .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
   .action(ending((modules: string[], options) => runWorkers(modules, options)));
+
+for (const [action, description] of CONTROL_COMMANDS) {
+  withSettings(command(description, `${action} <job>`))
+    .option('--json', 'print JSON')
+    .action(ending((job: string, options) => controlJob(action, job, options)));
+}
 
 command('show jobs, or one of them', 'status [job]')
   .option('--json', 'print JSON')

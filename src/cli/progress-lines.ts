@@ -13,6 +13,7 @@ type ProgressState =
   | 'FINALIZING'
   | 'DONE'
   | 'FAILED'
+  | 'CANCELLING'
   | 'CANCELLED';
 
 type ProgressStatus = 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED' | 'CANCELLED' | 'PENDING' | 'PROCESSING';
@@ -33,6 +34,8 @@ export interface ProgressSnapshot {
   ingested: number;
   counts: Record<ProgressStatus, number>;
   retrying: number;
+  /** Held back by a trial. */
+  held?: number;
   itemsPerSecond: number;
   etaMs: number | null;
   elapsedMs: number;
@@ -68,6 +71,7 @@ const STATE_STYLE: Record<ProgressState, Style> = {
   FINALIZING: 'cyan',
   DONE: 'green',
   FAILED: 'red',
+  CANCELLING: 'magenta',
   CANCELLED: 'magenta',
 };
 
@@ -187,6 +191,7 @@ function countFields(snapshot: ProgressSnapshot): Line[] {
     ({ status, label, style }) => countField(label, snapshot.counts[status], style),
   );
   if (snapshot.retrying > 0) fields.push(countField('retrying', snapshot.retrying, 'yellow'));
+  if (snapshot.held) fields.push(countField('held', snapshot.held, 'yellow'));
   return fields;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CLAIMABLE_STATES, canMove, isFinished, JOB_STATES, type JobState } from './job-state.ts';
+import { CLAIMABLE_STATES, canControl, canMove, isFinished, JOB_STATES, type JobState } from './job-state.ts';
 
 function movesFrom(from: JobState): JobState[] {
   return JOB_STATES.filter((to) => canMove(from, to));
@@ -25,7 +25,8 @@ describe('the state of a job', () => {
   });
 
   it('can be cancelled as long as it is not finished', () => {
-    for (const state of JOB_STATES) expect(canMove(state, 'CANCELLED')).toBe(!isFinished(state));
+    for (const state of JOB_STATES.filter((each) => each !== 'CANCELLING'))
+      expect(canMove(state, 'CANCELLING')).toBe(!isFinished(state));
   });
 
   it('leaves a finished state only by being run again', () => {
@@ -43,6 +44,21 @@ describe('the state of a job', () => {
 
   it('can be paused wherever items can be claimed, and nowhere else', () => {
     for (const state of JOB_STATES) expect(canMove(state, 'PAUSED')).toBe(CLAIMABLE_STATES.includes(state));
+  });
+
+  it('is moved by its owner only along the table of moves', () => {
+    const targets: [Parameters<typeof canControl>[0], JobState[]][] = [
+      ['pause', ['PAUSED']],
+      ['resume', ['INGESTING', 'QUEUED', 'RUNNING']],
+      ['cancel', ['CANCELLING']],
+    ];
+    for (const [action, to] of targets)
+      for (const from of JOB_STATES)
+        expect(canControl(action, from), `${action} ${from}`).toBe(to.every((state) => canMove(from, state)));
+  });
+
+  it('is cancelled only after it was finalized', () => {
+    expect(JOB_STATES.filter((state) => canMove(state, 'CANCELLED'))).toEqual(['FINALIZING']);
   });
 
   // store/commands/seal-job.ts makes this move when a worker has started before the file was read to its end.

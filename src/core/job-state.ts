@@ -1,11 +1,12 @@
-// The state machine of a job: one column, one table of allowed moves.
+// The state machine of a job: one column, one table of allowed moves, one of what its owner may ask for.
 //
 //   INGESTING ──seal──▶ QUEUED ──first claim──▶ RUNNING ──no span left──▶ FINALIZING ──▶ DONE
-//       │                  │                       │ ▲                        │
-//       │                  └──────── pause ────────┤ └─ resume                └──▶ FAILED
-//       │                                          ▼
-//       └───────────── pause ─────────────────▶ PAUSED
-//   every state before DONE ──cancel──▶ CANCELLED;  DONE, FAILED, CANCELLED ──reprocess──▶ RUNNING
+//       │                  │                       │ ▲                      ▲    │
+//       │                  └──────── pause ────────┤ └─ resume              │    └──▶ CANCELLED
+//       │                                          ▼                        │
+//       └───────────── pause ─────────────────▶ PAUSED                      │
+//   every state before the end ──cancel──▶ CANCELLING ──no span left────────┘
+//   INGESTING, PAUSED ──unreadable file──▶ FAILED;  DONE, FAILED, CANCELLED ──reprocess──▶ RUNNING
 //
 // Items may be claimed while the file is still being read, so INGESTING is claimable too.
 
@@ -17,6 +18,7 @@ export const JOB_STATES = [
   'FINALIZING',
   'DONE',
   'FAILED',
+  'CANCELLING',
   'CANCELLED',
 ] as const;
 export type JobState = (typeof JOB_STATES)[number];
@@ -24,13 +26,14 @@ export type JobState = (typeof JOB_STATES)[number];
 export const CLAIMABLE_STATES: readonly JobState[] = ['INGESTING', 'QUEUED', 'RUNNING'];
 
 const MOVES: Record<JobState, readonly JobState[]> = {
-  INGESTING: ['QUEUED', 'RUNNING', 'PAUSED', 'CANCELLED', 'FAILED'],
-  QUEUED: ['RUNNING', 'PAUSED', 'FINALIZING', 'CANCELLED'],
-  RUNNING: ['PAUSED', 'FINALIZING', 'CANCELLED'],
-  PAUSED: ['INGESTING', 'RUNNING', 'CANCELLED'],
-  FINALIZING: ['DONE', 'FAILED', 'CANCELLED'],
+  INGESTING: ['QUEUED', 'RUNNING', 'PAUSED', 'CANCELLING', 'FAILED'],
+  QUEUED: ['RUNNING', 'PAUSED', 'FINALIZING', 'CANCELLING'],
+  RUNNING: ['PAUSED', 'FINALIZING', 'CANCELLING'],
+  PAUSED: ['INGESTING', 'QUEUED', 'RUNNING', 'CANCELLING', 'FAILED'],
+  FINALIZING: ['DONE', 'FAILED', 'CANCELLED', 'CANCELLING'],
   DONE: ['RUNNING'],
   FAILED: ['RUNNING'],
+  CANCELLING: ['FINALIZING'],
   CANCELLED: ['RUNNING'],
 };
 
@@ -40,4 +43,17 @@ export function canMove(from: JobState, to: JobState): boolean {
 
 export function isFinished(state: JobState): boolean {
   return state === 'DONE' || state === 'FAILED' || state === 'CANCELLED';
+}
+
+export type ControlAction = 'pause' | 'resume' | 'cancel';
+
+/** States from which an action moves a job. From others it is refused, or has happened already. */
+const CONTROLLABLE: Record<ControlAction, readonly JobState[]> = {
+  pause: CLAIMABLE_STATES,
+  resume: ['PAUSED'],
+  cancel: ['INGESTING', 'QUEUED', 'RUNNING', 'PAUSED', 'FINALIZING'],
+};
+
+export function canControl(action: ControlAction, state: JobState): boolean {
+  return CONTROLLABLE[action].includes(state);
 }

@@ -26,12 +26,25 @@ export interface CreateJobRequest {
   updatesJobId?: string;
   /** Formats of the result files. Default: CSV; none when empty. */
   outputs?: readonly OutputFormat[];
+  /** Created paused: nothing runs before `resume`, and items can be appended until the seal. */
+  hold?: boolean;
+  /** Only so many items run at first; the rest is held until `resume`. */
+  trial?: number;
 }
 
 export async function createJob(
   context: EngineContext,
   request: CreateJobRequest,
 ): Promise<{ jobId: string; created: boolean }> {
+  if (request.trial !== undefined && (!Number.isSafeInteger(request.trial) || request.trial < 1)) {
+    throw new RowmillError(
+      'ITEM_INVALID',
+      `expected trial to be a whole number from 1, got ${request.trial}`,
+      {
+        hint: 'It says how many items run before the rest is released.',
+      },
+    );
+  }
   const ownerId = request.ownerId ?? 'local';
   const params = request.params ?? {};
   // Made once, outside the retry: an insert whose reply was lost finds its own row.
@@ -54,6 +67,8 @@ export async function createJob(
       updatesJobId: request.updatesJobId ?? null,
       outputs: request.outputs ?? ['csv'],
       pipelineVersion: request.pipelineVersion ?? null,
+      hold: request.hold ?? false,
+      trialItems: request.trial ?? null,
     }),
   );
   if (inserted) return { jobId, created: true };

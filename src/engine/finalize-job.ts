@@ -27,8 +27,7 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   const leaseMs = settings.finalizeLeaseMs;
   const claimed = await claimFinalize(db, { jobId, workerId: token, token, leaseMs });
   if (!claimed) return false;
-  const { generation, attempt } = claimed;
-  const outcome = 'DONE';
+  const { generation, attempt, outcome } = claimed;
   const lease = keepLease({
     leaseMs,
     renew: () => renewFinalize(db, jobId, token, leaseMs),

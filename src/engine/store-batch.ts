@@ -4,7 +4,7 @@ import { errorSignature } from '../core/error-signature.ts';
 import { NO_FAILURES } from '../core/failure-counts.ts';
 import type { IngestReport } from '../core/file-format.ts';
 import type { InputColumn } from '../core/input-column.ts';
-import { rangesOf } from '../core/seq-ranges.ts';
+import { rangesOf, subtractRanges } from '../core/seq-ranges.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Transaction } from '../platform/database.ts';
@@ -95,17 +95,19 @@ export async function storeBatch(context: EngineContext, batch: IngestBatch): Pr
         if (batch.rejected.length > 0) await copyRejectedRows(tx, rejectedLines(batch));
         const open = await storeKnownResults(tx, batch, reserved, stored);
         if (open.length > 0) {
-          const { generation, priority } = reserved;
-          const span = {
-            phase: 0,
-            items: open,
-            priority,
-            delayMs: 0,
-            attempt: 0,
-            failures: NO_FAILURES,
-            crashes: 0,
-          };
-          await insertSpans(tx, jobId, generation, [span]);
+          const { generation, priority, trialItems } = reserved;
+          const span = { phase: 0, priority, attempt: 0, failures: NO_FAILURES, crashes: 0 };
+          const held = trialItems === null ? [] : subtractRanges(open, [[0, trialItems]]);
+          const ready = subtractRanges(open, held);
+          await insertSpans(
+            tx,
+            jobId,
+            generation,
+            [
+              { ...span, items: ready, delayMs: 0 },
+              { ...span, items: held, delayMs: Number.POSITIVE_INFINITY },
+            ].filter(({ items }) => items.length > 0),
+          );
         }
       },
       () => faultPoint('ingest.before_commit'),
@@ -216,7 +218,7 @@ async function refuseUnlessStored(
   const job = await readJob(context.db, jobId);
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (job.ingestBatch === batchId) return;
-  if (job.sealedAt === null && job.state === 'INGESTING') {
+  if (job.sealedAt === null && (job.state === 'INGESTING' || job.state === 'PAUSED')) {
     throw new RowmillError('JOB_CONFLICT', `another process is adding items to job ${jobId}`, {
       hint: 'Let it finish, or stop it and resume.',
     });

@@ -32,7 +32,7 @@ const FILE_ERRORS: string[] = [
   'BLOB_NOT_FOUND',
 ];
 
-/** True when the job is sealed; false when it was stopped by the signal. */
+/** True when the job is sealed; false when it was stopped by the signal, or cancelled meanwhile. */
 export async function ingestJob(
   context: EngineContext,
   jobId: string,
@@ -67,11 +67,16 @@ export async function ingestJob(
       throw error;
     }
     await releaseIngest(context.db, jobId, token).catch(() => {});
-    if (signal?.aborted) return false;
+    if (signal?.aborted || (await isCancelledNow(context, jobId))) return false;
     throw error;
   } finally {
     await lease.stop();
   }
+}
+
+async function isCancelledNow(context: EngineContext, jobId: string): Promise<boolean> {
+  const job = await readJob(context.db, jobId).catch(() => null);
+  return job !== null && job.cancelledAt !== null;
 }
 
 function refuseUnlessSealed(job: Job): boolean {

@@ -50,6 +50,8 @@ export interface SubmitFileOptions {
   /** The job that this file corrects: rows that did not change take over its results. */
   updatesJobId?: string;
   outputs?: readonly OutputFormat[];
+  hold?: boolean;
+  trial?: number;
   signal?: AbortSignal;
 }
 
@@ -159,6 +161,8 @@ async function submitBlob(
     keyColumns: key,
     ...(options.updatesJobId !== undefined && { updatesJobId: options.updatesJobId }),
     outputs: options.outputs ?? pipeline.outputs ?? [outputLike(look.detected)],
+    ...(options.hold !== undefined && { hold: options.hold }),
+    ...(options.trial !== undefined && { trial: options.trial }),
   });
   return { jobId, created, source, columns: look.columns, ignoredColumns: look.ignored };
 }

@@ -115,6 +115,12 @@ export const NUMBER_SETTINGS = {
     max: 600_000,
     why: 'How often expired leases and unfinished endings are looked for.',
   },
+  controlLookMs: {
+    default: 250,
+    min: 20,
+    max: 60_000,
+    why: 'How often a worker looks whether a job it works on was paused or cancelled.',
+  },
   heartbeatMs: { default: 15_000, min: 100, max: 600_000, why: 'How often a worker says that it is alive.' },
   foldAfterMs: {
     default: 120_000,

@@ -179,19 +179,22 @@ export class PhasePool {
     });
   }
 
-  /** Gives up the waiting items of one lease, or of all. */
-  dropQueued(lease: Lease | null): void {
+  /** Gives up the waiting items of one lease, or of all. Returns the seqs. */
+  dropQueued(lease: Lease | null): number[] {
+    const dropped: number[] = [];
     for (let i = this.#queue.length - 1; i >= 0; i -= 1) {
       const queued = this.#queue[i]!;
       if (lease !== null && queued !== lease) continue;
-      const left = queued.claim.items.length - (i === 0 ? this.#position : 0);
+      const waiting = queued.claim.items.slice(i === 0 ? this.#position : 0);
       this.#queue.splice(i, 1);
       if (i === 0) this.#position = 0;
-      this.#queuedCount -= left;
-      if (left > 0) this.options.drop(queued, left);
+      this.#queuedCount -= waiting.length;
+      for (const { seq } of waiting) dropped.push(seq);
+      if (waiting.length > 0) this.options.drop(queued, waiting.length);
     }
     this.#lowWater = 0;
     this.pump();
+    return dropped;
   }
 
   /** Aborts running items: of one lease, or of all. Their outcome is no longer waited for. */

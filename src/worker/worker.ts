@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { type Ability, canRun } from '../core/ability.ts';
 import type { PoolStats } from '../core/pool-stats.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { rangesOf } from '../core/seq-ranges.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { finishJob } from '../engine/finish-job.ts';
 import { createBlobCollector } from '../engine/services/blob-collector.ts';
@@ -26,6 +27,7 @@ import { VERSION } from '../platform/version.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/register-worker.ts';
 import { releaseLease } from '../store/commands/release-items.ts';
+import { releaseUnstarted } from '../store/commands/release-unstarted.ts';
 import { type ClaimableWork, findClaimable } from '../store/views/find-claimable.ts';
 import { ClaimLoops } from './claim-loops.ts';
 import { abilityOf, type Phase, type Pipeline } from './define-pipeline.ts';
@@ -34,6 +36,7 @@ import { FlushWriter } from './flush-writer.ts';
 import { HandlerThreads } from './handler-threads.ts';
 import type { Lease } from './lease.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
+import { obeyControl } from './obey-control.ts';
 import { PhasePool } from './phase-pool.ts';
 import { phaseRetryPolicy } from './phase-retry-policy.ts';
 import { ResultColumns } from './result-columns.ts';
@@ -170,6 +173,17 @@ export class RowmillWorker {
     });
     this.#services = [
       createSweeper(this.#control),
+      new PeriodicService({
+        name: 'control watch',
+        intervalMs: this.settings.controlLookMs,
+        events: this.events,
+        work: () =>
+          obeyControl(this.#control.db, {
+            leases: () => [...this.#leases.values()].map(({ lease }) => lease),
+            onPaused: (lease) => this.#pauseLease(lease),
+            onCancelled: (lease) => this.#cancelLease(lease),
+          }),
+      }),
       createLedgerFolder(this.#control),
       createBlobCollector(this.#control),
       createIngestResumer(this.#control, options.pipelines, this.#stopIngest.signal),
@@ -266,12 +280,28 @@ export class RowmillWorker {
     this.events.emit('lease.lost', { jobId: lease.claim.jobId, spanId: lease.claim.spanId });
     this.#stopLease(lease);
     for (const pool of this.#pools) pool.abandonRunning(lease, new Error('the lease of this item was lost'));
+    this.#pumpAll();
   }
 
-  /** Starts no further item of this lease. */
-  #stopLease(lease: Lease): void {
+  /** Starts no further item of this lease. Returns the seqs that were waiting for a slot. */
+  #stopLease(lease: Lease): number[] {
     lease.stopped = true;
-    for (const pool of this.#pools) pool.dropQueued(lease);
+    return this.#pools.flatMap((pool) => pool.dropQueued(lease));
+  }
+
+  /** What was not started goes back at once; what runs may take long. */
+  #pauseLease(lease: Lease): void {
+    const unstarted = this.#stopLease(lease);
+    // A lease of which nothing runs was given back whole.
+    if (unstarted.length === 0 || !this.#leases.has(lease.claim.token)) return;
+    const items = rangesOf(unstarted);
+    this.#inBackground(retryPassing(() => releaseUnstarted(this.#control.db, lease.claim, items)));
+  }
+
+  /** What is recorded already is still written: it counts when it comes before the cancellation, else it is fenced. */
+  #cancelLease(lease: Lease): void {
+    for (const pool of this.#pools) pool.abandonRunning(lease, new Error('the job was cancelled'));
+    this.#stopLease(lease);
   }
 
   #withLease(token: string, act: (lease: Lease) => void): void {

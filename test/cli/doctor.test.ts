@@ -129,6 +129,27 @@ test('a job that has nothing left to do and was not ended is found', async () =>
   });
 });
 
+test('a cancellation that nobody carries on is found, and a cancelled job that holds back what it is', async () => {
+  const { jobId } = await rowmill.createJob(pipeline);
+  await rowmill.addItems(jobId, [{ n: 1 }]);
+  await database.query(
+    `update jobs set state = 'CANCELLING', cancelled_at = now() - interval '1 hour' where job_id = $1`,
+    [jobId],
+  );
+  expect(await problems()).toEqual({
+    liveness: ['the job was cancelled and has not been brought to its end'],
+  });
+  await rowmill.cancel(jobId);
+  expect(await problems()).toEqual({});
+  await database.query(`update summaries set outcome = 'DONE' where job_id = $1`, [jobId]);
+  expect(await problems()).toEqual({
+    'one summary': ['the job is CANCELLED and its summary says DONE'],
+  });
+  await database.query('delete from summaries where job_id = $1', [jobId]);
+  await database.query('delete from results where job_id = $1', [jobId]);
+  expect(Object.keys(await problems())).toEqual(['coverage', 'truth', 'one summary']);
+});
+
 test('a primary key that was dropped is found', async () => {
   await database.query('alter table summaries drop constraint summaries_pkey');
   try {

@@ -108,7 +108,10 @@ const ONE_SUMMARY = [
    where s.job_id = $1 and s.total <> (select count(*) from items where job_id = $1)`,
   `select format('one summary: the job is %s and has spans', j.state)
    from jobs j
-   where j.job_id = $1 and j.state in ('FINALIZING', 'DONE', 'FAILED') and exists (select from spans where job_id = $1)`,
+   where j.job_id = $1 and j.state in ('FINALIZING', 'DONE', 'FAILED', 'CANCELLED') and exists (select from spans where job_id = $1)`,
+  `select format('one summary: the job is %s and its summary says %s', j.state, s.outcome)
+   from jobs j join summaries s on s.job_id = j.job_id and s.generation = j.generation
+   where j.job_id = $1 and s.outcome <> j.state`,
   ...STATUSES.map(
     (status) => `
     select format('one summary: generation %s says %s ${status}, a recount says %s', s.generation,
@@ -126,6 +129,8 @@ const LIVENESS = [
    from jobs j
    where j.job_id = $1 and j.sealed_at is not null and j.state in ('QUEUED', 'RUNNING')
      and not exists (select from spans where job_id = $1)`,
+  `select 'liveness: the job was cancelled and is still CANCELLING after a sweep'
+   from jobs j where j.job_id = $1 and j.state = 'CANCELLING'`,
 ];
 
 const ALWAYS = [...COVERAGE, ...ONE_END, ...TRUTH, ...ONE_SUMMARY];

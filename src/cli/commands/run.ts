@@ -11,7 +11,7 @@ import { findJob } from '../find-job.ts';
 import { followJob } from '../follow-job.ts';
 import { choosePipeline, modulePathOf } from '../load-pipeline.ts';
 import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
-import { printable } from '../progress-lines.ts';
+import { formatCount, printable } from '../progress-lines.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { writeResults } from '../write-results.ts';
 
@@ -22,6 +22,8 @@ export interface RunOptions extends ServerOptions, FileOptions {
   worker?: boolean;
   resume?: string;
   again?: boolean;
+  hold?: boolean;
+  trial?: number;
   update?: string;
   key?: string[];
 }
@@ -66,7 +68,7 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
     const job = await rowmill.job(jobId);
     const report = describeReport(job.ingestReport);
     if (report) say(report);
-    if (!summary) return endWithout(job, pipelineRef, stop.signal.aborted);
+    if (!summary) return endWithout(job, pipelineRef, stop.signal.aborted, await whyHeld(rowmill, job));
     if (options.out) {
       const count = await writeResults(options.out, rowmill, jobId);
       console.log(`${count} rows written to ${options.out}`);
@@ -80,7 +82,14 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
   }
 }
 
-function endWithout(job: Job, pipelineRef: string, stopped: boolean): number {
+/** Why a job stands still although nothing is wrong with it. */
+async function whyHeld(rowmill: Rowmill, { jobId, state }: Job): Promise<string | null> {
+  if (state === 'PAUSED') return 'the job is paused';
+  const { held } = await rowmill.progress(jobId);
+  return held > 0 ? `${formatCount(held)} rows are held` : null;
+}
+
+function endWithout(job: Job, pipelineRef: string, stopped: boolean, held: string | null): number {
   if (job.state === 'FAILED') {
     say(`job ${job.jobId} failed: ${printable(job.lastError ?? '')}`);
     return 1;
@@ -89,6 +98,7 @@ function endWithout(job: Job, pipelineRef: string, stopped: boolean): number {
     say(`stopped. Nothing is lost: rowmill run ${pipelineRef} --resume ${job.jobId}`);
     return 130;
   }
+  if (held !== null) say(`${held}: rowmill resume ${job.jobId}`);
   console.log(job.jobId);
   return 0;
 }
@@ -107,6 +117,8 @@ async function openJob(
     ...(options.key && { key: options.key }),
     ...(options.update !== undefined && { updatesJobId: (await findJob(rowmill, options.update)).jobId }),
     ...(options.again && { again: true }),
+    ...(options.hold && { hold: true }),
+    ...(options.trial !== undefined && { trial: options.trial }),
     signal,
   });
   const { source, columns, ignoredColumns, created, jobId } = submitted;

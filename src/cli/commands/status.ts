@@ -44,6 +44,7 @@ function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): vo
   const counts = Object.entries(job.progress.counts)
     .filter(([, count]) => count > 0)
     .map(([status, count]) => `${status.toLowerCase().replace('_', ' ')} ${formatCount(count)}`);
+  if (job.progress.held > 0) counts.push(`held ${formatCount(job.progress.held)}`);
   const total = `${formatCount(job.itemCount)} rows${job.sealedAt === null ? ' so far' : ''}`;
   console.log(
     `${job.jobId}  ${job.state.padEnd(10)}  ${job.pipeline}  ${printable(job.name)}  ${total}: ${counts.join(', ') || 'nothing yet'}`,

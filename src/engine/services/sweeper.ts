@@ -2,6 +2,7 @@
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { findOverdue } from '../../store/views/find-overdue.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { cancelRest } from '../cancel-job.ts';
 import { finalizeJob } from '../finalize-job.ts';
 import { finishJob } from '../finish-job.ts';
 import { rescueLeases } from '../rescue-leases.ts';
@@ -9,6 +10,7 @@ import { rescueLeases } from '../rescue-leases.ts';
 export async function sweep(context: EngineContext): Promise<void> {
   const overdue = await findOverdue(context.db);
   if (overdue.expired) await rescueLeases(context);
+  for (const jobId of overdue.cancelling) await cancelRest(context, jobId);
   for (const jobId of overdue.ended) await finishJob(context, jobId);
   for (const jobId of overdue.finalizing) await finalizeJob(context, jobId);
 }

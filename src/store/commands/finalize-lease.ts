@@ -8,7 +8,7 @@ const CLAIM_FINALIZE: Statement = {
         finalize_expires_at = now() + $4::float8 * interval '1 millisecond'
     where job_id = $1 and state = 'FINALIZING'
       and (finalize_expires_at is null or finalize_expires_at <= now())
-    returning generation, finalize_attempts`,
+    returning generation, finalize_attempts, cancelled_at is not null as cancelled`,
 };
 
 const RENEW_FINALIZE: Statement = {
@@ -42,14 +42,15 @@ const FINISH_JOB: Statement = {
 export async function claimFinalize(
   db: Executor,
   request: { jobId: string; workerId: string; token: string; leaseMs: number },
-): Promise<{ generation: number; attempt: number } | null> {
-  const { rows } = await db.run<{ generation: number; finalize_attempts: number }>(CLAIM_FINALIZE, [
-    request.jobId,
-    request.workerId,
-    request.token,
-    request.leaseMs,
-  ]);
-  return rows[0] ? { generation: rows[0].generation, attempt: rows[0].finalize_attempts } : null;
+): Promise<{ generation: number; attempt: number; outcome: 'DONE' | 'CANCELLED' } | null> {
+  const { rows } = await db.run<{ generation: number; finalize_attempts: number; cancelled: boolean }>(
+    CLAIM_FINALIZE,
+    [request.jobId, request.workerId, request.token, request.leaseMs],
+  );
+  const row = rows[0];
+  if (!row) return null;
+  const outcome = row.cancelled ? 'CANCELLED' : 'DONE';
+  return { generation: row.generation, attempt: row.finalize_attempts, outcome };
 }
 
 export async function finishJobRow(

@@ -9,8 +9,8 @@ const INSERT_JOB: Statement = {
   name: 'insert-job',
   text: `
     insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority, ingest_batch,
-                      source, input_columns, key_columns, updates_job_id, outputs, pipeline_version)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+                      source, input_columns, key_columns, updates_job_id, outputs, pipeline_version, state, trial_items)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
     on conflict (job_id) do nothing
     returning job_id`,
 };
@@ -29,6 +29,9 @@ export interface NewJob {
   updatesJobId: string | null;
   outputs: readonly OutputFormat[];
   pipelineVersion: string | null;
+  /** Paused from the beginning. */
+  hold: boolean;
+  trialItems: number | null;
   /** Marks the row as made by this request until the first batch: a repeated insert recognises its own row. */
   requestId: string;
 }
@@ -50,6 +53,8 @@ export async function insertJob(db: Executor, job: NewJob): Promise<boolean> {
     job.updatesJobId,
     job.outputs,
     job.pipelineVersion,
+    job.hold ? 'PAUSED' : 'INGESTING',
+    job.trialItems,
   ]);
   return rowCount === 1;
 }

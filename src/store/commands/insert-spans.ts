@@ -8,7 +8,7 @@ const INSERT_SPANS: Statement = {
   text: `
     insert into spans (job_id, generation, phase, items, item_count, priority, ready_at, attempt, failures, crashes)
     select $1, $2, s.phase, s.items, s.item_count, s.priority,
-           now() + s.delay_ms * interval '1 millisecond', s.attempt, s.failures, s.crashes
+           case when s.delay_ms = 'infinity' then 'infinity' else now() + s.delay_ms * interval '1 millisecond' end, s.attempt, s.failures, s.crashes
     from unnest($3::smallint[], $4::int8multirange[], $5::bigint[], $6::smallint[], $7::float8[], $8::smallint[], $9::text[], $10::smallint[])
       as s(phase, items, item_count, priority, delay_ms, attempt, failures, crashes)`,
 };
@@ -17,6 +17,7 @@ export interface NewSpan {
   phase: number;
   items: SeqRanges;
   priority: number;
+  /** Infinity: held until it is released. */
   delayMs: number;
   attempt: number;
   /** As in core/failure-counts. */

@@ -27,13 +27,15 @@ const RESERVE_SEQS: Statement = {
       and ingest_batch is distinct from $3
       and ($5::bigint is null or item_count - coalesce((ingest_report ->> 'emitted')::bigint, 0) = $5)
       and ($6::uuid is null or ingest_token = $6)
-    returning item_count - $2 as first_seq, generation, priority`,
+    returning item_count - $2 as first_seq, generation, priority, trial_items`,
 };
 
 export interface ReservedSeqs {
   firstSeq: number;
   generation: number;
   priority: number;
+  /** Items from this seq on are held; null: none. */
+  trialItems: number | null;
 }
 
 export interface SeqRequest {
@@ -51,7 +53,12 @@ export interface SeqRequest {
 }
 
 export async function reserveSeqs(db: Executor, request: SeqRequest): Promise<ReservedSeqs | null> {
-  const { rows } = await db.run<{ first_seq: number; generation: number; priority: number }>(RESERVE_SEQS, [
+  const { rows } = await db.run<{
+    first_seq: number;
+    generation: number;
+    priority: number;
+    trial_items: number | null;
+  }>(RESERVE_SEQS, [
     request.jobId,
     request.count,
     request.batchId,
@@ -63,7 +70,9 @@ export async function reserveSeqs(db: Executor, request: SeqRequest): Promise<Re
     jsonOrNull(request.report),
   ]);
   const row = rows[0];
-  return row ? { firstSeq: row.first_seq, generation: row.generation, priority: row.priority } : null;
+  if (!row) return null;
+  const { first_seq: firstSeq, generation, priority, trial_items: trialItems } = row;
+  return { firstSeq, generation, priority, trialItems };
 }
 
 function jsonOrNull(value: unknown): string | null {

@@ -2,12 +2,12 @@
 // snapshot, and returns rows only for what is wrong.
 import type { Executor, Statement } from '../../platform/database.ts';
 
-/** Jobs whose end was not a failed ingest or a cancellation: those give their items up on purpose. */
+/** Jobs whose end was not a failed ingest: that gives its items up on purpose. */
 const JOBS = `
     j as (
-      select job_id, state, generation, item_count, sealed_at, finalizing_at, finalize_expires_at
+      select job_id, state, generation, item_count, sealed_at, cancelled_at, finalizing_at, finalize_expires_at
       from jobs
-      where ($1::uuid is null or job_id = $1) and state not in ('CANCELLED', 'FAILED')
+      where ($1::uuid is null or job_id = $1) and state <> 'FAILED'
       order by created_at desc limit $2
     )`;
 
@@ -101,18 +101,19 @@ const ONE_SUMMARY: Statement = {
       select r.job_id, count(*) filter (where status = 'DONE') as done, count(*) filter (where status = 'ERROR') as error,
              count(*) filter (where status = 'NOT_FOUND') as not_found, count(*) filter (where status = 'SKIPPED') as skipped,
              count(*) filter (where status = 'CANCELLED') as cancelled
-      from results r join j on j.job_id = r.job_id and j.generation = r.generation and j.state = 'DONE'
+      from results r join j on j.job_id = r.job_id and j.generation = r.generation and j.state in ('DONE', 'CANCELLED')
       group by r.job_id
     )
     select j.job_id,
-      case when j.state = 'DONE' and s.job_id is null then 'the job is done and has no summary'
-           when j.state <> 'DONE' then 'the job is not done and has a summary'
+      case when j.state in ('DONE', 'CANCELLED') and s.job_id is null then format('the job is %s and has no summary', lower(j.state::text))
+           when j.state not in ('DONE', 'CANCELLED') then 'the job is not done and has a summary'
+           when s.outcome <> j.state then format('the job is %s and its summary says %s', j.state, s.outcome)
            else format('the summary says %s, a recount says %s done, %s errors, %s not found, %s skipped, %s cancelled', s.counts,
              coalesce(c.done, 0), coalesce(c.error, 0), coalesce(c.not_found, 0), coalesce(c.skipped, 0), coalesce(c.cancelled, 0)) end as problem
     from j
     left join summaries s on s.job_id = j.job_id and s.generation = j.generation
     left join counted c on c.job_id = j.job_id
-    where (j.state = 'DONE') <> (s.job_id is not null)
+    where (j.state in ('DONE', 'CANCELLED')) <> (s.job_id is not null) or s.outcome <> j.state
        or (s.job_id is not null and ((s.counts->>'DONE')::bigint, (s.counts->>'ERROR')::bigint, (s.counts->>'NOT_FOUND')::bigint,
              (s.counts->>'SKIPPED')::bigint, (s.counts->>'CANCELLED')::bigint, s.total)
            <> (coalesce(c.done, 0), coalesce(c.error, 0), coalesce(c.not_found, 0), coalesce(c.skipped, 0), coalesce(c.cancelled, 0), j.item_count))`,
@@ -133,6 +134,11 @@ const LIVENESS: Statement = {
     from j
     where j.state in ('QUEUED', 'RUNNING') and j.sealed_at < now() - interval '$GRACE seconds'
       and not exists (select 1 from spans s where s.job_id = j.job_id)
+      and not exists (select 1 from ledger l where l.job_id = j.job_id and l.at > now() - interval '$GRACE seconds')
+    union all
+    select j.job_id, 'the job was cancelled and has not been brought to its end'
+    from j
+    where j.state = 'CANCELLING' and j.cancelled_at < now() - interval '$GRACE seconds'
       and not exists (select 1 from ledger l where l.job_id = j.job_id and l.at > now() - interval '$GRACE seconds')
     union all
     select j.job_id, 'the job has been finalizing without progress'

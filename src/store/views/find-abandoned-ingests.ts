@@ -5,7 +5,7 @@ const FIND_ABANDONED_INGESTS: Statement = {
   name: 'find-abandoned-ingests',
   text: `
     select job_id, pipeline from jobs
-    where state = 'INGESTING' and sealed_at is null and source is not null and pipeline = any($1)
+    where state in ('INGESTING', 'PAUSED') and sealed_at is null and source is not null and pipeline = any($1)
       and (ingest_expires_at is null or ingest_expires_at <= now())
       and created_at <= now() - $2::float8 * interval '1 millisecond'
     order by created_at

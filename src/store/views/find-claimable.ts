@@ -11,7 +11,7 @@ const FIND_CLAIMABLE: Statement = {
     cross join lateral (
       select s.phase, s.crashes > 0 as suspect, min(s.ready_at) as ready_at
       from spans s
-      where s.job_id = j.job_id and s.owner is null
+      where s.job_id = j.job_id and s.owner is null and s.ready_at < 'infinity'
       group by 1, 2
     ) w
     where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.pipeline = any($1)

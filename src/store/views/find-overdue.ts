@@ -13,6 +13,7 @@ const FIND_OVERDUE: Statement = {
           and not exists (select 1 from spans s where s.job_id = j.job_id)
         limit 100
       )::text[] as ended,
+      array(select j.job_id from jobs j where j.state = 'CANCELLING' limit 100)::text[] as cancelling,
       array(
         select j.job_id from jobs j
         where j.state = 'FINALIZING' and (j.finalize_expires_at is null or j.finalize_expires_at <= now())
@@ -23,6 +24,7 @@ const FIND_OVERDUE: Statement = {
 export interface Overdue {
   expired: boolean;
   ended: string[];
+  cancelling: string[];
   finalizing: string[];
 }
 

@@ -5,7 +5,7 @@ import type { OutputFormat } from '../../core/output-format.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priority, generation, item_count, last_error,
-  created_at, sealed_at, started_at, finished_at, ingest_batch, ingest_checkpoint, source, input_columns, ingest_report,
+  created_at, sealed_at, started_at, cancelled_at, finished_at, ingest_batch, ingest_checkpoint, source, input_columns, ingest_report,
   input_checksum, key_columns, updates_job_id, outputs, pipeline_version, finalize_attempts,
   extract(epoch from ingest_expires_at - now()) * 1000 as ingest_lease_ms`;
 
@@ -35,6 +35,7 @@ interface JobRow {
   created_at: Date;
   sealed_at: Date | null;
   started_at: Date | null;
+  cancelled_at: Date | null;
   finished_at: Date | null;
   ingest_batch: string | null;
   ingest_checkpoint: unknown;
@@ -65,6 +66,8 @@ export interface Job {
   createdAt: Date;
   sealedAt: Date | null;
   startedAt: Date | null;
+  /** Since when it ends, or has ended, as cancelled. */
+  cancelledAt: Date | null;
   finishedAt: Date | null;
   ingestBatch: string | null;
   ingestCheckpoint: unknown;
@@ -99,6 +102,7 @@ function toJob(row: JobRow): Job {
     createdAt: row.created_at,
     sealedAt: row.sealed_at,
     startedAt: row.started_at,
+    cancelledAt: row.cancelled_at,
     finishedAt: row.finished_at,
     ingestBatch: row.ingest_batch,
     ingestCheckpoint: row.ingest_checkpoint,

@@ -17,8 +17,9 @@ const READ_PROGRESS: Statement = {
     ),
     s as (
       select coalesce(sum(spans.item_count) filter (where owner is null), 0)::bigint as pending,
+             coalesce(sum(spans.item_count) filter (where ready_at = 'infinity'), 0)::bigint as held,
              coalesce(sum(spans.item_count) filter (where owner is not null), 0)::bigint as processing,
-             coalesce(sum(spans.item_count) filter (where owner is null and ready_at > now()), 0)::bigint as retrying,
+             coalesce(sum(spans.item_count) filter (where owner is null and ready_at > now() and ready_at < 'infinity'), 0)::bigint as retrying,
              count(distinct owner)::bigint as workers
       from spans, j where spans.job_id = $1 and spans.generation = j.generation
     )
@@ -45,6 +46,8 @@ const READ_SUMMARY: Statement = {
 export interface Progress {
   itemCount: number;
   counts: Record<ItemStatus | 'PENDING' | 'PROCESSING', number>;
+  /** Of the pending ones: held back by a trial until they are released. */
+  held: number;
   retrying: number;
   /** Attempts that were or will be tried again, so far. */
   retried: number;
@@ -68,6 +71,7 @@ export async function readProgress(db: Executor, jobId: string): Promise<Progres
       PENDING: row.pending!,
       PROCESSING: row.processing!,
     },
+    held: row.held!,
     retrying: row.retrying!,
     retried: row.retried!,
     fenced: row.fenced!,

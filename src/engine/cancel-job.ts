@@ -1,0 +1,35 @@
+// Cancels a job. One update stops it at once; then items without a result get CANCELLED in bounded steps, and the job
+// ends as every job does, with one summary and its files. A crash in between is gone on with by the sweep.
+import { retryPassing } from '../platform/retry-passing.ts';
+import { beginCancelling } from '../store/commands/begin-cancelling.ts';
+import { cancelItems } from '../store/commands/cancel-items.ts';
+import { hasItemsToCancel } from '../store/views/has-items-to-cancel.ts';
+import type { EngineContext } from './engine-context.ts';
+import { finishJob } from './finish-job.ts';
+import { refuseControl } from './refuse-control.ts';
+
+/** A step of a tenth of a second: flushes that wait for its rows hardly notice. */
+const ITEMS_PER_STEP = 20_000;
+
+/** False when the job was cancelled already. Resolves when every item has its result. */
+export async function cancelJob(context: EngineContext, jobId: string): Promise<boolean> {
+  const began = await retryPassing(() => beginCancelling(context.db, jobId));
+  if (!began) await refuseControl(context, jobId, 'cancel', ({ cancelledAt }) => cancelledAt !== null);
+  await cancelRest(context, jobId);
+  return began;
+}
+
+/** What is left of a cancellation; safe to run everywhere at once. */
+export async function cancelRest(
+  context: EngineContext,
+  jobId: string,
+  itemsPerStep = ITEMS_PER_STEP,
+): Promise<void> {
+  do {
+    let cancelled: number;
+    do cancelled = await retryPassing(() => cancelItems(context.db, jobId, itemsPerStep));
+    while (cancelled > 0);
+    await finishJob(context, jobId);
+    // A flush that the last step waited for may have left a new span behind its back.
+  } while (await hasItemsToCancel(context.db, jobId));
+}

@@ -1,0 +1,13 @@
+// Pauses a job: nothing of it is claimed after this. What runs ends and is written; what workers hold and have not
+// started they give back at their next look. Its file is read on.
+import { retryPassing } from '../platform/retry-passing.ts';
+import { pauseJobRow } from '../store/commands/pause-job.ts';
+import type { EngineContext } from './engine-context.ts';
+import { refuseControl } from './refuse-control.ts';
+
+/** False when the job was paused already. */
+export async function pauseJob(context: EngineContext, jobId: string): Promise<boolean> {
+  if (await retryPassing(() => pauseJobRow(context.db, jobId))) return true;
+  await refuseControl(context, jobId, 'pause', ({ state }) => state === 'PAUSED');
+  return false;
+}

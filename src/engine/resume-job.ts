@@ -1,0 +1,31 @@
+// Resumes a paused job, or releases what a trial holds back: one stop is lifted at a time. The last flush of a paused
+// job could not end it, so the resume looks for the end.
+import { CLAIMABLE_STATES, type JobState } from '../core/job-state.ts';
+import { retryPassing } from '../platform/retry-passing.ts';
+import { endTrial } from '../store/commands/end-trial.ts';
+import { releaseHeld } from '../store/commands/release-held.ts';
+import { resumeJobRow } from '../store/commands/resume-job.ts';
+import type { EngineContext } from './engine-context.ts';
+import { finishJob } from './finish-job.ts';
+import { refuseControl } from './refuse-control.ts';
+
+export interface ResumeReport {
+  state: JobState;
+  /** Items of a trial that may run from now on. */
+  released: number;
+}
+
+export async function resumeJob(context: EngineContext, jobId: string): Promise<ResumeReport> {
+  const resumed = await retryPassing(() => resumeJobRow(context.db, jobId));
+  if (resumed !== null) {
+    await finishJob(context, jobId);
+    return { state: resumed, released: 0 };
+  }
+  const released = await retryPassing(() =>
+    context.db.transaction(async (tx) => ((await endTrial(tx, jobId)) ? releaseHeld(tx, jobId) : 0)),
+  );
+  const { state } = await refuseControl(context, jobId, 'resume', (job) =>
+    CLAIMABLE_STATES.includes(job.state),
+  );
+  return { state, released };
+}

@@ -1,0 +1,30 @@
+// How a worker learns what owners asked for: a few times a second it looks at the states of the jobs it holds leases
+// of. The database decides; a claim or flush that comes too late is refused there. This only makes it soon.
+import type { Executor } from '../platform/database.ts';
+import { findJobStates } from '../store/views/find-job-states.ts';
+import type { Lease } from './lease.ts';
+
+export interface ControlledLeases {
+  leases: () => Iterable<Lease>;
+  /** Start nothing more of this lease; what runs goes on. */
+  onPaused: (lease: Lease) => void;
+  /** Nothing of this lease is wanted any more. */
+  onCancelled: (lease: Lease) => void;
+}
+
+export async function obeyControl(db: Executor, held: ControlledLeases): Promise<void> {
+  const jobIds = new Set([...held.leases()].map((lease) => lease.claim.jobId));
+  if (jobIds.size === 0) return;
+  const states = await findJobStates(db, [...jobIds]);
+  for (const lease of [...held.leases()]) {
+    const { jobId } = lease.claim;
+    // Claimed while the answer was on its way.
+    if (!jobIds.has(jobId)) continue;
+    const state = states.get(jobId);
+    if (state === 'PAUSED') {
+      if (!lease.stopped) held.onPaused(lease);
+    } else if (state === undefined || state === 'CANCELLING' || state === 'CANCELLED' || state === 'FAILED') {
+      held.onCancelled(lease);
+    }
+  }
+}

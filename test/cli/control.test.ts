@@ -1,0 +1,80 @@
+// Pause, resume, cancel, --hold and --trial as a person uses them.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rowmill-control-'));
+  writeFileSync(
+    join(folder, 'pipeline.ts'),
+    `import { definePipeline } from '${library}';
+     export const echo = definePipeline({ name: 'echo', phases: [{ name: 'only', run: (row) => row }] });`,
+  );
+  writeFileSync(join(folder, 'rows.csv'), `n\n${Array.from({ length: 20 }, (_, n) => `${n}\n`).join('')}`);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function rowmill(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, DATABASE_URL: database.url },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += String(chunk);
+  });
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
+}
+
+const jobOf = (stdout: string): string => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(stdout)![0];
+
+test('a trial runs its rows and ends the command; the resume lets the rest run', async () => {
+  const trial = await rowmill('run', 'pipeline.ts', 'rows.csv', '--trial', '5', '--again');
+  expect(trial.code).toBe(0);
+  const jobId = jobOf(trial.stderr);
+  expect(trial.stderr).toContain(`15 rows are held: rowmill resume ${jobId}`);
+  expect((await rowmill('status', jobId)).stdout).toContain('held 15');
+  const resumed = await rowmill('resume', jobId.slice(0, 8));
+  expect(resumed).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('goes on with 15 rows that were held'),
+  });
+  const rest = await rowmill('run', 'pipeline.ts', '--resume', jobId, '--out', 'out.csv');
+  expect(rest.code).toBe(0);
+  expect(readFileSync(join(folder, 'out.csv'), 'utf8').trim().split('\n')).toHaveLength(21);
+});
+
+test('a held job is stored whole, can be resumed, paused and cancelled, and says what it will not do', async () => {
+  const held = await rowmill('run', 'pipeline.ts', 'rows.csv', '--hold', '--again');
+  expect(held.code).toBe(0);
+  const jobId = jobOf(held.stderr);
+  expect(held.stderr).toContain(`the job is paused: rowmill resume ${jobId}`);
+  expect((await rowmill('resume', jobId)).stdout).toContain('goes on (QUEUED)');
+  expect(JSON.parse((await rowmill('pause', jobId, '--json')).stdout)).toEqual({
+    jobId,
+    action: 'pause',
+    state: 'PAUSED',
+  });
+  expect((await rowmill('pause', jobId)).stdout).toContain('was paused already');
+  const cancelled = await rowmill('cancel', jobId);
+  expect(cancelled.stdout).toContain('is cancelled: 20 rows had no result (CANCELLED)');
+  expect((await rowmill('cancel', jobId)).stdout).toContain('was cancelled already');
+  const refused = await rowmill('resume', jobId);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain(`cannot resume job ${jobId}: it is CANCELLED`);
+  expect((await rowmill('doctor')).code).toBe(0);
+});

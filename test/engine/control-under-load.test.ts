@@ -1,0 +1,231 @@
+// Control actions while real workers run: how soon handlers stop, that nothing is lost, and that the end is exact.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cancelJob } from '../../src/engine/cancel-job.ts';
+import { diagnose } from '../../src/engine/diagnose.ts';
+import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { monotonicMs, waitMs } from '../../src/platform/clock.ts';
+import { newId } from '../../src/platform/random.ts';
+import { beginCancelling } from '../../src/store/commands/begin-cancelling.ts';
+import { claimItems } from '../../src/store/commands/claim-items.ts';
+import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
+import type { RowmillWorker } from '../../src/worker/worker.ts';
+import { claimRequest } from '../support/job-factory.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+let rowmill: Rowmill;
+
+beforeAll(async () => {
+  rowmill = await openRowmill({
+    databaseUrl: database.url,
+    settings: { blobStore: database.context().settings.blobStore },
+  });
+});
+afterAll(() => rowmill.close());
+
+/** A pipeline that notes when its handlers start, and who was aborted. */
+function watched(handlerMs: number) {
+  const seen = { starts: [] as number[], running: 0, aborted: 0, seqs: [] as number[] };
+  const pipeline = definePipeline({
+    name: `watched-${newId()}`,
+    phases: [
+      {
+        name: 'only',
+        concurrency: 8,
+        async run(_input, { signal, seq }) {
+          seen.starts.push(monotonicMs());
+          seen.seqs.push(seq);
+          seen.running += 1;
+          signal.addEventListener('abort', () => {
+            seen.aborted += 1;
+          });
+          await waitMs(handlerMs, signal);
+          seen.running -= 1;
+          signal.throwIfAborted();
+          return { seq };
+        },
+      },
+    ],
+  });
+  return { seen, pipeline };
+}
+
+async function until(
+  what: string,
+  test: () => boolean | Promise<boolean>,
+  withinMs = 15_000,
+): Promise<number> {
+  const startedMs = monotonicMs();
+  while (!(await test())) {
+    if (monotonicMs() - startedMs > withinMs) throw new Error(`waited in vain for ${what}`);
+    await waitMs(10);
+  }
+  return monotonicMs() - startedMs;
+}
+
+async function withWorkers(
+  pipeline: Pipeline,
+  count: number,
+  work: (workers: RowmillWorker[]) => Promise<void>,
+) {
+  const workers: RowmillWorker[] = [];
+  try {
+    for (let n = 0; n < count; n += 1) workers.push(await rowmill.startWorker([pipeline]));
+    await work(workers);
+  } finally {
+    await Promise.all(workers.map((worker) => worker.stop({ drainMs: 500 })));
+  }
+}
+
+const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
+
+async function expectExact(jobId: string, outcome: string, total: number) {
+  const summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  expect(summary).toMatchObject({ outcome, total });
+  const counted = await database.query<{ status: string; n: number }>(
+    'select status::text, count(*)::int as n from results where job_id = $1 group by 1',
+    [jobId],
+  );
+  for (const { status, n } of counted) expect(summary.counts).toMatchObject({ [status]: n });
+  expect(counted.reduce((sum, { n }) => sum + n, 0)).toBe(total);
+  expect(await diagnose(database.url, { jobId, blobs: rowmill.context.blobs })).toMatchObject({ ok: true });
+  return summary;
+}
+
+describe('a job under load', () => {
+  test('that is paused starts nothing a second later, keeps what ran, and ends after the resume', async () => {
+    const { seen, pipeline } = watched(20);
+    await withWorkers(pipeline, 2, async () => {
+      const jobId = await rowmill.submit(pipeline, rows(2000));
+      await until('items to run', () => seen.starts.length > 100);
+      expect(await rowmill.pause(jobId)).toBe(true);
+      const pausedMs = monotonicMs();
+      await until('claimed items to be given back', async () => {
+        const { counts } = await rowmill.progress(jobId);
+        return counts.PROCESSING === 0 && seen.running === 0;
+      });
+      await waitMs(Math.max(0, 1500 - (monotonicMs() - pausedMs)));
+      expect(Math.max(...seen.starts) - pausedMs, 'the last start after the pause').toBeLessThan(1000);
+      const { counts } = await rowmill.progress(jobId);
+      expect(counts.DONE, 'everything that ran is kept').toBe(seen.starts.length);
+      expect(counts.PENDING).toBe(2000 - seen.starts.length);
+      expect(seen.aborted).toBe(0);
+
+      await rowmill.resume(jobId);
+      await expectExact(jobId, 'DONE', 2000);
+      expect(new Set(seen.seqs).size).toBe(2000);
+      expect(seen.seqs, 'nothing ran twice').toHaveLength(2000);
+    });
+  });
+
+  test('that is paused gives back what was not started while a slow handler goes on', async () => {
+    const { seen, pipeline } = watched(3000);
+    await withWorkers(pipeline, 1, async () => {
+      const jobId = await rowmill.submit(pipeline, rows(40));
+      await until('items to run', () => seen.running === 8);
+      await rowmill.pause(jobId);
+      const tookMs = await until('the rest to be given back', async () => {
+        const { counts } = await rowmill.progress(jobId);
+        return counts.PENDING === 32 && counts.PROCESSING === 8;
+      });
+      expect(tookMs).toBeLessThan(2000);
+      await until('what ran to be kept', async () => (await rowmill.progress(jobId)).counts.DONE === 8);
+      expect(seen.starts).toHaveLength(8);
+      await rowmill.cancel(jobId);
+      await expectExact(jobId, 'CANCELLED', 40);
+    });
+  });
+
+  test('that is cancelled aborts every handler soon and counts exactly', async () => {
+    const { seen, pipeline } = watched(60_000);
+    const quick = watched(5);
+    await withWorkers(pipeline, 2, async () => {
+      const jobId = await rowmill.submit(pipeline, rows(5000));
+      await until('handlers to run', () => seen.running === 16);
+      const cancelled = rowmill.cancel(jobId);
+      const tookMs = await until('handlers to be aborted', () => seen.running === 0);
+      expect(tookMs).toBeLessThan(2000);
+      expect(seen.aborted).toBe(16);
+      expect(await cancelled).toBe(true);
+      expect((await expectExact(jobId, 'CANCELLED', 5000)).counts.CANCELLED).toBe(5000);
+    });
+    await withWorkers(quick.pipeline, 2, async () => {
+      const jobId = await rowmill.submit(quick.pipeline, rows(20_000));
+      await until('results', async () => (await rowmill.progress(jobId)).counts.DONE > 50);
+      await rowmill.cancel(jobId);
+      const { counts } = await expectExact(jobId, 'CANCELLED', 20_000);
+      expect(counts.DONE).toBeGreaterThan(50);
+      expect(counts.CANCELLED).toBeGreaterThan(0);
+    });
+  });
+
+  test('frees its slots for other jobs when it is cancelled', async () => {
+    const { seen, pipeline } = watched(60_000);
+    await withWorkers(pipeline, 1, async () => {
+      const first = await rowmill.submit(pipeline, rows(8));
+      await until('handlers to run', () => seen.running === 8);
+      const second = await rowmill.submit(pipeline, rows(8));
+      await rowmill.cancel(first);
+      await until('the other job to run', () => seen.starts.length === 16);
+      await rowmill.cancel(second);
+      await expectExact(second, 'CANCELLED', 8);
+    });
+  });
+});
+
+test('a cancellation that nobody carries on is brought to its end by the sweep of any worker', async () => {
+  const { pipeline } = watched(5);
+  const jobId = await rowmill.submit(pipeline, rows(100));
+  const { db } = rowmill.context;
+  // A worker that died with a lease, and a canceller that died after its first statement.
+  await claimItems(db, claimRequest(jobId, { maxItems: 30 }));
+  await beginCancelling(db, jobId);
+  const other = watched(5);
+  const worker = await rowmill.startWorker([other.pipeline], {
+    settings: { ...rowmill.context.settings, sweepMs: 100 },
+  });
+  try {
+    await expectExact(jobId, 'CANCELLED', 100);
+  } finally {
+    await worker.stop();
+  }
+});
+
+test('a file whose job is cancelled is not read on', async () => {
+  const { pipeline } = watched(5);
+  const total = 200_000;
+  async function* lines() {
+    yield Buffer.from('n\n');
+    for (let n = 0; n < total; n += 1000)
+      yield Buffer.from(Array.from({ length: 1000 }, (_, i) => `${n + i}\n`).join(''));
+  }
+  const { jobId } = await rowmill.submitFile(pipeline, { name: 'rows.csv', bytes: lines() });
+  const added = rowmill.context.events.next('items.added', (batch) => batch.jobId === jobId);
+  const reading = rowmill.ingest(jobId, pipeline);
+  await added;
+  await cancelJob(rowmill.context, jobId);
+  expect(await reading).toBe(false);
+  const { itemCount, sealedAt } = await rowmill.job(jobId);
+  expect(itemCount).toBeGreaterThan(0);
+  expect(itemCount).toBeLessThan(total);
+  expect(sealedAt).toBeNull();
+  await expectExact(jobId, 'CANCELLED', itemCount);
+});
+
+test('a file is read on while its job is held, and only a trial of it runs after the resume', async () => {
+  const { seen, pipeline } = watched(1);
+  const bytes = (async function* () {
+    yield Buffer.from(`n\n${Array.from({ length: 100 }, (_, n) => `${n}\n`).join('')}`);
+  })();
+  await withWorkers(pipeline, 1, async () => {
+    const { jobId } = await rowmill.runFile(pipeline, { name: 'rows.csv', bytes }, { hold: true, trial: 10 });
+    expect(await rowmill.job(jobId)).toMatchObject({ state: 'PAUSED', itemCount: 100 });
+    expect(seen.starts).toHaveLength(0);
+    await rowmill.resume(jobId);
+    await until('the trial', async () => (await rowmill.progress(jobId)).counts.DONE === 10);
+    expect(await rowmill.progress(jobId)).toMatchObject({ held: 90, counts: { PENDING: 90 } });
+    expect(await rowmill.resume(jobId)).toMatchObject({ released: 90 });
+    await expectExact(jobId, 'DONE', 100);
+    expect(seen.seqs.slice(0, 10).sort((a, b) => a - b)).toEqual(rows(10).map(({ n }) => n));
+  });
+});

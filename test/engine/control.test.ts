@@ -1,0 +1,342 @@
+// What an owner may ask of a job, without workers: the statements against the table of states, and what each action
+// leaves behind.
+import { describe, expect, test } from 'vitest';
+import {
+  canControl,
+  canMove,
+  type ControlAction,
+  JOB_STATES,
+  type JobState,
+} from '../../src/core/job-state.ts';
+import { addItems } from '../../src/engine/add-items.ts';
+import { cancelJob, cancelRest } from '../../src/engine/cancel-job.ts';
+import { createJob } from '../../src/engine/create-job.ts';
+import { diagnose } from '../../src/engine/diagnose.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { finalizeJob } from '../../src/engine/finalize-job.ts';
+import { flushOutcomes } from '../../src/engine/flush-outcomes.ts';
+import { pauseJob } from '../../src/engine/pause-job.ts';
+import { resumeJob } from '../../src/engine/resume-job.ts';
+import { sealJob } from '../../src/engine/seal-job.ts';
+import { sweep } from '../../src/engine/services/sweeper.ts';
+import type { Executor } from '../../src/platform/database.ts';
+import { newId } from '../../src/platform/random.ts';
+import { beginCancelling } from '../../src/store/commands/begin-cancelling.ts';
+import { beginFinalizing } from '../../src/store/commands/begin-finalizing.ts';
+import { cancelItems } from '../../src/store/commands/cancel-items.ts';
+import { type Claim, claimItems } from '../../src/store/commands/claim-items.ts';
+import { claimFinalize, finishJobRow } from '../../src/store/commands/finalize-lease.ts';
+import { pauseJobRow } from '../../src/store/commands/pause-job.ts';
+import { releaseUnstarted } from '../../src/store/commands/release-unstarted.ts';
+import { resumeJobRow } from '../../src/store/commands/resume-job.ts';
+import { findClaimable } from '../../src/store/views/find-claimable.ts';
+import { readJob } from '../../src/store/views/read-job.ts';
+import { readProgress, readSummary } from '../../src/store/views/read-progress.ts';
+import { doneOutcome } from '../simulation/seed-job.ts';
+import { checkInvariants } from '../support/invariants.ts';
+import { claimRequest, jobWithItems } from '../support/job-factory.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+
+const stateOf = async (context: EngineContext, jobId: string): Promise<JobState> =>
+  (await readJob(context.db, jobId))!.state;
+
+const violations = (jobId: string): Promise<string[]> =>
+  checkInvariants(
+    {
+      query: async (query: { text: string }) => ({ rows: await database.query(query.text, [jobId]) }),
+    } as never,
+    jobId,
+    {
+      afterSweep: true,
+    },
+  );
+
+const isFound = async (context: EngineContext, jobId: string): Promise<boolean> =>
+  (await findClaimable(context.db, ['test'])).some((work) => work.jobId === jobId);
+
+async function sealedJob(context: EngineContext, items: number): Promise<string> {
+  const jobId = await jobWithItems(context, { items });
+  await sealJob(context, jobId);
+  return jobId;
+}
+
+async function flushDone(context: EngineContext, claim: Claim, seqs: number[]) {
+  const { jobId, generation, phase } = claim;
+  const leases = [{ ...claim, outcomes: seqs.map(doneOutcome) }];
+  return flushOutcomes(
+    context,
+    { jobId, generation, phase, workerId: newId(), flushId: newId(), leases },
+    false,
+  );
+}
+
+async function expectCancelled(context: EngineContext, jobId: string, counts: Record<string, number>) {
+  expect(await stateOf(context, jobId)).toBe('CANCELLED');
+  expect(await readSummary(context.db, jobId)).toMatchObject({ outcome: 'CANCELLED', counts });
+  expect(await violations(jobId)).toEqual([]);
+  expect(await diagnose(database.url, { jobId, blobs: context.blobs })).toMatchObject({ ok: true });
+}
+
+describe('the statements agree with the table of states', () => {
+  const moves: Record<ControlAction, (db: Executor, jobId: string) => Promise<boolean>> = {
+    pause: pauseJobRow,
+    resume: async (db, jobId) => (await resumeJobRow(db, jobId)) !== null,
+    cancel: beginCancelling,
+  };
+  const asks = { pause: pauseJob, resume: resumeJob, cancel: cancelJob };
+  const pairs = JOB_STATES.flatMap((state) =>
+    (['pause', 'resume', 'cancel'] as const).map((action) => ({ state, action })),
+  );
+  const jobIn = async (state: JobState): Promise<string> => {
+    const [job] = await database.query<{ job_id: string }>(
+      `insert into jobs (job_id, owner_id, pipeline, phases, state, sealed_at, cancelled_at)
+       values (gen_random_uuid(), 'test', 'test', '{only}', $1::job_state, case when $1::job_state <> 'INGESTING' then now() end,
+               case when $1::job_state in ('CANCELLING', 'CANCELLED') then now() end) returning job_id`,
+      [state],
+    );
+    return job!.job_id;
+  };
+
+  test.each(pairs)('$action a job that is $state', async ({ state, action }) => {
+    const context = database.context();
+    const jobId = await jobIn(state);
+    expect(await moves[action](context.db, jobId)).toBe(canControl(action, state));
+    const now = await stateOf(context, jobId);
+    if (canControl(action, state)) expect(canMove(state, now), `${state} to ${now}`).toBe(true);
+    else expect(now).toBe(state);
+
+    const there: Record<ControlAction, JobState[]> = {
+      pause: ['PAUSED'],
+      resume: ['INGESTING', 'QUEUED', 'RUNNING'],
+      cancel: ['CANCELLING', 'CANCELLED'],
+    };
+    const asked = asks[action](context, await jobIn(state));
+    if (canControl(action, state) || there[action].includes(state)) await asked;
+    else await expect(asked).rejects.toMatchObject({ code: 'JOB_CONFLICT' });
+  });
+
+  test.each(['pause', 'resume', 'cancel'] as const)('%s of no job says so', async (action) => {
+    await expect(asks[action](database.context(), newId())).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
+  });
+});
+
+describe('a paused job', () => {
+  test('gives no items, takes what runs, and is ended by the resume when that was all', async () => {
+    const context = database.context();
+    const jobId = await sealedJob(context, 3);
+    const claim = (await claimItems(context.db, claimRequest(jobId)))!;
+    expect(await pauseJob(context, jobId)).toBe(true);
+    expect(await pauseJob(context, jobId)).toBe(false);
+    expect(await claimItems(context.db, claimRequest(jobId))).toBeNull();
+    expect(await isFound(context, jobId)).toBe(false);
+    expect(await flushDone(context, claim, [0, 1, 2])).toMatchObject({ recorded: 3, fenced: 0 });
+    await sweep(context);
+    expect(await stateOf(context, jobId)).toBe('PAUSED');
+    await resumeJob(context, jobId);
+    expect(await stateOf(context, jobId)).toBe('DONE');
+    expect(await violations(jobId)).toEqual([]);
+  });
+
+  test('goes back to reading, waiting or running, whichever it would be', async () => {
+    const context = database.context();
+    const jobId = await jobWithItems(context, { items: 2 });
+    await pauseJob(context, jobId);
+    expect(await resumeJob(context, jobId)).toEqual({ state: 'INGESTING', released: 0 });
+    await pauseJob(context, jobId);
+    await addItems(context, jobId, [{ n: 2 }]);
+    expect(await sealJob(context, jobId)).toBe(3);
+    expect(await stateOf(context, jobId)).toBe('PAUSED');
+    expect(await resumeJob(context, jobId)).toEqual({ state: 'QUEUED', released: 0 });
+    await database.query('update jobs set started_at = now() where job_id = $1', [jobId]);
+    await pauseJob(context, jobId);
+    expect(await resumeJob(context, jobId)).toEqual({ state: 'RUNNING', released: 0 });
+  });
+
+  test('takes back the items that a worker has not started, and leaves it the others', async () => {
+    const context = database.context();
+    const jobId = await sealedJob(context, 6);
+    const claim = (await claimItems(context.db, claimRequest(jobId)))!;
+    await pauseJob(context, jobId);
+    await releaseUnstarted(context.db, claim, [[2, 6]]);
+    expect(await claimItems(context.db, claimRequest(jobId))).toBeNull();
+    expect((await readProgress(context.db, jobId))!.counts).toMatchObject({ PENDING: 4, PROCESSING: 2 });
+    await releaseUnstarted(context.db, claim, [[2, 6]]);
+    await releaseUnstarted(context.db, { ...claim, token: newId() }, [[0, 1]]);
+    expect(await flushDone(context, claim, [0])).toMatchObject({ recorded: 1 });
+    await releaseUnstarted(context.db, claim, [[1, 2]]);
+    expect((await readProgress(context.db, jobId))!.counts).toMatchObject({
+      DONE: 1,
+      PENDING: 5,
+      PROCESSING: 0,
+    });
+    expect(await violations(jobId)).toEqual([]);
+  });
+});
+
+describe('a held job', () => {
+  test('takes items until the seal and runs nothing until it is resumed', async () => {
+    const context = database.context();
+    const { jobId } = await createJob(context, { pipeline: 'test', phases: ['only'], hold: true });
+    await addItems(context, jobId, [{ n: 0 }]);
+    expect(await claimItems(context.db, claimRequest(jobId))).toBeNull();
+    await addItems(context, jobId, [{ n: 1 }]);
+    await sealJob(context, jobId);
+    await expect(addItems(context, jobId, [{ n: 2 }])).rejects.toMatchObject({ code: 'JOB_NOT_INGESTING' });
+    expect(await stateOf(context, jobId)).toBe('PAUSED');
+    await resumeJob(context, jobId);
+    expect((await claimItems(context.db, claimRequest(jobId)))!.itemCount).toBe(2);
+  });
+});
+
+describe('a trial', () => {
+  const trialJob = async (context: EngineContext, batches: number[], trial: number): Promise<string> => {
+    const { jobId } = await createJob(context, { pipeline: 'test', phases: ['only'], trial });
+    for (const size of batches)
+      await addItems(
+        context,
+        jobId,
+        Array.from({ length: size }, (_, n) => ({ n })),
+      );
+    return jobId;
+  };
+
+  test('gives the first items only, holds the rest over several batches, and releases it', async () => {
+    const context = database.context();
+    const jobId = await trialJob(context, [2, 3, 4], 3);
+    await sealJob(context, jobId);
+    const first = [
+      (await claimItems(context.db, claimRequest(jobId)))!,
+      await claimItems(context.db, claimRequest(jobId)),
+    ].flatMap((claim) => claim?.items.map(({ seq }) => seq) ?? []);
+    expect(first.sort()).toEqual([0, 1, 2]);
+    expect(await isFound(context, jobId)).toBe(false);
+    expect(await readProgress(context.db, jobId)).toMatchObject({
+      held: 6,
+      retrying: 0,
+      counts: { PENDING: 6, PROCESSING: 3 },
+    });
+    expect(await resumeJob(context, jobId)).toMatchObject({ released: 6 });
+    expect((await claimItems(context.db, claimRequest(jobId)))!.itemCount).toBe(6);
+    expect(await resumeJob(context, jobId)).toMatchObject({ released: 0 });
+    expect(await violations(jobId)).toEqual([]);
+  });
+
+  test('that was released holds nothing of later batches', async () => {
+    const context = database.context();
+    const jobId = await trialJob(context, [4], 2);
+    expect(await resumeJob(context, jobId)).toEqual({ state: 'INGESTING', released: 2 });
+    await addItems(context, jobId, [{ n: 4 }]);
+    expect((await readProgress(context.db, jobId))!.held).toBe(0);
+  });
+
+  test('that is paused goes on as a trial', async () => {
+    const context = database.context();
+    const jobId = await trialJob(context, [4], 2);
+    await pauseJob(context, jobId);
+    expect(await resumeJob(context, jobId)).toEqual({ state: 'INGESTING', released: 0 });
+    expect((await readProgress(context.db, jobId))!.held).toBe(2);
+  });
+
+  test('is not ended while something is held, and is cancelled with it', async () => {
+    const context = database.context();
+    const jobId = await trialJob(context, [5], 2);
+    await sealJob(context, jobId);
+    await flushDone(context, (await claimItems(context.db, claimRequest(jobId)))!, [0, 1]);
+    await sweep(context);
+    expect(await stateOf(context, jobId)).toBe('QUEUED');
+    await cancelJob(context, jobId);
+    await expectCancelled(context, jobId, { DONE: 2, CANCELLED: 3 });
+  });
+
+  test.each([0, -1, 1.5, Number.NaN])('of %s items is refused', async (trial) => {
+    const request = { pipeline: 'test', phases: ['only'], trial };
+    await expect(createJob(database.context(), request)).rejects.toMatchObject({ code: 'ITEM_INVALID' });
+  });
+});
+
+describe('a cancelled job', () => {
+  test('keeps its results, cancels the rest wherever it waits, and fences late flushes', async () => {
+    const context = database.context();
+    const jobId = await sealedJob(context, 10);
+    const claim = (await claimItems(context.db, claimRequest(jobId, { maxItems: 6 })))!;
+    await flushDone(context, claim, [0, 2]);
+    expect(await cancelJob(context, jobId)).toBe(true);
+    expect(await flushDone(context, claim, [1])).toMatchObject({ recorded: 0, fenced: 1 });
+    expect(await cancelJob(context, jobId)).toBe(false);
+    await expectCancelled(context, jobId, { DONE: 2, CANCELLED: 8 });
+    expect((await readProgress(context.db, jobId))!.fenced).toBe(1);
+    const [file] = (await readSummary(context.db, jobId))!.files;
+    expect(file).toMatchObject({ name: 'results.csv', rows: 10 });
+  });
+
+  test('that was not sealed ends with what was stored, and takes nothing more', async () => {
+    const context = database.context();
+    const jobId = await jobWithItems(context, { items: 3 });
+    await cancelJob(context, jobId);
+    await expectCancelled(context, jobId, { CANCELLED: 3 });
+    await expect(addItems(context, jobId, [{ n: 3 }])).rejects.toMatchObject({ code: 'JOB_NOT_INGESTING' });
+    await expect(sealJob(context, jobId)).rejects.toMatchObject({ code: 'JOB_NOT_INGESTING' });
+  });
+
+  test('without items ends too', async () => {
+    const context = database.context();
+    const { jobId } = await createJob(context, { pipeline: 'test', phases: ['only'] });
+    await cancelJob(context, jobId);
+    await expectCancelled(context, jobId, { CANCELLED: 0 });
+  });
+
+  test('whose canceller died after any step is brought to its end by the sweep', async () => {
+    const context = database.context();
+    const jobId = await sealedJob(context, 10);
+    await claimItems(context.db, claimRequest(jobId, { maxItems: 3 }));
+    await beginCancelling(context.db, jobId);
+    expect(await claimItems(context.db, claimRequest(jobId))).toBeNull();
+    await sweep(context);
+    await expectCancelled(context, jobId, { CANCELLED: 10 });
+  });
+
+  test.each([1, 2, 3, 7, 100])('is cancelled the same in steps of %d items', async (itemsPerStep) => {
+    const context = database.context();
+    const jobId = await jobWithItems(context, { items: 10 });
+    const claim = (await claimItems(context.db, claimRequest(jobId, { maxItems: 6 })))!;
+    // What is left of the lease has holes.
+    await flushDone(context, claim, [1, 3]);
+    await addItems(context, jobId, [{ n: 10 }, { n: 11 }]);
+    await beginCancelling(context.db, jobId);
+    await cancelRest(context, jobId, itemsPerStep);
+    await expectCancelled(context, jobId, { DONE: 2, CANCELLED: 10 });
+  });
+
+  test('is not cancelled again while its files are written', async () => {
+    const context = database.context();
+    const jobId = await sealedJob(context, 1);
+    await beginCancelling(context.db, jobId);
+    await cancelItems(context.db, jobId, 10);
+    await beginFinalizing(context.db, jobId);
+    const token = newId();
+    await claimFinalize(context.db, { jobId, workerId: token, token, leaseMs: 60_000 });
+    expect(await cancelJob(context, jobId)).toBe(false);
+    expect(await stateOf(context, jobId)).toBe('FINALIZING');
+    expect(await finishJobRow(context.db, jobId, token, 'CANCELLED')).toBe(true);
+  });
+
+  test('that was finalizing ends once, as cancelled, with files of another attempt', async () => {
+    const context = database.context();
+    const jobId = await sealedJob(context, 2);
+    await flushDone(context, (await claimItems(context.db, claimRequest(jobId)))!, [0, 1]);
+    await database.query(`update jobs set state = 'FINALIZING', finalizing_at = now() where job_id = $1`, [
+      jobId,
+    ]);
+    const token = newId();
+    await claimFinalize(context.db, { jobId, workerId: token, token, leaseMs: 60_000 });
+    await cancelJob(context, jobId);
+    expect(await finishJobRow(context.db, jobId, token, 'DONE'), 'the finalizer that was cut off').toBe(
+      false,
+    );
+    expect(await finalizeJob(context, jobId)).toBe(false);
+    await expectCancelled(context, jobId, { DONE: 2, CANCELLED: 0 });
+    expect((await readSummary(context.db, jobId))!.files[0]!.key).toContain('/a2/');
+  });
+});
