@@ -80,7 +80,11 @@ const queuedOf = async (jobId: string) =>
       [jobId],
     )
   ).map((row) => row.items);
-const jobOf = async (jobId: string) => (await readJob(database.context().db, jobId))!;
+let reader: EngineContext | null = null;
+const jobOf = async (jobId: string) => {
+  reader ??= database.context();
+  return (await readJob(reader.db, jobId))!;
+};
 
 async function checkJob(jobId: string): Promise<void> {
   const query = async ({ text, values }: { text: string; values: unknown[] }) => ({

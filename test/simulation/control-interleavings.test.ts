@@ -306,11 +306,10 @@ describe('a cancellation', () => {
         session('add', ['reserve-seqs'], (context, { jobId }) => addItems(context, jobId, [{ n: 4 }])),
       ],
       setup: (admin) => seedMeeting(admin, { items: 4, sealed: false, spans: [{ items: [[0, 4]] }] }),
-      async check(run, meeting, admin) {
+      // Whether the seal came first is not asked: two that wait for one row may get it in either order.
+      async check(_run, meeting, admin) {
         const cancelled = meeting.refused.includes('add') ? 4 : 5;
         await expectEnd(meeting, admin, 'CANCELLED', { done: 0, cancelled });
-        if (startedBefore(run, 'cancel.begin-cancelling', 'seal.seal-job'))
-          expect(meeting.refused).toContain('seal');
       },
     });
   });

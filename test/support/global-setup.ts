@@ -12,7 +12,10 @@ export const TEMPLATE_DATABASE = 'rowmill_test_template';
 export default async function setup(): Promise<() => Promise<void>> {
   const given = process.env.DATABASE_URL;
   const folder = given ? null : mkdtempSync(join(tmpdir(), 'rowmill-test-'));
-  const server = folder === null ? null : await startEmbeddedPostgres({ dataDir: folder });
+  const server =
+    folder === null
+      ? null
+      : await startEmbeddedPostgres({ dataDir: folder, settings: { max_connections: '300' } });
   const url = given ?? server!.url;
   process.env.ROWMILL_TEST_DATABASE_URL = url;
   // Code under test must take its database from the test, never from the environment.
