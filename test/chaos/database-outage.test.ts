@@ -131,8 +131,16 @@ test('one backend is killed with SIGKILL, and the server goes through crash reco
     const sessions = await workerSessions();
     const bulk = sessions.find(({ application_name }) => application_name === 'rowmill flush');
     if (!bulk) throw new Error('void: the worker has no connection');
+    // The server ends all sessions when it notices: until this one is gone it still answers as if nothing had happened.
+    const witness = new pg.Client({ connectionString: server.url });
+    await witness.connect();
+    const noticed = new Promise<void>((resolve) => {
+      witness.on('error', () => {});
+      witness.on('end', () => resolve());
+    });
     // A backend of the server that this file has started.
     process.kill(bulk.pid, 'SIGKILL');
+    await noticed;
   });
   const troubled = countEvents(worker, 'flush.rolled_back') + countEvents(worker, 'claim.failed');
   expect(troubled, 'void: the worker did not notice').toBeGreaterThan(0);
