@@ -2,18 +2,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { FormatOptions } from '../core/file-format.ts';
 
-export interface FileOptions {
-  format?: FormatOptions['format'];
-  encoding?: string;
-  delimiter?: string;
-  quote?: string;
-  escape?: string;
-  /** Commander's --header and --no-header; undefined when neither was given. */
-  header?: boolean;
-  skipLines?: number;
-  columns?: string[];
-  shortRows?: 'reject' | 'pad';
-  sheet?: string;
+export interface FileOptions extends FormatOptions {
+  /** Field of the pipeline's input to column. */
   map?: Record<string, string>;
 }
 

@@ -1,7 +1,7 @@
 // The files that a finished generation owes its caller: results in the formats of the job, failed rows to be corrected
 // and given again, rejected rows, and summary.json. Keys hold job, generation and attempt, so that two processes that
 // both believe to be at it never write to the same place; the summary names the ones that count.
-import type { OutputFile, OutputFormat } from '../core/output-format.ts';
+import { type OutputFile, type OutputFormat, outputLike } from '../core/output-format.ts';
 import { exportJob, type ExportKind } from '../export/export-job.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { draftSummary } from '../store/commands/insert-summary.ts';
@@ -31,21 +31,14 @@ export async function writeOutputFiles(
   };
   for (const format of job.outputs) await add('results', format);
   const failed = (draft.counts.ERROR ?? 0) + (draft.counts.NOT_FOUND ?? 0);
-  if (failed > 0) await add('failed', formatOfFailed(job));
+  // As they came, so that they can be corrected and given again.
+  if (failed > 0) await add('failed', job.source ? outputLike(job.source.detected.format) : job.outputs[0]!);
   if ((job.ingestReport.rejected ?? 0) > 0) await add('rejected', 'csv');
   const summary = summaryText(job, ending, draft, files);
   files.push(
     await write(context, ending, 'summary.json', 'application/json', [Buffer.from(summary)], signal),
   );
   return files;
-}
-
-/** As they came, so that they can be corrected and given again. */
-function formatOfFailed(job: Job): OutputFormat {
-  const format = job.source?.detected.format;
-  if (format === undefined) return job.outputs[0]!;
-  if (format === 'xlsx') return 'xlsx';
-  return format === 'jsonl' || format === 'json' ? 'jsonl' : 'csv';
 }
 
 async function writeExport(

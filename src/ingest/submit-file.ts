@@ -8,7 +8,7 @@ import type { InputColumn } from '../core/input-column.ts';
 import { fieldsOf, type PipelineInput } from '../core/input-schema.ts';
 import { isFinished } from '../core/job-state.ts';
 import { mapColumns } from '../core/map-columns.ts';
-import type { OutputFormat } from '../core/output-format.ts';
+import { type OutputFormat, outputLike } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { createJob } from '../engine/create-job.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -160,7 +160,7 @@ async function submitBlob(
     inputColumns: look.columns,
     keyColumns: key,
     ...(options.updatesJobId !== undefined && { updatesJobId: options.updatesJobId }),
-    outputs: options.outputs ?? pipeline.outputs ?? [outputLike(look.detected)],
+    outputs: options.outputs ?? pipeline.outputs ?? [outputLike(look.detected.format)],
     ...(options.hold !== undefined && { hold: options.hold }),
     ...(options.trial !== undefined && { trial: options.trial }),
   });
@@ -240,10 +240,4 @@ function checkKey(key: readonly string[], columns: InputColumn[]): void {
 
 function fileKey(pipeline: string, sha256: string, how: unknown): string {
   return `file:${pipeline}:${sha256}:${createHash('sha256').update(JSON.stringify(how)).digest('hex').slice(0, 16)}`;
-}
-
-/** People get back what they brought. */
-function outputLike(detected: DetectedFormat): OutputFormat {
-  if (detected.format === 'xlsx') return 'xlsx';
-  return detected.format === 'jsonl' || detected.format === 'json' ? 'jsonl' : 'csv';
 }

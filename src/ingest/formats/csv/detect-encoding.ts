@@ -169,6 +169,9 @@ function collectLines(bytes: Buffer, lines: Buffer[], room: number): number {
   return taken;
 }
 
+/** Bytes beyond ASCII that a guess needs. */
+const MIN_GUESS_BYTES = 3;
+
 // What Node and people can still meet in files. jschardet knows many more, and takes short Western text for them.
 const GUESSED = [
   ...Array.from({ length: 9 }, (_, i) => `windows-125${i}`),
@@ -177,6 +180,8 @@ const GUESSED = [
 ];
 
 async function guessEncoding(sample: Buffer): Promise<string> {
+  // A letter or two that stand alone are anybody's: they were taken for Greek.
+  if (sample.filter((byte) => byte >= 0x80).length < MIN_GUESS_BYTES) return FALLBACK;
   // Loaded when needed: its models take 100 ms and some megabytes.
   const { detectAll } = await import('jschardet');
   const found = detectAll(sample, { detectEncodings: GUESSED, minimumThreshold: 0 });
