@@ -31,6 +31,10 @@ export const ERROR_REGISTRY = {
   JOB_NOT_INGESTING: { status: 409, hint: 'Items can be added only before the job is sealed.' },
   JOB_CONFLICT: { status: 409, hint: 'Use another idempotency key, or the parameters of the first request.' },
   JOB_UNFINISHED: { status: 504, hint: 'Give it more time, or look at it with `rowmill status`.' },
+  SLICE_INVALID: {
+    status: 400,
+    hint: 'Give a whole number of milliseconds from 1 to the setting sliceMaxMs.',
+  },
   ITEM_INVALID: { status: 400, hint: 'An item must be a JSON object that PostgreSQL can store.' },
   FILE_INVALID: {
     status: 400,

@@ -140,6 +140,18 @@ export const NUMBER_SETTINGS = {
     max: 3_600_000,
     why: 'Time that running items get at a graceful shutdown.',
   },
+  sliceMaxMs: {
+    default: 300_000,
+    min: 1,
+    max: 3_600_000,
+    why: 'Longest time slice that may be asked for.',
+  },
+  sliceGraceMs: {
+    default: 1000,
+    min: 0,
+    max: 600_000,
+    why: 'Time that items which run at the end of a time slice get before they are aborted.',
+  },
   databaseDeadlineMs: {
     default: 30_000,
     min: 100,

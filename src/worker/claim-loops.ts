@@ -24,6 +24,8 @@ export interface ClaimLoopsOptions {
   finder: WorkFinder;
   /** Outcomes pile up unwritten: nothing is claimed. */
   isCongested: () => boolean;
+  /** What is claimed should be done within this time. */
+  leftMs: () => number;
   /** The claim is the receiver's now; so is its turn, which it ends together with the lease. */
   onClaim: (pool: PhasePool, claim: Claim, leaseMs: number, turn: Turn) => void;
   /** A claim on this job brought nothing. */
@@ -111,12 +113,13 @@ export class ClaimLoops {
   }
 
   async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn): Promise<boolean> {
-    const { claims, control, workerId, inBackground, onClaim } = this.#options;
+    const { claims, control, workerId, inBackground, onClaim, leftMs } = this.#options;
     const { settings } = claims;
     const itemMs = pool.itemMs.quantile(0.75);
     // Enough for one full call, however slow its items are.
     const claimMin = Math.min(settings.claimMax, Math.max(settings.claimMin, pool.itemsPerCall));
-    const bounds = { ...settings, claimMin, targetSliceMs: settings.workerTargetSliceMs };
+    const targetSliceMs = Math.max(0, Math.min(settings.workerTargetSliceMs, leftMs()));
+    const bounds = { ...settings, claimMin, targetSliceMs };
     const asked = claimSize(bounds, pool.options.slots * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
     const token = newId();

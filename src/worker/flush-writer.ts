@@ -41,6 +41,8 @@ export class FlushWriter {
   readonly #options: FlushWriterOptions;
   readonly #lanes = new Map<string, FlushLane>();
   readonly #aborted = new AbortController();
+  /** Outcomes committed so far. */
+  recordedCount = 0;
   #flushing = 0;
   #draining = false;
   #backlogCount = 0;
@@ -231,6 +233,7 @@ export class FlushWriter {
       for await (const report of this.#persist(batch)) {
         mayFinish ||= report.mayFinish;
         recorded += report.recorded;
+        this.recordedCount += report.recorded;
         if (report.hasNewWork) this.#options.onNewWork();
         if (report.fenced > 0) events.emit('flush.fenced', { jobId: batch.jobId, items: report.fenced });
         for (const lease of leases) if (report.lostTokens.includes(lease.claim.token)) this.lose(lease);
