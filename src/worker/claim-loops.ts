@@ -84,6 +84,11 @@ export class ClaimLoops {
       // Suspects run alone in this process, so that their crash blames nobody else.
       const turn = await (work.suspect ? this.#turns.takeAlone() : this.#turns.take());
       if (this.#stopping) continue;
+      // Another claim was enough meanwhile.
+      if (!pool.isHungry) {
+        turn.end();
+        continue;
+      }
       this.#claiming.push(work.jobId);
       const claimed = await this.#claim(pool, work, turn).catch((error: unknown) => {
         claims.events.emit('claim.failed', { error });
@@ -120,7 +125,8 @@ export class ClaimLoops {
     const claimMin = Math.min(settings.claimMax, Math.max(settings.claimMin, pool.itemsPerCall));
     const targetSliceMs = Math.max(0, Math.min(settings.workerTargetSliceMs, leftMs()));
     const bounds = { ...settings, claimMin, targetSliceMs };
-    const asked = claimSize(bounds, pool.options.slots * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
+    const size = claimSize(bounds, pool.options.slots * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
+    const asked = Math.min(size, pool.maxIncoming);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
     const token = newId();
     const startedMs = monotonicMs();

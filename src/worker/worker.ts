@@ -5,6 +5,7 @@ import { type Ability, canRun } from '../core/ability.ts';
 import { type LearnedTimes, restoreTimes, sampleTimes } from '../core/learned-times.ts';
 import type { PoolStats } from '../core/pool-stats.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { StartRamp } from '../core/start-ramp.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { finishJob } from '../engine/finish-job.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
@@ -323,6 +324,9 @@ export class RowmillWorker {
       limits: { emitMaxPerItem: this.settings.emitMaxPerItem },
     };
     const slots = phase.concurrency ?? (phase.thread ? Math.max(1, availableParallelism() - 1) : 10);
+    // What answered an earlier slice is not cold.
+    const learned = this.#options.only?.learned[phase.name];
+    const { rampStarts: starts, rampCycleMs: cycleMs } = this.settings;
     const pool: PhasePool = new PhasePool({
       runtime,
       phaseIndex,
@@ -336,8 +340,8 @@ export class RowmillWorker {
       mayStart: () => !this.#writer.isCongested,
       onHungry: () => this.#loops.wake(pool),
       onZombie: () => this.#zombies.check(),
+      ramp: learned?.itemMs.length ? null : new StartRamp({ starts, cycleMs, slots }),
     });
-    const learned = this.#options.only?.learned[phase.name];
     if (learned) restoreTimes(pool, learned);
     return pool;
   }
