@@ -12,6 +12,7 @@ import { type Claim, claimItems } from '../store/commands/claim-items.ts';
 import { releaseAllBut, releaseLease } from '../store/commands/release-items.ts';
 import { startJob } from '../store/commands/start-job.ts';
 import type { ClaimableWork } from '../store/views/find-claimable.ts';
+import { ClaimGate } from './claim-gate.ts';
 import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
 import type { PhasePool } from './phase-pool.ts';
 import type { WorkFinder } from './work-finder.ts';
@@ -23,7 +24,7 @@ export interface ClaimLoopsOptions {
   workerId: string;
   finder: WorkFinder;
   /** Outcomes pile up unwritten: nothing is claimed. */
-  isCongested: () => boolean;
+  isCongested: (pool: PhasePool) => boolean;
   /** What is claimed should be done within this time. */
   leftMs: () => number;
   /** The claim is the receiver's now; so is its turn, which it ends together with the lease. */
@@ -36,6 +37,7 @@ export interface ClaimLoopsOptions {
 export class ClaimLoops {
   readonly #options: ClaimLoopsOptions;
   readonly #turns = new ExclusiveTurns();
+  readonly #gate: ClaimGate;
   readonly #hungry = new Map<PhasePool, (() => void)[]>();
   /** Jobs that a claim is under way for, one entry per claim. */
   readonly #claiming: string[] = [];
@@ -45,9 +47,10 @@ export class ClaimLoops {
 
   constructor(options: ClaimLoopsOptions) {
     this.#options = options;
+    this.#gate = new ClaimGate(options.claims.settings.claimConcurrency);
   }
 
-  start(pools: PhasePool[]): void {
+  start(pools: readonly PhasePool[]): void {
     const { claimConcurrency } = this.#options.claims.settings;
     this.#loops = pools.flatMap((pool) => Array.from({ length: claimConcurrency }, () => this.#loop(pool)));
   }
@@ -83,9 +86,10 @@ export class ClaimLoops {
       if (!work || this.#stopping) continue;
       // Suspects run alone in this process, so that their crash blames nobody else.
       const turn = await (work.suspect ? this.#turns.takeAlone() : this.#turns.take());
-      if (this.#stopping) continue;
+      await this.#gate.take(pool.order);
       // Another claim was enough meanwhile.
-      if (!pool.isHungry) {
+      if (this.#stopping || !this.#isHungry(pool)) {
+        this.#gate.release(pool.order);
         turn.end();
         continue;
       }
@@ -94,6 +98,7 @@ export class ClaimLoops {
         claims.events.emit('claim.failed', { error });
         return false;
       });
+      this.#gate.release(pool.order);
       this.#claiming.splice(this.#claiming.indexOf(work.jobId), 1);
       for (const wake of this.#claimWaiters.splice(0)) wake();
       if (claimed) continue;
@@ -108,13 +113,17 @@ export class ClaimLoops {
   }
 
   async #whenHungry(pool: PhasePool): Promise<void> {
-    while (!this.#stopping && (!pool.isHungry || this.#options.isCongested())) {
+    while (!this.#stopping && !this.#isHungry(pool)) {
       await new Promise<void>((resolve) => {
         const waiting = this.#hungry.get(pool);
         if (waiting) waiting.push(resolve);
         else this.#hungry.set(pool, [resolve]);
       });
     }
+  }
+
+  #isHungry(pool: PhasePool): boolean {
+    return pool.isHungry && !this.#options.isCongested(pool);
   }
 
   async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn): Promise<boolean> {

@@ -59,8 +59,13 @@ export class FlushWriter {
   }
 
   get isCongested(): boolean {
+    return this.isCongestedAt(1);
+  }
+
+  /** At this part of the bound. */
+  isCongestedAt(share: number): boolean {
     const { flushBacklogItems, flushMaxBytes } = this.#options.context.settings;
-    return this.#backlogCount >= flushBacklogItems || this.#backlogBytes >= flushMaxBytes * 8;
+    return this.#backlogCount >= flushBacklogItems * share || this.#backlogBytes >= flushMaxBytes * 8 * share;
   }
 
   /** A claim becomes a lease whose outcomes are written here. */

@@ -1,6 +1,7 @@
 // The slots of one phase of one pipeline in this process. Items of leases wait here and are started as slots
 // become free; a slot is free the moment its handler returns, it never waits for the flush.
 
+import type { OrderedPhase } from '../core/phase-order.ts';
 import type { PoolStats } from '../core/pool-stats.ts';
 import { QuantileWindow } from '../core/quantile-window.ts';
 import type { StartRamp } from '../core/start-ramp.ts';
@@ -40,7 +41,7 @@ export interface PhasePoolOptions {
   record: (lease: Lease, outcome: RecordedOutcome) => void;
   /** An item was given up without an outcome. */
   drop: (lease: Lease, count: number) => void;
-  /** False while outcomes pile up unwritten: nothing new is started. */
+  /** False while outcomes pile up unwritten, or others go before: nothing new is started. */
   mayStart: () => boolean;
   /** Fewer items wait than the low-water mark, or a slot is idle. */
   onHungry: () => void;
@@ -48,12 +49,15 @@ export interface PhasePoolOptions {
   threads?: HandlerThreads | null;
   /** How fast it begins; null: all slots at once. */
   ramp?: StartRamp | null;
+  /** It has used its turns of the loop: what it could start runs. */
+  onRested?: () => void;
   /** A call was aborted and has not returned. */
   onZombie?: () => void;
 }
 
 export class PhasePool {
   readonly options: PhasePoolOptions;
+  readonly order: OrderedPhase;
   readonly itemMs = new QuantileWindow();
   readonly claimMs = new QuantileWindow(32);
   /** Items asked for by claims under way. */
@@ -81,6 +85,8 @@ export class PhasePool {
 
   constructor(options: PhasePoolOptions) {
     this.options = options;
+    const { pipeline, phase } = options.runtime;
+    this.order = { pipeline, index: options.phaseIndex, priority: phase.priority ?? 0 };
     this.#ramp = options.ramp?.isOver ? null : (options.ramp ?? null);
     this.#running = new DeadlineQueue(options.timeoutMs, (call) => this.#timeOut(call));
   }
@@ -91,6 +97,11 @@ export class PhasePool {
 
   get queuedCount(): number {
     return this.#queuedCount;
+  }
+
+  /** Has more to start in the next turn of the loop. */
+  get isYielding(): boolean {
+    return this.#yielding && this.#queuedCount > 0;
   }
 
   get zombieCount(): number {
@@ -206,6 +217,7 @@ export class PhasePool {
       this.#startedThisTurn = 0;
       this.#turnStartedMs = monotonicMs();
       this.pump();
+      if (!this.#yielding) this.options.onRested?.();
     });
   }
 

@@ -33,6 +33,7 @@ import { HeldLeases } from './held-leases.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { PhasePool } from './phase-pool.ts';
 import { phaseRetryPolicy } from './phase-retry-policy.ts';
+import { PoolOrder } from './pool-order.ts';
 import { ResultColumns } from './result-columns.ts';
 import type { PhaseRuntime } from './run-item.ts';
 import { WorkFinder } from './work-finder.ts';
@@ -99,6 +100,7 @@ export class RowmillWorker {
   readonly #loops: ClaimLoops;
   readonly #listener: WorkListener | null;
   readonly #pools: PhasePool[];
+  readonly #order: PoolOrder;
   readonly #held: HeldLeases;
   readonly #finder: WorkFinder;
   readonly #zombies: ZombieWatch;
@@ -150,7 +152,7 @@ export class RowmillWorker {
       writer: () => this.#writer,
       keeper: () => this.#keeper,
       pools: () => this.#pools,
-      onLost: () => this.#pumpAll(),
+      onLost: () => this.#order.pumpAll(),
       inBackground: (work) => this.#inBackground(work),
     });
     const notifier = new WorkNotifier(this.#control.db);
@@ -165,7 +167,7 @@ export class RowmillWorker {
         finder.hint();
         void notifier.hint();
       },
-      onRelief: () => this.#pumpAll(),
+      onRelief: () => this.#order.pumpAll(),
       isClaiming: (jobId) => this.#loops.isClaiming(jobId),
     });
     this.#keeper = new LeaseKeeper({
@@ -182,7 +184,7 @@ export class RowmillWorker {
       control: this.#control,
       workerId: this.workerId,
       finder,
-      isCongested: () => this.#writer.isCongested,
+      isCongested: (pool) => this.#writer.isCongestedAt(this.#order.backlogShare(pool)),
       leftMs: () => only?.leftMs() ?? Number.POSITIVE_INFINITY,
       onClaim: (pool, claim, leaseMs, turn) => this.#take(pool, claim, leaseMs, turn),
       onNothing: (jobId) => this.#writer.claimEnded(jobId),
@@ -195,6 +197,7 @@ export class RowmillWorker {
     this.#pools = options.pipelines.flatMap((pipeline) =>
       pipeline.phases.map((phase, index) => this.#createPool(pipeline, phase, index)),
     );
+    this.#order = new PoolOrder(this.#pools);
     this.metrics = createMetrics(this.events, {
       pools: () => this.pools(),
       bufferFullness: () => this.#writer.backlog / this.settings.flushBacklogItems,
@@ -225,7 +228,7 @@ export class RowmillWorker {
     this.#listener?.start();
     for (const service of this.#services) service.start();
     for (const pool of this.#pools) pool.open();
-    this.#loops.start(this.#pools);
+    this.#loops.start(this.#order.inOrder);
   }
 
   /**
@@ -309,10 +312,6 @@ export class RowmillWorker {
     else if (await retryPassing(() => beginFinalizing(this.#control.db, jobId))) only.onEnded();
   }
 
-  #pumpAll(): void {
-    for (const pool of this.#pools) pool.pump();
-  }
-
   #createPool(pipeline: Pipeline, phase: Phase<unknown, unknown, unknown>, phaseIndex: number): PhasePool {
     const runtime: PhaseRuntime = {
       pipeline,
@@ -337,7 +336,9 @@ export class RowmillWorker {
       blobs: this.#blobs,
       record: (lease, outcome) => this.#writer.record(lease, outcome),
       drop: (lease, count) => this.#writer.drop(lease, count),
-      mayStart: () => !this.#writer.isCongested,
+      mayStart: () =>
+        !this.#writer.isCongestedAt(this.#order.backlogShare(pool)) && this.#order.hasTurn(pool),
+      onRested: () => this.#order.pumpBehind(pool),
       onHungry: () => this.#loops.wake(pool),
       onZombie: () => this.#zombies.check(),
       ramp: learned?.itemMs.length ? null : new StartRamp({ starts, cycleMs, slots }),
