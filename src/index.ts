@@ -4,4 +4,5 @@ export { type NewJobOptions, openRowmill, type Rowmill, type RowmillOptions } fr
 export { Events, type RowmillEvents } from './platform/events.ts';
 export { definePipeline, type Phase, type Pipeline, type RetryRule } from './worker/define-pipeline.ts';
 export type { BatchContext, BatchItem, ItemContext } from './worker/item-context.ts';
+export type { SliceOptions, SliceReport } from './worker/run-slice.ts';
 export { RowmillWorker, type StopReport, type WorkerOptions } from './worker/worker.ts';

@@ -20,6 +20,7 @@ import { readRows } from './export/read-rows.ts';
 import { waitMs } from './platform/clock.ts';
 import { Database } from './platform/database.ts';
 import { Events } from './platform/events.ts';
+import { createLogger } from './platform/logger.ts';
 import { WorkNotifier } from './platform/notifier.ts';
 import { loadSettings, type Settings } from './platform/settings.ts';
 import type { OpenedGeneration } from './store/commands/open-generation.ts';
@@ -35,7 +36,9 @@ import {
   type Summary,
 } from './store/views/read-progress.ts';
 import type { Pipeline } from './worker/define-pipeline.ts';
+import { runSlice, type SliceOptions, type SliceReport } from './worker/run-slice.ts';
 import { RowmillWorker, type WorkerOptions } from './worker/worker.ts';
+import { openConnections, type WorkerConnections } from './worker/worker-connections.ts';
 
 export interface RowmillOptions {
   databaseUrl: string;
@@ -58,9 +61,12 @@ export type NewJobOptions = Pick<
 export class Rowmill {
   readonly context: EngineContext;
   readonly #notifier: WorkNotifier;
+  /** Kept from one slice to the next. */
+  readonly #sliceConnections: WorkerConnections;
 
   constructor(context: EngineContext) {
     this.context = context;
+    this.#sliceConnections = openConnections(context.db.url, context, createLogger(), context);
     this.#notifier = new WorkNotifier(context.db);
   }
 
@@ -250,8 +256,17 @@ export class Rowmill {
     return worker;
   }
 
+  /**
+   * Works on one job in this process for at most that long, whether or not workers run, and gives back what is
+   * unfinished. Called again and again it brings the job to its end; the report says when the next call is of use.
+   */
+  runSlice(jobId: string, durationMs: number, options: SliceOptions): Promise<SliceReport> {
+    return runSlice(this.#sliceConnections, jobId, durationMs, options);
+  }
+
   async close(): Promise<void> {
-    await this.context.db.close();
+    const { claims, flushes } = this.#sliceConnections;
+    await Promise.all([claims, flushes, this.context].map(({ db }) => db.close()));
     await this.context.blobs.close();
   }
 }

@@ -12,6 +12,7 @@ import { migrateDatabase } from './commands/migrate.ts';
 import { reprocess } from './commands/reprocess.ts';
 import { run } from './commands/run.ts';
 import { scanSources, watchSourcesUntilStopped } from './commands/scan.ts';
+import { parseDuration, slice } from './commands/slice.ts';
 import { status } from './commands/status.ts';
 import { runWorkers } from './commands/worker.ts';
 import { withFileOptions } from './file-options.ts';
@@ -107,6 +108,11 @@ withSettings(command('run worker processes until stopped', 'worker <pipelines...
 withSettings(command('develop: an embedded PostgreSQL and a worker in one command', 'dev <pipelines...>'))
   .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
   .action(ending((modules: string[], options) => runWorkers(modules, options)));
+
+withSettings(command('work on one job here for a while; repeat it to the end', 'slice <job> <pipelines...>'))
+  .option('--duration <time>', 'such as 200ms, 5s or 1m', parseDuration, 5000)
+  .option('--json', 'print JSON')
+  .action(ending((job: string, modules: string[], options) => slice(job, modules, options)));
 
 for (const [action, description] of CONTROL_COMMANDS) {
   withSettings(command(description, `${action} <job>`))

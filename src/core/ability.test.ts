@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Ability, blockedBecause, canRun, type Wanted } from './ability.ts';
+import { type Ability, blockedBecause, canRun, GIVEN_PIPELINES, type Wanted } from './ability.ts';
 
 const ability = (pipeline: string, version: string | null, ...phases: string[]): Ability => ({
   pipeline,
@@ -42,5 +42,24 @@ describe('a job that nobody can run', () => {
     ],
   ])('says: %s', (reason, abilities) => {
     expect(blockedBecause(abilities, wants)).toBe(reason);
+  });
+});
+
+describe('a time slice', () => {
+  const slice: Ability = { ...ability('p', null, 'a'), jobId: 'mine' };
+  const of = (jobId: string): Wanted => ({ ...wanted('p', null, 'a'), jobId });
+
+  it('can run its job and no other', () => {
+    expect(canRun(slice, of('mine'))).toBe(true);
+    expect(canRun(slice, of('other'))).toBe(false);
+    expect(blockedBecause([slice], of('mine'))).toBeNull();
+    expect(blockedBecause([slice], of('other'))).toBe('no worker is running');
+  });
+
+  it('says what it was not given in its own words', () => {
+    expect(blockedBecause([], of('mine'), GIVEN_PIPELINES)).toBe('no pipeline was given');
+    expect(blockedBecause([ability('q', null, 'a')], of('mine'), GIVEN_PIPELINES)).toBe(
+      'nothing that was given has the pipeline p',
+    );
   });
 });

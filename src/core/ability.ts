@@ -6,9 +6,12 @@ export interface Ability {
   /** Null: the definition has none, and runs only jobs that want none. */
   version: string | null;
   phases: readonly string[];
+  /** Of a time slice, which runs this job and no other. */
+  jobId?: string;
 }
 
 export interface Wanted {
+  jobId?: string;
   pipeline: string;
   /** Null: any version. */
   pipelineVersion: string | null;
@@ -17,25 +20,53 @@ export interface Wanted {
 
 export function canRun(ability: Ability, wanted: Wanted): boolean {
   return (
+    isFor(ability, wanted) &&
     ability.pipeline === wanted.pipeline &&
     (wanted.pipelineVersion === null || ability.version === wanted.pipelineVersion) &&
     samePhases(ability.phases, wanted.phases)
   );
 }
 
+/** Who lacks an ability, in the sentences of `blockedBecause`. */
+interface Holders {
+  none: string;
+  nobodyHas: string;
+  they: string;
+}
+
+const WORKERS: Holders = {
+  none: 'no worker is running',
+  nobodyHas: 'no worker has',
+  they: 'workers',
+};
+export const GIVEN_PIPELINES: Holders = {
+  none: 'no pipeline was given',
+  nobodyHas: 'nothing that was given has',
+  they: 'those given',
+};
+
 /** Why none of them can run it, for people; null when one can. */
-export function blockedBecause(abilities: readonly Ability[], wanted: Wanted): string | null {
-  if (abilities.some((ability) => canRun(ability, wanted))) return null;
-  if (abilities.length === 0) return 'no worker is running';
-  const named = abilities.filter((ability) => ability.pipeline === wanted.pipeline);
-  if (named.length === 0) return `no worker has the pipeline ${wanted.pipeline}`;
+export function blockedBecause(
+  abilities: readonly Ability[],
+  wanted: Wanted,
+  { none, nobodyHas, they }: Holders = WORKERS,
+): string | null {
+  const open = abilities.filter((ability) => isFor(ability, wanted));
+  if (open.some((ability) => canRun(ability, wanted))) return null;
+  if (open.length === 0) return none;
+  const named = open.filter((ability) => ability.pipeline === wanted.pipeline);
+  if (named.length === 0) return `${nobodyHas} the pipeline ${wanted.pipeline}`;
   const { pipelineVersion } = wanted;
   const fitting = named.filter((ability) => pipelineVersion === null || ability.version === pipelineVersion);
   if (fitting.length === 0) {
     const versions = [...new Set(named.map((ability) => ability.version ?? 'none'))].sort();
-    return `no worker has version ${pipelineVersion} of the pipeline ${wanted.pipeline}; they have ${versions.join(', ')}`;
+    return `${nobodyHas} version ${pipelineVersion} of the pipeline ${wanted.pipeline}; they have ${versions.join(', ')}`;
   }
-  return `the phases of the pipeline ${wanted.pipeline} changed: the job has ${wanted.phases.join(', ')}, workers have ${fitting[0]!.phases.join(', ')}`;
+  return `the phases of the pipeline ${wanted.pipeline} changed: the job has ${wanted.phases.join(', ')}, ${they} have ${fitting[0]!.phases.join(', ')}`;
+}
+
+function isFor(ability: Ability, wanted: Wanted): boolean {
+  return ability.jobId === undefined || ability.jobId === wanted.jobId;
 }
 
 function samePhases(a: readonly string[], b: readonly string[]): boolean {

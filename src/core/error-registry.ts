@@ -37,6 +37,10 @@ export const ERROR_REGISTRY = {
   },
   REPROCESS_INVALID: { status: 400, hint: 'docs/control.md lists what can be asked of a reprocess.' },
   ITEM_NOT_FOUND: { status: 404, hint: 'Items are counted from 0, in the order of the file.' },
+  SLICE_INVALID: {
+    status: 400,
+    hint: 'Give a whole number of milliseconds from 1 to the setting sliceMaxMs.',
+  },
   ITEM_INVALID: { status: 400, hint: 'An item must be a JSON object that PostgreSQL can store.' },
   FILE_INVALID: {
     status: 400,

@@ -26,4 +26,11 @@ export class QuantileWindow {
     this.#sorted ??= this.#ring.slice(0, filled).sort();
     return this.#sorted[Math.min(filled - 1, Math.floor(q * filled))] ?? null;
   }
+
+  /** At most so many values that have about the same quantiles, smallest first: what a later window starts with. */
+  sample(size: number): number[] {
+    const filled = Math.min(this.#count, this.#ring.length);
+    const taken = Math.min(filled, size);
+    return Array.from({ length: taken }, (_, i) => this.quantile((i + 0.5) / taken)!);
+  }
 }

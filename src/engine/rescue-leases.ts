@@ -12,6 +12,7 @@ import { emptyLedgerCounts, insertLedgerEntry } from '../store/commands/insert-l
 import { insertSpans } from '../store/commands/insert-spans.ts';
 import {
   deleteSpan,
+  type LostBy,
   type LostLease,
   lockLostLeases,
   requeueSpan,
@@ -27,16 +28,16 @@ export interface RescueReport {
   failedItems: number;
 }
 
-/** Expired leases, or all leases of a worker known to be dead. */
+/** Expired leases, of one job or of all, or all leases of a worker known to be dead. */
 export async function rescueLeases(
   context: EngineContext,
-  deadWorkerId: string | null = null,
+  lostBy: LostBy = 'expired',
 ): Promise<RescueReport> {
   const total: RescueReport = { leases: 0, failedItems: 0 };
   for (;;) {
     const settled = await retryPassing(() =>
       context.db.transaction(
-        (tx) => settleLostLeases(tx, deadWorkerId),
+        (tx) => settleLostLeases(tx, lostBy),
         () => faultPoint('rescue.before_commit'),
       ),
     );
@@ -53,9 +54,9 @@ export async function rescueLeases(
 
 async function settleLostLeases(
   tx: Transaction,
-  deadWorkerId: string | null,
+  lostBy: LostBy,
 ): Promise<{ lease: LostLease; failed: number }[]> {
-  const lost = await lockLostLeases(tx, LEASES_PER_ROUND, deadWorkerId);
+  const lost = await lockLostLeases(tx, LEASES_PER_ROUND, lostBy);
   // Error groups are shared: two rescues touch them in the same order.
   lost.sort((a, b) => (a.jobId === b.jobId ? a.phase - b.phase : a.jobId < b.jobId ? -1 : 1));
   const settled: { lease: LostLease; failed: number }[] = [];

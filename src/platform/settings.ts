@@ -83,6 +83,13 @@ export const NUMBER_SETTINGS = {
     max: 86_400_000,
     why: 'Time for one handler call unless the phase says otherwise.',
   },
+  rampStarts: {
+    default: 0,
+    min: 0,
+    max: 10_000,
+    why: 'Calls that a phase of a process which starts begins per cycle, until each slot had one; 0: all at once.',
+  },
+  rampCycleMs: { default: 1000, min: 10, max: 600_000, why: 'Length of the cycle of rampStarts.' },
   zombieHandlersMax: {
     default: 100,
     min: 1,
@@ -139,6 +146,18 @@ export const NUMBER_SETTINGS = {
     min: 0,
     max: 3_600_000,
     why: 'Time that running items get at a graceful shutdown.',
+  },
+  sliceMaxMs: {
+    default: 300_000,
+    min: 1,
+    max: 3_600_000,
+    why: 'Longest time slice that may be asked for.',
+  },
+  sliceGraceMs: {
+    default: 1000,
+    min: 0,
+    max: 600_000,
+    why: 'Time that items which run at the end of a time slice get before they are aborted.',
   },
   databaseDeadlineMs: {
     default: 30_000,

@@ -12,6 +12,7 @@ import { type Claim, claimItems } from '../store/commands/claim-items.ts';
 import { releaseAllBut, releaseLease } from '../store/commands/release-items.ts';
 import { startJob } from '../store/commands/start-job.ts';
 import type { ClaimableWork } from '../store/views/find-claimable.ts';
+import { ClaimGate } from './claim-gate.ts';
 import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
 import type { PhasePool } from './phase-pool.ts';
 import type { WorkFinder } from './work-finder.ts';
@@ -23,7 +24,9 @@ export interface ClaimLoopsOptions {
   workerId: string;
   finder: WorkFinder;
   /** Outcomes pile up unwritten: nothing is claimed. */
-  isCongested: () => boolean;
+  isCongested: (pool: PhasePool) => boolean;
+  /** What is claimed should be done within this time. */
+  leftMs: () => number;
   /** The claim is the receiver's now; so is its turn, which it ends together with the lease. */
   onClaim: (pool: PhasePool, claim: Claim, leaseMs: number, turn: Turn) => void;
   /** A claim on this job brought nothing. */
@@ -34,6 +37,7 @@ export interface ClaimLoopsOptions {
 export class ClaimLoops {
   readonly #options: ClaimLoopsOptions;
   readonly #turns = new ExclusiveTurns();
+  readonly #gate: ClaimGate;
   readonly #hungry = new Map<PhasePool, (() => void)[]>();
   /** Jobs that a claim is under way for, one entry per claim. */
   readonly #claiming: string[] = [];
@@ -43,9 +47,10 @@ export class ClaimLoops {
 
   constructor(options: ClaimLoopsOptions) {
     this.#options = options;
+    this.#gate = new ClaimGate(options.claims.settings.claimConcurrency);
   }
 
-  start(pools: PhasePool[]): void {
+  start(pools: readonly PhasePool[]): void {
     const { claimConcurrency } = this.#options.claims.settings;
     this.#loops = pools.flatMap((pool) => Array.from({ length: claimConcurrency }, () => this.#loop(pool)));
   }
@@ -81,12 +86,19 @@ export class ClaimLoops {
       if (!work || this.#stopping) continue;
       // Suspects run alone in this process, so that their crash blames nobody else.
       const turn = await (work.suspect ? this.#turns.takeAlone() : this.#turns.take());
-      if (this.#stopping) continue;
+      await this.#gate.take(pool.order);
+      // Another claim was enough meanwhile.
+      if (this.#stopping || !this.#isHungry(pool)) {
+        this.#gate.release(pool.order);
+        turn.end();
+        continue;
+      }
       this.#claiming.push(work.jobId);
       const claimed = await this.#claim(pool, work, turn).catch((error: unknown) => {
         claims.events.emit('claim.failed', { error });
         return false;
       });
+      this.#gate.release(pool.order);
       this.#claiming.splice(this.#claiming.indexOf(work.jobId), 1);
       for (const wake of this.#claimWaiters.splice(0)) wake();
       if (claimed) continue;
@@ -101,7 +113,7 @@ export class ClaimLoops {
   }
 
   async #whenHungry(pool: PhasePool): Promise<void> {
-    while (!this.#stopping && (!pool.isHungry || this.#options.isCongested())) {
+    while (!this.#stopping && !this.#isHungry(pool)) {
       await new Promise<void>((resolve) => {
         const waiting = this.#hungry.get(pool);
         if (waiting) waiting.push(resolve);
@@ -110,14 +122,20 @@ export class ClaimLoops {
     }
   }
 
+  #isHungry(pool: PhasePool): boolean {
+    return pool.isHungry && !this.#options.isCongested(pool);
+  }
+
   async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn): Promise<boolean> {
-    const { claims, control, workerId, inBackground, onClaim } = this.#options;
+    const { claims, control, workerId, inBackground, onClaim, leftMs } = this.#options;
     const { settings } = claims;
     const itemMs = pool.itemMs.quantile(0.75);
     // Enough for one full call, however slow its items are.
     const claimMin = Math.min(settings.claimMax, Math.max(settings.claimMin, pool.itemsPerCall));
-    const bounds = { ...settings, claimMin, targetSliceMs: settings.workerTargetSliceMs };
-    const asked = claimSize(bounds, pool.options.slots * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
+    const targetSliceMs = Math.max(0, Math.min(settings.workerTargetSliceMs, leftMs()));
+    const bounds = { ...settings, claimMin, targetSliceMs };
+    const size = claimSize(bounds, pool.options.slots * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
+    const asked = Math.min(size, pool.maxIncoming);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
     const token = newId();
     const startedMs = monotonicMs();

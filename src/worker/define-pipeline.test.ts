@@ -254,6 +254,10 @@ describe('a bad definition', () => {
       'expected concurrency of phase first of pipeline p to be a whole number from 1, got 0',
     ],
     [
+      { name: 'p', phases: [{ ...first, priority: 0.5 }] },
+      'expected priority of phase first of pipeline p to be a whole number from -1000 to 1000, got 0.5',
+    ],
+    [
       { name: 'p', phases: [{ ...first, concurrency: 1.5 }] },
       'expected concurrency of phase first of pipeline p to be a whole number from 1, got 1.5',
     ],

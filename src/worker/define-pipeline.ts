@@ -17,6 +17,11 @@ interface PhaseOptions {
   concurrency?: number;
   /** Time for one call; the signal aborts when it is over. Default: the setting itemTimeoutMs. */
   timeoutMs?: number;
+  /**
+   * Higher ones are served first where phases of a worker compete. Default 0; among equals later phases of a pipeline go
+   * before earlier ones.
+   */
+  priority?: number;
   /** Attempts and backoff per error class, over the defaults. */
   retry?: Partial<Record<Failure['class'], Partial<RetryRule>>>;
   /** Looks at a thrown value before Rowmill does; undefined leaves it to Rowmill. */
@@ -194,6 +199,11 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     checkRetry(name, phase);
     checkWhole(name, phase.name, 'concurrency', phase.concurrency);
     checkWhole(name, phase.name, 'timeoutMs', phase.timeoutMs);
+    if (phase.priority !== undefined && !isWhole(phase.priority, -1000, 1000))
+      throw invalid(
+        `expected priority of phase ${phase.name} of pipeline ${name} to be a whole number from -1000 to 1000, got ${String(phase.priority)}`,
+        'Higher ones are served first; the default is 0.',
+      );
   }
   return Object.freeze({
     [PIPELINE]: true as const,

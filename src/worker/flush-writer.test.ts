@@ -420,6 +420,7 @@ describe('back-pressure', () => {
     const { record, writer } = await bench(10, { flushBacklogItems: 3 }, { claiming: true });
     record(done(0), done(1));
     expect(writer.isCongested).toBe(false);
+    expect(writer.isCongestedAt(0.6)).toBe(true);
     record(done(2));
     expect(writer.isCongested).toBe(true);
     await writer.drain();

@@ -41,6 +41,8 @@ export class FlushWriter {
   readonly #options: FlushWriterOptions;
   readonly #lanes = new Map<string, FlushLane>();
   readonly #aborted = new AbortController();
+  /** Outcomes committed so far. */
+  recordedCount = 0;
   #flushing = 0;
   #draining = false;
   #backlogCount = 0;
@@ -57,8 +59,13 @@ export class FlushWriter {
   }
 
   get isCongested(): boolean {
+    return this.isCongestedAt(1);
+  }
+
+  /** At this part of the bound. */
+  isCongestedAt(share: number): boolean {
     const { flushBacklogItems, flushMaxBytes } = this.#options.context.settings;
-    return this.#backlogCount >= flushBacklogItems || this.#backlogBytes >= flushMaxBytes * 8;
+    return this.#backlogCount >= flushBacklogItems * share || this.#backlogBytes >= flushMaxBytes * 8 * share;
   }
 
   /** A claim becomes a lease whose outcomes are written here. */
@@ -231,6 +238,7 @@ export class FlushWriter {
       for await (const report of this.#persist(batch)) {
         mayFinish ||= report.mayFinish;
         recorded += report.recorded;
+        this.recordedCount += report.recorded;
         if (report.hasNewWork) this.#options.onNewWork();
         if (report.fenced > 0) events.emit('flush.fenced', { jobId: batch.jobId, items: report.fenced });
         for (const lease of leases) if (report.lostTokens.includes(lease.claim.token)) this.lose(lease);

@@ -46,12 +46,20 @@ export class LeaseKeeper {
   readonly #ticks = new SharedArrayBuffer(4);
   #thread: Worker | null = null;
   #ticker: NodeJS.Timeout | null = null;
+  /** Until the thread is started: what it has to know then. */
+  #waiting: { timer: NodeJS.Timeout; held: Map<string, KeptLease> } | null = null;
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
   }
 
-  start(): void {
+  /** A thread costs tens of milliseconds: who may not need it for long enough to matter starts it later. */
+  start(afterMs = 0): void {
+    if (afterMs === 0) return this.#startThread();
+    this.#waiting = { held: new Map(), timer: setTimeout(() => this.#startThread(), afterMs) };
+  }
+
+  #startThread(): void {
     const { url, watchdogMs, lockFloorMs, killWhenStuck } = this.#options;
     const data: KeeperData = {
       url,
@@ -79,17 +87,23 @@ export class LeaseKeeper {
     this.#thread.on('error', (error) => {
       throw error;
     });
+    const held = this.#waiting?.held.values() ?? [];
+    this.#waiting = null;
+    for (const lease of held) this.hold(lease);
   }
 
   hold(lease: KeptLease): void {
+    this.#waiting?.held.set(lease.token, lease);
     this.#send({ kind: 'hold', lease });
   }
 
   drop(token: string): void {
+    this.#waiting?.held.delete(token);
     this.#send({ kind: 'drop', token });
   }
 
   async stop(): Promise<void> {
+    if (this.#waiting) clearTimeout(this.#waiting.timer);
     if (this.#ticker) clearInterval(this.#ticker);
     const thread = this.#thread;
     if (!thread) return;

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { defaultRetryPolicy } from '../core/retry-policy.ts';
+import { StartRamp } from '../core/start-ramp.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../platform/clock.ts';
 import { silentLogger } from '../platform/logger.ts';
@@ -44,7 +45,10 @@ const holdMany: ManyPhase<Row, undefined, unknown>['runMany'] = (items, { jobId,
     });
   });
 
-function openPool(phase: AnyPhase, options: { slots?: number; timeoutMs?: number } = {}): PhasePool {
+function openPool(
+  phase: AnyPhase,
+  options: { slots?: number; timeoutMs?: number; ramp?: StartRamp } = {},
+): PhasePool {
   const pipeline = definePipeline({
     name: 'test',
     phases: [{ name: 'only', ...phase } as SinglePhase<Row, undefined, unknown>],
@@ -71,6 +75,7 @@ function openPool(phase: AnyPhase, options: { slots?: number; timeoutMs?: number
     },
     mayStart: () => true,
     onHungry: () => {},
+    ramp: options.ramp ?? null,
     onZombie: () => {
       zombies += 1;
     },
@@ -223,4 +228,39 @@ it('a handler that ignores its abort gives its slot away and stands as an error 
   await turnOfLoop();
   expect(pool.stats()).toMatchObject({ error: 0 });
   expect(zombies).toBe(1);
+});
+
+describe('a pool that ramps', () => {
+  const never = { starts: 2, cycleMs: 3_600_000, slots: 5 };
+
+  it('starts no more than it may of what was claimed, and asks for no more', async () => {
+    openPool({ run: () => new Promise(() => {}) }, { slots: 5, ramp: new StartRamp(never) });
+    expect(pool.maxIncoming).toBe(2);
+    await addAll(leaseOf(upTo(10)));
+    expect(pool.stats()).toMatchObject({ busy: 2, queued: 8 });
+    expect([pool.maxIncoming, pool.isHungry]).toEqual([0, false]);
+  });
+
+  it('counts calls, not the items in them', async () => {
+    openPool(
+      { batch: { maxItems: 4 }, runMany: holdMany },
+      { slots: 5, ramp: new StartRamp({ ...never, starts: 1 }) },
+    );
+    expect(pool.maxIncoming).toBe(4);
+    await addAll(leaseOf(upTo(10)));
+    expect(held.map(({ seqs }) => seqs)).toEqual([upTo(4)]);
+  });
+
+  it('goes on by itself with the next cycle, and is then over', async () => {
+    let started = (): void => {};
+    const all = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    const ramp = new StartRamp({ starts: 2, cycleMs: 20, slots: 5 });
+    openPool({ run: (_, { seq }) => new Promise(() => seq === 4 && started()) }, { slots: 5, ramp });
+    await addAll(leaseOf(upTo(10)));
+    await all;
+    expect(ramp.isOver).toBe(true);
+    expect(pool.maxIncoming).toBe(Number.POSITIVE_INFINITY);
+  });
 });

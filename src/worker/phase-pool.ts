@@ -1,8 +1,10 @@
 // The slots of one phase of one pipeline in this process. Items of leases wait here and are started as slots
 // become free; a slot is free the moment its handler returns, it never waits for the flush.
 
+import type { OrderedPhase } from '../core/phase-order.ts';
 import type { PoolStats } from '../core/pool-stats.ts';
 import { QuantileWindow } from '../core/quantile-window.ts';
+import type { StartRamp } from '../core/start-ramp.ts';
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { monotonicMs } from '../platform/clock.ts';
@@ -39,18 +41,23 @@ export interface PhasePoolOptions {
   record: (lease: Lease, outcome: RecordedOutcome) => void;
   /** An item was given up without an outcome. */
   drop: (lease: Lease, count: number) => void;
-  /** False while outcomes pile up unwritten: nothing new is started. */
+  /** False while outcomes pile up unwritten, or others go before: nothing new is started. */
   mayStart: () => boolean;
   /** Fewer items wait than the low-water mark, or a slot is idle. */
   onHungry: () => void;
   /** Where calls run instead of here. */
   threads?: HandlerThreads | null;
+  /** How fast it begins; null: all slots at once. */
+  ramp?: StartRamp | null;
+  /** It has used its turns of the loop: what it could start runs. */
+  onRested?: () => void;
   /** A call was aborted and has not returned. */
   onZombie?: () => void;
 }
 
 export class PhasePool {
   readonly options: PhasePoolOptions;
+  readonly order: OrderedPhase;
   readonly itemMs = new QuantileWindow();
   readonly claimMs = new QuantileWindow(32);
   /** Items asked for by claims under way. */
@@ -67,6 +74,9 @@ export class PhasePool {
   /** Set while a call that is not full waits for the claim under way. */
   #fillTimer: NodeJS.Timeout | null = null;
   #fillWaited = false;
+  /** Null once it is over. */
+  #ramp: StartRamp | null;
+  #rampTimer: NodeJS.Timeout | null = null;
   #lowWater = 0;
   #startedThisTurn = 0;
   #turnStartedMs = 0;
@@ -75,6 +85,9 @@ export class PhasePool {
 
   constructor(options: PhasePoolOptions) {
     this.options = options;
+    const { pipeline, phase } = options.runtime;
+    this.order = { pipeline, index: options.phaseIndex, priority: phase.priority ?? 0 };
+    this.#ramp = options.ramp?.isOver ? null : (options.ramp ?? null);
     this.#running = new DeadlineQueue(options.timeoutMs, (call) => this.#timeOut(call));
   }
 
@@ -84,6 +97,11 @@ export class PhasePool {
 
   get queuedCount(): number {
     return this.#queuedCount;
+  }
+
+  /** Has more to start in the next turn of the loop. */
+  get isYielding(): boolean {
+    return this.#yielding && this.#queuedCount > 0;
   }
 
   get zombieCount(): number {
@@ -112,7 +130,14 @@ export class PhasePool {
 
   /** Time to fetch more. Claims under way count as if they were here. */
   get isHungry(): boolean {
-    return this.#queuedCount + this.incomingCount <= this.#lowWater;
+    return this.#queuedCount + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
+  }
+
+  /** Items that may be claimed now: what could not be started is left to others. */
+  get maxIncoming(): number {
+    if (!this.#ramp) return Number.POSITIVE_INFINITY;
+    const startable = this.#ramp.allowed(monotonicMs()) * this.itemsPerCall;
+    return Math.max(0, startable - this.#queuedCount - this.incomingCount);
   }
 
   add(lease: Lease): void {
@@ -137,12 +162,28 @@ export class PhasePool {
       this.#startedThisTurn += 1;
       this.#startNext(now);
     }
+    if (this.#ramp) this.#awaitRamp(this.#ramp);
     if (this.isHungry) this.options.onHungry();
   }
 
   #mayStart(): boolean {
     const { threads, mayStart } = this.options;
+    if (this.#ramp && this.#ramp.allowed(monotonicMs()) <= 0) return false;
     return mayStart() && (!threads || threads.idleCount > 0) && !this.#waitsForMore();
+  }
+
+  /** Goes on when the ramp allows more, or is over. */
+  #awaitRamp(ramp: StartRamp): void {
+    if (ramp.isOver) {
+      this.#ramp = null;
+      return;
+    }
+    const waitMs = ramp.waitMs(monotonicMs());
+    if (waitMs === 0) return;
+    this.#rampTimer ??= setTimeout(() => {
+      this.#rampTimer = null;
+      this.pump();
+    }, Math.ceil(waitMs));
   }
 
   /** A call that is not full waits only if its phase asks for it, and only while more may come. */
@@ -176,6 +217,7 @@ export class PhasePool {
       this.#startedThisTurn = 0;
       this.#turnStartedMs = monotonicMs();
       this.pump();
+      if (!this.#yielding) this.options.onRested?.();
     });
   }
 
@@ -221,7 +263,7 @@ export class PhasePool {
 
   async close(): Promise<void> {
     this.#running.clear();
-    if (this.#fillTimer) clearTimeout(this.#fillTimer);
+    for (const timer of [this.#fillTimer, this.#rampTimer]) if (timer) clearTimeout(timer);
     await this.options.threads?.stop();
   }
 
@@ -229,12 +271,17 @@ export class PhasePool {
     if (this.options.runtime.phase.runMany) return this.#startMany(now);
     const item = this.#takeNext(RunningItem, now);
     if (!item) return;
-    this.#running.add(item);
-    this.#calls += 1;
+    this.#noteStart(item, now);
     const { threads, runtime } = this.options;
     void (threads ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
       this.#finish(item, outcome),
     );
+  }
+
+  #noteStart(call: Call, now: number): void {
+    this.#running.add(call);
+    this.#calls += 1;
+    this.#ramp?.begin(now);
   }
 
   /** What is queued of the first job, as far as it fits into one call: tenants are not mixed in a call. */
@@ -247,8 +294,7 @@ export class PhasePool {
     }
     if (items.length === 0) return;
     const batch = new RunningBatch(items, now, this.options.log);
-    this.#running.add(batch);
-    this.#calls += 1;
+    this.#noteStart(batch, now);
     void runMany(this.options.runtime, batch, (item, outcome) => this.#settle(item, outcome)).then(() =>
       this.#finishMany(batch),
     );

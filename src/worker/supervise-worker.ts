@@ -87,8 +87,9 @@ export class SupervisedWorker {
         return;
       }
       this.#leftInOrder = this.#stopping && (end.code === 0 || end.code === FRESH_PROCESS_CODE);
-      if (end.workerId && !this.#leftInOrder) {
-        await retryPassing(() => rescueLeases(this.#options.context, end.workerId)).catch(() => {});
+      const { workerId: deadWorkerId } = end;
+      if (deadWorkerId && !this.#leftInOrder) {
+        await retryPassing(() => rescueLeases(this.#options.context, { deadWorkerId })).catch(() => {});
       }
       if (this.#stopping) return;
       if (end.code !== FRESH_PROCESS_CODE) this.crashes += 1;

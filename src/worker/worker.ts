@@ -2,51 +2,47 @@
 // parts; each of them has its own.
 import { availableParallelism } from 'node:os';
 import { type Ability, canRun } from '../core/ability.ts';
+import { type LearnedTimes, restoreTimes, sampleTimes } from '../core/learned-times.ts';
 import type { PoolStats } from '../core/pool-stats.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { rangesOf } from '../core/seq-ranges.ts';
+import { StartRamp } from '../core/start-ramp.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { finishJob } from '../engine/finish-job.ts';
-import { createBlobCollector } from '../engine/services/blob-collector.ts';
-import { createLedgerFolder } from '../engine/services/ledger-folder.ts';
-import { createSweeper } from '../engine/services/sweeper.ts';
-import { createIngestResumer } from '../ingest/ingest-resumer.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { waitMs } from '../platform/clock.ts';
-import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { WorkListener, WorkNotifier } from '../platform/notifier.ts';
-import { PeriodicService } from '../platform/periodic-service.ts';
+import type { PeriodicService } from '../platform/periodic-service.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
 import { VERSION } from '../platform/version.ts';
+import { beginFinalizing } from '../store/commands/begin-finalizing.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/register-worker.ts';
-import { releaseLease } from '../store/commands/release-items.ts';
-import { releaseUnstarted } from '../store/commands/release-unstarted.ts';
-import { type ClaimableWork, findClaimable } from '../store/views/find-claimable.ts';
+import { type ClaimableWork, findClaimable, findClaimableOfJob } from '../store/views/find-claimable.ts';
 import { ClaimLoops } from './claim-loops.ts';
 import { abilityOf, type Phase, type Pipeline } from './define-pipeline.ts';
 import type { Turn } from './exclusive-turns.ts';
 import { FlushWriter } from './flush-writer.ts';
 import { HandlerThreads } from './handler-threads.ts';
-import type { Lease } from './lease.ts';
+import { HeldLeases } from './held-leases.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { obeyControl } from './obey-control.ts';
 import { PhasePool } from './phase-pool.ts';
 import { phaseRetryPolicy } from './phase-retry-policy.ts';
+import { PoolOrder } from './pool-order.ts';
 import { ResultColumns } from './result-columns.ts';
 import type { PhaseRuntime } from './run-item.ts';
 import { WorkFinder } from './work-finder.ts';
+import { openConnections, type WorkerConnections } from './worker-connections.ts';
+import { createOwnServices, createSharedServices } from './worker-services.ts';
+import { ZombieWatch } from './zombie-watch.ts';
 
 /** What outcomes get to be written at a shutdown, however short the drain. */
 const MIN_FLUSH_MS = 2000;
-/** Handlers that heed their abort are gone by then, however many were aborted at once. */
-const ZOMBIE_GRACE_MS = 2000;
 
 export interface WorkerOptions {
   databaseUrl: string;
@@ -59,6 +55,23 @@ export interface WorkerOptions {
   killWhenStuck?: boolean;
   events?: Events;
   log?: Logger;
+  /** Works on one job and nothing else: see runSlice. */
+  only?: OnlyJob;
+}
+
+/** What a worker that is restricted to one job asks and tells whoever started it. */
+export interface OnlyJob {
+  jobId: string;
+  /** The caller's, and open: opening them and planning the first claim would take a fifth of a short slice. */
+  connections: WorkerConnections;
+  /** Times to start with. */
+  learned: LearnedTimes;
+  /** No claim is larger than what can be done in it. */
+  leftMs: () => number;
+  /** Nothing is held here and nothing is ready; the first that waits is ready then, or null. */
+  onIdle: (readyInMs: number | null) => void;
+  /** The last item has ended, and the job waits to be finalized. */
+  onEnded: () => void;
 }
 
 export interface StopReport {
@@ -76,25 +89,31 @@ export class RowmillWorker {
   readonly #log: Logger;
   readonly #blobs: BlobStore;
   readonly #stopIngest = new AbortController();
-  // Connections apart for each: a flush never waits behind claims, nor a heartbeat behind a flush.
   readonly #claims: EngineContext;
   readonly #flushes: EngineContext;
   readonly #control: EngineContext;
+  /** Those that end with this worker. */
+  readonly #opened: EngineContext[];
   readonly #columns: ResultColumns;
   readonly #writer: FlushWriter;
   readonly #keeper: LeaseKeeper;
   readonly #loops: ClaimLoops;
   readonly #listener: WorkListener | null;
   readonly #pools: PhasePool[];
-  /** By token. */
-  readonly #leases = new Map<string, { lease: Lease; turn: Turn }>();
+  readonly #order: PoolOrder;
+  readonly #held: HeldLeases;
+  readonly #finder: WorkFinder;
+  readonly #zombies: ZombieWatch;
   readonly #services: PeriodicService[];
   readonly #background = new Set<Promise<unknown>>();
   #stopped: Promise<StopReport> | null = null;
-  #zombieTimer: NodeJS.Timeout | null = null;
 
   constructor(options: WorkerOptions) {
-    this.#abilities = options.pipelines.map(abilityOf);
+    const { only } = options;
+    this.#abilities = options.pipelines.map((pipeline) => ({
+      ...abilityOf(pipeline),
+      ...(only && { jobId: only.jobId }),
+    }));
     const names = options.pipelines.map(({ name, version }) =>
       version === null ? name : `${name} version ${version}`,
     );
@@ -108,29 +127,47 @@ export class RowmillWorker {
     this.settings = loadSettings({ flags: options.settings ?? {} });
     this.events = options.events ?? new Events();
     this.#log = options.log ?? createLogger();
+    this.#zombies = new ZombieWatch({
+      max: this.settings.zombieHandlersMax,
+      count: () => this.#pools.reduce((sum, pool) => sum + pool.zombieCount, 0),
+      events: this.events,
+      log: this.#log,
+    });
     this.#blobs = openBlobStore(this.settings.blobStore);
     this.#columns = new ResultColumns(this.settings.resultMaxColumns);
-    this.#claims = this.#openContext('claim', this.settings.claimConcurrency);
-    this.#flushes = this.#openContext('flush', this.settings.flushConcurrency);
-    this.#control = this.#openContext('control', 2);
+    const shared = { blobs: this.#blobs, events: this.events, settings: this.settings };
+    const connections = only?.connections ?? openConnections(options.databaseUrl, shared, this.#log);
+    this.#claims = connections.claims;
+    this.#flushes = connections.flushes;
+    this.#control = connections.control;
+    this.#opened = only ? [] : [this.#claims, this.#flushes, this.#control];
     const finder = new WorkFinder({
       settings: this.settings,
       events: this.events,
-      look: () => this.#findWork(),
+      look: only ? () => this.#findWorkOf(only) : () => this.#findWork(),
+    });
+    this.#finder = finder;
+    this.#held = new HeldLeases({
+      control: this.#control,
+      writer: () => this.#writer,
+      keeper: () => this.#keeper,
+      pools: () => this.#pools,
+      onLost: () => this.#order.pumpAll(),
+      inBackground: (work) => this.#inBackground(work),
     });
     const notifier = new WorkNotifier(this.#control.db);
     this.#writer = new FlushWriter({
       context: this.#flushes,
       workerId: this.workerId,
       columns: this.#columns,
-      onSettled: (lease) => this.#closeLease(lease),
-      onLost: (lease) => this.#loseLease(lease),
-      onMayFinish: (jobId) => this.#inBackground(finishJob(this.#control, jobId)),
+      onSettled: (lease) => this.#held.close(lease),
+      onLost: (lease) => this.#held.lose(lease),
+      onMayFinish: (jobId) => this.#inBackground(this.#finish(jobId)),
       onNewWork: () => {
         finder.hint();
         void notifier.hint();
       },
-      onRelief: () => this.#pumpAll(),
+      onRelief: () => this.#order.pumpAll(),
       isClaiming: (jobId) => this.#loops.isClaiming(jobId),
     });
     this.#keeper = new LeaseKeeper({
@@ -138,8 +175,8 @@ export class RowmillWorker {
       watchdogMs: this.settings.watchdogMs,
       lockFloorMs: this.settings.lockFloorMs,
       killWhenStuck: options.killWhenStuck ?? false,
-      onLost: (token) => this.#withLease(token, (lease) => this.#writer.lose(lease)),
-      onExpired: (token) => this.#withLease(token, (lease) => this.#stopLease(lease)),
+      onLost: (token) => this.#held.withToken(token, (lease) => this.#writer.lose(lease)),
+      onExpired: (token) => this.#held.withToken(token, (lease) => this.#held.stop(lease)),
       onStuck: (forMs) => this.events.emit('loop.stuck', { forMs }),
     });
     this.#loops = new ClaimLoops({
@@ -147,63 +184,51 @@ export class RowmillWorker {
       control: this.#control,
       workerId: this.workerId,
       finder,
-      isCongested: () => this.#writer.isCongested,
+      isCongested: (pool) => this.#writer.isCongestedAt(this.#order.backlogShare(pool)),
+      leftMs: () => only?.leftMs() ?? Number.POSITIVE_INFINITY,
       onClaim: (pool, claim, leaseMs, turn) => this.#take(pool, claim, leaseMs, turn),
       onNothing: (jobId) => this.#writer.claimEnded(jobId),
       inBackground: (work) => this.#inBackground(work),
     });
     this.#listener =
-      options.listen === false
+      options.listen === false || only
         ? null
         : new WorkListener({ url: options.databaseUrl, onHint: () => finder.hint() });
     this.#pools = options.pipelines.flatMap((pipeline) =>
       pipeline.phases.map((phase, index) => this.#createPool(pipeline, phase, index)),
     );
+    this.#order = new PoolOrder(this.#pools);
     this.metrics = createMetrics(this.events, {
       pools: () => this.pools(),
       bufferFullness: () => this.#writer.backlog / this.settings.flushBacklogItems,
       transactions: () => {
         const total = { committed: 0, rolledBack: 0 };
-        for (const { db } of [this.#claims, this.#flushes, this.#control]) {
+        for (const { db } of this.#opened) {
           total.committed += db.transactions.committed;
           total.rolledBack += db.transactions.rolledBack;
         }
         return total;
       },
     });
+    const { signal } = this.#stopIngest;
     this.#services = [
-      createSweeper(this.#control),
-      new PeriodicService({
-        name: 'control watch',
-        intervalMs: this.settings.controlLookMs,
-        events: this.events,
-        work: () =>
-          obeyControl(this.#control.db, {
-            leases: () => [...this.#leases.values()].map(({ lease }) => lease),
-            onPaused: (lease) => this.#pauseLease(lease),
-            onCancelled: (lease) => this.#cancelLease(lease),
-          }),
-      }),
-      createLedgerFolder(this.#control),
-      createBlobCollector(this.#control),
-      createIngestResumer(this.#control, options.pipelines, this.#stopIngest.signal),
-      new PeriodicService({
-        name: 'heartbeat',
-        intervalMs: this.settings.heartbeatMs,
-        events: this.events,
-        work: () => this.#register(),
-      }),
+      ...(only ? [] : createSharedServices(this.#control, options.pipelines, signal)),
+      ...createOwnServices(this.#control, this.#held, () => this.#register()),
     ];
   }
 
   async start(): Promise<void> {
-    await retryPassing(() => this.#register());
-    await removeSilentWorkers(this.#control.db, this.settings.heartbeatMs * 20);
-    this.#keeper.start();
+    if (this.#options.only) this.#inBackground(retryPassing(() => this.#register()));
+    else {
+      await retryPassing(() => this.#register());
+      await removeSilentWorkers(this.#control.db, this.settings.heartbeatMs * 20);
+    }
+    // What is over before its leases are half gone needs nobody to renew them.
+    this.#keeper.start(this.#options.only ? this.settings.lockFloorMs / 6 : 0);
     this.#listener?.start();
     for (const service of this.#services) service.start();
     for (const pool of this.#pools) pool.open();
-    this.#loops.start(this.#pools);
+    this.#loops.start(this.#order.inOrder);
   }
 
   /**
@@ -221,12 +246,28 @@ export class RowmillWorker {
     return this.#pools.map((pool) => pool.stats());
   }
 
+  /** What was measured of each phase. */
+  learnedTimes(): LearnedTimes {
+    const times = this.#pools.map((pool) => [pool.options.runtime.phase.name, sampleTimes(pool)]);
+    return Object.fromEntries(times) as LearnedTimes;
+  }
+
+  /** Outcomes written so far. */
+  get recordedCount(): number {
+    return this.#writer.recordedCount;
+  }
+
+  /** Something may have changed: look now. */
+  hint(): void {
+    this.#finder.hint();
+  }
+
   async #leave(drainMs: number): Promise<StopReport> {
     const deadline = setTimeout(() => this.#cutConnections(), drainMs + Math.max(drainMs, MIN_FLUSH_MS));
-    if (this.#zombieTimer) clearTimeout(this.#zombieTimer);
+    this.#zombies.stop();
     this.#loops.stop();
     this.#stopIngest.abort();
-    for (const pool of this.#pools) pool.dropQueued(null);
+    for (const lease of this.#held.all()) this.#held.giveBackUnstarted(lease);
     const idle = new AbortController();
     const allIdle = Promise.all(this.#pools.map((pool) => pool.whenIdle())).then(() => idle.abort());
     await Promise.race([allIdle, waitMs(drainMs, idle.signal)]);
@@ -247,7 +288,7 @@ export class RowmillWorker {
     await removeWorker(this.#control.db, this.workerId).catch(() => {});
     await Promise.all(this.#pools.map((pool) => pool.close()));
     this.metrics.stop();
-    await Promise.allSettled([this.#claims, this.#flushes, this.#control].map(({ db }) => db.close()));
+    await Promise.allSettled(this.#opened.map(({ db }) => db.close()));
     await this.#blobs.close();
     clearTimeout(deadline);
     return { unpersisted };
@@ -255,62 +296,20 @@ export class RowmillWorker {
 
   #cutConnections(): void {
     this.#writer.abort();
-    for (const { db } of [this.#claims, this.#flushes, this.#control]) db.destroy();
+    for (const { db } of this.#opened) db.destroy();
   }
 
   #take(pool: PhasePool, claim: Claim, leaseMs: number, turn: Turn): void {
-    const lease = this.#writer.open(claim, leaseMs);
-    this.#leases.set(claim.token, { lease, turn });
-    this.#keeper.hold({ jobId: claim.jobId, spanId: claim.spanId, token: claim.token, leaseMs });
+    const lease = this.#held.open(claim, leaseMs, turn);
     if (this.#stopped) return this.#writer.drop(lease, claim.items.length);
     pool.add(lease);
   }
 
-  #closeLease(lease: Lease): void {
-    const { jobId, token } = lease.claim;
-    this.#leases.get(token)?.turn.end();
-    this.#leases.delete(token);
-    this.#keeper.drop(token);
-    if (lease.droppedCount > 0 && !lease.lost) {
-      this.#inBackground(retryPassing(() => releaseLease(this.#control.db, jobId, token)));
-    }
-  }
-
-  #loseLease(lease: Lease): void {
-    this.events.emit('lease.lost', { jobId: lease.claim.jobId, spanId: lease.claim.spanId });
-    this.#stopLease(lease);
-    for (const pool of this.#pools) pool.abandonRunning(lease, new Error('the lease of this item was lost'));
-    this.#pumpAll();
-  }
-
-  /** Starts no further item of this lease. Returns the seqs that were waiting for a slot. */
-  #stopLease(lease: Lease): number[] {
-    lease.stopped = true;
-    return this.#pools.flatMap((pool) => pool.dropQueued(lease));
-  }
-
-  /** What was not started goes back at once; what runs may take long. */
-  #pauseLease(lease: Lease): void {
-    const unstarted = this.#stopLease(lease);
-    // A lease of which nothing runs was given back whole.
-    if (unstarted.length === 0 || !this.#leases.has(lease.claim.token)) return;
-    const items = rangesOf(unstarted);
-    this.#inBackground(retryPassing(() => releaseUnstarted(this.#control.db, lease.claim, items)));
-  }
-
-  /** What is recorded already is still written: it counts when it comes before the cancellation, else it is fenced. */
-  #cancelLease(lease: Lease): void {
-    for (const pool of this.#pools) pool.abandonRunning(lease, new Error('the job was cancelled'));
-    this.#stopLease(lease);
-  }
-
-  #withLease(token: string, act: (lease: Lease) => void): void {
-    const held = this.#leases.get(token);
-    if (held) act(held.lease);
-  }
-
-  #pumpAll(): void {
-    for (const pool of this.#pools) pool.pump();
+  /** Finalizing takes as long as the files of the job are large: a slice does it when it has let go of everything else. */
+  async #finish(jobId: string): Promise<void> {
+    const { only } = this.#options;
+    if (!only) await finishJob(this.#control, jobId);
+    else if (await retryPassing(() => beginFinalizing(this.#control.db, jobId))) only.onEnded();
   }
 
   #createPool(pipeline: Pipeline, phase: Phase<unknown, unknown, unknown>, phaseIndex: number): PhasePool {
@@ -324,6 +323,9 @@ export class RowmillWorker {
       limits: { emitMaxPerItem: this.settings.emitMaxPerItem },
     };
     const slots = phase.concurrency ?? (phase.thread ? Math.max(1, availableParallelism() - 1) : 10);
+    // What answered an earlier slice is not cold.
+    const learned = this.#options.only?.learned[phase.name];
+    const { rampStarts: starts, rampCycleMs: cycleMs } = this.settings;
     const pool: PhasePool = new PhasePool({
       runtime,
       phaseIndex,
@@ -334,10 +336,14 @@ export class RowmillWorker {
       blobs: this.#blobs,
       record: (lease, outcome) => this.#writer.record(lease, outcome),
       drop: (lease, count) => this.#writer.drop(lease, count),
-      mayStart: () => !this.#writer.isCongested,
+      mayStart: () =>
+        !this.#writer.isCongestedAt(this.#order.backlogShare(pool)) && this.#order.hasTurn(pool),
+      onRested: () => this.#order.pumpBehind(pool),
       onHungry: () => this.#loops.wake(pool),
-      onZombie: () => this.#checkZombies(),
+      onZombie: () => this.#zombies.check(),
+      ramp: learned?.itemMs.length ? null : new StartRamp({ starts, cycleMs, slots }),
     });
+    if (learned) restoreTimes(pool, learned);
     return pool;
   }
 
@@ -348,27 +354,17 @@ export class RowmillWorker {
     return found.filter((work) => this.#abilities.some((ability) => canRun(ability, work)));
   }
 
+  async #findWorkOf({ jobId, onIdle }: OnlyJob): Promise<ClaimableWork[]> {
+    const found = await findClaimableOfJob(this.#control.db, jobId);
+    const readyInMs = Math.min(...found.map((work) => work.readyInMs));
+    const isBusy = this.#held.size > 0 || this.#loops.isClaiming(jobId);
+    if (readyInMs > 0 && !isBusy) onIdle(Number.isFinite(readyInMs) ? readyInMs : null);
+    return found;
+  }
+
   #createThreads(runtime: PhaseRuntime, slots: number): HandlerThreads {
     const { resultMaxColumns, blobStore } = this.settings;
     return new HandlerThreads({ runtime, slots, maxColumns: resultMaxColumns, blobStore, log: this.#log });
-  }
-
-  /** Handlers that never return keep what they hold: only a fresh process gets rid of them. */
-  #checkZombies(): void {
-    if (this.#zombieTimer || this.#countZombies() <= this.settings.zombieHandlersMax) return;
-    this.#zombieTimer = setTimeout(() => {
-      this.#zombieTimer = null;
-      const count = this.#countZombies();
-      const { zombieHandlersMax } = this.settings;
-      if (count <= zombieHandlersMax || this.#stopped) return;
-      const fields = { count, zombieHandlersMax };
-      this.#log.error(fields, 'aborted handlers do not return: this process has to be replaced');
-      this.events.emit('handlers.stuck', { count });
-    }, ZOMBIE_GRACE_MS);
-  }
-
-  #countZombies(): number {
-    return this.#pools.reduce((sum, pool) => sum + pool.zombieCount, 0);
   }
 
   #register(): Promise<void> {
@@ -378,18 +374,6 @@ export class RowmillWorker {
       version: VERSION,
       abilities: this.#abilities,
     });
-  }
-
-  #openContext(role: 'claim' | 'flush' | 'control', maxConnections: number): EngineContext {
-    const db = new Database({
-      url: this.#options.databaseUrl,
-      maxConnections,
-      applicationName: `rowmill ${role}`,
-      deadlineMs: this.settings.databaseDeadlineMs,
-      keyedAccess: role !== 'control',
-      onError: (error) => this.#log.warn({ error: error.message }, 'a database connection failed'),
-    });
-    return { db, blobs: this.#blobs, events: this.events, settings: this.settings };
   }
 
   #inBackground(work: Promise<unknown>): void {

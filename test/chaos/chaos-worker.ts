@@ -63,6 +63,27 @@ export function startChaosWorker(options: ChaosWorkerOptions): Child {
   });
 }
 
+export interface ChaosSlicesOptions
+  extends Pick<ChaosWorkerOptions, 'databaseUrl' | 'pipeline' | 'handler' | 'concurrency' | 'settings'> {
+  jobId: string;
+  durationMs: number;
+}
+
+/** A process that runs slices of one job to its end. */
+export function startChaosSlices({ settings, ...rest }: ChaosSlicesOptions): Child {
+  const config = {
+    handler: { kind: 'work' },
+    ...rest,
+    task: 'slices',
+    settings: { ...CHAOS_SETTINGS, ...settings },
+  };
+  return startChild({
+    script: SCRIPT,
+    args: [JSON.stringify(config)],
+    env: { LOG_LEVEL: 'warn', ROWMILL_FAULT_POINTS: '' },
+  });
+}
+
 export function startChaosIngest(options: ChaosIngestOptions): Child {
   const { faultPoints, ...config } = options;
   return startChild({

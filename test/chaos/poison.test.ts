@@ -77,7 +77,7 @@ test.each(CASES)('$how in one of $items items, supervised: $supervised', async (
     crashes += 1;
     expect(crashes, `leases of ${leased.join(', ')} items`).toBeLessThanOrEqual(mostCrashes);
     if (supervised) {
-      const report = await rescueLeases(rowmill.context, workerId);
+      const report = await rescueLeases(rowmill.context, { deadWorkerId: workerId });
       expect(report.leases, 'the dead worker held the culprit').toBeGreaterThan(0);
     }
   }

@@ -25,10 +25,6 @@ const config = JSON.parse(process.argv[2]);
 const events = new Events();
 for (const name of FORWARDED) events.on(name, (detail) => say(name, detail));
 
-if (config.task === 'ingest') await ingest();
-else if (config.task === 'ingest-file') await ingestFile();
-else await work();
-
 function say(event, detail = {}) {
   const line = JSON.stringify({ event, ...detail }, (_, value) =>
     value instanceof Error ? { message: value.message, code: value.code } : value,
@@ -68,9 +64,21 @@ async function ingestFile() {
   await rowmill.close();
 }
 
-async function work() {
+/** As a script would: slice after slice, each when the one before it said so, to the end of the job. */
+async function slices() {
+  const rowmill = await openRowmill({ databaseUrl: config.databaseUrl, settings: config.settings, events });
+  for (;;) {
+    const report = await rowmill.runSlice(config.jobId, config.durationMs, { pipelines: [chaosPipeline()] });
+    say('slice', report);
+    if (report.finished) break;
+    await sleep(report.moreReadyInMs);
+  }
+  await rowmill.close();
+}
+
+function chaosPipeline() {
   const { handler } = config;
-  const pipeline = definePipeline({
+  return definePipeline({
     name: config.pipeline,
     phases: [
       {
@@ -84,9 +92,12 @@ async function work() {
       },
     ],
   });
+}
+
+async function work() {
   const worker = new RowmillWorker({
     databaseUrl: config.databaseUrl,
-    pipelines: [pipeline],
+    pipelines: [chaosPipeline()],
     settings: config.settings,
     events,
   });
@@ -132,3 +143,8 @@ const HANDLERS = {
     return { n, pid: process.pid };
   },
 };
+
+if (config.task === 'ingest') await ingest();
+else if (config.task === 'ingest-file') await ingestFile();
+else if (config.task === 'slices') await slices();
+else await work();

@@ -78,3 +78,21 @@ test('a held job is stored whole, can be resumed, paused and cancelled, and says
   expect(refused.stderr).toContain(`cannot resume job ${jobId}: it is CANCELLED`);
   expect((await rowmill('doctor')).code).toBe(0);
 });
+
+test('slices bring a job to its end without a worker', async () => {
+  const stored = await rowmill('run', 'pipeline.ts', 'rows.csv', '--hold', '--again');
+  const jobId = jobOf(stored.stderr);
+  const paused = await rowmill('slice', jobId, 'pipeline.ts');
+  expect(paused).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('(PAUSED): 0 outcomes'),
+  });
+  expect(paused.stdout).toContain('20 rows are left, another slice could do nothing now');
+  await rowmill('resume', jobId);
+  const done = await rowmill('slice', jobId.slice(0, 8), 'pipeline.ts', '--duration', '1m', '--json');
+  expect(JSON.parse(done.stdout)).toMatchObject({ jobId, state: 'DONE', finished: true, recorded: 20 });
+  expect((await rowmill('slice', jobId, 'pipeline.ts')).stdout).toContain('it is finished');
+  const wrong = await rowmill('slice', jobId, 'pipeline.ts', '--duration', 'soon');
+  expect(wrong.code).toBe(1);
+  expect(wrong.stderr).toContain('expected a duration such as 200ms, 5s or 1m');
+});

@@ -108,8 +108,10 @@ function rescuer(name: string, stops: string[], deadWorker?: (meeting: Meeting) 
   return steppedSession({
     name,
     stops,
-    work: async (engineContext, meeting) =>
-      meeting.rescues.set(name, await rescueLeases(engineContext, deadWorker?.(meeting) ?? null)),
+    work: async (engineContext, meeting) => {
+      const lostBy = deadWorker ? { deadWorkerId: deadWorker(meeting) } : ('expired' as const);
+      meeting.rescues.set(name, await rescueLeases(engineContext, lostBy));
+    },
   });
 }
 

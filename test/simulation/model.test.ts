@@ -538,7 +538,10 @@ async function killAndRescue(model: Model, worker: string): Promise<void> {
   for (const lease of dying) crash(model, lease);
   const failedItems = before - open(model).length;
   if (failedItems > 0) lookForEnd(model);
-  expect(await rescueLeases(context, worker)).toEqual({ leases: dying.length, failedItems });
+  expect(await rescueLeases(context, { deadWorkerId: worker })).toEqual({
+    leases: dying.length,
+    failedItems,
+  });
 }
 
 const sweepAll = (): Command =>

@@ -25,6 +25,18 @@ const LOCK_OF_WORKER: Statement = {
     for update skip locked`,
 };
 
+// Expired leases of one job: a time slice does not look at others. Index: spans_pkey.
+const LOCK_EXPIRED_OF_JOB: Statement = {
+  name: 'lock-expired-leases-of-job',
+  text: `
+    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, owner
+    from spans
+    where job_id = $2 and owner is not null and expires_at <= now()
+    order by expires_at
+    limit $1
+    for update skip locked`,
+};
+
 const DELETE_SPAN: Statement = {
   name: 'delete-span',
   text: 'delete from spans where job_id = $1 and span_id = $2',
@@ -66,14 +78,15 @@ interface LostLeaseRow {
   owner: string;
 }
 
-export async function lockLostLeases(
-  db: Executor,
-  limit: number,
-  deadWorkerId: string | null,
-): Promise<LostLease[]> {
-  const { rows } = await (deadWorkerId === null
+/** Which leases count as lost: those of a worker that is known to be dead, or expired ones, of one job or of all. */
+export type LostBy = { deadWorkerId: string } | { expiredOfJobId: string } | 'expired';
+
+export async function lockLostLeases(db: Executor, limit: number, lostBy: LostBy): Promise<LostLease[]> {
+  const { rows } = await (lostBy === 'expired'
     ? db.run<LostLeaseRow>(LOCK_EXPIRED, [limit])
-    : db.run<LostLeaseRow>(LOCK_OF_WORKER, [limit, deadWorkerId]));
+    : 'deadWorkerId' in lostBy
+      ? db.run<LostLeaseRow>(LOCK_OF_WORKER, [limit, lostBy.deadWorkerId])
+      : db.run<LostLeaseRow>(LOCK_EXPIRED_OF_JOB, [limit, lostBy.expiredOfJobId]));
   return rows.map((row) => ({
     jobId: row.job_id,
     spanId: row.span_id,

@@ -2,9 +2,7 @@ import type { Executor, Statement } from '../../platform/database.ts';
 
 // Which jobs of these pipelines have something waiting, per phase, and in how many milliseconds the first of it
 // is ready. One look serves all pools of a worker. Index: jobs_open, then spans_waiting.
-const FIND_CLAIMABLE: Statement = {
-  name: 'find-claimable',
-  text: `
+const findText = (condition: string): string => `
     select j.job_id, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority, j.started_at is null as unstarted, j.has_edits, w.phase, w.suspect,
            greatest(0, extract(epoch from (w.ready_at - now())) * 1000)::float8 as ready_in_ms
     from jobs j
@@ -14,9 +12,15 @@ const FIND_CLAIMABLE: Statement = {
       where s.job_id = j.job_id and s.owner is null and s.ready_at < 'infinity'
       group by 1, 2
     ) w
-    where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.pipeline = any($1)
+    where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and ${condition}
     order by j.priority desc, j.created_at
-    limit 1000`,
+    limit 1000`;
+
+const FIND_CLAIMABLE: Statement = { name: 'find-claimable', text: findText('j.pipeline = any($1)') };
+// For a time slice. Index: jobs_pkey, then spans_waiting.
+const FIND_CLAIMABLE_OF_JOB: Statement = {
+  name: 'find-claimable-of-job',
+  text: findText('j.job_id = $1'),
 };
 
 export interface ClaimableWork {
@@ -51,8 +55,15 @@ interface ClaimableRow {
 }
 
 export async function findClaimable(db: Executor, pipelines: string[]): Promise<ClaimableWork[]> {
-  const { rows } = await db.run<ClaimableRow>(FIND_CLAIMABLE, [pipelines]);
-  return rows.map((row) => ({
+  return (await db.run<ClaimableRow>(FIND_CLAIMABLE, [pipelines])).rows.map(toWork);
+}
+
+export async function findClaimableOfJob(db: Executor, jobId: string): Promise<ClaimableWork[]> {
+  return (await db.run<ClaimableRow>(FIND_CLAIMABLE_OF_JOB, [jobId])).rows.map(toWork);
+}
+
+function toWork(row: ClaimableRow): ClaimableWork {
+  return {
     jobId: row.job_id,
     pipeline: row.pipeline,
     pipelineVersion: row.pipeline_version,
@@ -63,5 +74,5 @@ export async function findClaimable(db: Executor, pipelines: string[]): Promise<
     unstarted: row.unstarted || row.state === 'QUEUED',
     hasEdits: row.has_edits,
     readyInMs: row.ready_in_ms,
-  }));
+  };
 }

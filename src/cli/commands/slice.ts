@@ -1,0 +1,67 @@
+// rowmill slice: works on one job for a while in this process, for shells and cron (docs/control.md).
+import { InvalidArgumentError } from 'commander';
+import { openRowmill } from '../../open-rowmill.ts';
+import { loadPipelines } from '../../worker/load-pipelines.ts';
+import type { SliceReport } from '../../worker/run-slice.ts';
+import { findJob } from '../find-job.ts';
+import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { formatCount } from '../progress-lines.ts';
+import { listenForStop } from '../stop-signals.ts';
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000 };
+
+/** `5s`, `200ms` or `1.5m` in milliseconds. */
+export function parseDuration(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
+  if (number === undefined) throw new InvalidArgumentError('expected a duration such as 200ms, 5s or 1m');
+  return Math.round(Number(number) * UNITS[unit!]!);
+}
+
+export interface SliceCommandOptions extends ServerOptions {
+  duration: number;
+  json?: boolean;
+}
+
+export async function slice(
+  prefix: string,
+  modules: string[],
+  options: SliceCommandOptions,
+): Promise<number> {
+  const say = (line: string): void => console.error(line);
+  const pipelines = await loadPipelines(modules);
+  const server = await openServer(options, () => {});
+  const rowmill = await openRowmill({ databaseUrl: server.url, settings: commandSettings(options) });
+  const { signal, dispose } = listenForStop(() => {}, say);
+  try {
+    const { jobId } = await findJob(rowmill, prefix);
+    const report = await rowmill.runSlice(jobId, options.duration, { pipelines, signal });
+    console.log(options.json ? JSON.stringify(report) : describeSlice(report));
+    return 0;
+  } finally {
+    dispose();
+    await rowmill.close();
+    await server.stop();
+  }
+}
+
+function describeSlice({
+  jobId,
+  state,
+  finished,
+  recorded,
+  progress,
+  elapsedMs,
+  ...rest
+}: SliceReport): string {
+  const { PENDING, PROCESSING } = progress.counts;
+  const done = `job ${jobId} (${state}): ${formatCount(recorded)} outcomes in ${(elapsedMs / 1000).toFixed(1)} s`;
+  if (finished) return `${done}; it is finished`;
+  const { moreReadyInMs } = rest;
+  const next =
+    moreReadyInMs === null
+      ? 'another slice could do nothing now'
+      : moreReadyInMs === 0
+        ? 'the next slice can start at once'
+        : `the next slice is of use in ${(moreReadyInMs / 1000).toFixed(1)} s`;
+  return `${done}; ${formatCount(PENDING + PROCESSING)} rows are left, ${next}`;
+}

@@ -1,0 +1,48 @@
+// What a worker does beside its items, at intervals. One that is restricted to a job leaves the rest to others.
+import type { EngineContext } from '../engine/engine-context.ts';
+import { createBlobCollector } from '../engine/services/blob-collector.ts';
+import { createLedgerFolder } from '../engine/services/ledger-folder.ts';
+import { createSweeper } from '../engine/services/sweeper.ts';
+import { createIngestResumer } from '../ingest/ingest-resumer.ts';
+import { PeriodicService } from '../platform/periodic-service.ts';
+import type { Pipeline } from './define-pipeline.ts';
+import type { HeldLeases } from './held-leases.ts';
+import { obeyControl } from './obey-control.ts';
+
+/** For the items it holds, and to be seen. */
+export function createOwnServices(
+  context: EngineContext,
+  held: HeldLeases,
+  register: () => Promise<void>,
+): PeriodicService[] {
+  const { events, settings, db } = context;
+  const watchControl = (): Promise<void> =>
+    obeyControl(db, {
+      leases: () => held.all(),
+      onPaused: (lease) => held.giveBackUnstarted(lease),
+      onCancelled: (lease) => held.cancel(lease),
+    });
+  return [
+    new PeriodicService({
+      name: 'control watch',
+      intervalMs: settings.controlLookMs,
+      events,
+      work: watchControl,
+    }),
+    new PeriodicService({ name: 'heartbeat', intervalMs: settings.heartbeatMs, events, work: register }),
+  ];
+}
+
+/** For all jobs: every worker does them. */
+export function createSharedServices(
+  context: EngineContext,
+  pipelines: Pipeline[],
+  stopIngest: AbortSignal,
+): PeriodicService[] {
+  return [
+    createSweeper(context),
+    createLedgerFolder(context),
+    createBlobCollector(context),
+    createIngestResumer(context, pipelines, stopIngest),
+  ];
+}

@@ -1,0 +1,103 @@
+// Phases of one worker that compete for its one claim connection.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { newId } from '../../src/platform/random.ts';
+import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
+import { replaceSpans } from '../support/job-factory.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+let rowmill: Rowmill;
+
+beforeAll(async () => {
+  const { blobStore } = database.context().settings;
+  rowmill = await openRowmill({ databaseUrl: database.url, settings: { blobStore } });
+});
+afterAll(() => rowmill.close());
+
+const ITEMS = 60;
+const numbered = Array.from({ length: ITEMS }, (_, n) => ({ n }));
+
+/** Calls never end of themselves, so every claim is wanted. */
+const holding = (name: string, priority?: number) => ({
+  name,
+  concurrency: 1000,
+  ...(priority !== undefined && { priority }),
+  run: (_row: unknown, { signal }: { signal: AbortSignal }) =>
+    new Promise((resolve) => signal.addEventListener('abort', resolve)),
+});
+
+/** What the first claims were for, one item each. */
+async function firstClaims(
+  pipelines: Pipeline[],
+  count: number,
+  nameOf: (claim: { jobId: string; phase: number }) => string,
+): Promise<string[]> {
+  const claims: string[] = [];
+  const { events, settings } = rowmill.context;
+  const enough = new Promise<void>((resolve) => {
+    const off = events.on('claim.made', (claim) => {
+      claims.push(nameOf(claim));
+      if (claims.length < count) return;
+      off();
+      resolve();
+    });
+  });
+  const worker = await rowmill.startWorker(pipelines, {
+    settings: { ...settings, claimConcurrency: 1, claimMax: 1 },
+  });
+  await enough;
+  await worker.stop({ drainMs: 0 });
+  return claims;
+}
+
+const shareOf = (name: string, claims: string[]): number =>
+  claims.filter((each) => each === name).length / claims.length;
+
+test('the higher priority is claimed first', async () => {
+  const low = definePipeline({ name: `low-${newId()}`, phases: [holding('only')] });
+  const high = definePipeline({ name: `high-${newId()}`, phases: [holding('only', 5)] });
+  await rowmill.submit(low, numbered);
+  const urgent = await rowmill.submit(high, numbered);
+  const claims = await firstClaims([low, high], ITEMS, ({ jobId }) => (jobId === urgent ? 'high' : 'low'));
+  // One after the other it would be half of them.
+  expect(shareOf('high', claims)).toBeGreaterThan(0.8);
+});
+
+const twoPhases = async (pipeline: Pipeline): Promise<void> => {
+  const jobId = await rowmill.submit(pipeline, [...numbered, ...numbered]);
+  await replaceSpans(database, jobId, [
+    { items: `{[0,${ITEMS})}`, phase: 0 },
+    { items: `{[${ITEMS},${2 * ITEMS})}`, phase: 1 },
+  ]);
+};
+
+test('with equal priority what was begun is claimed before new rows', async () => {
+  const pipeline = definePipeline({
+    name: `two-${newId()}`,
+    phases: [holding('first'), holding('second')],
+  });
+  await twoPhases(pipeline);
+  const claims = await firstClaims([pipeline], ITEMS, ({ phase }) => pipeline.phases[phase]!.name);
+  expect(shareOf('second', claims)).toBeGreaterThan(0.8);
+});
+
+test('a priority turns that round', async () => {
+  const pipeline = definePipeline({
+    name: `turned-${newId()}`,
+    phases: [holding('first', 1), holding('second')],
+  });
+  await twoPhases(pipeline);
+  const claims = await firstClaims([pipeline], ITEMS, ({ phase }) => pipeline.phases[phase]!.name);
+  expect(shareOf('first', claims)).toBeGreaterThan(0.8);
+});
+
+test('pipelines of the same priority share, and the rest of a worker is not starved', async () => {
+  const one = definePipeline({ name: `one-${newId()}`, phases: [holding('only')] });
+  const other = definePipeline({ name: `other-${newId()}`, phases: [holding('a'), holding('b')] });
+  const jobId = await rowmill.submit(one, numbered);
+  await rowmill.submit(other, numbered);
+  const claims = await firstClaims([one, other], ITEMS, (claim) => (claim.jobId === jobId ? 'one' : 'other'));
+  expect(shareOf('one', claims)).toBeGreaterThan(0.2);
+  expect(shareOf('other', claims)).toBeGreaterThan(0.2);
+});
