@@ -8,6 +8,7 @@ import { cancelJob } from './engine/cancel-job.ts';
 import { type CreateJobRequest, createJob } from './engine/create-job.ts';
 import type { EngineContext } from './engine/engine-context.ts';
 import { pauseJob } from './engine/pause-job.ts';
+import { type ReprocessRequest, reprocessJob } from './engine/reprocess-job.ts';
 import { type ResumeReport, resumeJob } from './engine/resume-job.ts';
 import { sealJob } from './engine/seal-job.ts';
 import { ingestWhenFree } from './ingest/ingest-when-free.ts';
@@ -21,6 +22,7 @@ import { Database } from './platform/database.ts';
 import { Events } from './platform/events.ts';
 import { WorkNotifier } from './platform/notifier.ts';
 import { loadSettings, type Settings } from './platform/settings.ts';
+import type { OpenedGeneration } from './store/commands/open-generation.ts';
 import { migrate } from './store/migrate.ts';
 import { listAbilities } from './store/views/list-abilities.ts';
 import { type Job, readJob } from './store/views/read-job.ts';
@@ -170,6 +172,13 @@ export class Rowmill {
     return cancelJob(this.context, jobId);
   }
 
+  /** Opens the next generation of a finished job with chosen items waiting again; default: those that failed. */
+  async reprocess(jobId: string, request: ReprocessRequest = {}): Promise<OpenedGeneration> {
+    const opened = await reprocessJob(this.context, jobId, request);
+    await this.#notifier.hint();
+    return opened;
+  }
+
   async job(jobId: string): Promise<Job> {
     const job = await readJob(this.context.db, jobId);
     if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
@@ -195,9 +204,9 @@ export class Rowmill {
     return readErrorGroups(this.context.db, jobId, limit);
   }
 
-  /** Null until the job is finished. */
-  summary(jobId: string): Promise<Summary | null> {
-    return readSummary(this.context.db, jobId);
+  /** Of the current generation, or a given one; null until it is finished. */
+  summary(jobId: string, generation?: number): Promise<Summary | null> {
+    return readSummary(this.context.db, jobId, generation);
   }
 
   /** Items in seq order, each with the newest result there is in this generation. */

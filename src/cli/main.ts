@@ -9,12 +9,14 @@ import { exportResults } from './commands/export.ts';
 import { init } from './commands/init.ts';
 import { inspect } from './commands/inspect.ts';
 import { migrateDatabase } from './commands/migrate.ts';
+import { reprocess } from './commands/reprocess.ts';
 import { run } from './commands/run.ts';
 import { scanSources, watchSourcesUntilStopped } from './commands/scan.ts';
 import { status } from './commands/status.ts';
 import { runWorkers } from './commands/worker.ts';
 import { withFileOptions } from './file-options.ts';
 import { printError } from './print-error.ts';
+import { withRowFilter } from './row-filter-options.ts';
 
 const program = new Command('rowmill')
   .description('Runs every row of a file through slow, paid, rate-limited TypeScript code.')
@@ -130,14 +132,20 @@ withSource('keep turning the files of the configured sources into jobs', 'watch 
   ending((modules: string[], options) => watchSourcesUntilStopped(modules, options, createTakeFile)),
 );
 
-withSettings(command('write the results of a job to a file', 'export <job>'))
+withRowFilter(
+  withSettings(command('run rows of a finished job again; default: those that failed', 'reprocess <job>')),
+)
+  .option('--all', 'the whole job, whatever its rows ended in')
+  .option('--rows <seqs>', 'these rows, such as 0-99,250; counted from 0')
+  .option('--edits <file>', 'JSON lines {"seq": 3, "input": {…}}: rows with a corrected input')
+  .option('--include-permanent', 'also failures that would repeat (permanent, invalid)')
+  .option('--max-attempts <n>', 'leave out rows that were tried this often', wholeNumber)
+  .option('--from <phase>', 'begin at this phase; default: where each row failed')
+  .option('--json', 'print JSON')
+  .action(ending((job: string, options) => reprocess(job, options)));
+
+withRowFilter(withSettings(command('write the results of a job to a file', 'export <job>')))
   .requiredOption('--out <file>', 'the ending says the format: .csv, .xlsx or .jsonl')
-  .option('--status <statuses>', 'only rows of these, such as ERROR,NOT_FOUND', (text: string) =>
-    text.split(','),
-  )
-  .option('--phase <name>', 'only rows that ended in this phase')
-  .option('--group <signature>', 'only rows of this error group (rowmill status --json)')
-  .option('--search <text>', 'only rows that hold this text')
   .option('--failed', "failed rows in the file's own form, to be corrected and given again")
   .option('--rejected', 'rows of the file that could not be read')
   .option('--raw', 'CSV: leave cells alone that a spreadsheet would take for a formula')

@@ -31,6 +31,12 @@ export const ERROR_REGISTRY = {
   JOB_NOT_INGESTING: { status: 409, hint: 'Items can be added only before the job is sealed.' },
   JOB_CONFLICT: { status: 409, hint: 'Use another idempotency key, or the parameters of the first request.' },
   JOB_UNFINISHED: { status: 504, hint: 'Give it more time, or look at it with `rowmill status`.' },
+  NOTHING_TO_REPROCESS: {
+    status: 409,
+    hint: 'Choose other statuses or rows; docs/control.md says what is left out by default.',
+  },
+  REPROCESS_INVALID: { status: 400, hint: 'docs/control.md lists what can be asked of a reprocess.' },
+  ITEM_NOT_FOUND: { status: 404, hint: 'Items are counted from 0, in the order of the file.' },
   ITEM_INVALID: { status: 400, hint: 'An item must be a JSON object that PostgreSQL can store.' },
   FILE_INVALID: {
     status: 400,

@@ -6,7 +6,7 @@
 //       │                                          ▼                        │
 //       └───────────── pause ─────────────────▶ PAUSED                      │
 //   every state before the end ──cancel──▶ CANCELLING ──no span left────────┘
-//   INGESTING, PAUSED ──unreadable file──▶ FAILED;  DONE, FAILED, CANCELLED ──reprocess──▶ RUNNING
+//   INGESTING, PAUSED ──unreadable file──▶ FAILED;  DONE, CANCELLED ──reprocess──▶ QUEUED
 //
 // Items may be claimed while the file is still being read, so INGESTING is claimable too.
 
@@ -31,10 +31,10 @@ const MOVES: Record<JobState, readonly JobState[]> = {
   RUNNING: ['PAUSED', 'FINALIZING', 'CANCELLING'],
   PAUSED: ['INGESTING', 'QUEUED', 'RUNNING', 'CANCELLING', 'FAILED'],
   FINALIZING: ['DONE', 'FAILED', 'CANCELLED', 'CANCELLING'],
-  DONE: ['RUNNING'],
-  FAILED: ['RUNNING'],
+  DONE: ['QUEUED'],
+  FAILED: [],
   CANCELLING: ['FINALIZING'],
-  CANCELLED: ['RUNNING'],
+  CANCELLED: ['QUEUED'],
 };
 
 export function canMove(from: JobState, to: JobState): boolean {
@@ -45,13 +45,14 @@ export function isFinished(state: JobState): boolean {
   return state === 'DONE' || state === 'FAILED' || state === 'CANCELLED';
 }
 
-export type ControlAction = 'pause' | 'resume' | 'cancel';
+export type ControlAction = 'pause' | 'resume' | 'cancel' | 'reprocess';
 
 /** States from which an action moves a job. From others it is refused, or has happened already. */
 const CONTROLLABLE: Record<ControlAction, readonly JobState[]> = {
   pause: CLAIMABLE_STATES,
   resume: ['PAUSED'],
   cancel: ['INGESTING', 'QUEUED', 'RUNNING', 'PAUSED', 'FINALIZING'],
+  reprocess: ['DONE', 'CANCELLED'],
 };
 
 export function canControl(action: ControlAction, state: JobState): boolean {

@@ -1,6 +1,7 @@
 // The last step of a generation: leased and resumable. Output files are written and checked between taking the lease
 // and the short transaction that writes summary, event and state together; the finalize token is the fence. No lock is
 // held while bytes move. A store that is down delays the summary, with the reason on the job.
+import { type GenerationDiff, generationDiff } from '../core/generation-diff.ts';
 import type { OutputFile } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toStorableText } from '../core/storable-json.ts';
@@ -15,6 +16,7 @@ import {
   renewFinalize,
 } from '../store/commands/finalize-lease.ts';
 import { insertOutboxEvent, insertSummary } from '../store/commands/insert-summary.ts';
+import { compareGenerations } from '../store/views/compare-generations.ts';
 import type { EngineContext } from './engine-context.ts';
 import { deleteOtherAttempts, writeOutputFiles } from './write-output-files.ts';
 
@@ -34,8 +36,10 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
     lost: () => new RowmillError('JOB_CONFLICT', `another process took over the ending of job ${jobId}`),
   });
   let files: OutputFile[];
+  let diff: GenerationDiff | null = null;
   try {
-    files = await writeOutputFiles(context, { jobId, generation, attempt, outcome }, lease.signal);
+    if (generation > 1) diff = generationDiff(await compareGenerations(db, jobId, generation));
+    files = await writeOutputFiles(context, { jobId, generation, attempt, outcome, diff }, lease.signal);
   } catch (error) {
     const delayMs =
       Math.min(settings.finalizeRetryMaxMs, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + randomFraction() / 2);
@@ -50,7 +54,7 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
     db.transaction(
       async (tx) => {
         if (!(await finishJobRow(tx, jobId, token, outcome))) return false;
-        await insertSummary(tx, jobId, generation, outcome, files);
+        await insertSummary(tx, jobId, generation, outcome, files, diff);
         await insertOutboxEvent(tx, jobId, 'job.finished', { jobId, generation, outcome });
         return true;
       },

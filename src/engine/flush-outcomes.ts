@@ -162,7 +162,8 @@ async function writeOutcomes(
       if (json !== null) counts.bytes += json.length;
       for (const child of outcome.children ?? [])
         children.push({ ...child, bytes: Buffer.byteLength(child.json), parentSeq: seq });
-      if (failure !== null) addToGroup(groups, errorSignature(failure.class, failure.message), failure, seq);
+      const signature = failure === null ? null : errorSignature(failure.class, failure.message);
+      if (failure !== null) addToGroup(groups, signature!, failure, seq, outcome.kind === 'terminal');
       if (outcome.kind === 'terminal') {
         countStatus(counts, outcome.status);
         const first = outcome.status === 'DONE' ? 0 : BEHIND_RESULTS;
@@ -171,7 +172,7 @@ async function writeOutcomes(
         }
         results += `${jobId}\t${seq}${middle}${attempt}\t${outcome.status}\t${Math.round(outcome.handlerMs * 10) / 10}\t${
           failure === null ? '\\N\t\\N' : `${failure.class}\t${textField(failure.message)}`
-        }\t${json === null ? NULL_FIELD : jsonField(json)}\n`;
+        }\t${json === null ? NULL_FIELD : jsonField(json)}\t${signature === null ? NULL_FIELD : textField(signature)}\n`;
       } else if (outcome.kind === 'advance') {
         counts.advanced += 1;
         outputs += `${jobId}\t${seq}${middle}${json === null ? `0\t${NULL_FIELD}` : `${Buffer.byteLength(json)}\t${jsonField(json)}`}\n`;

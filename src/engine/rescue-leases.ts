@@ -96,19 +96,21 @@ async function settleLease(tx: Transaction, lease: LostLease): Promise<boolean> 
 async function failItem(tx: Transaction, lease: LostLease, crashes: number): Promise<void> {
   const { jobId, generation, phase } = lease;
   const message = crashMessage(crashes);
+  const signature = errorSignature('crashed', message);
   let lines = '';
   for (const seq of eachSeq(lease.items)) {
-    lines += `${jobId}\t${seq}\t${generation}\t${phase}\t${lease.attempt + 1}\tERROR\t\\N\tcrashed\t${message}\t\\N\n`;
+    lines += `${jobId}\t${seq}\t${generation}\t${phase}\t${lease.attempt + 1}\tERROR\t\\N\tcrashed\t${message}\t\\N\t${signature}\n`;
   }
   await deleteSpan(tx, jobId, lease.spanId);
   await copyResults(tx, lines);
   await upsertErrorGroups(tx, jobId, generation, phase, [
     {
-      signature: errorSignature('crashed', message),
+      signature,
       errorClass: 'crashed',
       sample: message,
       sampleSeq: lease.items[0]![0],
       occurrences: 1,
+      failed: countSeqs(lease.items),
     },
   ]);
   await insertLedgerEntry(

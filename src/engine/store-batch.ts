@@ -184,6 +184,7 @@ async function storeKnownResults(
           errorSignature(errorClass, error ?? ''),
           { class: errorClass, message: error ?? '' },
           seq,
+          true,
         );
     }
     stored.takenOver = taken.length;
@@ -196,8 +197,9 @@ async function storeKnownResults(
     if (invalid === null || ended.has(seq)) continue;
     const { counts, groups } = end(seq, 0);
     counts.error += 1;
-    addToGroup(groups, errorSignature('invalid', invalid), { class: 'invalid', message: invalid }, seq);
-    lines += `${jobId}\t${seq}\t${generation}\t0\t0\tERROR\t${NULL_FIELD}\tinvalid\t${textField(invalid)}\t${NULL_FIELD}\n`;
+    const signature = errorSignature('invalid', invalid);
+    addToGroup(groups, signature, { class: 'invalid', message: invalid }, seq, true);
+    lines += `${jobId}\t${seq}\t${generation}\t0\t0\tERROR\t${NULL_FIELD}\tinvalid\t${textField(invalid)}\t${NULL_FIELD}\t${textField(signature)}\n`;
   }
   if (lines) await copyResults(tx, lines);
   for (const [phase, { counts, groups }] of byPhase) {

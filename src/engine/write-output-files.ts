@@ -1,6 +1,7 @@
 // The files that a finished generation owes its caller: results in the formats of the job, failed rows to be corrected
 // and given again, rejected rows, and summary.json. Keys hold job, generation and attempt, so that two processes that
 // both believe to be at it never write to the same place; the summary names the ones that count.
+import type { GenerationDiff } from '../core/generation-diff.ts';
 import { type OutputFile, type OutputFormat, outputLike } from '../core/output-format.ts';
 import { exportJob, type ExportKind } from '../export/export-job.ts';
 import { faultPoint } from '../platform/fault-point.ts';
@@ -13,6 +14,8 @@ export interface Ending {
   generation: number;
   attempt: number;
   outcome: string;
+  /** Null for the first generation. */
+  diff: GenerationDiff | null;
 }
 
 export async function writeOutputFiles(
@@ -78,7 +81,7 @@ async function* iterate(bytes: AsyncIterable<Buffer> | Buffer[]): AsyncGenerator
 
 function summaryText(job: Job, ending: Ending, draft: object, files: OutputFile[]): string {
   const { jobId, pipeline, name, source, ingestReport, inputChecksum } = job;
-  const { generation, outcome } = ending;
+  const { generation, outcome, diff } = ending;
   const input = source && {
     name: source.name,
     bytes: source.bytes,
@@ -92,6 +95,7 @@ function summaryText(job: Job, ending: Ending, draft: object, files: OutputFile[
     name,
     outcome,
     ...draft,
+    ...(diff && { diff }),
     input,
     ingest: ingestReport,
     inputChecksum,

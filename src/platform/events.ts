@@ -44,6 +44,12 @@ export interface RowmillEvents {
   'handlers.stuck': { count: number };
   'finalize.delayed': { jobId: string; generation: number; attempt: number; delayMs: number; error: unknown };
   'blobs.collected': { count: number };
+  'job.reopened': {
+    jobId: string;
+    generation: number;
+    selected: number;
+    leftOut: { permanent: number; exhausted: number };
+  };
   'job.finished': { jobId: string; generation: number; outcome: string };
   'worker.unpersisted': { jobId: string; seqs: string; items: number; reason: string };
   'service.failed': { service: string; error: unknown };

@@ -12,6 +12,8 @@ export const FAULT_POINTS = [
   'flush.before_commit',
   'flush.after_commit',
   'finish.after_commit',
+  'reprocess.before_commit',
+  'reprocess.after_commit',
   'finalize.after_file',
   'finalize.before_commit',
   'finalize.after_commit',

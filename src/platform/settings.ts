@@ -253,6 +253,18 @@ export const NUMBER_SETTINGS = {
     why: 'Different keys of results that get a column of their own in grids and exports.',
   },
   exportPageRows: { default: 2000, min: 1, max: 100_000, why: 'Rows that one statement of an export reads.' },
+  reprocessMaxAttempts: {
+    default: 50,
+    min: 1,
+    max: 30_000,
+    why: 'Reprocessing leaves out items that were tried this often over all generations: a click costs no endless money.',
+  },
+  reprocessWaitMs: {
+    default: 30_000,
+    min: 0,
+    max: 3_600_000,
+    why: 'How long a reprocess waits for a job whose output files are just being written.',
+  },
   emitMaxDepth: {
     default: 10,
     min: 1,

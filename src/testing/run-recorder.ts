@@ -38,17 +38,17 @@ export class RunRecorder {
     this.#logs.push(entry);
   }
 
-  addCall({ seq, failure, ...call }: EndedCall): void {
+  addCall({ seq, failure, ...call }: EndedCall, isFinal = false): void {
     this.#histories[seq]!.push({
       ...call,
       errorClass: failure?.class ?? null,
       error: failure?.message ?? null,
     });
-    if (failure) this.#addToGroups(call.phase, failure, seq);
+    if (failure) this.#addToGroups(call.phase, failure, seq, isFinal);
   }
 
   addResult(call: EndedCall, status: ItemStatus, json: string | null): void {
-    this.addCall(call);
+    this.addCall(call, true);
     const { seq, failure, attempt, phase } = call;
     this.#results[seq] = {
       seq,
@@ -75,9 +75,9 @@ export class RunRecorder {
     return { results: this.#results, counts, errorGroups, virtualMs, logs: this.#logs };
   }
 
-  #addToGroups(phase: string, failure: Failure, seq: number): void {
+  #addToGroups(phase: string, failure: Failure, seq: number, isFinal: boolean): void {
     const groups = this.#groups.get(phase) ?? new Map<string, ErrorGroupDelta>();
     this.#groups.set(phase, groups);
-    addToGroup(groups, errorSignature(failure.class, failure.message), failure, seq);
+    addToGroup(groups, errorSignature(failure.class, failure.message), failure, seq, isFinal);
   }
 }

@@ -133,6 +133,7 @@ export class ClaimLoops {
         token,
         leaseMs,
         suspects: work.suspect,
+        hasEdits: work.hasEdits,
       });
     } catch (error) {
       // The claim may have been committed: give it back instead of letting it run out.

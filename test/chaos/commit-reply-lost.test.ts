@@ -120,6 +120,21 @@ test.each(CUTS)('the reply to $name is lost', async ({ cut, reply, settings }) =
   await expectWholeAndOnce(jobId);
 });
 
+test('the reply to a reprocess is lost: its rows wait once, and the caller hears of it', async () => {
+  database.keepIfFailed();
+  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  await startWorker();
+  await rowmill.whenFinished(jobId);
+  const fired = proxy.cutAfterCommit({ match: has('set generation = generation + 1') });
+  expect(await rowmill.reprocess(jobId, { statuses: 'all' })).toMatchObject({
+    generation: 2,
+    selected: ITEMS,
+  });
+  expect((await fired).reply).toMatch(/COMMIT/);
+  expect(await rowmill.whenFinished(jobId)).toMatchObject({ generation: 2, counts: { DONE: ITEMS } });
+  expect([...calls.values()].every((count) => count === 2)).toBe(true);
+});
+
 test('the flush dies before its commit, three times', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));

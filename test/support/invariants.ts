@@ -22,10 +22,10 @@ const FINISHED = `('DONE', 'FAILED', 'CANCELLED')`;
 
 // Each query returns one text column: the violations.
 const COVERAGE = [
-  `select format('coverage: item %s has no result of generation %s and is in no span', i.seq, j.generation)
+  `select format('coverage: item %s has no result and is in no span', i.seq)
    from jobs j join items i using (job_id)
    where j.job_id = $1
-     and not exists (select from results r where r.job_id = $1 and r.seq = i.seq and r.generation = j.generation)
+     and not exists (select from results r where r.job_id = $1 and r.seq = i.seq)
      and not exists (select from (${WAITING}) w where w.seq = i.seq)`,
   `select format('coverage: item %s is in %s spans (%s)', seq, count(*), string_agg(span_id::text, ', ' order by span_id))
    from (${WAITING}) w group by seq having count(*) > 1`,
@@ -61,7 +61,10 @@ const RECOUNTS = [
   ...STATUSES.map((status) => ({
     name: status,
     sum: `sum(${status.toLowerCase()})`,
-    recount: `select generation, phase from results where job_id = $1 and status = '${status}'`,
+    // What is reprocessed is booked off its generation until it ends again.
+    recount: `select generation, phase from results r where job_id = $1 and status = '${status}'
+                and not exists (select from results n where n.job_id = $1 and n.seq = r.seq and n.generation > r.generation)
+                and not exists (select from (${WAITING}) w where w.seq = r.seq)`,
   })),
   {
     name: 'advanced',
@@ -103,9 +106,22 @@ const ONE_SUMMARY = [
       <> (select count(*) from outbox o where o.job_id = $1 and o.type = 'job.finished'
             and (o.payload->>'generation')::int = g)`,
   `select format('one summary: generation %s says total %s of %s items', s.generation, s.total,
-                 (select count(*) from items where job_id = $1))
+                 (select count(distinct seq) from results r where r.job_id = $1 and r.generation <= s.generation))
    from summaries s
-   where s.job_id = $1 and s.total <> (select count(*) from items where job_id = $1)`,
+   where s.job_id = $1
+     and s.total <> (select count(distinct seq) from results r where r.job_id = $1 and r.generation <= s.generation)`,
+  `select format('one summary: generation %s was opened with %s items and ended with %s of them', g.generation, g.selected, n.ended)
+   from generations g join summaries s using (job_id, generation)
+   cross join lateral (
+     select count(*) as ended from results r where r.job_id = $1 and r.generation = g.generation
+       and exists (select from results o where o.job_id = $1 and o.seq = r.seq and o.generation < g.generation)) n
+   where g.job_id = $1 and (s.outcome = 'DONE' and n.ended <> g.selected or n.ended > g.selected)`,
+  `select format('one summary: the diff of generation %s says %s reprocessed, a recount says %s', s.generation, s.diff->>'reprocessed', n.ended)
+   from summaries s
+   cross join lateral (
+     select count(*) as ended from results r where r.job_id = $1 and r.generation = s.generation
+       and exists (select from results o where o.job_id = $1 and o.seq = r.seq and o.generation < s.generation)) n
+   where s.job_id = $1 and s.generation > 1 and (s.diff->>'reprocessed')::bigint is distinct from n.ended`,
   `select format('one summary: the job is %s and has spans', j.state)
    from jobs j
    where j.job_id = $1 and j.state in ('FINALIZING', 'DONE', 'FAILED', 'CANCELLED') and exists (select from spans where job_id = $1)`,
@@ -119,7 +135,9 @@ const ONE_SUMMARY = [
     from summaries s
     cross join lateral (
       select count(*) as n from results r
-      where r.job_id = $1 and r.generation = s.generation and r.status = '${status}') c
+      where r.job_id = $1 and r.generation <= s.generation and r.status = '${status}'
+        and not exists (select from results n where n.job_id = $1 and n.seq = r.seq
+                          and n.generation > r.generation and n.generation <= s.generation)) c
     where s.job_id = $1 and (s.counts->>'${status}')::bigint is distinct from c.n`,
   ),
 ];

@@ -5,7 +5,10 @@ import { findJob } from '../find-job.ts';
 import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
 import { formatCount } from '../progress-lines.ts';
 
-export const CONTROL_COMMANDS: readonly (readonly [ControlAction, string])[] = [
+/** Actions that need nothing but the job. */
+type SimpleAction = Exclude<ControlAction, 'reprocess'>;
+
+export const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
   ['pause', 'start nothing more of a job; what runs ends and is kept'],
   ['resume', 'go on with a paused job, or release the rest of a trial'],
   ['cancel', 'end a job: what has no result is cancelled, and the rest is kept'],
@@ -16,7 +19,7 @@ export interface ControlOptions extends ServerOptions {
 }
 
 export async function controlJob(
-  action: ControlAction,
+  action: SimpleAction,
   prefix: string,
   options: ControlOptions,
 ): Promise<number> {
@@ -35,7 +38,7 @@ export async function controlJob(
   }
 }
 
-const ACTIONS: Record<ControlAction, (rowmill: Rowmill, jobId: string) => Promise<string>> = {
+const ACTIONS: Record<SimpleAction, (rowmill: Rowmill, jobId: string) => Promise<string>> = {
   pause: async (rowmill, jobId) => ((await rowmill.pause(jobId)) ? 'is paused' : 'was paused already'),
   async resume(rowmill, jobId) {
     const { released } = await rowmill.resume(jobId);

@@ -5,6 +5,7 @@ import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
 import type { Job } from '../../store/views/read-job.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
+import { describeDiff } from '../describe-diff.ts';
 import { describeColumns, describeFormat, describeReport } from '../describe-file.ts';
 import { type FileOptions, formatOptions } from '../file-options.ts';
 import { findJob } from '../find-job.ts';
@@ -68,6 +69,7 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
     const job = await rowmill.job(jobId);
     const report = describeReport(job.ingestReport);
     if (report) say(report);
+    if (summary?.diff) say(describeDiff(summary.diff));
     if (!summary) return endWithout(job, pipelineRef, stop.signal.aborted, await whyHeld(rowmill, job));
     if (options.out) {
       const count = await writeResults(options.out, rowmill, jobId);

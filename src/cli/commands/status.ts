@@ -1,6 +1,7 @@
 // rowmill status: the newest jobs, or one job in detail.
 import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
 import { type Job, listJobs } from '../../store/views/read-job.ts';
+import { describeDiff } from '../describe-diff.ts';
 import { describeFormat, describeReport } from '../describe-file.ts';
 import { findJob } from '../find-job.ts';
 import { openServer, type ServerOptions } from '../open-server.ts';
@@ -46,8 +47,9 @@ function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): vo
     .map(([status, count]) => `${status.toLowerCase().replace('_', ' ')} ${formatCount(count)}`);
   if (job.progress.held > 0) counts.push(`held ${formatCount(job.progress.held)}`);
   const total = `${formatCount(job.itemCount)} rows${job.sealedAt === null ? ' so far' : ''}`;
+  const generation = job.generation > 1 ? `, generation ${job.generation}` : '';
   console.log(
-    `${job.jobId}  ${job.state.padEnd(10)}  ${job.pipeline}  ${printable(job.name)}  ${total}: ${counts.join(', ') || 'nothing yet'}`,
+    `${job.jobId}  ${job.state.padEnd(10)}  ${job.pipeline}  ${printable(job.name)}  ${total}${generation}: ${counts.join(', ') || 'nothing yet'}`,
   );
   if (!long) return;
   if (job.blocked) console.log(`  blocked: ${printable(job.blocked)}`);
@@ -56,6 +58,8 @@ function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): vo
     console.log(`  file: ${printable(job.source.name)}, ${describeFormat(job.source.detected)}`);
   const report = describeReport(job.ingestReport);
   if (report) console.log(`  ${report}`);
+  const diff = job.summary?.diff;
+  if (diff) console.log(`  ${describeDiff(diff)}`);
   for (const phase of job.summary?.phases ?? []) {
     console.log(
       `  phase ${phase.name}: done ${phase.done}, advanced ${phase.advanced}, retried ${phase.retried}, errors ${phase.error}, ` +

@@ -1,7 +1,8 @@
 import type { Executor, Statement } from '../../platform/database.ts';
 
-// One step of a cancellation: up to $2 items, waiting or leased, get the result CANCELLED and leave their spans. A
-// lease loses its row or its token, which fences its holder. The steps are not counted anywhere: what is left are the
+// One step of a cancellation: up to $2 items, waiting or leased, get the result CANCELLED and leave their spans. Items
+// that were reprocessed keep the result they had before, which is booked in again: it was paid for. A lease loses its
+// row or its token, which fences its holder. The steps are not counted anywhere: what is left are the
 // spans of the job, so whoever comes next goes on.
 //
 // Index: spans_pkey. Locks: span rows of one job in span order, as flushes and renewals take them. They are waited for:
@@ -37,12 +38,41 @@ const CANCEL_ITEMS: Statement = {
       from placed p
       where p.before < $2::bigint
     ),
+    had as materialized (
+      select r.generation, r.phase, r.status, r.signature, n.seq
+      from cut c
+      cross join lateral unnest(c.taken) as u(r)
+      cross join lateral generate_series(lower(u.r), upper(u.r) - 1) as n(seq)
+      cross join lateral (
+        select * from results r
+        where r.job_id = $1 and r.seq = n.seq and r.generation < c.generation
+        order by r.generation desc
+        limit 1
+      ) r
+      where c.generation > 1
+    ),
     ended as (
       insert into results (job_id, seq, generation, phase, attempt, status)
       select $1, n.seq, c.generation, c.phase, c.attempt, 'CANCELLED'
       from cut c
       cross join lateral unnest(c.taken) as u(r)
       cross join lateral generate_series(lower(u.r), upper(u.r) - 1) as n(seq)
+      where c.generation = 1 or n.seq not in (select seq from had)
+      returning generation, phase
+    ),
+    groups as materialized (
+      select g.generation, g.phase, g.signature, h.items
+      from (
+        select generation, phase, signature, count(*) as items from had where signature is not null group by 1, 2, 3
+      ) h
+      join error_groups g on g.job_id = $1 and g.generation = h.generation and g.phase = h.phase and g.signature = h.signature
+      order by g.generation, g.phase, g.signature
+      for update of g
+    ),
+    grouped as (
+      update error_groups g set failed = g.failed + h.items
+      from groups h
+      where g.job_id = $1 and g.generation = h.generation and g.phase = h.phase and g.signature = h.signature
     ),
     shrunk as (
       update spans s
@@ -56,8 +86,16 @@ const CANCEL_ITEMS: Statement = {
       where s.job_id = $1 and s.span_id = any(array(select span_id from cut where is_whole))
     ),
     booked as (
-      insert into ledger (job_id, entry_id, generation, phase, cancelled)
-      select $1, gen_random_uuid(), c.generation, c.phase, sum(c.taken_count) from cut c group by c.generation, c.phase
+      insert into ledger (job_id, entry_id, generation, phase, done, error, not_found, skipped, cancelled)
+      select $1, gen_random_uuid(), b.generation, b.phase, count(*) filter (where b.status = 'DONE'),
+             count(*) filter (where b.status = 'ERROR'), count(*) filter (where b.status = 'NOT_FOUND'),
+             count(*) filter (where b.status = 'SKIPPED'), count(*) filter (where b.status = 'CANCELLED')
+      from (
+        select generation, phase, 'CANCELLED'::item_status as status from ended
+        union all
+        select generation, phase, status from had
+      ) b
+      group by b.generation, b.phase
     )
     select coalesce(sum(taken_count), 0)::bigint as cancelled from cut`,
 };

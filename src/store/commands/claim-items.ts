@@ -22,7 +22,9 @@ import type { Executor, Statement } from '../../platform/database.ts';
 // fit stays leased, and the worker gives it back.
 //
 // Index: spans_waiting, then items_pkey. Locks: waiting span rows of one job only, always in queue order.
-const claimText = (withPrevious: boolean): string => `
+//
+// An edited input stands in for that of the item. A worker that has not heard of the edits yet claims nothing.
+const claimText = (withPrevious: boolean, withEdits: boolean): string => `
     with recursive level as (
       (
         select s.priority, s.ready_at
@@ -55,7 +57,8 @@ const claimText = (withPrevious: boolean): string => `
         for update skip locked
       ) h
       where l.ready_at <= now()
-        and exists (select 1 from jobs j where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING'))
+        and exists (select 1 from jobs j where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
+                      and ${withEdits ? '' : 'not '}j.has_edits)
       limit 1
     ),
     more as materialized (
@@ -137,19 +140,23 @@ const claimText = (withPrevious: boolean): string => `
                from unnest(l.items) as u(r)
                -- The limit changes nothing but keeps the planner from joining the other way round, over all items.
                cross join lateral (
-                 select i.seq, i.input, i.input_bytes from items i
+                 select i.seq, ${withEdits ? 'coalesce(e.input, i.input) as input, coalesce(e.input_bytes, i.input_bytes) as input_bytes' : 'i.input, i.input_bytes'}
+                 from items i
+                 ${withEdits ? 'left join lateral (select e.input, e.input_bytes from item_edits e where e.job_id = $1 and e.seq = i.seq and e.generation <= l.generation order by e.generation desc limit 1) e on true' : ''}
                  where i.job_id = $1 and i.seq >= lower(u.r) and i.seq < upper(u.r)
                  order by i.seq
                  limit upper(u.r) - lower(u.r)
                ) i
-               ${withPrevious ? 'left join lateral (select o.output, o.output_bytes from stage_outputs o where o.job_id = $1 and o.seq = i.seq and o.generation = l.generation and o.phase = $2::int - 1 limit 1) o on true' : ''}
+               ${withPrevious ? 'left join lateral (select o.output, o.output_bytes from stage_outputs o where o.job_id = $1 and o.seq = i.seq and o.generation <= l.generation and o.phase = $2::int - 1 order by o.generation desc limit 1) o on true' : ''}
              ) i
              where i.bytes_before < $4::bigint
            ) as lines
     from lease l`;
 
-const CLAIM_FIRST_PHASE: Statement = { name: 'claim-first-phase', text: claimText(false) };
-const CLAIM_LATER_PHASE: Statement = { name: 'claim-later-phase', text: claimText(true) };
+const CLAIM_FIRST_PHASE: Statement = { name: 'claim-first-phase', text: claimText(false, false) };
+const CLAIM_LATER_PHASE: Statement = { name: 'claim-later-phase', text: claimText(true, false) };
+const CLAIM_FIRST_EDITED: Statement = { name: 'claim-first-edited', text: claimText(false, true) };
+const CLAIM_LATER_EDITED: Statement = { name: 'claim-later-edited', text: claimText(true, true) };
 
 export interface ClaimRequest {
   jobId: string;
@@ -161,6 +168,8 @@ export interface ClaimRequest {
   leaseMs: number;
   /** Items of a lease that crashed, instead of ordinary ones: one span of them, never gathered. */
   suspects?: boolean;
+  /** The job has items whose input was edited. */
+  hasEdits?: boolean;
 }
 
 export interface ClaimedItem {
@@ -186,7 +195,10 @@ export interface Claim {
 
 /** Null when there is nothing to claim right now. */
 export async function claimItems(db: Executor, request: ClaimRequest): Promise<Claim | null> {
-  const rows = await db.runArrays(request.phase === 0 ? CLAIM_FIRST_PHASE : CLAIM_LATER_PHASE, [
+  const statement = request.hasEdits
+    ? [CLAIM_FIRST_EDITED, CLAIM_LATER_EDITED]
+    : [CLAIM_FIRST_PHASE, CLAIM_LATER_PHASE];
+  const rows = await db.runArrays(statement[request.phase === 0 ? 0 : 1]!, [
     request.jobId,
     request.phase,
     request.maxItems,

@@ -81,7 +81,8 @@ it('tells a null from an empty text and from the text \\N', async () => {
   const jobId = newId();
   const errors = [NULL_FIELD, textField(''), textField('\\N')];
   const lines = errors.map(
-    (error, seq) => `${jobId}\t${seq}\t1\t0\t1\tERROR\t1.5\tpermanent\t${error}\t${NULL_FIELD}\n`,
+    (error, seq) =>
+      `${jobId}\t${seq}\t1\t0\t1\tERROR\t1.5\tpermanent\t${error}\t${NULL_FIELD}\t${NULL_FIELD}\n`,
   );
   await context.db.transaction((tx) => copyResults(tx, lines.join('')));
   const rows = await database.query('select error, result from results where job_id = $1 order by seq', [

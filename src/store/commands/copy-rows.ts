@@ -12,7 +12,7 @@ const COPY_REJECTED_ROWS: Statement = {
 };
 const COPY_RESULTS: Statement = {
   name: 'copy-results',
-  text: 'copy results (job_id, seq, generation, phase, attempt, status, handler_ms, error_class, error, result) from stdin',
+  text: 'copy results (job_id, seq, generation, phase, attempt, status, handler_ms, error_class, error, result, signature) from stdin',
 };
 const COPY_STAGE_OUTPUTS: Statement = {
   name: 'copy-stage-outputs',

@@ -1,23 +1,26 @@
+import type { GenerationDiff } from '../../core/generation-diff.ts';
 import type { OutputFile } from '../../core/output-format.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // Counts come from the ledger, so that a summary costs the same for ten rows and for ten million; that the
-// ledger equals a recount is an invariant of its own (`rowmill doctor`). Read once for summary.json and once for the
+// ledger equals a recount is an invariant of its own (`rowmill doctor`). Counts are those of all items, over all
+// generations; phases say what this generation did. Read once for summary.json and once for the
 // row itself: nothing changes in between, because a job that is finalizing has no span left.
 const SUMMARY = `
     select j.job_id, $2::int as generation, $3::job_state as outcome, j.item_count as total,
       (select jsonb_build_object('DONE', coalesce(sum(done), 0), 'ERROR', coalesce(sum(error), 0),
           'NOT_FOUND', coalesce(sum(not_found), 0), 'SKIPPED', coalesce(sum(skipped), 0),
-          'CANCELLED', coalesce(sum(cancelled), 0)) from per_phase) as counts,
+          'CANCELLED', coalesce(sum(cancelled), 0)) from ledger l where l.job_id = $1) as counts,
       (select coalesce(jsonb_agg(jsonb_build_object(
           'phase', phase, 'name', j.phases[phase + 1], 'done', done, 'error', error, 'notFound', not_found,
           'skipped', skipped, 'cancelled', cancelled, 'advanced', advanced, 'retried', retried, 'flushes', flushes,
           'handlerMs', round(handler_ms::numeric, 1), 'bytes', bytes) order by phase), '[]') from per_phase) as phases,
-      jsonb_build_object('createdAt', j.created_at, 'sealedAt', j.sealed_at, 'startedAt', j.started_at,
+      jsonb_build_object('createdAt', j.created_at, 'openedAt', g.opened_at, 'sealedAt', j.sealed_at, 'startedAt', j.started_at,
         'finalizingAt', j.finalizing_at,
         'lastFlushAt', (select max(l.at) from ledger l where l.job_id = $1 and l.generation = $2),
-        'runMs', round(extract(epoch from (j.finalizing_at - coalesce(j.started_at, j.created_at))) * 1000)) as timings
+        'runMs', round(extract(epoch from (j.finalizing_at - coalesce(j.started_at, g.opened_at, j.created_at))) * 1000)) as timings
     from jobs j
+    left join generations g on g.job_id = $1 and g.generation = $2
     where j.job_id = $1`;
 const PER_PHASE = `
     with per_phase as (
@@ -32,8 +35,8 @@ const DRAFT_SUMMARY: Statement = { name: 'draft-summary', text: `${PER_PHASE}${S
 const INSERT_SUMMARY: Statement = {
   name: 'insert-summary',
   text: `${PER_PHASE}
-    insert into summaries (job_id, generation, outcome, total, counts, phases, timings, files)
-    select s.*, $4::jsonb from (${SUMMARY}) s
+    insert into summaries (job_id, generation, outcome, total, counts, phases, timings, files, diff)
+    select s.*, $4::jsonb, $5::jsonb from (${SUMMARY}) s
     on conflict (job_id, generation) do nothing`,
 };
 
@@ -70,8 +73,9 @@ export async function insertSummary(
   generation: number,
   outcome: string,
   files: OutputFile[],
+  diff: GenerationDiff | null,
 ): Promise<boolean> {
-  const values = [jobId, generation, outcome, JSON.stringify(files)];
+  const values = [jobId, generation, outcome, JSON.stringify(files), diff && JSON.stringify(diff)];
   return (await db.run(INSERT_SUMMARY, values)).rowCount === 1;
 }
 

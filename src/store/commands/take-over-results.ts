@@ -7,11 +7,17 @@ import type { Executor, Statement } from '../../platform/database.ts';
 const TAKE_OVER_RESULTS: Statement = {
   name: 'take-over-results',
   text: `
-    insert into results (job_id, seq, generation, phase, attempt, status, handler_ms, finished_at, error_class, error, result)
-    select $1, n.seq, $2, r.phase, r.attempt, r.status, null, r.finished_at, r.error_class, r.error, r.result
+    insert into results (job_id, seq, generation, phase, attempt, status, handler_ms, finished_at, error_class, error, result, signature)
+    select $1, n.seq, $2, r.phase, r.attempt, r.status, null, r.finished_at, r.error_class, r.error, r.result, r.signature
     from unnest($4::bigint[], $5::text[], $6::jsonb[]) as n(seq, item_key, input)
     cross join lateral (
-      select o.seq, o.input from items o where o.job_id = $3 and o.item_key = n.item_key limit 1
+      select o.seq, coalesce(e.input, o.input) as input
+      from items o
+      left join lateral (
+        select e.input from item_edits e where e.job_id = $3 and e.seq = o.seq order by e.generation desc limit 1
+      ) e on true
+      where o.job_id = $3 and o.item_key = n.item_key
+      limit 1
     ) o
     cross join lateral (
       select * from results r where r.job_id = $3 and r.seq = o.seq order by r.generation desc limit 1

@@ -4,13 +4,13 @@ import type { Executor, Statement } from '../../platform/database.ts';
 const UPSERT_ERROR_GROUPS: Statement = {
   name: 'upsert-error-groups',
   text: `
-    insert into error_groups as g (job_id, generation, phase, signature, error_class, sample, sample_seq, occurrences)
-    select $1, $2, $3, n.signature, n.error_class, n.sample, n.sample_seq, n.occurrences
-    from unnest($4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[])
-      as n(signature, error_class, sample, sample_seq, occurrences)
+    insert into error_groups as g (job_id, generation, phase, signature, error_class, sample, sample_seq, occurrences, failed)
+    select $1, $2, $3, n.signature, n.error_class, n.sample, n.sample_seq, n.occurrences, n.failed
+    from unnest($4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::bigint[])
+      as n(signature, error_class, sample, sample_seq, occurrences, failed)
     order by n.signature
     on conflict (job_id, generation, phase, signature)
-    do update set occurrences = g.occurrences + excluded.occurrences, last_seen = now()`,
+    do update set occurrences = g.occurrences + excluded.occurrences, failed = g.failed + excluded.failed, last_seen = now()`,
 };
 
 export interface ErrorGroupDelta {
@@ -18,7 +18,10 @@ export interface ErrorGroupDelta {
   errorClass: string;
   sample: string;
   sampleSeq: number;
+  /** Failed attempts, whether or not they were tried again. */
   occurrences: number;
+  /** Items that ended with it. */
+  failed: number;
 }
 
 /** Counts one more error of a signature. */
@@ -27,16 +30,20 @@ export function addToGroup(
   signature: string,
   failure: { class: string; message: string },
   seq: number,
+  isFinal: boolean,
 ): void {
   const group = groups.get(signature);
-  if (group) group.occurrences += 1;
-  else {
+  if (group) {
+    group.occurrences += 1;
+    if (isFinal) group.failed += 1;
+  } else {
     groups.set(signature, {
       signature,
       errorClass: failure.class,
       sample: failure.message.slice(0, 1000).toWellFormed(),
       sampleSeq: seq,
       occurrences: 1,
+      failed: isFinal ? 1 : 0,
     });
   }
 }
@@ -58,5 +65,6 @@ export async function upsertErrorGroups(
     groups.map((group) => group.sample),
     groups.map((group) => group.sampleSeq),
     groups.map((group) => group.occurrences),
+    groups.map((group) => group.failed),
   ]);
 }

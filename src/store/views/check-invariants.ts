@@ -11,6 +11,9 @@ const JOBS = `
       order by created_at desc limit $2
     )`;
 
+/** Of jobs j and results r. */
+const NEWEST_OF_ITEM = `not exists (select from results n where n.job_id = r.job_id and n.seq = r.seq and n.generation > r.generation)`;
+
 const COVERAGE: Statement = {
   name: 'check-coverage',
   text: `
@@ -27,7 +30,9 @@ const COVERAGE: Statement = {
              coalesce((select sum(upper(r) - lower(r)) from unnest(s.covered) as u(r)), 0)::bigint as covered,
              coalesce(upper(s.covered), 0) as highest,
              (select count(*) from items i where i.job_id = j.job_id) as items,
-             (select count(*) from results r where r.job_id = j.job_id and r.generation = j.generation) as results,
+             (select count(distinct r.seq) from results r where r.job_id = j.job_id) as ended,
+             coalesce((select count(distinct x.seq) from unnest(s.covered) as u(r)
+               join results x on x.job_id = j.job_id and x.seq >= lower(u.r) and x.seq < upper(u.r)), 0) as ended_before,
              coalesce((select count(*) from unnest(s.covered) as u(r)
                join results x on x.job_id = j.job_id and x.generation = j.generation and x.seq >= lower(u.r) and x.seq < upper(u.r)), 0) as both_ways
       from j left join s using (job_id)
@@ -39,12 +44,12 @@ const COVERAGE: Statement = {
         case when listed <> covered then format('%s items are in more than one span', listed - covered) end,
         case when highest > item_count then format('a span names item %s, beyond the last one', highest - 1) end,
         case when both_ways > 0 then format('%s items have a result and are still in a span', both_ways) end,
-        case when results - both_ways + covered < item_count
-          then format('%s items have neither a result nor a span', item_count - covered - results + both_ways) end
+        case when ended - ended_before + covered < item_count
+          then format('%s items have neither a result nor a span', item_count - covered - ended + ended_before) end
       ) as problem
     from checked
     where items <> item_count or miscounted > 0 or other_generation > 0 or listed <> covered or highest > item_count
-       or both_ways > 0 or results - both_ways + covered < item_count`,
+       or both_ways > 0 or ended - ended_before + covered < item_count`,
 };
 
 const ONE_END: Statement = {
@@ -63,25 +68,53 @@ const TRUTH: Statement = {
   name: 'check-truth',
   text: `
     with ${JOBS},
+    reopened as (
+      select s.job_id, range_agg(s.items) as items from j join spans s using (job_id) where j.generation > 1 group by s.job_id
+    ),
     counted as (
-      select r.job_id, r.phase, count(*) filter (where status = 'DONE') as done, count(*) filter (where status = 'ERROR') as error,
+      select r.job_id, r.generation, r.phase, count(*) filter (where status = 'DONE') as done, count(*) filter (where status = 'ERROR') as error,
              count(*) filter (where status = 'NOT_FOUND') as not_found, count(*) filter (where status = 'SKIPPED') as skipped,
              count(*) filter (where status = 'CANCELLED') as cancelled
-      from results r join j on j.job_id = r.job_id and j.generation = r.generation group by r.job_id, r.phase
+      from j join results r using (job_id) left join reopened o using (job_id)
+      where (j.generation = 1 or not coalesce(o.items @> r.seq, false) and ${NEWEST_OF_ITEM})
+      group by r.job_id, r.generation, r.phase
     ),
     booked as (
-      select l.job_id, l.phase, sum(done) as done, sum(error) as error, sum(not_found) as not_found, sum(skipped) as skipped,
+      select l.job_id, l.generation, l.phase, sum(done) as done, sum(error) as error, sum(not_found) as not_found, sum(skipped) as skipped,
              sum(cancelled) as cancelled
-      from ledger l join j on j.job_id = l.job_id and j.generation = l.generation group by l.job_id, l.phase
+      from ledger l join j using (job_id) group by l.job_id, l.generation, l.phase
     )
     select coalesce(c.job_id, b.job_id) as job_id,
-           format('phase %s: the ledger says %s done, %s errors, %s not found, %s skipped, %s cancelled; the results say %s, %s, %s, %s, %s',
-             coalesce(c.phase, b.phase), coalesce(b.done, 0), coalesce(b.error, 0), coalesce(b.not_found, 0), coalesce(b.skipped, 0),
+           format('generation %s, phase %s: the ledger says %s done, %s errors, %s not found, %s skipped, %s cancelled; the results say %s, %s, %s, %s, %s',
+             coalesce(c.generation, b.generation), coalesce(c.phase, b.phase), coalesce(b.done, 0), coalesce(b.error, 0), coalesce(b.not_found, 0), coalesce(b.skipped, 0),
              coalesce(b.cancelled, 0), coalesce(c.done, 0), coalesce(c.error, 0), coalesce(c.not_found, 0), coalesce(c.skipped, 0),
              coalesce(c.cancelled, 0)) as problem
-    from counted c full join booked b on b.job_id = c.job_id and b.phase = c.phase
+    from counted c full join booked b on b.job_id = c.job_id and b.generation = c.generation and b.phase = c.phase
     where (coalesce(c.done, 0), coalesce(c.error, 0), coalesce(c.not_found, 0), coalesce(c.skipped, 0), coalesce(c.cancelled, 0))
        <> (coalesce(b.done, 0), coalesce(b.error, 0), coalesce(b.not_found, 0), coalesce(b.skipped, 0), coalesce(b.cancelled, 0))`,
+};
+
+const ERROR_GROUPS: Statement = {
+  name: 'check-error-groups',
+  text: `
+    with ${JOBS},
+    reopened as (
+      select s.job_id, range_agg(s.items) as items from j join spans s using (job_id) where j.generation > 1 group by s.job_id
+    ),
+    counted as (
+      select r.job_id, r.generation, r.phase, r.signature, count(*) as failed
+      from j join results r using (job_id) left join reopened o using (job_id)
+      where r.status <> 'DONE' and r.signature is not null
+        and (j.generation = 1 or not coalesce(o.items @> r.seq, false) and ${NEWEST_OF_ITEM})
+      group by 1, 2, 3, 4
+    ),
+    booked as (
+      select g.job_id, g.generation, g.phase, g.signature, g.failed from error_groups g join j using (job_id) where g.failed <> 0
+    )
+    select job_id, format('generation %s, phase %s, %s: the group says %s items, the results say %s',
+        generation, phase, signature, coalesce(b.failed, 0), coalesce(c.failed, 0)) as problem
+    from counted c full join booked b using (job_id, generation, phase, signature)
+    where coalesce(c.failed, 0) <> coalesce(b.failed, 0)`,
 };
 
 const FENCE: Statement = {
@@ -101,9 +134,14 @@ const ONE_SUMMARY: Statement = {
       select r.job_id, count(*) filter (where status = 'DONE') as done, count(*) filter (where status = 'ERROR') as error,
              count(*) filter (where status = 'NOT_FOUND') as not_found, count(*) filter (where status = 'SKIPPED') as skipped,
              count(*) filter (where status = 'CANCELLED') as cancelled
-      from results r join j on j.job_id = r.job_id and j.generation = r.generation and j.state in ('DONE', 'CANCELLED')
+      from j join results r using (job_id)
+      where j.state in ('DONE', 'CANCELLED') and (j.generation = 1 or ${NEWEST_OF_ITEM})
       group by r.job_id
     )
+    select j.job_id, format('generation %s has ended and has no summary', g.generation) as problem
+    from j cross join lateral generate_series(1, j.generation - 1) as g(generation)
+    where not exists (select from summaries s where s.job_id = j.job_id and s.generation = g.generation)
+    union all
     select j.job_id,
       case when j.state in ('DONE', 'CANCELLED') and s.job_id is null then format('the job is %s and has no summary', lower(j.state::text))
            when j.state not in ('DONE', 'CANCELLED') then 'the job is not done and has a summary'
@@ -154,6 +192,11 @@ export const INVARIANTS = [
   { name: 'coverage', says: 'every item without a result is in exactly one span', statement: COVERAGE },
   { name: 'one end', says: 'an item ends at most once per generation', statement: ONE_END },
   { name: 'truth', says: 'the ledger equals a recount of the results', statement: TRUTH },
+  {
+    name: 'error groups',
+    says: 'error groups count the items that ended with them',
+    statement: ERROR_GROUPS,
+  },
   { name: 'fence', says: 'every lease has a token of its own', statement: FENCE },
   {
     name: 'one summary',

@@ -1,6 +1,6 @@
 import type { ExportRow } from '../../core/export-row.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
-import { boundedPage, ROW_FIELDS, toExportRow } from './export-row-columns.ts';
+import { boundedPage, NEWEST_EDIT, ROW_FIELDS, toExportRow } from './export-row-columns.ts';
 
 // One page of rows that did not end well, without looking at those that did: the partial index results_not_done gives
 // each generation and status in seq order, and a result counts when no newer generation has another one. `<> 'DONE'`
@@ -31,7 +31,8 @@ const EXPORT_NOT_DONE_PAGE: Statement = {
       ) r
       cross join lateral (
         select i.seq, i.input, i.input_bytes from items i where i.job_id = $1 and i.seq = r.seq limit 1
-      ) i`),
+      ) i
+      left join lateral ${NEWEST_EDIT} on true`),
 };
 
 export interface NotDonePageRequest {

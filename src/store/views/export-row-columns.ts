@@ -9,9 +9,17 @@ export const PAGE_BYTES = 4_000_000;
 export const RESULT_BYTES = `case when pg_column_compression(r.result) is null then coalesce(pg_column_size(r.result), 0)
         else octet_length(r.result::text) end`;
 
-/** Of items i and results r: the fields of a row, and the bytes of the rows before it in this page. */
-export const ROW_FIELDS = `i.seq, i.input, r.status, r.attempt, r.error_class, r.error, r.result, r.phase, r.finished_at,
-      sum(i.input_bytes + ${RESULT_BYTES})
+/** Item i as it was in generation $2, when its input was edited. */
+export const NEWEST_EDIT = `(
+      select e.input, e.input_bytes from item_edits e
+      where e.job_id = $1 and e.seq = i.seq and e.generation <= $2
+      order by e.generation desc
+      limit 1
+    ) e`;
+
+/** Of items i, edits e and results r: the fields of a row, and the bytes of the rows before it in this page. */
+export const ROW_FIELDS = `i.seq, coalesce(e.input, i.input) as input, r.status, r.attempt, r.error_class, r.error, r.result, r.phase, r.finished_at,
+      sum(coalesce(e.input_bytes, i.input_bytes) + ${RESULT_BYTES})
         over (order by i.seq rows between unbounded preceding and 1 preceding) as bytes_before`;
 
 /** The newest result up to generation $2: one look into the primary key per item, whatever the statistics say. */

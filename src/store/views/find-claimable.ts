@@ -7,7 +7,7 @@ import type { Executor, Statement } from '../../platform/database.ts';
 const FIND_CLAIMABLE: Statement = {
   name: 'find-claimable',
   text: `
-    select j.job_id, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority, j.started_at is null as unstarted, w.phase, w.suspect,
+    select j.job_id, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority, j.started_at is null as unstarted, j.has_edits, w.phase, w.suspect,
            greatest(0, extract(epoch from (w.ready_at - now())) * 1000)::float8 as ready_in_ms
     from jobs j
     cross join lateral (
@@ -50,6 +50,8 @@ export interface ClaimableWork {
   suspect: boolean;
   /** The job has not been marked as started. */
   unstarted: boolean;
+  /** Some of its items have an edited input. */
+  hasEdits: boolean;
   readyInMs: number;
 }
 
@@ -61,6 +63,7 @@ interface ClaimableRow {
   state: string;
   priority: number;
   unstarted: boolean;
+  has_edits: boolean;
   phase: number;
   suspect: boolean;
   ready_in_ms: number;
@@ -77,6 +80,7 @@ export async function findClaimable(db: Executor, pipelines: string[]): Promise<
     priority: row.priority,
     suspect: row.suspect,
     unstarted: row.unstarted || row.state === 'QUEUED',
+    hasEdits: row.has_edits,
     readyInMs: row.ready_in_ms,
   }));
 }

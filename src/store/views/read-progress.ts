@@ -1,9 +1,11 @@
+import type { GenerationDiff } from '../../core/generation-diff.ts';
 import type { ItemStatus } from '../../core/outcome.ts';
 import type { OutputFile } from '../../core/output-format.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
-// Progress of the current generation: terminal counts from the ledger, the rest from spans. One statement, one
-// snapshot, so the parts always add up.
+// Progress of a job: ended items from the ledger, over all generations, because what is reprocessed is booked off; the
+// rest from spans. One statement, one snapshot, so the parts always add up. Attempts and flushes are those of the
+// current generation.
 const READ_PROGRESS: Statement = {
   name: 'read-progress',
   text: `
@@ -11,9 +13,11 @@ const READ_PROGRESS: Statement = {
     l as (
       select coalesce(sum(done), 0)::bigint as done, coalesce(sum(error), 0)::bigint as error,
              coalesce(sum(not_found), 0)::bigint as not_found, coalesce(sum(skipped), 0)::bigint as skipped,
-             coalesce(sum(cancelled), 0)::bigint as cancelled, coalesce(sum(retried), 0)::bigint as retried,
-             coalesce(sum(fenced), 0)::bigint as fenced, coalesce(sum(flushes), 0)::bigint as flushes
-      from ledger, j where ledger.job_id = $1 and ledger.generation = j.generation
+             coalesce(sum(cancelled), 0)::bigint as cancelled,
+             coalesce(sum(retried) filter (where ledger.generation = j.generation), 0)::bigint as retried,
+             coalesce(sum(fenced) filter (where ledger.generation = j.generation), 0)::bigint as fenced,
+             coalesce(sum(flushes) filter (where ledger.generation = j.generation), 0)::bigint as flushes
+      from ledger, j where ledger.job_id = $1
     ),
     s as (
       select coalesce(sum(spans.item_count) filter (where owner is null), 0)::bigint as pending,
@@ -21,26 +25,30 @@ const READ_PROGRESS: Statement = {
              coalesce(sum(spans.item_count) filter (where owner is not null), 0)::bigint as processing,
              coalesce(sum(spans.item_count) filter (where owner is null and ready_at > now() and ready_at < 'infinity'), 0)::bigint as retrying,
              count(distinct owner)::bigint as workers
-      from spans, j where spans.job_id = $1 and spans.generation = j.generation
+      from spans where spans.job_id = $1
     )
     select l.*, s.*, j.item_count from l, s, j`,
 };
 
+// Of the current generation, and of what earlier ones left as it is.
 const READ_ERROR_GROUPS: Statement = {
   name: 'read-error-groups',
   text: `
-    select g.phase, g.signature, g.error_class, g.sample, g.sample_seq, g.occurrences
-    from error_groups g join jobs j on j.job_id = g.job_id and j.generation = g.generation
-    where g.job_id = $1
-    order by g.occurrences desc, g.signature
+    select g.phase, g.signature, min(g.error_class) as error_class, min(g.sample) as sample,
+           min(g.sample_seq) as sample_seq, sum(g.occurrences)::bigint as occurrences, sum(g.failed)::bigint as failed
+    from error_groups g join jobs j on j.job_id = g.job_id
+    where g.job_id = $1 and (g.generation = j.generation or g.failed > 0)
+    group by g.phase, g.signature
+    order by failed desc, occurrences desc, g.signature
     limit $2`,
 };
 
 const READ_SUMMARY: Statement = {
   name: 'read-summary',
   text: `
-    select generation, outcome, total, counts, phases, timings, files, created_at
-    from summaries where job_id = $1 order by generation desc limit 1`,
+    select s.generation, s.outcome, s.total, s.counts, s.phases, s.timings, s.files, s.diff, s.created_at
+    from summaries s
+    where s.job_id = $1 and s.generation = coalesce($2::int, (select generation from jobs where job_id = $1))`,
 };
 
 export interface Progress {
@@ -86,7 +94,10 @@ export interface ErrorGroup {
   errorClass: string;
   sample: string;
   sampleSeq: number;
+  /** Failed attempts, whether or not they were tried again. */
   occurrences: number;
+  /** Items that have ended with it. */
+  failed: number;
 }
 
 export async function readErrorGroups(db: Executor, jobId: string, limit: number): Promise<ErrorGroup[]> {
@@ -98,6 +109,7 @@ export async function readErrorGroups(db: Executor, jobId: string, limit: number
     sample: row.sample!,
     sampleSeq: row.sample_seq!,
     occurrences: row.occurrences!,
+    failed: row.failed!,
   }));
 }
 
@@ -124,11 +136,21 @@ export interface Summary {
   phases: PhaseSummary[];
   timings: Record<string, string | number | null>;
   files: OutputFile[];
+  /** Null for the first generation. */
+  diff: GenerationDiff | null;
   createdAt: Date;
 }
 
-export async function readSummary(db: Executor, jobId: string): Promise<Summary | null> {
-  const { rows } = await db.run<Omit<Summary, 'createdAt'> & { created_at: Date }>(READ_SUMMARY, [jobId]);
+/** Of the current generation, or a given one; null until it has ended. */
+export async function readSummary(
+  db: Executor,
+  jobId: string,
+  generation: number | null = null,
+): Promise<Summary | null> {
+  const { rows } = await db.run<Omit<Summary, 'createdAt'> & { created_at: Date }>(READ_SUMMARY, [
+    jobId,
+    generation,
+  ]);
   if (!rows[0]) return null;
   const { created_at: createdAt, ...rest } = rows[0];
   return { ...rest, createdAt };

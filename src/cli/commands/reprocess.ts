@@ -1,0 +1,96 @@
+// rowmill reprocess <job>: run rows of a finished job again, as its next generation (docs/control.md).
+import { readFileSync } from 'node:fs';
+import type { ItemStatus } from '../../core/outcome.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { rangesOf, type SeqRanges, unionRanges } from '../../core/seq-ranges.ts';
+import type { InputEdit } from '../../engine/check-edits.ts';
+import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
+import { openRowmill } from '../../open-rowmill.ts';
+import type { OpenedGeneration } from '../../store/commands/open-generation.ts';
+import type { Job } from '../../store/views/read-job.ts';
+import { findJob } from '../find-job.ts';
+import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { formatCount } from '../progress-lines.ts';
+import { type RowFilterOptions, rowFilterOf } from '../row-filter-options.ts';
+
+export interface ReprocessOptions extends ServerOptions, RowFilterOptions {
+  all?: boolean;
+  rows?: string;
+  edits?: string;
+  includePermanent?: boolean;
+  maxAttempts?: number;
+  from?: string;
+  json?: boolean;
+}
+
+export async function reprocess(prefix: string, options: ReprocessOptions): Promise<number> {
+  if (options.all && options.status) throw invalid('--all or --status, got both');
+  const server = await openServer(options, () => {});
+  const rowmill = await openRowmill({ databaseUrl: server.url, settings: commandSettings(options) });
+  try {
+    const job = await findJob(rowmill, prefix);
+    const opened = await rowmill.reprocess(job.jobId, requestOf(options, job));
+    if (options.json) console.log(JSON.stringify({ jobId: job.jobId, ...opened }));
+    else for (const line of describe(job, opened)) console.log(line);
+    return 0;
+  } finally {
+    await rowmill.close();
+    await server.stop();
+  }
+}
+
+function requestOf(options: ReprocessOptions, job: Job): ReprocessRequest {
+  const { statuses, ...filter } = rowFilterOf(options, job);
+  return {
+    ...filter,
+    ...(options.all ? { statuses: 'all' } : statuses && { statuses: statuses as readonly ItemStatus[] }),
+    ...(options.rows !== undefined && { seqs: parseRows(options.rows) }),
+    ...(options.edits !== undefined && { edits: readEdits(options.edits) }),
+    ...(options.includePermanent && { includePermanent: true }),
+    ...(options.maxAttempts !== undefined && { maxAttempts: options.maxAttempts }),
+    ...(options.from !== undefined && { from: options.from }),
+  };
+}
+
+function parseRows(text: string): SeqRanges {
+  return text.split(',').reduce<SeqRanges>((ranges, part) => {
+    const match = /^\s*(\d{1,15})(?:-(\d{1,15}))?\s*$/.exec(part);
+    const first = Number(match?.[1]);
+    const last = Number(match?.[2] ?? first);
+    if (!match || last < first) throw invalid(`rows such as 0-99,250, got ${part}`);
+    return unionRanges(ranges, first === last ? rangesOf([first]) : [[first, last + 1]]);
+  }, []);
+}
+
+function readEdits(path: string): InputEdit[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new RowmillError('FILE_INVALID', `cannot read ${path}: ${(cause as Error).message}`, { cause });
+  }
+  return text.split('\n').flatMap((line, index) => (line.trim() === '' ? [] : [parseEdit(line, index + 1)]));
+}
+
+function parseEdit(line: string, number: number): InputEdit {
+  try {
+    const { seq, input } = JSON.parse(line) as InputEdit;
+    if (Number.isInteger(seq) && input !== undefined) return { seq, input };
+  } catch {
+    // Said below, with what was expected.
+  }
+  throw invalid(`line ${number} of the edits to be {"seq": …, "input": {…}}, got ${line.slice(0, 80)}`);
+}
+
+function* describe(job: Job, { generation, selected, leftOut }: OpenedGeneration): Generator<string> {
+  yield `job ${job.jobId}, generation ${generation}: ${formatCount(selected)} rows wait to run again`;
+  if (leftOut.permanent > 0)
+    yield `  left out: ${formatCount(leftOut.permanent)} failures that would repeat (--include-permanent)`;
+  if (leftOut.exhausted > 0)
+    yield `  left out: ${formatCount(leftOut.exhausted)} rows that were tried too often (--max-attempts)`;
+  yield `  a running worker takes them, or: rowmill run <pipeline> --resume ${job.jobId}`;
+}
+
+function invalid(expected: string): RowmillError {
+  return new RowmillError('REPROCESS_INVALID', `expected ${expected}`);
+}

@@ -1,0 +1,236 @@
+// Reprocesses items of a finished job: opens its next generation with the chosen items waiting again, in one
+// transaction. Old results stay. A job that is being finalized is waited for, so that its generation gets its summary.
+import { checkExportFilter, type ExportFilter } from '../core/export-filter.ts';
+import type { ExportRow } from '../core/export-row.ts';
+import { isFinished } from '../core/job-state.ts';
+import { ITEM_STATUSES, type ItemStatus } from '../core/outcome.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { eachSeq, type SeqRanges } from '../core/seq-ranges.ts';
+import { readRows } from '../export/read-rows.ts';
+import { monotonicMs, waitMs } from '../platform/clock.ts';
+import type { Transaction } from '../platform/database.ts';
+import { faultPoint } from '../platform/fault-point.ts';
+import { newId } from '../platform/random.ts';
+import { retryPassing } from '../platform/retry-passing.ts';
+import { insertItemEdits } from '../store/commands/insert-item-edits.ts';
+import {
+  insertGeneration,
+  type OpenedGeneration,
+  openGeneration,
+} from '../store/commands/open-generation.ts';
+import { reopenItems, type Reopened, type ReopenRequest } from '../store/commands/reopen-items.ts';
+import { findGeneration } from '../store/views/find-generation.ts';
+import { type Job, readJob } from '../store/views/read-job.ts';
+import type { EngineContext } from './engine-context.ts';
+import { finalizeJob } from './finalize-job.ts';
+import { type CheckedEdit, checkEdits, columnsOfEdits, type InputEdit } from './check-edits.ts';
+import { refuseControl } from './refuse-control.ts';
+
+/** Seqs that one statement goes through: half a million ended items are taken in about three seconds. */
+const WINDOW_SEQS = 500_000;
+const LOOK_AGAIN_MS = 20;
+
+export interface ReprocessRequest extends Omit<ExportFilter, 'statuses'> {
+  /** Default: ERROR and NOT_FOUND; every status when `seqs` are given. 'all' is the whole job. */
+  statuses?: readonly ItemStatus[] | 'all';
+  /** Items with a new input. They are taken whatever they ended in; without any other choice only they are. */
+  edits?: readonly InputEdit[];
+  /** Take failures along that would fail again: classes permanent and invalid. */
+  includePermanent?: boolean;
+  /** Leave out items that were tried this often, over all generations. Default: the setting reprocessMaxAttempts. */
+  maxAttempts?: number;
+  /** Phase at which all of them begin. Default: where each failed; at the first one what had ended well. */
+  from?: string;
+  /** Refuse when the job has another generation by now: a second click is not a second run. */
+  ifGeneration?: number;
+}
+
+export async function reprocessJob(
+  context: EngineContext,
+  jobId: string,
+  request: ReprocessRequest = {},
+): Promise<OpenedGeneration> {
+  const { statuses = defaultStatuses(request), ...rest } = request;
+  const filter = exportFilterOf(rest, statuses);
+  const job = await whenFinished(context, jobId);
+  if (request.ifGeneration !== undefined && request.ifGeneration !== job.generation)
+    throw new RowmillError(
+      'JOB_CONFLICT',
+      `expected job ${jobId} to be at generation ${request.ifGeneration}, it is at ${job.generation}`,
+      { hint: 'Somebody reprocessed it meanwhile: look at it again.' },
+    );
+  const startPhase = phaseIndex(job, request.from);
+  const edits = await checkEdits(context, job, request.edits ?? []);
+  const chosen = await chooseSeqs(context, job, filter);
+  const base: Plan['base'] = {
+    jobId,
+    generation: job.generation + 1,
+    statuses: statuses === 'all' ? ITEM_STATUSES : statuses,
+    leaveOutPermanent: request.includePermanent !== true,
+    maxAttempts: request.maxAttempts ?? context.settings.reprocessMaxAttempts,
+    startPhase,
+    except: edits.map((edit) => edit.seq),
+  };
+  const onlyEdits = edits.length > 0 && Object.keys(selectionOf(request)).length === 0;
+  const plan = { job, base, edits, chosen: onlyEdits ? [] : chosen, selection: storedSelection(request) };
+  const requestId = newId();
+  const report = await retryPassing(() =>
+    context.db.transaction(
+      (tx) => reopen(tx, requestId, plan),
+      () => faultPoint('reprocess.before_commit'),
+    ),
+  );
+  faultPoint('reprocess.after_commit');
+  context.events.emit('job.reopened', { jobId, ...report });
+  return report;
+}
+
+interface Plan {
+  job: Job;
+  base: Omit<ReopenRequest, 'fromSeq' | 'toSeq' | 'seqs'>;
+  edits: CheckedEdit[];
+  /** Null: what the statuses say. */
+  chosen: number[] | null;
+  selection: object;
+}
+
+async function reopen(tx: Transaction, requestId: string, plan: Plan): Promise<OpenedGeneration> {
+  const { job, base, edits, chosen, selection } = plan;
+  const { jobId, itemCount } = job;
+  const { generation } = base;
+  const columns = edits.length > 0 ? { columns: columnsOfEdits(edits) } : null;
+  if (!(await openGeneration(tx, jobId, job.generation, columns))) {
+    const opened = await findGeneration(tx, jobId, generation, requestId);
+    if (opened) return opened;
+    throw new RowmillError('JOB_CONFLICT', `job ${jobId} was reprocessed by somebody else at the same time`);
+  }
+  await insertItemEdits(tx, jobId, generation, edits);
+  const total: Reopened = { selected: 0, permanent: 0, exhausted: 0 };
+  const take = async (part: Partial<ReopenRequest>): Promise<void> => {
+    const taken = await reopenItems(tx, { ...base, fromSeq: 0, toSeq: itemCount, seqs: null, ...part });
+    total.selected += taken.selected;
+    total.permanent += taken.permanent;
+    total.exhausted += taken.exhausted;
+  };
+  if (edits.length > 0) {
+    const seqs = edits.map((edit) => edit.seq);
+    const all = { statuses: ITEM_STATUSES, leaveOutPermanent: false, maxAttempts: null, except: [] };
+    await take({ ...all, seqs, startPhase: 0 });
+  }
+  if (chosen === null) {
+    for (let fromSeq = 0; fromSeq < itemCount; fromSeq += WINDOW_SEQS)
+      await take({ fromSeq, toSeq: Math.min(itemCount, fromSeq + WINDOW_SEQS) });
+  } else {
+    for (let at = 0; at < chosen.length; at += WINDOW_SEQS)
+      await take({ seqs: chosen.slice(at, at + WINDOW_SEQS) });
+  }
+  const { selected, ...leftOut } = total;
+  if (selected === 0) throw nothingToDo(jobId, leftOut);
+  await insertGeneration(tx, { jobId, generation, requestId, selection, selected, leftOut });
+  return { generation, selected, leftOut };
+}
+
+function nothingToDo(jobId: string, { permanent, exhausted }: OpenedGeneration['leftOut']): RowmillError {
+  const left = [
+    permanent > 0 && `${permanent} failures are permanent (includePermanent takes them along)`,
+    exhausted > 0 && `${exhausted} items were tried too often (maxAttempts)`,
+  ].filter((part) => part !== false);
+  const message = `nothing of job ${jobId} was chosen to be reprocessed`;
+  return new RowmillError(
+    'NOTHING_TO_REPROCESS',
+    left.length > 0 ? `${message}: ${left.join(', ')}` : message,
+  );
+}
+
+/** Helps to finalize, and waits while somebody else does. */
+async function whenFinished(context: EngineContext, jobId: string): Promise<Job> {
+  const startedMs = monotonicMs();
+  for (;;) {
+    const job = await readJob(context.db, jobId);
+    if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+    if (job.state === 'FAILED') {
+      throw new RowmillError('JOB_CONFLICT', `cannot reprocess job ${jobId}: its file could not be read`, {
+        hint: 'Correct the file and give it again.',
+      });
+    }
+    if (isFinished(job.state)) return job;
+    const waitedMs = monotonicMs() - startedMs;
+    if (job.state !== 'FINALIZING' || waitedMs > context.settings.reprocessWaitMs)
+      return refuseControl(context, jobId, 'reprocess', () => false);
+    if (!(await finalizeJob(context, jobId))) await waitMs(LOOK_AGAIN_MS);
+  }
+}
+
+function defaultStatuses({ seqs }: ReprocessRequest): readonly ItemStatus[] | 'all' {
+  return seqs === undefined ? ['ERROR', 'NOT_FOUND'] : 'all';
+}
+
+/** What narrows the choice down; empty when nothing was asked for. */
+function selectionOf({ statuses, phase, errorGroup, search, seqs }: ReprocessRequest): object {
+  const selection = { statuses, phase, errorGroup, search, seqs };
+  return Object.fromEntries(Object.entries(selection).filter(([, value]) => value !== undefined));
+}
+
+function storedSelection(request: ReprocessRequest): object {
+  const { includePermanent, maxAttempts, from, edits } = request;
+  return {
+    ...selectionOf(request),
+    ...(includePermanent && { includePermanent }),
+    ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(from !== undefined && { from }),
+    ...(edits && edits.length > 0 && { edited: edits.length }),
+  };
+}
+
+function exportFilterOf(
+  request: Omit<ReprocessRequest, 'statuses'>,
+  statuses: readonly ItemStatus[] | 'all',
+): ExportFilter {
+  const { phase, errorGroup, search, seqs } = request;
+  const filter: ExportFilter = {
+    ...(statuses !== 'all' && { statuses }),
+    ...(phase !== undefined && { phase }),
+    ...(errorGroup !== undefined && { errorGroup }),
+    ...(search !== undefined && { search }),
+    ...(seqs !== undefined && { seqs }),
+  };
+  checkExportFilter(filter);
+  for (const status of filter.statuses ?? []) {
+    if (status === 'PENDING') throw invalid(`statuses to be of ${ITEM_STATUSES.join(', ')}`, status);
+  }
+  const { maxAttempts } = request;
+  if (maxAttempts !== undefined && (!Number.isInteger(maxAttempts) || maxAttempts < 1))
+    throw invalid('maxAttempts to be a whole number from 1', maxAttempts);
+  return filter;
+}
+
+function invalid(expected: string, got: unknown): RowmillError {
+  return new RowmillError('REPROCESS_INVALID', `expected ${expected}, got ${JSON.stringify(got)}`);
+}
+
+function phaseIndex(job: Job, name: string | undefined): number | null {
+  if (name === undefined) return null;
+  const index = job.phases.indexOf(name);
+  if (index < 0) throw invalid(`from to be one of the phases ${job.phases.join(', ')}`, name);
+  return index;
+}
+
+/** Items that have to be looked at one by one to be chosen; null when the statuses alone decide. */
+async function chooseSeqs(context: EngineContext, job: Job, filter: ExportFilter): Promise<number[] | null> {
+  const { phase, errorGroup, search, seqs } = filter;
+  if (seqs !== undefined) checkRange(job, seqs);
+  if (phase === undefined && errorGroup === undefined && search === undefined)
+    return seqs === undefined ? null : [...eachSeq(seqs)];
+  const { jobId, generation, itemCount } = job;
+  const pageRows = context.settings.exportPageRows;
+  const chosen: number[] = [];
+  const pages = readRows(context.db, { jobId, generation, filter, pageRows, afterSeq: -1, itemCount });
+  for await (const page of pages) for (const { seq } of page as ExportRow[]) chosen.push(seq);
+  return chosen;
+}
+
+function checkRange({ jobId, itemCount }: Job, seqs: SeqRanges): void {
+  const end = seqs.at(-1)?.[1] ?? 0;
+  if (end > itemCount)
+    throw new RowmillError('ITEM_NOT_FOUND', `job ${jobId} has ${itemCount} items, there is no ${end - 1}`);
+}

@@ -1,0 +1,139 @@
+import type { ItemStatus } from '../../core/outcome.ts';
+import type { Executor, Statement } from '../../platform/database.ts';
+
+// Takes ended items into a new generation: their newest results are booked off the ledger and their error groups, under
+// the generation and phase they were booked on, and the items wait again, in spans of up to 10,000 neighbours. Runs under
+// the lock of the job's row, on a finished job: nothing else writes results or spans of it. $2 is the new generation.
+//
+// Where an item begins again: one that ended well at the first phase, one that failed at the phase it failed in, or all
+// of them at phase $8; but at the first one when the output of the phase before is not there or older than its input.
+//
+// `candidates` finds results without looking at others: by the partial index results_not_done, by primary key for chosen
+// items, and else by reading all results of a window of seqs ($3 to $4).
+const NEWEST = `not exists (
+          select from results newer
+          where newer.job_id = $1 and newer.seq = r.seq and newer.generation > r.generation
+        )`;
+const CANDIDATES = {
+  notDone: `
+      select r.* from generate_series(1, $2::int - 1) as g(generation)
+      cross join unnest($5::item_status[]) as s(status)
+      cross join lateral (
+        select r.seq, r.generation, r.phase, r.attempt, r.status, r.error_class, r.signature from results r
+        where r.job_id = $1 and r.generation = g.generation and r.status = s.status and r.status <> 'DONE'
+          and r.seq >= $3 and r.seq < $4 and ${NEWEST}
+      ) r
+      where $9::bigint[] is null`,
+  any: `
+      select r.seq, r.generation, r.phase, r.attempt, r.status, r.error_class, r.signature from results r
+      where r.job_id = $1 and r.seq >= $3 and r.seq < $4 and r.status = any($5::item_status[]) and ${NEWEST}
+        and $9::bigint[] is null`,
+  chosen: `
+      select r.* from unnest($9::bigint[]) as w(seq)
+      cross join lateral (
+        select r.seq, r.generation, r.phase, r.attempt, r.status, r.error_class, r.signature from results r
+        where r.job_id = $1 and r.seq = w.seq
+        order by r.generation desc
+        limit 1
+      ) r
+      where r.status = any($5::item_status[]) and r.seq >= $3::bigint and r.seq < $4::bigint`,
+};
+
+const reopenText = (candidates: string): string => `
+    with candidates as materialized (${candidates}
+    ),
+    judged as (
+      select c.*,
+        $6::boolean and coalesce(c.error_class in ('permanent', 'invalid'), false) as is_permanent,
+        $7::int is not null and case when c.generation = 1 then c.attempt
+          else (select sum(a.attempt) from results a where a.job_id = $1 and a.seq = c.seq) end >= $7 as is_exhausted
+      from candidates c
+      where c.seq <> all ($10::bigint[])
+    ),
+    taken as materialized (
+      select j.*,
+        case when w.phase > 0 and exists (
+               select from stage_outputs o
+               where o.job_id = $1 and o.seq = j.seq and o.phase = w.phase - 1
+                 and o.generation >= coalesce((select max(e.generation) from item_edits e where e.job_id = $1 and e.seq = j.seq), 0)
+             ) then w.phase
+             else 0 end as start_phase
+      from judged j
+      cross join lateral (
+        select coalesce($8::smallint, case when j.status in ('DONE', 'SKIPPED') then 0 else j.phase end) as phase
+      ) w
+      where not j.is_permanent and not j.is_exhausted
+    ),
+    queued as (
+      insert into spans (job_id, generation, phase, items, item_count, priority)
+      select $1, $2, t.start_phase, range_agg(int8range(t.seq, t.seq + 1)), count(*),
+             (select priority from jobs where job_id = $1)
+      from taken t
+      group by t.start_phase, t.seq / 10000
+      order by min(t.seq)
+    ),
+    booked as (
+      insert into ledger (job_id, entry_id, generation, phase, flushes, done, error, not_found, skipped, cancelled)
+      select $1, gen_random_uuid(), t.generation, t.phase, 0, -count(*) filter (where t.status = 'DONE'),
+             -count(*) filter (where t.status = 'ERROR'), -count(*) filter (where t.status = 'NOT_FOUND'),
+             -count(*) filter (where t.status = 'SKIPPED'), -count(*) filter (where t.status = 'CANCELLED')
+      from taken t
+      group by t.generation, t.phase
+    ),
+    grouped as (
+      update error_groups g set failed = g.failed - t.items
+      from (
+        select generation, phase, signature, count(*) as items from taken where signature is not null group by 1, 2, 3
+      ) t
+      where g.job_id = $1 and g.generation = t.generation and g.phase = t.phase and g.signature = t.signature
+    )
+    select (select count(*) from taken) as selected,
+      (select count(*) from judged where is_permanent) as permanent,
+      (select count(*) from judged where is_exhausted and not is_permanent) as exhausted`;
+
+const REOPEN: Record<keyof typeof CANDIDATES, Statement> = {
+  notDone: { name: 'reopen-not-done', text: reopenText(CANDIDATES.notDone) },
+  any: { name: 'reopen-any', text: reopenText(CANDIDATES.any) },
+  chosen: { name: 'reopen-chosen', text: reopenText(CANDIDATES.chosen) },
+};
+
+export interface ReopenRequest {
+  jobId: string;
+  generation: number;
+  fromSeq: number;
+  toSeq: number;
+  statuses: readonly ItemStatus[];
+  leaveOutPermanent: boolean;
+  /** Items that were tried this often are left out; null: none is. */
+  maxAttempts: number | null;
+  /** Where all of them begin; null: where each has to. */
+  startPhase: number | null;
+  /** Of these only; null: of all. */
+  seqs: readonly number[] | null;
+  /** Not of these. */
+  except: readonly number[];
+}
+
+export interface Reopened {
+  selected: number;
+  permanent: number;
+  exhausted: number;
+}
+
+export async function reopenItems(db: Executor, request: ReopenRequest): Promise<Reopened> {
+  const way = request.seqs ? 'chosen' : request.statuses.includes('DONE') ? 'any' : 'notDone';
+  const rows = await db.runArrays(REOPEN[way], [
+    request.jobId,
+    request.generation,
+    request.fromSeq,
+    request.toSeq,
+    request.statuses,
+    request.leaveOutPermanent,
+    request.maxAttempts,
+    request.startPhase,
+    request.seqs,
+    request.except,
+  ]);
+  const [selected, permanent, exhausted] = rows[0] as [number, number, number];
+  return { selected, permanent, exhausted };
+}

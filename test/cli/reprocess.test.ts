@@ -1,0 +1,96 @@
+// Running rows again, as a person does it.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rowmill-reprocess-'));
+  writeFileSync(
+    join(folder, 'pipeline.ts'),
+    `import { definePipeline, fail, notFound } from '${library}';
+     import { existsSync } from 'node:fs';
+     export const shop = definePipeline({ name: 'shop', phases: [{
+       name: 'look',
+       retry: { not_found: { maxAttempts: 1 } },
+       run: (row) => {
+         if (row.n === 'x') return fail('no number');
+         if (Number(row.n) > 7 && !existsSync('in-stock')) return notFound();
+         return { price: Number(row.n) * 2 };
+       },
+     }] });`,
+  );
+  const rows = Array.from({ length: 10 }, (_, n) => `${n === 3 ? 'x' : n}\n`).join('');
+  writeFileSync(join(folder, 'rows.csv'), `n\n${rows}`);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function rowmill(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, DATABASE_URL: database.url },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += String(chunk);
+  });
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
+}
+
+test('failed rows run again, then a corrected one, and the status says what changed', async () => {
+  const first = await rowmill('run', 'pipeline.ts', 'rows.csv');
+  expect(first.code).toBe(0);
+  const jobId = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(first.stderr)![0];
+
+  writeFileSync(join(folder, 'in-stock'), '');
+  const opened = await rowmill('reprocess', jobId.slice(0, 8));
+  expect(opened).toMatchObject({ code: 0, stderr: '' });
+  expect(opened.stdout).toContain('generation 2: 2 rows wait to run again');
+  expect(opened.stdout).toContain(`rowmill run <pipeline> --resume ${jobId}`);
+  const ran = await rowmill('run', 'pipeline.ts', '--resume', jobId, '--out', 'out.csv');
+  expect(ran.stderr).toContain('of 2 rows that ran again: 2 fixed, 0 newly failed, 0 unchanged');
+
+  const nothing = await rowmill('reprocess', jobId);
+  expect(nothing.code).toBe(1);
+  expect(nothing.stderr).toContain('1 failures are permanent');
+
+  writeFileSync(join(folder, 'edits.jsonl'), '{"seq": 3, "input": {"n": "3"}}\n');
+  expect((await rowmill('reprocess', jobId, '--edits', 'edits.jsonl', '--json')).stdout).toContain(
+    '"selected":1',
+  );
+  await rowmill('run', 'pipeline.ts', '--resume', jobId, '--out', 'out.csv');
+  const csv = readFileSync(join(folder, 'out.csv'), 'utf8').trim().split(/\r?\n/);
+  expect(csv.slice(1).map((line) => line.split(',').slice(0, 2).join())).toEqual(
+    Array.from({ length: 10 }, (_, n) => `${n},${n * 2}`),
+  );
+  const status = await rowmill('status', jobId);
+  expect(status.stdout).toContain('10 rows, generation 3: done 10');
+  expect(status.stdout).toContain('of 1 rows that ran again: 1 fixed');
+});
+
+test.each([
+  [['--rows', '5-2'], 'expected rows such as 0-99,250, got 5-2'],
+  [['--all', '--status', 'ERROR'], 'expected --all or --status, got both'],
+  [['--edits', 'rows.csv'], 'expected line 1 of the edits to be {"seq": …, "input": {…}}, got n'],
+  [['--edits', 'missing.jsonl'], 'cannot read missing.jsonl'],
+  [['--phase', 'elsewhere'], 'expected a phase of job'],
+])('%j is refused with a sentence', async (options, message) => {
+  const { stdout } = await rowmill('status', '--json');
+  const [job] = JSON.parse(stdout) as { jobId: string }[];
+  const refused = await rowmill('reprocess', job!.jobId, ...options);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain(message);
+});
