@@ -350,7 +350,8 @@ export class RowmillWorker {
   /** Only what this worker can run as the job wants it. */
   async #findWork(): Promise<ClaimableWork[]> {
     const names = [...new Set(this.#abilities.map((ability) => ability.pipeline))];
-    const found = await findClaimable(this.#control.db, names);
+    // On a connection for claims: there a plan that was made for an empty queue is by key too.
+    const found = await findClaimable(this.#claims.db, names);
     return found.filter((work) => this.#abilities.some((ability) => canRun(ability, work)));
   }
 

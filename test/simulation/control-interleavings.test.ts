@@ -17,6 +17,7 @@ import { claimItems } from '../../src/store/commands/claim-items.ts';
 import { releaseUnstarted } from '../../src/store/commands/release-unstarted.ts';
 import { forEveryInterleaving, type InterleavingRun, type Session } from '../support/interleave.ts';
 import { checkInvariants } from '../support/invariants.ts';
+import { createMemoryBlobStore } from '../support/memory-blob-store.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { drainJob } from './drain-job.ts';
 import { doneOutcome, doneOutcomes, type SeededJob, seedJob } from './seed-job.ts';
@@ -27,7 +28,7 @@ const databaseUrl = database.url;
 let engine: EngineContext;
 
 beforeAll(() => {
-  engine = database.context();
+  engine = { ...database.context(), blobs: createMemoryBlobStore() };
 });
 
 interface Meeting extends SeededJob {

@@ -1,18 +1,15 @@
 // Runs the engine's own functions on one connection, statement by statement: a session of the interleaving runner
 // whose steps end after statements chosen by name ('fence-leases', 'commit'). Between two steps the function
 // stands still in the middle of its work, with the locks and the snapshot it has.
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type pg from 'pg';
 import pgDriver from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import type { Database, Executor, Statement, Transaction } from '../../src/platform/database.ts';
-import { openBlobStore } from '../../src/platform/blob-store/open-blob-store.ts';
 import { Events } from '../../src/platform/events.ts';
 import { loadSettings } from '../../src/platform/settings.ts';
 import type { Session } from '../support/interleave.ts';
+import { createMemoryBlobStore } from '../support/memory-blob-store.ts';
 
 const INT8_OID = 20;
 const types: pg.CustomTypesConfig = {
@@ -22,7 +19,7 @@ const types: pg.CustomTypesConfig = {
       : pgDriver.types.getTypeParser(oid, format as 'text')) as typeof pgDriver.types.getTypeParser,
 };
 const settings = loadSettings({ flags: {}, environment: {} });
-const blobs = openBlobStore(mkdtempSync(join(tmpdir(), 'rowmill-blobs-')));
+const blobs = createMemoryBlobStore();
 
 /** Deadlocks that the engine met, also those it hid by trying again. Emptied by `takeDeadlocks`. */
 const deadlocks: string[] = [];
@@ -41,15 +38,21 @@ export interface SteppedWork<S> {
 }
 
 /** Step names are the stops, with a number from the second of the same name on, and 'end'. */
-export function steppedSession<S>({ name, stops, work, prepare = '' }: SteppedWork<S>): Session<S> {
-  const running = new WeakMap<pg.Client, SteppedRun>();
+export function steppedSession<S extends object>({
+  name,
+  stops,
+  work,
+  prepare = '',
+}: SteppedWork<S>): Session<S> {
+  // By what one order shares: the connection is the next order's too.
+  const running = new WeakMap<S, SteppedRun>();
   const step = async (client: pg.Client, shared: S, stop: string | null): Promise<void> => {
-    let run = running.get(client);
+    let run = running.get(shared);
     if (!run) {
       // As the pool of the engine does.
       await client.query(`set jit = off; set plan_cache_mode = force_generic_plan; ${prepare}`);
       run = new SteppedRun(name, client, (context) => work(context, shared));
-      running.set(client, run);
+      running.set(shared, run);
     }
     await run.goOn(stop);
   };

@@ -54,18 +54,22 @@ interface Connected {
   pid: number;
 }
 
-const POLL_MS = 4;
+/** By session name, kept from order to order: to connect and to plan anew takes longer than to run one. */
+type Connections = Map<string, Connected>;
+
+const POLL_MS = 2;
 
 /** Tries every interleaving and throws at the first that fails, naming its order. */
 export async function forEveryInterleaving<S>(options: InterleavingOptions<S>): Promise<InterleavingRun[]> {
   const { sessions, databaseUrl, only } = options;
   const orders = only === undefined ? interleavings(sessions, options) : [parseOrder(sessions, only)];
   const admin = await connect(databaseUrl, 'admin');
+  const connections: Connections = new Map();
   const runs: InterleavingRun[] = [];
   try {
     for (const order of orders) {
       try {
-        runs.push(await tryOrder(options, order, admin.client));
+        runs.push(await tryOrder(options, order, admin.client, connections));
       } catch (cause) {
         const text = order.join(' ');
         const reason = cause instanceof Error ? cause.message : String(cause);
@@ -73,6 +77,7 @@ export async function forEveryInterleaving<S>(options: InterleavingOptions<S>): 
       }
     }
   } finally {
+    for (const { client } of connections.values()) await client.end();
     await admin.client.end();
   }
   return runs;
@@ -82,9 +87,10 @@ async function tryOrder<S>(
   options: InterleavingOptions<S>,
   order: Order,
   admin: pg.Client,
+  connections: Connections,
 ): Promise<InterleavingRun> {
   const shared = await options.setup(admin);
-  const run = await runInterleaving({ ...options, order, shared, observer: admin });
+  const run = await runInterleaving({ ...options, order, shared, observer: admin, connections });
   if (run.stuck.length > 0) {
     throw new Error(`deadlock: ${run.stuck.join(', ')} waits for a lock that no remaining step releases`);
   }
@@ -97,17 +103,18 @@ async function tryOrder<S>(
   return run;
 }
 
-/** Runs one order, each session on a fresh connection; `observer` is one more, which watches the locks. */
-export async function runInterleaving<S>(options: {
+/** Runs one order, each session on a connection of its own; `observer` is one more, which watches the locks. */
+async function runInterleaving<S>(options: {
   databaseUrl: string;
   observer: pg.Client;
+  /** Missing ones are added, and what a step left open is closed or, when it cannot be, removed. */
+  connections: Connections;
   sessions: Session<S>[];
   order: Order;
   shared: S;
   stepTimeoutMs?: number;
 }): Promise<InterleavingRun> {
-  const { databaseUrl, observer, sessions, order, shared, stepTimeoutMs = 10_000 } = options;
-  const connections = new Map<string, Connected>();
+  const { databaseUrl, observer, connections, sessions, order, shared, stepTimeoutMs = 10_000 } = options;
   const inFlight = new Map<string, { label: string; done: Promise<void> }>();
   const waiting: Order = [];
   const started: Order = [];
@@ -168,7 +175,9 @@ export async function runInterleaving<S>(options: {
 
   try {
     await Promise.all(
-      sessions.map(async ({ name }) => connections.set(name, await connect(databaseUrl, name))),
+      sessions.map(async ({ name }) => {
+        if (!connections.has(name)) connections.set(name, await connect(databaseUrl, name));
+      }),
     );
     for (const label of order) {
       waiting.push(label);
@@ -186,8 +195,11 @@ export async function runInterleaving<S>(options: {
   } finally {
     // What a step left open must not block the check, nor the next run.
     for (const [name, { client, pid }] of connections) {
-      if (inFlight.has(name)) await observer.query('select pg_terminate_backend($1, 5000)', [pid]);
-      else await client.query('rollback').catch(() => {});
+      const usable = inFlight.has(name)
+        ? await observer.query('select pg_terminate_backend($1, 5000)', [pid]).then(() => false)
+        : await client.query('rollback; select pg_advisory_unlock_all()').catch(() => false);
+      if (usable) continue;
+      connections.delete(name);
       await client.end();
     }
   }
@@ -313,6 +325,8 @@ async function connect(databaseUrl: string, name: string): Promise<Connected> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: `interleave ${name}` });
   client.on('error', () => {});
   await client.connect();
+  // No server dies here, so no commit has to wait for the disk.
+  await client.query('set synchronous_commit = off');
   // Only a superuser may; others wait the default second for the server to find a deadlock.
   await client.query("set deadlock_timeout = '20ms'").catch(() => {});
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');

@@ -3,13 +3,18 @@ import type { Executor, Statement } from '../../platform/database.ts';
 
 // The claim: one statement, one round trip, inputs included, whatever the number of items.
 //
-// `head` is the first waiting span nobody else is cutting from (skip locked: several workers take different
-// spans instead of queueing up). When it holds fewer items than asked for, `more` gathers further spans of the
-// same attempts, failures and crash count, which is what retries look like. `cut` takes the wanted number of items off
-// their front. Items that were in a lease when its worker died are suspects: they are claimed apart, span by span, so
-// that the next crash blames as few as possible. A span that is taken whole becomes the lease in place when it is the head, and is deleted when
-// it was gathered; a span that is cut shrinks. The lease carries the token made by the worker, so that a claim
-// whose reply was lost can be given back at once, and an expiry by the database's clock.
+// `level` are the priorities that something waits with, highest first, one look into the index each and only as far as
+// needed: a scan in queue order would read every retry that is not ready yet before it came to the next priority.
+// `head` is the first waiting span nobody else is cutting from (skip locked: several workers take different spans
+// instead of queueing up). Levels come in their order and the limit ends them at the first span that could be locked;
+// an `order by` would lock one of each.
+//
+// When the head holds fewer items than asked for, `more` gathers further spans of the same attempts, failures and crash
+// count, which is what retries look like. `cut` takes the wanted number of items off their front. Items that were in a
+// lease when its worker died are suspects: they are claimed apart, span by span, so that the next crash blames as few as
+// possible. A span that is taken whole becomes the lease in place when it is the head, and is deleted when it was
+// gathered; a span that is cut shrinks. The lease carries the token made by the worker, so that a claim whose reply was
+// lost can be given back at once, and an expiry by the database's clock.
 //
 // One row comes back: the lease, and its items as lines of seq, input and the previous phase's output, as many as fit
 // into the byte bound (at least one). JSON text holds no raw tab or line break, and one long value costs a third of
@@ -20,21 +25,46 @@ import type { Executor, Statement } from '../../platform/database.ts';
 //
 // An edited input stands in for that of the item. A worker that has not heard of the edits yet claims nothing.
 const claimText = (withPrevious: boolean, withEdits: boolean): string => `
-    with head as materialized (
-      select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.failures, s.crashes, s.generation
-      from spans s
-      where s.job_id = $1 and s.phase = $2 and s.owner is null and s.ready_at <= now()
-        and (s.crashes > 0) = $8::boolean
+    with recursive level as (
+      (
+        select s.priority, s.ready_at
+        from spans s
+        where s.job_id = $1 and s.phase = $2 and s.suspect = $8::boolean and s.owner is null
+        order by s.priority desc, s.ready_at
+        limit 1
+      )
+      union all
+      select n.priority, n.ready_at
+      from level l
+      cross join lateral (
+        select s.priority, s.ready_at
+        from spans s
+        where s.job_id = $1 and s.phase = $2 and s.suspect = $8::boolean and s.owner is null and s.priority < l.priority
+        order by s.priority desc, s.ready_at
+        limit 1
+      ) n
+    ),
+    head as materialized (
+      select h.*
+      from level l
+      cross join lateral (
+        select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.failures, s.crashes, s.generation
+        from spans s
+        where s.job_id = $1 and s.phase = $2 and s.suspect = $8::boolean and s.owner is null
+          and s.priority = l.priority and s.ready_at <= now()
+        order by s.ready_at, s.span_id
+        limit 1
+        for update skip locked
+      ) h
+      where l.ready_at <= now()
         and exists (select 1 from jobs j where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
                       and ${withEdits ? '' : 'not '}j.has_edits)
-      order by s.priority desc, s.ready_at, s.span_id
       limit 1
-      for update skip locked
     ),
     more as materialized (
       select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.failures, s.crashes, s.generation
       from spans s
-      where s.job_id = $1 and s.phase = $2 and s.owner is null and s.ready_at <= now()
+      where s.job_id = $1 and s.phase = $2 and s.suspect = $8::boolean and s.owner is null and s.ready_at <= now()
         and s.span_id <> (select span_id from head)
         and s.priority = (select priority from head)
         and s.attempt = (select attempt from head) and s.failures = (select failures from head)
