@@ -44,6 +44,16 @@ export interface RowmillEvents {
   'handlers.stuck': { count: number };
   'finalize.delayed': { jobId: string; generation: number; attempt: number; delayMs: number; error: unknown };
   'blobs.collected': { count: number };
+  /** Why more or less of a resource is used from now on. */
+  'resource.decided': {
+    name: string;
+    key: string;
+    kind: string;
+    from: number | string;
+    to: number | string;
+    reason: string;
+  };
+  'resource.sync_failed': { error: unknown };
   'job.reopened': {
     jobId: string;
     generation: number;

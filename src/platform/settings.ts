@@ -284,6 +284,42 @@ export const NUMBER_SETTINGS = {
     max: 3_600_000,
     why: 'How long a reprocess waits for a job whose output files are just being written.',
   },
+  resourceSyncMs: {
+    default: 250,
+    min: 10,
+    max: 10_000,
+    why: 'How often a worker that uses a resource syncs its permits; overrides are heard of with it.',
+  },
+  resourceLeaseMs: {
+    default: 10_000,
+    min: 500,
+    max: 600_000,
+    why: 'Permits of a worker that does not sync are free for others after this time.',
+  },
+  resourceRunToOpen: {
+    default: 20,
+    min: 1,
+    max: 100_000,
+    why: 'Failures in a row after which a service is left alone for a while.',
+  },
+  resourceFirstConcurrency: {
+    default: 10,
+    min: 1,
+    max: 100_000,
+    why: 'Calls at once with which the limit of a resource is looked for that has none declared.',
+  },
+  resourceMaxConcurrency: {
+    default: 1000,
+    min: 1,
+    max: 100_000,
+    why: 'Calls at once, over all processes, for a resource that has no concurrency declared.',
+  },
+  resourceKeepMs: {
+    default: 3_600_000,
+    min: 1000,
+    max: 2_592_000_000,
+    why: 'What was learned of a key that nobody uses is forgotten after this time.',
+  },
   emitMaxDepth: {
     default: 10,
     min: 1,

@@ -1,0 +1,61 @@
+// How much a worker takes on, from what it notices of its own side: slow flushes, waiting for connections, a busy event
+// loop, memory. The worst of them decides. It falls at once, by as much as the sign is over its bound, and comes back
+// slowly, so that a worker that drowns lets go and one that recovers does not swing.
+
+export interface Signs {
+  /** How long flushes take, p95; null: none lately. */
+  flushMs: number | null;
+  /** How long statements wait for a connection, p95. */
+  poolWaitMs: number | null;
+  /** How long the event loop was late, p99. */
+  loopDelayMs: number | null;
+  /** Part of the memory that may be used, 0 to 1. */
+  memory: number | null;
+  /** Part of one core's time that this process used, 0 to 1. */
+  cpu: number | null;
+}
+
+export type SignName = keyof Signs;
+export type SignBounds = Readonly<Record<SignName, number>>;
+
+export interface Pressure {
+  /** Of claims and slots, above 0 up to 1. */
+  factor: number;
+  /** What held it down last. */
+  reason: string | null;
+}
+
+export const NO_PRESSURE: Pressure = { factor: 1, reason: null };
+
+const FLOOR = 0.05;
+/** Most that one look takes away. */
+const MAX_FALL = 0.5;
+const GROWTH = 1.1;
+/** Signs below this part of their bound let it grow again; between here and the bound it stays. */
+const CALM = 0.8;
+
+export function adaptPressure(before: Pressure, signs: Signs, bounds: SignBounds): Pressure {
+  const worst = worstSign(signs, bounds);
+  if (worst !== null && worst.over > 1) {
+    const factor = Math.max(FLOOR, before.factor * Math.max(1 - MAX_FALL, 1 / worst.over));
+    return { factor, reason: `${worst.name} is ${round(worst.value)}, its bound ${bounds[worst.name]}` };
+  }
+  if (worst !== null && worst.over > CALM) return before;
+  const factor = Math.min(1, before.factor * GROWTH);
+  return { factor, reason: factor === 1 ? null : before.reason };
+}
+
+function worstSign(signs: Signs, bounds: SignBounds): { name: SignName; value: number; over: number } | null {
+  let worst: { name: SignName; value: number; over: number } | null = null;
+  for (const name of Object.keys(bounds) as SignName[]) {
+    const value = signs[name];
+    if (value === null || !Number.isFinite(value)) continue;
+    const over = value / bounds[name];
+    if (worst === null || over > worst.over) worst = { name, value, over };
+  }
+  return worst;
+}
+
+function round(value: number): number {
+  return value >= 10 ? Math.round(value) : Math.round(value * 100) / 100;
+}

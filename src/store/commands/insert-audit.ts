@@ -1,0 +1,19 @@
+import type { Executor, Statement } from '../../platform/database.ts';
+
+const INSERT_AUDIT: Statement = {
+  name: 'insert-audit',
+  text: 'insert into audit (actor, action, subject, detail) values ($1, $2, $3, $4)',
+};
+
+export interface AuditEntry {
+  /** Who: an owner, an API key, or the account on whose machine a command ran. */
+  actor: string;
+  action: string;
+  subject: string;
+  detail: unknown;
+}
+
+export async function insertAudit(db: Executor, entry: AuditEntry): Promise<void> {
+  const { actor, action, subject, detail } = entry;
+  await db.run(INSERT_AUDIT, [actor, action, subject, JSON.stringify(detail)]);
+}

@@ -1,0 +1,96 @@
+import type { ResourceState } from '../../core/resource-control.ts';
+import type { ResourceLimits, ResourceOverride } from '../../core/resource-limits.ts';
+import type { Executor, Statement } from '../../platform/database.ts';
+
+// Keys that nobody asked for before. Two workers that bring the same one at once both go on with one row.
+const INSERT_RESOURCES: Statement = {
+  name: 'insert-resources',
+  text: `
+    insert into resources (name, key, limits)
+    select n.name, n.key, n.limits from unnest($1::text[], $2::text[], $3::jsonb[]) as n(name, key, limits)
+    order by n.name, n.key
+    on conflict (name, key) do nothing`,
+};
+
+// Locked in key order, so that workers wait for each other and never in a circle. The clock is read behind the lock of
+// the last row: nobody who comes later has an earlier time.
+const LOCK_RESOURCES: Statement = {
+  name: 'lock-resources',
+  text: `
+    with locked as materialized (
+      select r.name, r.key, r.state
+      from unnest($1::text[], $2::text[]) as w(name, key)
+      join resources r on r.name = w.name and r.key = w.key
+      order by r.name, r.key
+      for update of r
+    )
+    select l.name, l.key, l.state, coalesce(a.override, '{}') || coalesce(o.override, '{}')
+    from locked l
+    left join resource_overrides a on a.name = l.name and a.key = ''
+    left join resource_overrides o on o.name = l.name and o.key = l.key and o.key <> ''`,
+};
+
+const READ_CLOCK: Statement = {
+  name: 'read-clock',
+  text: `select (extract(epoch from clock_timestamp()) * 1000)::float8`,
+};
+
+const STORE_RESOURCES: Statement = {
+  name: 'store-resources',
+  text: `
+    update resources r set state = n.state, limits = n.limits, synced_at = now()
+    from unnest($1::text[], $2::text[], $3::jsonb[], $4::jsonb[]) as n(name, key, state, limits)
+    where r.name = n.name and r.key = n.key`,
+};
+
+export interface ResourceKey {
+  name: string;
+  key: string;
+}
+
+export interface LockedResource extends ResourceKey {
+  /** Null when it was never synced. */
+  state: ResourceState | null;
+  override: ResourceOverride;
+}
+
+export async function insertResources(
+  db: Executor,
+  resources: (ResourceKey & { limits: ResourceLimits })[],
+): Promise<void> {
+  if (resources.length === 0) return;
+  await db.run(INSERT_RESOURCES, [
+    resources.map((resource) => resource.name),
+    resources.map((resource) => resource.key),
+    resources.map((resource) => JSON.stringify(resource.limits)),
+  ]);
+}
+
+/** The rows, and the database's clock in milliseconds. */
+export async function lockResources(
+  db: Executor,
+  keys: ResourceKey[],
+): Promise<{ resources: LockedResource[]; nowMs: number }> {
+  const rows = await db.runArrays(LOCK_RESOURCES, [keys.map(({ name }) => name), keys.map(({ key }) => key)]);
+  const [clock] = await db.runArrays(READ_CLOCK, []);
+  const resources = rows.map((row) => ({
+    name: row[0] as string,
+    key: row[1] as string,
+    state: row[2] as ResourceState | null,
+    override: row[3] as ResourceOverride,
+  }));
+  return { resources, nowMs: clock![0] as number };
+}
+
+export async function storeResources(
+  db: Executor,
+  resources: (ResourceKey & { limits: ResourceLimits; state: ResourceState })[],
+): Promise<number> {
+  const result = await db.run(STORE_RESOURCES, [
+    resources.map((resource) => resource.name),
+    resources.map((resource) => resource.key),
+    resources.map((resource) => JSON.stringify(resource.state)),
+    resources.map((resource) => JSON.stringify(resource.limits)),
+  ]);
+  return result.rowCount ?? 0;
+}

@@ -1,0 +1,48 @@
+import type { ResourceState } from '../../core/resource-control.ts';
+import type { ResourceLimits, ResourceOverride } from '../../core/resource-limits.ts';
+import type { Executor, Statement } from '../../platform/database.ts';
+
+// Resources that workers use or used lately, and overrides of such that nobody uses. The busiest keys first.
+const LIST_RESOURCES: Statement = {
+  name: 'list-resources',
+  text: `
+    select coalesce(r.name, o.name) as name, coalesce(r.key, o.key) as key, r.limits, r.state,
+      coalesce(a.override, '{}') || coalesce(o.override, '{}') as override,
+      extract(epoch from now() - r.synced_at) * 1000 as idle_ms,
+      extract(epoch from clock_timestamp()) * 1000 as now_ms
+    from resources r
+    full join resource_overrides o on o.name = r.name and o.key = r.key
+    left join resource_overrides a on a.name = coalesce(r.name, o.name) and a.key = ''
+    where $1::text is null or coalesce(r.name, o.name) = $1
+    order by r.synced_at desc nulls last, 1, 2
+    limit $2`,
+};
+
+export interface ListedResource {
+  name: string;
+  key: string;
+  /** Null when no worker has used it. */
+  limits: ResourceLimits | null;
+  state: ResourceState | null;
+  override: ResourceOverride;
+  idleMs: number | null;
+  nowMs: number;
+}
+
+interface ResourceRow extends Omit<ListedResource, 'idleMs' | 'nowMs'> {
+  idle_ms: string | null;
+  now_ms: string;
+}
+
+export async function listResources(
+  db: Executor,
+  name: string | null,
+  limit: number,
+): Promise<ListedResource[]> {
+  const { rows } = await db.run<ResourceRow & Record<string, unknown>>(LIST_RESOURCES, [name, limit]);
+  return rows.map(({ idle_ms: idleMs, now_ms: nowMs, ...row }) => ({
+    ...row,
+    idleMs: idleMs === null ? null : Number(idleMs),
+    nowMs: Number(nowMs),
+  }));
+}

@@ -1,0 +1,172 @@
+// What this worker may do with one key of a resource until it syncs the next time: calls it may have under way, and the
+// moments at which calls may start. Nothing here waits; the desk syncs, pools ask before they start a call.
+import { type CallCounts, NO_CALLS } from '../core/adaptive-share.ts';
+import type { ResourceGrant, ResourceReport } from '../core/resource-control.ts';
+import type { ResourceLimits } from '../core/resource-limits.ts';
+import { keyOf } from '../engine/sync-resources.ts';
+
+/** What one call told about the service. */
+export interface Heard {
+  kind: 'ok' | 'throttled' | 'failed';
+  ms: number;
+  retryAfterMs: number | null;
+}
+
+/** What a pool would start now, if it might. */
+export interface Demand {
+  items: number;
+  slots: number;
+}
+
+/** Moments that were given out and not used by then are late, not lost, for this long. */
+const LATE_MS = 1000;
+
+export class KeyPermits {
+  readonly name: string;
+  readonly key: string;
+  readonly id: string;
+  readonly limits: ResourceLimits;
+  inUse = 0;
+  /** By whoever asks: a resource may be used by several phases. */
+  readonly demands = new Map<object, Demand>();
+  #held = 0;
+  #heldUntilMs = 0;
+  /** Null: a call may start at any time. */
+  #starts: { nextMs: number; everyMs: number; count: number }[] | null = [];
+  #stoppedUntilMs = 0;
+  #heard: CallCounts = { ...NO_CALLS };
+  #retryAfterMs: number | null = null;
+  /** Why nothing may start, for people. */
+  stoppedBecause: string | null = null;
+
+  constructor(name: string, key: string, limits: ResourceLimits) {
+    this.name = name;
+    this.key = key;
+    this.id = keyOf({ name, key });
+    this.limits = limits;
+  }
+
+  get isIdle(): boolean {
+    const heard = this.#heard;
+    return (
+      this.inUse === 0 &&
+      this.#held === 0 &&
+      this.demands.size === 0 &&
+      heard.ok + heard.throttled + heard.failed === 0
+    );
+  }
+
+  /** Permits to be had at this moment. */
+  canStart(nowMs: number): boolean {
+    if (nowMs >= this.#heldUntilMs || this.inUse >= this.#held) return false;
+    return this.#starts === null || (this.#firstStartMs() ?? Number.POSITIVE_INFINITY) <= nowMs;
+  }
+
+  /** After `canStart` said yes. */
+  start(): void {
+    this.inUse += 1;
+    if (this.#starts === null) return;
+    const first = this.#starts[0]!;
+    first.count -= 1;
+    first.nextMs += first.everyMs;
+    if (first.count === 0) this.#starts.shift();
+  }
+
+  finish({ kind, ms, retryAfterMs }: Heard): void {
+    this.inUse -= 1;
+    this.#heard[kind] += 1;
+    if (kind === 'ok') this.#heard.okMs += ms;
+    if (retryAfterMs === null) return;
+    this.#retryAfterMs = Math.max(this.#retryAfterMs ?? 0, retryAfterMs);
+    // The others hear of it with the next sync; here it holds from now on.
+    this.#starts = this.#starts === null ? null : [];
+    this.#held = 0;
+  }
+
+  /** A call that ended without saying anything about the service. */
+  release(): void {
+    this.inUse -= 1;
+  }
+
+  /** In how many milliseconds the next call may start, as far as it is known; null: not before a sync. */
+  startInMs(nowMs: number): number | null {
+    if (nowMs >= this.#heldUntilMs || this.inUse >= this.#held) return null;
+    if (this.#starts === null) return 0;
+    const first = this.#firstStartMs();
+    return first === null ? null : Math.max(0, first - nowMs);
+  }
+
+  /** True when a sync may bring something that is wanted and not there. */
+  needsSync(nowMs: number): boolean {
+    if (nowMs < this.#stoppedUntilMs || this.demands.size === 0) return false;
+    const { items, slots } = this.#demand();
+    if (nowMs >= this.#heldUntilMs || this.inUse + Math.min(items, slots) > this.#held) return true;
+    return this.#starts !== null && this.#startCount() < Math.min(items, slots);
+  }
+
+  /** Until the answer is there no more calls are under way than this says: the others are given what is left. */
+  report(workerId: string, nowMs: number): ResourceReport {
+    this.#held = Math.min(this.#held, this.inUse);
+    const { items, slots } = this.#demand();
+    if (this.#starts) this.#starts = this.#starts.filter(({ nextMs }) => nextMs > nowMs - LATE_MS);
+    const report: ResourceReport = {
+      ...this.#heard,
+      workerId,
+      inUse: this.inUse,
+      wanted: this.inUse + Math.min(items, slots),
+      startsWanted: Math.max(0, items - this.#startCount()),
+      retryAfterMs: this.#retryAfterMs,
+    };
+    this.#heard = { ...NO_CALLS };
+    this.#retryAfterMs = null;
+    return report;
+  }
+
+  /** The sync did not happen: what was to be told is told with the next one. */
+  takeBack(report: ResourceReport): void {
+    this.#heard.ok += report.ok;
+    this.#heard.throttled += report.throttled;
+    this.#heard.failed += report.failed;
+    this.#heard.okMs += report.okMs;
+    if (report.retryAfterMs !== null)
+      this.#retryAfterMs = Math.max(this.#retryAfterMs ?? 0, report.retryAfterMs);
+  }
+
+  apply(grant: ResourceGrant, askedAtMs: number, nowMs: number, leaseMs: number): void {
+    this.#held = grant.held;
+    // From when it was asked for: the database counts from a later moment.
+    this.#heldUntilMs = askedAtMs + leaseMs;
+    this.stoppedBecause = grant.stopped?.reason ?? null;
+    this.#stoppedUntilMs = grant.stopped ? nowMs + Math.min(grant.stopped.forMs, leaseMs / 2) : 0;
+    if (grant.stopped) {
+      this.#starts = [];
+      this.#held = Math.min(this.#held, this.inUse);
+      return;
+    }
+    if (grant.starts === null) {
+      this.#starts = null;
+      return;
+    }
+    this.#starts ??= [];
+    const { firstInMs, everyMs, count } = grant.starts;
+    if (count > 0) this.#starts.push({ nextMs: nowMs + firstInMs, everyMs, count });
+  }
+
+  #demand(): Demand {
+    let items = 0;
+    let slots = 0;
+    for (const demand of this.demands.values()) {
+      items += demand.items;
+      slots += demand.slots;
+    }
+    return { items, slots };
+  }
+
+  #startCount(): number {
+    return (this.#starts ?? []).reduce((sum, { count }) => sum + count, 0);
+  }
+
+  #firstStartMs(): number | null {
+    return this.#starts?.[0]?.nextMs ?? null;
+  }
+}

@@ -1,0 +1,92 @@
+// Resources as pipelines declare and use them: limits by name, and phases that name what their calls need.
+import type { ResourceLimits } from '../core/resource-limits.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+
+/** Whatever is left out has no limit; `adaptive` is true unless it is switched off. */
+export type DeclaredLimits = Partial<ResourceLimits>;
+
+export interface ResourceUse<Input = never> {
+  readonly name: string;
+  /** Splits the resource: a host, a tenant. Each key has the limits for itself. */
+  readonly keyOf: ((input: Input) => string) | null;
+}
+
+/** What a call of a phase needs: a resource, or the part of it that belongs to the item. */
+export function resource<Input = Record<string, unknown>>(
+  name: string,
+  keyOf?: (input: Input) => string,
+): ResourceUse<Input> {
+  return { name, keyOf: keyOf ?? null };
+}
+
+const MAX_KEY_LENGTH = 200;
+
+/** Keys go into an index: long ones are cut, and none holds what PostgreSQL cannot store. */
+export function resourceKey(value: unknown): string {
+  if (typeof value !== 'string' || value === '')
+    throw new TypeError(
+      `expected the key of a resource to be a text, got ${JSON.stringify(value) ?? typeof value}`,
+    );
+  return value.slice(0, MAX_KEY_LENGTH).replaceAll('\0', '\uFFFD').toWellFormed();
+}
+
+export function checkResources(pipeline: string, resources: Record<string, DeclaredLimits>): void {
+  for (const [name, limits] of Object.entries(resources)) checkLimits(name, limits, `pipeline ${pipeline}`);
+}
+
+export function checkLimits(name: string, limits: DeclaredLimits, where: string): void {
+  const what = `resource ${name} of ${where}`;
+  if (!/^[\w.-]{1,100}$/.test(name))
+    throw invalid(`expected the name of ${what} to be letters, digits, dots, dashes or underscores`);
+  const known = ['ratePerSecond', 'concurrency', 'minDelayMs', 'adaptive'];
+  for (const [key, value] of Object.entries(limits)) {
+    if (!known.includes(key)) throw invalid(`expected ${what} to have ${known.join(', ')}, got ${key}`);
+    const isRight =
+      key === 'adaptive'
+        ? typeof value === 'boolean'
+        : value === null ||
+          (typeof value === 'number' &&
+            Number.isFinite(value) &&
+            (key === 'minDelayMs' ? value >= 0 : value > 0) &&
+            (key !== 'concurrency' || Number.isInteger(value)));
+    if (!isRight) throw invalid(`expected ${key} of ${what} to be ${MEANING[key]}, got ${String(value)}`);
+  }
+}
+
+const MEANING: Record<string, string> = {
+  ratePerSecond: 'a number above 0',
+  concurrency: 'a whole number from 1',
+  minDelayMs: 'a number of milliseconds from 0',
+  adaptive: 'true or false',
+};
+
+export function checkUses(
+  pipeline: string,
+  phase: { name: string; resources?: unknown; runMany?: unknown },
+  declared: Record<string, DeclaredLimits>,
+): void {
+  const where = `phase ${phase.name} of pipeline ${pipeline}`;
+  if (phase.resources === undefined) return;
+  if (!Array.isArray(phase.resources)) throw invalid(`expected resources of ${where} to be a list`);
+  for (const use of phase.resources as unknown[]) {
+    const { name, keyOf } = usedResource(use as string | ResourceUse);
+    if (typeof name !== 'string' || !(name in declared)) {
+      throw invalid(
+        `expected ${where} to use resources of its pipeline, got ${String(name)}`,
+        `Declare it: resources: { ${String(name)}: { ratePerSecond: 10 } }.`,
+      );
+    }
+    if (keyOf !== null && phase.runMany !== undefined)
+      throw invalid(
+        `expected ${where} to use ${name} without a key: a call of runMany is one call for all its items`,
+      );
+  }
+}
+
+export function usedResource(use: string | ResourceUse): ResourceUse {
+  return typeof use === 'string' ? { name: use, keyOf: null } : use;
+}
+
+function invalid(message: string, hint?: string): RowmillError {
+  return new RowmillError('PIPELINE_INVALID', message, hint === undefined ? {} : { hint });
+}
