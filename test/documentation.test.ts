@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ERROR_REGISTRY } from '../src/core/error-registry.ts';
-import { environmentName, NUMBER_SETTINGS, TEXT_SETTINGS } from '../src/platform/settings.ts';
+import { NUMBER_SETTINGS, TEXT_SETTINGS } from '../src/platform/setting-table.ts';
+import { environmentName } from '../src/platform/settings.ts';
 import { readSources } from './support/read-sources.ts';
 
 /** The cells of every table row whose first cell is a name in backquotes. */

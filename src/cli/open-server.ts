@@ -5,7 +5,8 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import { attachToRunning } from '../platform/embedded-postgres/attach-to-running.ts';
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embedded-postgres.ts';
 import { databaseUrlFromEnvironment } from '../platform/environment.ts';
-import { loadSettings, type Settings, TEXT_SETTINGS } from '../platform/settings.ts';
+import { TEXT_SETTINGS } from '../platform/setting-table.ts';
+import { loadSettings, type Settings } from '../platform/settings.ts';
 
 export interface ServerOptions {
   databaseUrl?: string;

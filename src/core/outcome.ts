@@ -61,4 +61,6 @@ export interface Failure {
   message: string;
   /** What the other side asked for, already in milliseconds. */
   retryAfterMs: number | null;
+  /** The handler asked for it: it says nothing about a service. */
+  asked?: true;
 }

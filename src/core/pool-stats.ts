@@ -10,6 +10,8 @@ export interface PoolStats {
   error: number;
   /** Items that are claimed and wait for a slot. */
   queued: number;
+  /** Of the queued ones: wait for a permit of a resource. */
+  waiting: number;
   /** Calls started so far. */
   calls: number;
   timeouts: number;

@@ -33,3 +33,37 @@ export function startsPerSecond({ ratePerSecond, minDelayMs }: ResourceLimits): 
   if (ratePerSecond === null) return byDelay;
   return byDelay === null ? ratePerSecond : Math.min(ratePerSecond, byDelay);
 }
+
+/** Whatever is left out has no limit; `adaptive` is true unless it is switched off. */
+export type DeclaredLimits = Partial<ResourceLimits>;
+
+const MEANING: Record<string, string> = {
+  ratePerSecond: 'a number above 0',
+  concurrency: 'a whole number from 1',
+  minDelayMs: 'a number of milliseconds from 0',
+  adaptive: 'true or false',
+};
+
+/** What is wrong with it, in words; null: nothing. */
+export function checkLimits(name: string, limits: unknown): string | null {
+  if (!/^[\w.-]{1,100}$/.test(name))
+    return `expected names of 1 to 100 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`;
+  if (limits === null || typeof limits !== 'object' || Array.isArray(limits))
+    return `expected ${name} to be an object such as { "ratePerSecond": 10 }, got ${JSON.stringify(limits)}`;
+  for (const [key, value] of Object.entries(limits)) {
+    const meaning = MEANING[key];
+    if (meaning === undefined)
+      return `expected ${name} to have ${Object.keys(MEANING).join(', ')}, got ${key}`;
+    if (!isLimit(key, value))
+      return `expected ${key} of ${name} to be ${meaning}, got ${JSON.stringify(value) ?? String(value)}`;
+  }
+  return null;
+}
+
+function isLimit(key: string, value: unknown): boolean {
+  if (key === 'adaptive') return typeof value === 'boolean';
+  if (value === null) return key !== 'minDelayMs';
+  if (typeof value !== 'number' || !Number.isFinite(value)) return false;
+  if (key === 'minDelayMs') return value >= 0;
+  return value > 0 && (key !== 'concurrency' || Number.isInteger(value));
+}

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { environmentName, loadSettings, NUMBER_SETTINGS } from './settings.ts';
+import { NUMBER_SETTINGS } from './setting-table.ts';
+import { environmentName, loadSettings } from './settings.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'rowmill-settings-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -152,6 +152,7 @@ export class ClaimLoops {
         leaseMs,
         suspects: work.suspect,
         hasEdits: work.hasEdits,
+        owner: work.owner,
       });
     } catch (error) {
       // The claim may have been committed: give it back instead of letting it run out.

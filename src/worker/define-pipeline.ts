@@ -7,6 +7,8 @@ import { ERROR_CLASSES, type Failure, type Verdict } from '../core/outcome.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { UnstorablePolicy } from '../core/storable-json.ts';
+import { checkResources, checkUses, type ResourceUse } from './phase-resources.ts';
+import type { DeclaredLimits } from '../core/resource-limits.ts';
 import type { BatchContext, BatchItem, ItemContext } from './item-context.ts';
 
 export type { RetryRule };
@@ -22,6 +24,8 @@ interface PhaseOptions {
    * before earlier ones.
    */
   priority?: number;
+  /** What each call needs of the resources of the pipeline: a name, or `resource(name, keyOf)`. A call waits for it without a slot. */
+  resources?: readonly (string | ResourceUse<never>)[];
   /** Attempts and backoff per error class, over the defaults. */
   retry?: Partial<Record<Failure['class'], Partial<RetryRule>>>;
   /** Looks at a thrown value before Rowmill does; undefined leaves it to Rowmill. */
@@ -91,6 +95,8 @@ interface Shared<Schema> {
   summary?: readonly string[];
   /** Ways to look for something. A row that was not found is tried again with the next one: `context.strategy`. */
   strategies?: readonly string[];
+  /** Limits of what its calls use outside, by name. Pipelines that name the same resource share it. */
+  resources?: Readonly<Record<string, DeclaredLimits>>;
   /** Formats of the result files that a finished job leaves. Default: like its input; CSV when it had no file. */
   outputs?: readonly OutputFormat[];
 }
@@ -108,6 +114,7 @@ export interface Pipeline {
   readonly key: readonly string[];
   readonly summary: readonly string[];
   readonly strategies: readonly string[];
+  readonly resources: Readonly<Record<string, DeclaredLimits>>;
   readonly outputs: readonly OutputFormat[] | undefined;
   readonly phases: readonly Phase<unknown, unknown, unknown>[];
 }
@@ -146,6 +153,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     unstorable = 'fail',
     summary = [],
     strategies = [],
+    resources = {},
     outputs,
   } = definition;
   const key = typeof definition.key === 'string' ? [definition.key] : (definition.key ?? []);
@@ -166,6 +174,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
       'Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or leave input out to get rows as they are stored.',
     );
   }
+  checkResources(name, resources);
   checkNames(name, 'key', key);
   checkNames(name, 'summary', summary);
   checkNames(name, 'strategies', strategies, 'texts');
@@ -197,6 +206,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     seen.add(phase.name);
     checkHandler(name, phase);
     checkRetry(name, phase);
+    checkUses(name, phase, resources);
     checkWhole(name, phase.name, 'concurrency', phase.concurrency);
     checkWhole(name, phase.name, 'timeoutMs', phase.timeoutMs);
     if (phase.priority !== undefined && !isWhole(phase.priority, -1000, 1000))
@@ -214,6 +224,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     key,
     summary,
     strategies,
+    resources,
     outputs,
     phases,
   });

@@ -83,6 +83,12 @@ export class HeldLeases {
     inBackground(retryPassing(() => releaseUnstarted(control.db, lease.claim, items)));
   }
 
+  /** Items that were given up because they cannot start for a while: others may have them then. */
+  defer(lease: Lease, seqs: number[], delayMs: number): void {
+    const { control, inBackground } = this.#options;
+    inBackground(retryPassing(() => releaseUnstarted(control.db, lease.claim, rangesOf(seqs), delayMs)));
+  }
+
   /** What is recorded already is still written: it counts when it comes before the cancellation, else it is fenced. */
   cancel(lease: Lease): void {
     for (const pool of this.#options.pools()) pool.abandonRunning(lease, new Error('the job was cancelled'));

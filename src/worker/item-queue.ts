@@ -15,13 +15,14 @@ export interface WaitingItem {
 export interface ItemGate {
   /** All items need the same permits: when one has to wait, all have to. */
   isUniform: boolean;
-  permitsOf: (lease: Lease, claimed: ClaimedItem) => readonly KeyPermits[];
+  /** Null: it may start at any time. */
+  permitsOf: (lease: Lease, claimed: ClaimedItem) => readonly KeyPermits[] | null;
   /** Changes whenever permits may have come. */
   version: () => number;
 }
 
 export interface ItemQueueOptions {
-  gate: ItemGate | null;
+  gate: ItemGate;
   /** Items put aside at the most. */
   maxAside: number;
 }
@@ -64,7 +65,8 @@ export class ItemQueue {
   }
 
   add(lease: Lease): void {
-    const { ownerId, priority, items } = lease.claim;
+    const { owner, priority, items } = lease.claim;
+    const { ownerId } = owner;
     let lane = this.#lanes.get(ownerId);
     if (!lane) {
       lane = { leases: [], position: 0, credit: 0, aside: new Map() };
@@ -108,7 +110,7 @@ export class ItemQueue {
 
   /** Another item of the same job, for a call of several. */
   takeLike(first: WaitingItem, nowMs: number): WaitingItem | null {
-    const lane = this.#lanes.get(first.lease.claim.ownerId);
+    const lane = this.#lanes.get(first.lease.claim.owner.ownerId);
     if (lane?.leases[0]?.claim.jobId !== first.lease.claim.jobId) return null;
     const item = this.#takeFrom(lane, nowMs, false);
     if (item) this.#size -= 1;
@@ -183,13 +185,12 @@ export class ItemQueue {
 
   /** Items that will come to the same permits, and are not put aside for it. */
   #behind(lane: Lane): number {
-    if (!this.#options.gate?.isUniform) return 0;
+    if (!this.#options.gate.isUniform) return 0;
     return lane.leases.reduce((sum, lease) => sum + lease.claim.items.length, -lane.position);
   }
 
   #takeFrom(lane: Lane, nowMs: number, mayLookAside = true): WaitingItem | null {
     const { gate, maxAside } = this.#options;
-    if (gate === null) return takeFirst(lane, null);
     if (mayLookAside) {
       const item = this.#takeAside(lane, nowMs, gate);
       if (item) return item;
@@ -197,8 +198,8 @@ export class ItemQueue {
     if (gate.isUniform && lane.aside.size > 0) return null;
     for (let looks = LOOK_AT; looks > 0 && this.#asideCount < maxAside; looks -= 1) {
       const item = takeFirst(lane, gate);
-      if (!item) return null;
-      const missing = item.permits!.find((permits) => lane.aside.has(permits) || !permits.canStart(nowMs));
+      if (!item?.permits) return item;
+      const missing = item.permits.find((permits) => lane.aside.has(permits) || !permits.canStart(nowMs));
       if (!missing) return item;
       this.#putAside(lane, missing, item);
       if (gate.isUniform) return null;
@@ -241,7 +242,7 @@ export class ItemQueue {
   }
 }
 
-function takeFirst(lane: Lane, gate: ItemGate | null): WaitingItem | null {
+function takeFirst(lane: Lane, gate: ItemGate): WaitingItem | null {
   const lease = lane.leases[0];
   if (!lease) return null;
   const claimed = lease.claim.items[lane.position]!;
@@ -250,7 +251,7 @@ function takeFirst(lane: Lane, gate: ItemGate | null): WaitingItem | null {
     lane.leases.shift();
     lane.position = 0;
   }
-  return { lease, claimed, permits: gate === null ? null : gate.permitsOf(lease, claimed) };
+  return { lease, claimed, permits: gate.permitsOf(lease, claimed) };
 }
 
 function isOpen(lane: Lane): boolean {
@@ -259,5 +260,5 @@ function isOpen(lane: Lane): boolean {
 
 /** Items in one turn. */
 function weightOf(lane: Lane): number {
-  return Math.max(1, lane.leases[0]?.claim.ownerWeight ?? 1);
+  return Math.max(1, lane.leases[0]?.claim.owner.weight ?? 1);
 }

@@ -2,7 +2,7 @@
 // moments at which calls may start. Nothing here waits; the desk syncs, pools ask before they start a call.
 import { type CallCounts, NO_CALLS } from '../core/adaptive-share.ts';
 import type { ResourceGrant, ResourceReport } from '../core/resource-control.ts';
-import type { ResourceLimits } from '../core/resource-limits.ts';
+import { type ResourceLimits, startsPerSecond } from '../core/resource-limits.ts';
 import { keyOf } from '../engine/sync-resources.ts';
 
 /** What one call told about the service. */
@@ -18,14 +18,19 @@ export interface Demand {
   slots: number;
 }
 
-/** Moments that were given out and not used by then are late, not lost, for this long. */
-const LATE_MS = 1000;
+/**
+ * A moment that has passed by this much is lost: calls that catch up would come too close to those of others. On a slow
+ * line a tenth of the distance; on a fast one timers are never that exact.
+ */
+function maxLateMs(everyMs: number): number {
+  return everyMs < 50 ? 30 : Math.max(5, everyMs / 10);
+}
 
 export class KeyPermits {
   readonly name: string;
   readonly key: string;
   readonly id: string;
-  readonly limits: ResourceLimits;
+  limits: ResourceLimits;
   inUse = 0;
   /** By whoever asks: a resource may be used by several phases. */
   readonly demands = new Map<object, Demand>();
@@ -34,16 +39,20 @@ export class KeyPermits {
   /** Null: a call may start at any time. */
   #starts: { nextMs: number; everyMs: number; count: number }[] | null = [];
   #stoppedUntilMs = 0;
+  #startedMs = 0;
   #heard: CallCounts = { ...NO_CALLS };
   #retryAfterMs: number | null = null;
   /** Why nothing may start, for people. */
   stoppedBecause: string | null = null;
 
-  constructor(name: string, key: string, limits: ResourceLimits) {
+  readonly #onChange: () => void;
+
+  constructor(name: string, key: string, limits: ResourceLimits, onChange: () => void) {
     this.name = name;
     this.key = key;
     this.id = keyOf({ name, key });
     this.limits = limits;
+    this.#onChange = onChange;
   }
 
   get isIdle(): boolean {
@@ -59,21 +68,22 @@ export class KeyPermits {
   /** Permits to be had at this moment. */
   canStart(nowMs: number): boolean {
     if (nowMs >= this.#heldUntilMs || this.inUse >= this.#held) return false;
-    return this.#starts === null || (this.#firstStartMs() ?? Number.POSITIVE_INFINITY) <= nowMs;
+    return this.#starts === null || (this.#firstStartMs(nowMs) ?? Number.POSITIVE_INFINITY) <= nowMs;
   }
 
   /** After `canStart` said yes. */
-  start(): void {
+  start(nowMs: number): void {
     this.inUse += 1;
     if (this.#starts === null) return;
     const first = this.#starts[0]!;
+    this.#startedMs = nowMs;
     first.count -= 1;
     first.nextMs += first.everyMs;
     if (first.count === 0) this.#starts.shift();
   }
 
   finish({ kind, ms, retryAfterMs }: Heard): void {
-    this.inUse -= 1;
+    this.release();
     this.#heard[kind] += 1;
     if (kind === 'ok') this.#heard.okMs += ms;
     if (retryAfterMs === null) return;
@@ -86,13 +96,14 @@ export class KeyPermits {
   /** A call that ended without saying anything about the service. */
   release(): void {
     this.inUse -= 1;
+    this.#onChange();
   }
 
   /** In how many milliseconds the next call may start, as far as it is known; null: not before a sync. */
   startInMs(nowMs: number): number | null {
     if (nowMs >= this.#heldUntilMs || this.inUse >= this.#held) return null;
     if (this.#starts === null) return 0;
-    const first = this.#firstStartMs();
+    const first = this.#firstStartMs(nowMs);
     return first === null ? null : Math.max(0, first - nowMs);
   }
 
@@ -108,7 +119,7 @@ export class KeyPermits {
   report(workerId: string, nowMs: number): ResourceReport {
     this.#held = Math.min(this.#held, this.inUse);
     const { items, slots } = this.#demand();
-    if (this.#starts) this.#starts = this.#starts.filter(({ nextMs }) => nextMs > nowMs - LATE_MS);
+    this.#firstStartMs(nowMs);
     const report: ResourceReport = {
       ...this.#heard,
       workerId,
@@ -133,6 +144,7 @@ export class KeyPermits {
   }
 
   apply(grant: ResourceGrant, askedAtMs: number, nowMs: number, leaseMs: number): void {
+    this.#onChange();
     this.#held = grant.held;
     // From when it was asked for: the database counts from a later moment.
     this.#heldUntilMs = askedAtMs + leaseMs;
@@ -149,7 +161,16 @@ export class KeyPermits {
     }
     this.#starts ??= [];
     const { firstInMs, everyMs, count } = grant.starts;
-    if (count > 0) this.#starts.push({ nextMs: nowMs + firstInMs, everyMs, count });
+    // The database said `now` somewhere between the question and the answer.
+    const saidMs = (askedAtMs + nowMs) / 2;
+    if (count > 0) this.#starts.push({ nextMs: saidMs + firstInMs, everyMs, count });
+  }
+
+  /** How long an item may have to wait that has this many before it, as far as can be said. */
+  waitMs(before: number, nowMs: number): number {
+    const perSecond = startsPerSecond(this.limits);
+    const lineMs = perSecond === null ? 0 : ((before + 1) / perSecond) * 1000;
+    return Math.max(lineMs, this.#stoppedUntilMs - nowMs, 0);
   }
 
   #demand(): Demand {
@@ -166,7 +187,17 @@ export class KeyPermits {
     return (this.#starts ?? []).reduce((sum, { count }) => sum + count, 0);
   }
 
-  #firstStartMs(): number | null {
-    return this.#starts?.[0]?.nextMs ?? null;
+  /** The first moment that has not passed, and not closer to the last start than moments are to each other. */
+  #firstStartMs(nowMs: number): number | null {
+    const starts = this.#starts ?? [];
+    for (let first = starts[0]; first; first = starts[0]) {
+      const lateMs = nowMs - first.nextMs - maxLateMs(first.everyMs);
+      const lost = lateMs <= 0 ? 0 : Math.min(first.count, Math.ceil(lateMs / first.everyMs));
+      first.count -= lost;
+      first.nextMs += lost * first.everyMs;
+      if (first.count > 0) return Math.max(first.nextMs, this.#startedMs + first.everyMs * 0.9);
+      starts.shift();
+    }
+    return null;
   }
 }

@@ -12,7 +12,11 @@ import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import type { HandlerThreads } from './handler-threads.ts';
+import { type ItemGate, ItemQueue, type WaitingItem } from './item-queue.ts';
+import type { Heard } from './key-permits.ts';
 import type { Lease } from './lease.ts';
+import { heardFrom } from './phase-gate.ts';
+import type { ResourceDesk } from './resource-desk.ts';
 import { type PhaseRuntime, recordFailure, runItem, timeoutFailure } from './run-item.ts';
 import { runMany } from './run-many.ts';
 import { BatchedItem, RunningBatch } from './running-batch.ts';
@@ -20,6 +24,10 @@ import { type ItemServices, RunningItem } from './running-item.ts';
 
 const STARTS_PER_TURN = 100;
 const TURN_MS = 10;
+/** Items that wait for permits here, at the most; the rest waits in the database. */
+const MAX_ASIDE = 1000;
+/** Giving items back costs two statements: not for less than this. */
+const MIN_DEFER_MS = 1000;
 
 /** What holds a slot. An item alone is its own call: the usual case costs no further object. */
 type Call = RunningItem | RunningBatch;
@@ -43,6 +51,11 @@ export interface PhasePoolOptions {
   drop: (lease: Lease, count: number) => void;
   /** False while outcomes pile up unwritten, or others go before: nothing new is started. */
   mayStart: () => boolean;
+  /** What items need before they start, and where they get it. */
+  gate: ItemGate;
+  desk: Pick<ResourceDesk, 'want'>;
+  /** These items cannot start for this long: others may have them until then. */
+  defer: (lease: Lease, seqs: number[], delayMs: number) => void;
   /** Fewer items wait than the low-water mark, or a slot is idle. */
   onHungry: () => void;
   /** Where calls run instead of here. */
@@ -62,10 +75,7 @@ export class PhasePool {
   readonly claimMs = new QuantileWindow(32);
   /** Items asked for by claims under way. */
   incomingCount = 0;
-  readonly #queue: Lease[] = [];
-  /** Next item of the first lease in the queue. */
-  #position = 0;
-  #queuedCount = 0;
+  readonly #queue: ItemQueue;
   readonly #running: DeadlineQueue<Call>;
   /** Aborted and not returned yet. Their slots are free: a handler that never returns must not stop its phase. */
   readonly #zombies = new Set<Call>();
@@ -89,6 +99,7 @@ export class PhasePool {
     this.order = { pipeline, index: options.phaseIndex, priority: phase.priority ?? 0 };
     this.#ramp = options.ramp?.isOver ? null : (options.ramp ?? null);
     this.#running = new DeadlineQueue(options.timeoutMs, (call) => this.#timeOut(call));
+    this.#queue = new ItemQueue({ gate: options.gate, maxAside: MAX_ASIDE });
   }
 
   get runningCount(): number {
@@ -96,12 +107,12 @@ export class PhasePool {
   }
 
   get queuedCount(): number {
-    return this.#queuedCount;
+    return this.#queue.size;
   }
 
   /** Has more to start in the next turn of the loop. */
   get isYielding(): boolean {
-    return this.#yielding && this.#queuedCount > 0;
+    return this.#yielding && this.#queue.size > 0;
   }
 
   get zombieCount(): number {
@@ -121,7 +132,8 @@ export class PhasePool {
       idle: slots - this.#running.size,
       busy: this.#running.size,
       error: this.#zombies.size,
-      queued: this.#queuedCount,
+      queued: this.#queue.size,
+      waiting: this.#queue.asideCount,
       calls: this.#calls,
       timeouts: this.#timeouts,
       replacedThreads: threads?.replacedCount ?? 0,
@@ -130,19 +142,18 @@ export class PhasePool {
 
   /** Time to fetch more. Claims under way count as if they were here. */
   get isHungry(): boolean {
-    return this.#queuedCount + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
+    return this.#queue.size + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
   }
 
   /** Items that may be claimed now: what could not be started is left to others. */
   get maxIncoming(): number {
     if (!this.#ramp) return Number.POSITIVE_INFINITY;
     const startable = this.#ramp.allowed(monotonicMs()) * this.itemsPerCall;
-    return Math.max(0, startable - this.#queuedCount - this.incomingCount);
+    return Math.max(0, startable - this.#queue.size - this.incomingCount);
   }
 
   add(lease: Lease): void {
-    this.#queue.push(lease);
-    this.#queuedCount += lease.claim.items.length;
+    this.#queue.add(lease);
     this.#lowWater = Math.max(Math.floor(lease.claim.items.length / 2), this.#outlastingCount());
     this.pump();
   }
@@ -155,13 +166,14 @@ export class PhasePool {
 
   pump(): void {
     const { slots } = this.options;
-    while (this.#running.size < slots && this.#queuedCount > 0 && this.#mayStart()) {
+    while (this.#running.size < slots && this.#queue.size > 0 && this.#mayStart()) {
       const now = monotonicMs();
       if (this.#startedThisTurn >= STARTS_PER_TURN || now - this.#turnStartedMs > TURN_MS)
         return this.#yieldTurn();
       this.#startedThisTurn += 1;
-      this.#startNext(now);
+      if (!this.#startNext(now)) break;
     }
+    this.#askForPermits();
     if (this.#ramp) this.#awaitRamp(this.#ramp);
     if (this.isHungry) this.options.onHungry();
   }
@@ -190,7 +202,7 @@ export class PhasePool {
   #waitsForMore(): boolean {
     const waitMs = this.options.runtime.phase.batch?.maxWaitMs ?? 0;
     if (waitMs === 0) return false;
-    if (this.#queuedCount >= this.itemsPerCall || this.incomingCount === 0 || this.#fillWaited) {
+    if (this.#queue.size >= this.itemsPerCall || this.incomingCount === 0 || this.#fillWaited) {
       if (this.#fillTimer) clearTimeout(this.#fillTimer);
       this.#fillTimer = null;
       this.#fillWaited = false;
@@ -223,20 +235,11 @@ export class PhasePool {
 
   /** Gives up the waiting items of one lease, or of all. Returns the seqs. */
   dropQueued(lease: Lease | null): number[] {
-    const dropped: number[] = [];
-    for (let i = this.#queue.length - 1; i >= 0; i -= 1) {
-      const queued = this.#queue[i]!;
-      if (lease !== null && queued !== lease) continue;
-      const waiting = queued.claim.items.slice(i === 0 ? this.#position : 0);
-      this.#queue.splice(i, 1);
-      if (i === 0) this.#position = 0;
-      this.#queuedCount -= waiting.length;
-      for (const { seq } of waiting) dropped.push(seq);
-      if (waiting.length > 0) this.options.drop(queued, waiting.length);
-    }
+    const dropped = this.#queue.drop(lease);
+    for (const [queued, seqs] of dropped) this.options.drop(queued, seqs.length);
     this.#lowWater = 0;
     this.pump();
-    return dropped;
+    return [...dropped.values()].flat();
   }
 
   /** Aborts running items: of one lease, or of all. Their outcome is no longer waited for. */
@@ -267,49 +270,65 @@ export class PhasePool {
     await this.options.threads?.stop();
   }
 
-  #startNext(now: number): void {
-    if (this.options.runtime.phase.runMany) return this.#startMany(now);
-    const item = this.#takeNext(RunningItem, now);
-    if (!item) return;
-    this.#noteStart(item, now);
+  /** False when nothing that waits may start now. */
+  #startNext(now: number): boolean {
+    const waiting = this.#queue.take(now);
+    if (!waiting) return false;
+    if (this.options.runtime.phase.runMany) {
+      this.#startMany(waiting, now);
+      return true;
+    }
+    const item = this.#begin(RunningItem, waiting, now);
+    if (!item) return true;
+    this.#noteStart(item, waiting, now);
     const { threads, runtime } = this.options;
     void (threads ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
       this.#finish(item, outcome),
     );
+    return true;
   }
 
-  #noteStart(call: Call, now: number): void {
+  /** What waits for permits says so, and what would wait for too long goes back. */
+  #askForPermits(): void {
+    const free = this.options.slots - this.#running.size;
+    for (let line = this.#queue.dropLongestWait(); line; line = this.#queue.dropLongestWait()) {
+      const waitMs = Math.max(MIN_DEFER_MS, line.permits.waitMs(line.before, monotonicMs()));
+      for (const [lease, seqs] of byLease(line.items)) {
+        this.options.drop(lease, seqs.length);
+        this.options.defer(lease, seqs, waitMs);
+      }
+    }
+    for (const permits of this.#queue.tellDemand(free)) this.options.desk.want(permits);
+  }
+
+  #noteStart(call: Call, { permits }: WaitingItem, now: number): void {
+    if (permits) {
+      call.permits = permits;
+      for (const each of permits) each.start(now);
+    }
     this.#running.add(call);
     this.#calls += 1;
     this.#ramp?.begin(now);
   }
 
   /** What is queued of the first job, as far as it fits into one call: tenants are not mixed in a call. */
-  #startMany(now: number): void {
+  #startMany(first: WaitingItem, now: number): void {
     const items: BatchedItem[] = [];
-    const jobId = this.#queue[0]!.claim.jobId;
-    while (items.length < this.itemsPerCall && this.#queue[0]?.claim.jobId === jobId) {
-      const item = this.#takeNext(BatchedItem, now);
+    for (let next: WaitingItem | null = first; next; ) {
+      const item = this.#begin(BatchedItem, next, now);
       if (item) items.push(item);
+      next = items.length < this.itemsPerCall ? this.#queue.takeLike(first, now) : null;
     }
     if (items.length === 0) return;
     const batch = new RunningBatch(items, now, this.options.log);
-    this.#noteStart(batch, now);
+    this.#noteStart(batch, first, now);
     void runMany(this.options.runtime, batch, (item, outcome) => this.#settle(item, outcome)).then(() =>
       this.#finishMany(batch),
     );
   }
 
-  /** The first item in the queue; null when it is no longer to be started. */
-  #takeNext<Item>(Item: ItemConstructor<Item>, now: number): Item | null {
-    const lease = this.#queue[0]!;
-    const claimed = lease.claim.items[this.#position]!;
-    this.#position += 1;
-    this.#queuedCount -= 1;
-    if (this.#position >= lease.claim.items.length) {
-      this.#queue.shift();
-      this.#position = 0;
-    }
+  /** Null when it is no longer to be started. */
+  #begin<Item>(Item: ItemConstructor<Item>, { lease, claimed }: WaitingItem, now: number): Item | null {
     if (!lease.stopped) return new Item(lease, claimed, now, this.options);
     this.options.drop(lease, 1);
     return null;
@@ -320,6 +339,7 @@ export class PhasePool {
     if (item.ended) return this.#returnLate(item);
     this.#running.remove(item);
     this.itemMs.add(outcome.handlerMs);
+    if (item.permits) returnPermits(item, heardFrom(outcome));
     this.#settle(item, outcome);
     this.#noteIdle();
     this.pump();
@@ -330,6 +350,7 @@ export class PhasePool {
     batch.ended = true;
     this.#running.remove(batch);
     this.#noteTime(batch);
+    returnPermits(batch, batch.heard);
     this.#noteIdle();
     this.pump();
   }
@@ -343,6 +364,8 @@ export class PhasePool {
   #settle(item: RunningItem, outcome: RecordedOutcome): void {
     if (item.ended) return;
     item.ended = true;
+    // One call, one answer: the worst of what its items say.
+    if (item instanceof BatchedItem && item.batch) item.batch.hear(heardFrom(outcome));
     this.options.record(item.lease, outcome);
   }
 
@@ -351,6 +374,7 @@ export class PhasePool {
     const open = openItemsOf(call);
     this.#timeouts += 1;
     this.#noteTime(call);
+    returnPermits(call, { kind: 'failed', ms: this.options.timeoutMs, retryAfterMs: null });
     this.#giveUp(call, new Error(failure.message));
     for (const item of open) {
       this.options.record(item.lease, recordFailure(this.options.runtime, item, failure));
@@ -364,6 +388,7 @@ export class PhasePool {
     call.ended = true;
     this.#running.remove(call);
     this.#zombies.add(call);
+    returnPermits(call, null);
     call.abort(reason);
     for (const item of open) item.ended = true;
     this.#noteIdle();
@@ -379,6 +404,25 @@ export class PhasePool {
   #noteIdle(): void {
     if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
+}
+
+/** `heard` is null when the call told nothing about the service. */
+function returnPermits(call: Call, heard: Heard | null): void {
+  for (const permits of call.permits ?? []) {
+    if (heard) permits.finish(heard);
+    else permits.release();
+  }
+  call.permits = null;
+}
+
+function byLease(items: WaitingItem[]): Map<Lease, number[]> {
+  const seqs = new Map<Lease, number[]>();
+  for (const { lease, claimed } of items) {
+    const known = seqs.get(lease);
+    if (known) known.push(claimed.seq);
+    else seqs.set(lease, [claimed.seq]);
+  }
+  return seqs;
 }
 
 function openItemsOf(call: Call): RunningItem[] {

@@ -1,9 +1,6 @@
 // Resources as pipelines declare and use them: limits by name, and phases that name what their calls need.
-import type { ResourceLimits } from '../core/resource-limits.ts';
+import { checkLimits, type DeclaredLimits } from '../core/resource-limits.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-
-/** Whatever is left out has no limit; `adaptive` is true unless it is switched off. */
-export type DeclaredLimits = Partial<ResourceLimits>;
 
 export interface ResourceUse<Input = never> {
   readonly name: string;
@@ -31,34 +28,11 @@ export function resourceKey(value: unknown): string {
 }
 
 export function checkResources(pipeline: string, resources: Record<string, DeclaredLimits>): void {
-  for (const [name, limits] of Object.entries(resources)) checkLimits(name, limits, `pipeline ${pipeline}`);
-}
-
-export function checkLimits(name: string, limits: DeclaredLimits, where: string): void {
-  const what = `resource ${name} of ${where}`;
-  if (!/^[\w.-]{1,100}$/.test(name))
-    throw invalid(`expected the name of ${what} to be letters, digits, dots, dashes or underscores`);
-  const known = ['ratePerSecond', 'concurrency', 'minDelayMs', 'adaptive'];
-  for (const [key, value] of Object.entries(limits)) {
-    if (!known.includes(key)) throw invalid(`expected ${what} to have ${known.join(', ')}, got ${key}`);
-    const isRight =
-      key === 'adaptive'
-        ? typeof value === 'boolean'
-        : value === null ||
-          (typeof value === 'number' &&
-            Number.isFinite(value) &&
-            (key === 'minDelayMs' ? value >= 0 : value > 0) &&
-            (key !== 'concurrency' || Number.isInteger(value)));
-    if (!isRight) throw invalid(`expected ${key} of ${what} to be ${MEANING[key]}, got ${String(value)}`);
+  for (const [name, limits] of Object.entries(resources)) {
+    const wrong = checkLimits(name, limits);
+    if (wrong !== null) throw invalid(`resources of pipeline ${pipeline}: ${wrong}`);
   }
 }
-
-const MEANING: Record<string, string> = {
-  ratePerSecond: 'a number above 0',
-  concurrency: 'a whole number from 1',
-  minDelayMs: 'a number of milliseconds from 0',
-  adaptive: 'true or false',
-};
 
 export function checkUses(
   pipeline: string,

@@ -52,6 +52,9 @@ function openPool(pipeline: Pipeline, phaseIndex: number): PhasePool {
     timeoutMs: 60_000,
     log: silentLogger,
     blobs: openBlobStore('not-used'),
+    gate: { isUniform: true, permitsOf: () => null, version: () => 0 },
+    desk: { want: () => {} },
+    defer: () => {},
     record: () => {},
     drop: () => {},
     mayStart: () => order.hasTurn(pool),
@@ -64,7 +67,17 @@ function openPool(pipeline: Pipeline, phaseIndex: number): PhasePool {
 async function runAll(): Promise<string[]> {
   for (const [i, pool] of pools.entries()) {
     const items = Array.from({ length: ITEMS }, (_, seq) => ({ seq, input: '{}', previous: null }));
-    const claim = { jobId: 'job', generation: 1, phase: i, attempt: 0, failures: '', items };
+    const owner = { ownerId: 'owner', weight: 1, maxInFlight: null };
+    const claim = {
+      jobId: 'job',
+      generation: 1,
+      phase: i,
+      attempt: 0,
+      failures: '',
+      priority: 0,
+      items,
+      owner,
+    };
     pool.add(new Lease(claim as unknown as Claim, new FlushLane('', 'job'), 0, 60_000));
   }
   while (calls.length < ITEMS * pools.length) await turnOfLoop();

@@ -1,10 +1,11 @@
 // Where the pools of a worker get their permits. Keys that are wanted or held are synced with the database a few times a
 // second, all in one transaction; a key that is wanted and has nothing is synced at once.
 import { RowmillError } from '../core/rowmill-error.ts';
-import { NO_LIMITS, type ResourceLimits } from '../core/resource-limits.ts';
+import { type DeclaredLimits, NO_LIMITS, type ResourceLimits } from '../core/resource-limits.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { keyOf, type KeyReport, syncResources } from '../engine/sync-resources.ts';
 import { monotonicMs } from '../platform/clock.ts';
+import type { Pipeline } from './define-pipeline.ts';
 import { KeyPermits } from './key-permits.ts';
 
 /** Between two syncs that were asked for: a burst of new keys is one sync. */
@@ -34,13 +35,20 @@ export class ResourceDesk {
     this.#options = options;
   }
 
-  permits(name: string, key: string): KeyPermits {
+  /** Changes whenever permits may have come. */
+  version = 0;
+
+  /** Of a declared resource, or with limits of its own. */
+  permits(name: string, key: string, own?: ResourceLimits): KeyPermits {
     const id = keyOf({ name, key });
     const known = this.#keys.get(id);
+    if (known && own) known.limits = own;
     if (known) return known;
-    const limits = this.#options.resources.get(name);
+    const limits = own ?? this.#options.resources.get(name);
     if (!limits) throw new RowmillError('PIPELINE_INVALID', `there is no resource ${name}`);
-    const permits = new KeyPermits(name, key, limits);
+    const permits = new KeyPermits(name, key, limits, () => {
+      this.version += 1;
+    });
     this.#keys.set(id, permits);
     return permits;
   }
@@ -147,11 +155,11 @@ export class ResourceDesk {
 
 /** Limits of all resources that pipelines declare; a name means the same thing everywhere. */
 export function declaredResources(
-  declarations: Iterable<readonly [name: string, limits: Partial<ResourceLimits>]>,
-  configured: Readonly<Record<string, Partial<ResourceLimits>>>,
+  pipelines: readonly Pipeline[],
+  configured: Readonly<Record<string, DeclaredLimits>>,
 ): Map<string, ResourceLimits> {
   const resources = new Map<string, ResourceLimits>();
-  for (const [name, declared] of declarations) {
+  for (const [name, declared] of pipelines.flatMap((pipeline) => Object.entries(pipeline.resources))) {
     const limits: ResourceLimits = { ...NO_LIMITS, ...declared, ...configured[name] };
     const known = resources.get(name);
     if (known && JSON.stringify(known) !== JSON.stringify(limits)) {

@@ -90,7 +90,12 @@ function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdic
     case 'not_found':
       return recordFailure(runtime, item, failureOf('not_found', message));
     case 'retry_later':
-      return recordFailure(runtime, item, { class: 'throttled', message, retryAfterMs: verdict.afterMs });
+      return recordFailure(runtime, item, {
+        class: 'throttled',
+        message,
+        retryAfterMs: verdict.afterMs,
+        asked: true,
+      });
     default:
       return recordFailure(runtime, item, failureOf('permanent', message));
   }

@@ -2,23 +2,32 @@
 // be lost while the others go on.
 import type { Logger } from '../platform/logger.ts';
 import type { BatchContext, BatchItem } from './item-context.ts';
+import type { Heard, KeyPermits } from './key-permits.ts';
 import { RunningItem } from './running-item.ts';
 
 /** An item of a call; `input` is there once it was checked. */
 export class BatchedItem extends RunningItem implements BatchItem {
   input: unknown = undefined;
+  batch: RunningBatch | null = null;
 }
+
+const RANK: Record<Heard['kind'], number> = { ok: 0, failed: 1, throttled: 2 };
 
 export class RunningBatch implements BatchContext {
   readonly items: readonly BatchedItem[];
   readonly startedMs: number;
   /** Its slot is free again: it returned, was timed out, or no item of it counts any more. */
   ended = false;
+  /** What it holds of resources while it runs. */
+  permits: readonly KeyPermits[] | null = null;
+  /** What its items told about the service, the worst of it. */
+  heard: Heard | null = null;
   readonly #log: Logger;
   readonly #controller = new AbortController();
 
   constructor(items: readonly BatchedItem[], startedMs: number, log: Logger) {
     this.items = items;
+    for (const item of items) item.batch = this;
     this.startedMs = startedMs;
     this.#log = log;
   }
@@ -33,6 +42,10 @@ export class RunningBatch implements BatchContext {
 
   get log(): Logger {
     return this.#log.child({ jobId: this.jobId, items: this.items.length });
+  }
+
+  hear(heard: Heard): void {
+    if (this.heard === null || RANK[heard.kind] > RANK[this.heard.kind]) this.heard = heard;
   }
 
   /** Items without an outcome. */

@@ -8,6 +8,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import type { ItemContext } from './item-context.ts';
 import { emittedChild } from './emitted-child.ts';
+import type { KeyPermits } from './key-permits.ts';
 import type { Lease } from './lease.ts';
 
 /** What all items of a pool have in common. */
@@ -23,6 +24,8 @@ export class RunningItem implements ItemContext {
   readonly startedMs: number;
   /** Has its outcome, or was given up: whatever the handler still does no longer counts. */
   ended = false;
+  /** What it holds of resources while it runs. */
+  permits: readonly KeyPermits[] | null = null;
   /** What the handler emitted so far. */
   emitted: EmittedChild[] | null = null;
   readonly #shared: ItemServices;

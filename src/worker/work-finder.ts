@@ -1,6 +1,7 @@
 // Tells pools where there is something to claim. One look at the database serves every pool that waits; between
 // looks the answers are kept for a moment, so a busy worker asks rarely and an idle one ever more rarely.
 import { type Ability, canRun } from '../core/ability.ts';
+import { drawByOwner } from '../core/draw-by-owner.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import type { Events } from '../platform/events.ts';
 import { randomFraction } from '../platform/random.ts';
@@ -92,8 +93,6 @@ export class WorkFinder {
     // Suspects first: until they are cleared or failed every crash costs a whole process.
     const suspect = fitting.find((work) => work.suspect);
     if (suspect) return suspect;
-    const top = Math.max(...fitting.map((work) => work.priority));
-    const best = fitting.filter((work) => work.priority === top);
-    return best[Math.floor(randomFraction() * best.length)]!;
+    return drawByOwner(fitting, randomFraction());
   }
 }

@@ -33,7 +33,9 @@ import { HeldLeases } from './held-leases.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { PhasePool } from './phase-pool.ts';
 import { phaseRetryPolicy } from './phase-retry-policy.ts';
+import { PhaseGate } from './phase-gate.ts';
 import { PoolOrder } from './pool-order.ts';
+import { declaredResources, ResourceDesk } from './resource-desk.ts';
 import { ResultColumns } from './result-columns.ts';
 import type { PhaseRuntime } from './run-item.ts';
 import { WorkFinder } from './work-finder.ts';
@@ -101,11 +103,14 @@ export class RowmillWorker {
   readonly #listener: WorkListener | null;
   readonly #pools: PhasePool[];
   readonly #order: PoolOrder;
+  readonly #desk: ResourceDesk;
   readonly #held: HeldLeases;
   readonly #finder: WorkFinder;
   readonly #zombies: ZombieWatch;
   readonly #services: PeriodicService[];
   readonly #background = new Set<Promise<unknown>>();
+  /** Where the next look for work goes on, when there are many owners. */
+  #afterOwner = '';
   #stopped: Promise<StopReport> | null = null;
 
   constructor(options: WorkerOptions) {
@@ -194,6 +199,12 @@ export class RowmillWorker {
       options.listen === false || only
         ? null
         : new WorkListener({ url: options.databaseUrl, onHint: () => finder.hint() });
+    this.#desk = new ResourceDesk({
+      context: this.#control,
+      workerId: this.workerId,
+      resources: declaredResources(options.pipelines, this.settings.resources),
+      onPermits: () => this.#order.pumpAll(),
+    });
     this.#pools = options.pipelines.flatMap((pipeline) =>
       pipeline.phases.map((phase, index) => this.#createPool(pipeline, phase, index)),
     );
@@ -273,6 +284,7 @@ export class RowmillWorker {
     await Promise.race([allIdle, waitMs(drainMs, idle.signal)]);
     for (const pool of this.#pools) pool.abandonRunning(null, new Error('the worker is stopping'));
     await this.#loops.whenStopped();
+    await this.#desk.stop();
     await this.#writer.drain();
     await Promise.all(this.#services.map((service) => service.stop()));
     await Promise.allSettled(this.#background);
@@ -338,6 +350,9 @@ export class RowmillWorker {
       drop: (lease, count) => this.#writer.drop(lease, count),
       mayStart: () =>
         !this.#writer.isCongestedAt(this.#order.backlogShare(pool)) && this.#order.hasTurn(pool),
+      gate: new PhaseGate(this.#desk, phase),
+      desk: this.#desk,
+      defer: (lease, seqs, delayMs) => this.#held.defer(lease, seqs, delayMs),
       onRested: () => this.#order.pumpBehind(pool),
       onHungry: () => this.#loops.wake(pool),
       onZombie: () => this.#zombies.check(),
@@ -351,7 +366,8 @@ export class RowmillWorker {
   async #findWork(): Promise<ClaimableWork[]> {
     const names = [...new Set(this.#abilities.map((ability) => ability.pipeline))];
     // On a connection for claims: there a plan that was made for an empty queue is by key too.
-    const found = await findClaimable(this.#claims.db, names);
+    const { work: found, nextOwner } = await findClaimable(this.#claims.db, names, this.#afterOwner);
+    this.#afterOwner = nextOwner;
     return found.filter((work) => this.#abilities.some((ability) => canRun(ability, work)));
   }
 

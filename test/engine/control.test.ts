@@ -55,7 +55,7 @@ const violations = (jobId: string): Promise<string[]> =>
   );
 
 const isFound = async (context: EngineContext, jobId: string): Promise<boolean> =>
-  (await findClaimable(context.db, ['test'])).some((work) => work.jobId === jobId);
+  (await findClaimable(context.db, ['test'])).work.some((work) => work.jobId === jobId);
 
 async function sealedJob(context: EngineContext, items: number): Promise<string> {
   const jobId = await jobWithItems(context, { items });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import type { ReadLimits, ReadRow, RowReader } from '../../src/ingest/row-reader.ts';
-import { NUMBER_SETTINGS } from '../../src/platform/settings.ts';
+import { NUMBER_SETTINGS } from '../../src/platform/setting-table.ts';
 
 export interface TestFiles {
   /** Path of a new file with this content; the name says nothing about it. */

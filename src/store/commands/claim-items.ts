@@ -158,6 +158,16 @@ const CLAIM_LATER_PHASE: Statement = { name: 'claim-later-phase', text: claimTex
 const CLAIM_FIRST_EDITED: Statement = { name: 'claim-first-edited', text: claimText(false, true) };
 const CLAIM_LATER_EDITED: Statement = { name: 'claim-later-edited', text: claimText(true, true) };
 
+/** Whose work it is, and what the owner may have. */
+export interface WorkOwner {
+  ownerId: string;
+  weight: number;
+  /** Items under way at once; null: any number. */
+  maxInFlight: number | null;
+}
+
+const NOBODY: WorkOwner = { ownerId: '', weight: 1, maxInFlight: null };
+
 export interface ClaimRequest {
   jobId: string;
   phase: number;
@@ -170,6 +180,8 @@ export interface ClaimRequest {
   suspects?: boolean;
   /** The job has items whose input was edited. */
   hasEdits?: boolean;
+  /** Whose job it is; goes with the claim. */
+  owner?: WorkOwner;
 }
 
 export interface ClaimedItem {
@@ -191,6 +203,7 @@ export interface Claim {
   itemCount: number;
   ranges: SeqRanges;
   items: ClaimedItem[];
+  owner: WorkOwner;
 }
 
 /** Null when there is nothing to claim right now. */
@@ -234,6 +247,7 @@ export async function claimItems(db: Executor, request: ClaimRequest): Promise<C
     itemCount,
     ranges: parseRanges(ranges),
     items: parseLines(lines ?? ''),
+    owner: request.owner ?? NOBODY,
   };
 }
 

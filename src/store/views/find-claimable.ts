@@ -1,14 +1,13 @@
 import type { Executor, Statement } from '../../platform/database.ts';
+import type { WorkOwner } from '../commands/claim-items.ts';
 
-// Which jobs of these pipelines have something waiting, per phase, and in how many milliseconds the first of it
-// is ready. One look serves all pools of a worker. Within a job it steps through the index from one kind of work to the
-// next, a look each, and never groups the spans: there may be a hundred thousand that wait for later.
-// Index: jobs_open, then spans_first_ready. Measured with 1,000 jobs of two spans each: 9 ms.
-const findText = (condition: string): string => `
-    select j.job_id, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority, j.started_at is null as unstarted, j.has_edits, w.phase, w.suspect,
-           greatest(0, extract(epoch from (w.ready_at - now())) * 1000)::float8 as ready_in_ms
-    from jobs j
-    cross join lateral (
+/** Whoever is not among them is among those of the next look. */
+const OWNERS_PER_LOOK = 500;
+
+// Of a job j: what waits, per phase and kind, and in how many milliseconds the first of it is ready. Steps through the
+// index from one kind of work to the next, a look each, and never groups the spans: there may be a hundred thousand that
+// wait for later. Index: spans_first_ready.
+const KINDS = `(
       with recursive kind as (
         (
           select s.phase, s.suspect, s.ready_at
@@ -30,20 +29,69 @@ const findText = (condition: string): string => `
         ) n
       )
       select phase, suspect, ready_at from kind
-    ) w
-    where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and ${condition}
-    order by j.priority desc, j.created_at
-    limit 1000`;
+    ) k`;
+const FIELDS = `j.job_id, j.owner_id, w.weight, w.max_in_flight, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority,
+           j.started_at is null as unstarted, j.has_edits, k.phase, k.suspect,
+           greatest(0, extract(epoch from (k.ready_at - now())) * 1000)::float8 as ready_in_ms`;
 
-const FIND_CLAIMABLE: Statement = { name: 'find-claimable', text: findText('j.pipeline = any($1)') };
+// What waits of these pipelines. One look serves all pools of a worker. It goes from owner to owner through an index and
+// takes of each the first jobs that have something ready now or soon: whoever has a thousand jobs hides nobody, and what
+// is finished, paused or far off is not passed over. Of an owner with a limit on running jobs only so many are seen at
+// all, those first that have begun. Index: jobs_claimable, then spans_first_ready.
+const FIND_CLAIMABLE: Statement = {
+  name: 'find-claimable',
+  text: `
+    with recursive o as (
+      (
+        select j.owner_id, 1 as place from jobs j
+        where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.owner_id > $2
+        order by j.owner_id limit 1
+      )
+      union all
+      select n.owner_id, o.place + 1
+      from o
+      cross join lateral (
+        select j.owner_id from jobs j
+        where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.owner_id > o.owner_id
+        order by j.owner_id limit 1
+      ) n
+      where o.place < ${OWNERS_PER_LOOK}
+    )
+    select f.*, (select o.owner_id from o where o.place = ${OWNERS_PER_LOOK}) as next_owner
+    from (values (1)) always
+    left join (
+      select ${FIELDS}, j.created_at
+      from o
+      left join owners w using (owner_id)
+      cross join lateral (
+        select j.* from jobs j
+        where j.owner_id = o.owner_id and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
+          and (w.max_running_jobs is not null or j.pipeline = any($1) and exists (
+            select from spans s
+            where s.job_id = j.job_id and s.owner is null and s.ready_at <= now() + interval '10 seconds'
+          ))
+        order by w.max_running_jobs is not null and j.started_at is not null desc, j.priority desc, j.created_at
+        limit coalesce(w.max_running_jobs, 50)
+      ) j
+      cross join lateral ${KINDS}
+      where j.pipeline = any($1)
+    ) f on true
+    order by f.priority desc, f.created_at`,
+};
 // For a time slice. Index: jobs_pkey, then spans_first_ready.
 const FIND_CLAIMABLE_OF_JOB: Statement = {
   name: 'find-claimable-of-job',
-  text: findText('j.job_id = $1'),
+  text: `
+    select ${FIELDS}
+    from jobs j
+    left join owners w using (owner_id)
+    cross join lateral ${KINDS}
+    where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.job_id = $1`,
 };
 
 export interface ClaimableWork {
   jobId: string;
+  owner: WorkOwner;
   pipeline: string;
   /** Null: any version may run it. */
   pipelineVersion: string | null;
@@ -61,6 +109,9 @@ export interface ClaimableWork {
 
 interface ClaimableRow {
   job_id: string;
+  owner_id: string;
+  weight: number | null;
+  max_in_flight: number | null;
   pipeline: string;
   pipeline_version: string | null;
   phases: string[];
@@ -73,8 +124,21 @@ interface ClaimableRow {
   ready_in_ms: number;
 }
 
-export async function findClaimable(db: Executor, pipelines: string[]): Promise<ClaimableWork[]> {
-  return (await db.run<ClaimableRow>(FIND_CLAIMABLE, [pipelines])).rows.map(toWork);
+/** Behind an owner, in the order of their names; `nextOwner` is where the next look goes on. */
+export async function findClaimable(
+  db: Executor,
+  pipelines: string[],
+  afterOwner = '',
+): Promise<{ work: ClaimableWork[]; nextOwner: string }> {
+  const { rows } = await db.run<ClaimableRow & { next_owner: string | null }>(FIND_CLAIMABLE, [
+    pipelines,
+    afterOwner,
+  ]);
+  // One row comes always, with nothing but the owner.
+  return {
+    work: rows.filter((row) => row.job_id !== null).map(toWork),
+    nextOwner: rows[0]?.next_owner ?? '',
+  };
 }
 
 export async function findClaimableOfJob(db: Executor, jobId: string): Promise<ClaimableWork[]> {
@@ -84,6 +148,7 @@ export async function findClaimableOfJob(db: Executor, jobId: string): Promise<C
 function toWork(row: ClaimableRow): ClaimableWork {
   return {
     jobId: row.job_id,
+    owner: { ownerId: row.owner_id, weight: row.weight ?? 1, maxInFlight: row.max_in_flight },
     pipeline: row.pipeline,
     pipelineVersion: row.pipeline_version,
     phases: row.phases,
