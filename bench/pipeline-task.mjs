@@ -27,6 +27,23 @@ const emitting = definePipeline({
   ],
 });
 
+/** One in ten fails, in the first generation only. */
+const FAILING = 10;
+const failing = definePipeline({
+  name: 'bench-reprocess',
+  phases: [
+    {
+      name: 'only',
+      concurrency: 50,
+      retry: { overloaded: { maxAttempts: 1 } },
+      run: ({ n }, { generation }) => {
+        if (generation === 1 && n % FAILING === 0) throw Object.assign(new Error('busy'), { status: 503 });
+        return { n };
+      },
+    },
+  ],
+});
+
 function* numbered(count) {
   for (let n = 0; n < count; n += 1) yield { n };
 }
@@ -43,10 +60,28 @@ async function drain(pipeline, items) {
   const { ingestReport } = await rowmill.job(jobId);
   await worker.stop();
   await rowmill.close();
-  return { total, ms, ingestReport };
+  return { jobId, total, ms, ingestReport };
+}
+
+/** Without a worker: what is opened is cancelled again, so that the next one finds the job as it was. */
+async function reopen(rowmill, jobId, request) {
+  let startedMs = performance.now();
+  const { selected } = await rowmill.reprocess(jobId, request);
+  const openMs = performance.now() - startedMs;
+  startedMs = performance.now();
+  await rowmill.cancel(jobId);
+  return { count: selected, openMs, cancelMs: performance.now() - startedMs };
 }
 
 const TASKS = {
+  async reprocess() {
+    const { jobId } = await drain(failing, task.items);
+    const rowmill = await openRowmill({ databaseUrl: task.databaseUrl, settings });
+    const failed = await reopen(rowmill, jobId, {});
+    const all = await reopen(rowmill, jobId, { statuses: 'all' });
+    await rowmill.close();
+    return { failed, all };
+  },
   async phases3() {
     const { total, ms } = await drain(phases3, task.items);
     return { count: total, ms };

@@ -1,4 +1,5 @@
-// What pipelines cost: three trivial phases, and items that handlers emit, half of which are known already.
+// What pipelines cost: three trivial phases, items that handlers emit, half of which are known already, and opening a
+// generation of a finished job, of which a tenth had failed.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +10,18 @@ export interface PipelinePlan {
   rounds: number;
   phaseItems: number;
   emittingItems: number;
+  reprocessItems: number;
+}
+
+interface Reopened {
+  count: number;
+  openMs: number;
+  cancelMs: number;
 }
 
 const DATABASE = 'bench_pipelines';
 
-/** Items, and children, per second. */
+/** Items, and children, per second; of generations also the time. */
 export async function measurePipelines(
   serverUrl: string,
   plan: PipelinePlan,
@@ -23,20 +31,30 @@ export async function measurePipelines(
   const best: Record<string, number> = {};
   try {
     for (let round = 0; round < plan.rounds; round += 1) {
+      const run = async <Result>(task: string, items: number): Promise<Result> => {
+        const databaseUrl = await createDatabase(serverUrl, DATABASE);
+        await levelGround(databaseUrl);
+        const request = { task, databaseUrl, items, blobStore: folder };
+        return runTask<Result>('pipeline-task.mjs', request);
+      };
       for (const [task, items] of [
         ['phases3', plan.phaseItems],
         ['emit', plan.emittingItems],
       ] as const) {
-        const databaseUrl = await createDatabase(serverUrl, DATABASE);
-        await levelGround(databaseUrl);
-        const { count, ms } = await runTask<{ count: number; ms: number }>('pipeline-task.mjs', {
-          task,
-          databaseUrl,
-          items,
-          blobStore: folder,
-        } as { task: string });
+        const { count, ms } = await run<{ count: number; ms: number }>(task, items);
         best[task] = Math.max(best[task] ?? 0, (count / ms) * 1000);
         report(`${task}: ${Math.round((count / ms) * 1000)} per second`);
+      }
+      const reopened = await run<Record<'failed' | 'all', Reopened>>('reprocess', plan.reprocessItems);
+      for (const [what, { count, openMs, cancelMs }] of [
+        ['Failed', reopened.failed],
+        ['All', reopened.all],
+      ] as const) {
+        keepFastest(best, `reprocess${what}`, count, openMs);
+        keepFastest(best, `cancel${what}`, count, cancelMs);
+        report(
+          `reprocess${what}: ${count} items opened in ${Math.round(openMs)}, cancelled in ${Math.round(cancelMs)} ms`,
+        );
       }
     }
     return best;
@@ -44,4 +62,9 @@ export async function measurePipelines(
     await dropDatabase(serverUrl, DATABASE);
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function keepFastest(best: Record<string, number>, key: string, count: number, ms: number): void {
+  best[`${key}Ms`] = Math.min(best[`${key}Ms`] ?? Number.POSITIVE_INFINITY, ms);
+  best[`${key}PerSecond`] = (count / best[`${key}Ms`]!) * 1000;
 }

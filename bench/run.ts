@@ -34,7 +34,7 @@ const plan = flags.quick
       idleSeconds: 6,
       lagJobs: 20,
       files: { rounds: 1, csvRows: 200_000, xlsxRows: 50_000 },
-      pipelines: { rounds: 1, phaseItems: 30_000, emittingItems: 2000 },
+      pipelines: { rounds: 1, phaseItems: 30_000, emittingItems: 2000, reprocessItems: 100_000 },
     }
   : {
       rounds: 3,
@@ -43,7 +43,7 @@ const plan = flags.quick
       idleSeconds: 30,
       lagJobs: 200,
       files: { rounds: 2, csvRows: 1_000_000, xlsxRows: 500_000 },
-      pipelines: { rounds: 3, phaseItems: 100_000, emittingItems: 10_000 },
+      pipelines: { rounds: 3, phaseItems: 100_000, emittingItems: 10_000, reprocessItems: 1_000_000 },
     };
 
 const scenarios: readonly Scenario[] = [
@@ -82,6 +82,14 @@ const LABELS: Record<(typeof KEYS)[number], string> = {
 const PIPELINE_LABELS: Record<string, string> = {
   phases3: 'three phases, items/s',
   emit: 'emitted, half of them known, children/s',
+  reprocessFailedMs: 'open a generation of the failed tenth, ms',
+  reprocessFailedPerSecond: 'items/s',
+  cancelFailedMs: 'cancel it again, ms',
+  cancelFailedPerSecond: 'items/s',
+  reprocessAllMs: 'open a generation of everything, ms',
+  reprocessAllPerSecond: 'items/s',
+  cancelAllMs: 'cancel it again, ms',
+  cancelAllPerSecond: 'items/s',
 };
 
 const FILE_LABELS: Record<string, string> = {
@@ -104,7 +112,7 @@ function chooseEntries(): Entry[] {
   );
   if (unknown !== undefined) {
     throw new Error(
-      `expected --only to name ${entries.map(({ key }) => key).join(', ')}, files; got ${unknown}`,
+      `expected --only to name ${[...entries.map(({ key }) => key), ...OWN_PARTS].join(', ')}; got ${unknown}`,
     );
   }
   return entries.filter(

@@ -1,11 +1,12 @@
-// Keeps docs/errors.md and docs/configuration.md equal to the registries, in both directions. A failing comparison shows
-// the row as it has to be.
-import { readFileSync } from 'node:fs';
+// Keeps docs/errors.md and docs/configuration.md equal to the registries, in both directions, and links alive. A failing
+// comparison shows the row as it has to be.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ERROR_REGISTRY } from '../src/core/error-registry.ts';
 import { NUMBER_SETTINGS, TEXT_SETTINGS } from '../src/platform/setting-table.ts';
 import { environmentName } from '../src/platform/settings.ts';
-import { readSources } from './support/read-sources.ts';
+import { listFiles, readSources } from './support/read-sources.ts';
 
 /** The cells of every table row whose first cell is a name in backquotes. */
 function readRows(path: string, section: { from?: string; to?: string } = {}): string[][] {
@@ -97,5 +98,46 @@ describe('docs/configuration.md', () => {
         read.add(`\`${match[1]}\``);
     }
     expect(documented.sort()).toEqual([...read].sort());
+  });
+});
+
+describe('links in the documents', () => {
+  const documents = [
+    ...readdirSync(new URL('..', import.meta.url)),
+    ...['docs', 'bench/results', 'examples', 'template'].flatMap(listFiles),
+  ].filter((path) => path.endsWith('.md'));
+  const linesOf = (path: string): string[] => {
+    const text = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+    return text.replace(/^```.*?^```$/gms, '').split('\n');
+  };
+  const anchorsOf = (path: string): string[] =>
+    linesOf(path)
+      .filter((line) => /^#+ /.test(line))
+      .map((line) =>
+        line
+          .replace(/^#+ /, '')
+          .toLowerCase()
+          .replace(/[^\w\- ]/g, '')
+          .replaceAll(' ', '-'),
+      );
+
+  it('lead to files and headings that exist', () => {
+    const broken: string[] = [];
+    let checked = 0;
+    for (const document of documents) {
+      for (const [, target] of linesOf(document)
+        .join('\n')
+        .matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target!)) continue;
+        checked += 1;
+        const [file, anchor] = target!.split('#') as [string, string | undefined];
+        const path = file === '' ? document : posix.join(posix.dirname(document), file);
+        const isThere = existsSync(new URL(`../${path}`, import.meta.url));
+        if (!isThere || (anchor !== undefined && !anchorsOf(path).includes(anchor)))
+          broken.push(`${document}: ${target}`);
+      }
+    }
+    expect(broken).toEqual([]);
+    expect(checked).toBeGreaterThan(50);
   });
 });

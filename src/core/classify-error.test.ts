@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { classifyError, describe as describeError, MAX_ERROR_LENGTH } from './classify-error.ts';
-import { ERROR_CLASSES } from './outcome.ts';
+import { ERROR_CLASSES, type ErrorClass } from './outcome.ts';
 
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 const classify = (error: unknown) => classifyError(error, NOW_MS);
@@ -82,6 +82,104 @@ describe('the class of an error', () => {
   it('ignores a status that is not a number', () => {
     for (const status of [Number.NaN, '429', null, {}, Number.POSITIVE_INFINITY])
       expect(classify(withProperties('x', { status })).class).toBe('permanent');
+  });
+});
+
+/** The table of docs/writing-pipelines.md. */
+function classOfStatus(status: number): ErrorClass {
+  if (status === 429) return 'throttled';
+  if (status === 404 || status === 410) return 'not_found';
+  if (status === 408 || status === 504) return 'timeout';
+  if (status === 425 || status >= 500) return 'overloaded';
+  return status === 400 || status === 422 ? 'invalid' : 'permanent';
+}
+
+const NETWORK = ['ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN'];
+const NETWORK_TOO = ['EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_SOCKET'];
+const TIMEOUTS = ['ETIMEDOUT', 'ESOCKETTIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT'];
+
+describe('the class', () => {
+  it('is the same for every HTTP status, whoever carries it', () => {
+    for (let status = 400; status <= 599; status += 1) {
+      const carriers = [
+        new Response(null, { status }),
+        axiosLike(status),
+        withProperties('x', { status }),
+        withProperties('x', { statusCode: status }),
+        withProperties('x', { response: { statusCode: status } }),
+        Object.freeze({ status }),
+        Object.assign(Object.create(null) as object, { status }),
+        Object.assign(() => {}, { status }),
+      ];
+      for (const carrier of carriers) expect(classify(carrier).class).toBe(classOfStatus(status));
+    }
+  });
+
+  it('does not come from a status that is no failure', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 399 }),
+        fc.constantFrom(...NETWORK, ...NETWORK_TOO),
+        (status, code) => {
+          expect(classify(withProperties('x', { status })).class).toBe('permanent');
+          expect(classify(withProperties('x', { status, code })).class).toBe('overloaded');
+        },
+      ),
+    );
+  });
+
+  it('follows network codes, of the error or of its cause, whatever the text', () => {
+    const codes = fc.oneof(
+      fc.constantFrom(...NETWORK, ...NETWORK_TOO).map((code) => [code, 'overloaded'] as const),
+      fc.constantFrom(...TIMEOUTS, 'UND_ERR_BODY_TIMEOUT').map((code) => [code, 'timeout'] as const),
+    );
+    fc.assert(
+      fc.property(codes, fc.string(), ([code, expected], text) => {
+        const error = withProperties(text, { code });
+        expect(classify(error).class).toBe(expected);
+        expect(classify(new Error(text, { cause: error })).class).toBe(expected);
+        expect(classify(new Error(text, { cause: Object.freeze({ code }) })).class).toBe(expected);
+      }),
+    );
+  });
+});
+
+describe('Retry-After of any size', () => {
+  const carriers = (value: string): unknown[] => [
+    new Response(null, { status: 429, headers: { 'Retry-After': value } }),
+    axiosLike(429, { 'retry-after': value }),
+    withProperties('x', { status: 429, headers: new Headers({ 'Retry-After': value }) }),
+    withProperties('x', { status: 429, headers: new Map([['retry-after', value]]) }),
+    withProperties('x', { status: 429, retryAfter: value }),
+  ];
+
+  it('is read as seconds', () => {
+    fc.assert(
+      fc.property(fc.nat(), (seconds) => {
+        for (const error of carriers(String(seconds)))
+          expect(classify(error).retryAfterMs).toBe(seconds * 1000);
+      }),
+    );
+  });
+
+  it('is read as an HTTP date, and never lies in the past', () => {
+    const dates = fc.date({ min: new Date(0), max: new Date('2099-12-31T23:59:59Z'), noInvalidDate: true });
+    fc.assert(
+      fc.property(dates, (date) => {
+        const whole = Math.floor(date.getTime() / 1000) * 1000;
+        for (const error of carriers(date.toUTCString()))
+          expect(classify(error).retryAfterMs).toBe(Math.max(0, whole - NOW_MS));
+      }),
+    );
+  });
+
+  it('is a time or nothing for any text', () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const { retryAfterMs } = classify(axiosLike(429, { 'retry-after': text }));
+        expect(retryAfterMs === null || (Number.isFinite(retryAfterMs) && retryAfterMs >= 0)).toBe(true);
+      }),
+    );
   });
 });
 
@@ -224,11 +322,96 @@ describe('whatever was thrown', () => {
 
   it('of any shape becomes a failure that can be stored', () => {
     fc.assert(
-      fc.property(fc.anything({ withNullPrototype: false, withBigInt: true, withDate: true }), (thrown) => {
-        const failure = classify(thrown);
-        expect(failure.message.isWellFormed() && !failure.message.includes('\0')).toBe(true);
-      }),
+      fc.property(
+        fc.anything({
+          withNullPrototype: true,
+          withMap: true,
+          withSet: true,
+          withBigInt: true,
+          withDate: true,
+        }),
+        (thrown) => {
+          const failure = classify(thrown);
+          expect(failure.message.isWellFormed() && !failure.message.includes('\0')).toBe(true);
+        },
+      ),
     );
+  });
+});
+
+describe('hostile objects', () => {
+  const READ = ['message', 'name', 'status', 'statusCode', 'response', 'code', 'cause', 'headers'];
+  const READ_TOO = ['retryAfter', 'retryAfterMs', 'get', 'retry-after', 'retry-after-ms', 'toJSON'];
+  const TRAPS = ['get', 'has', 'ownKeys', 'getPrototypeOf', 'getOwnPropertyDescriptor', 'apply'] as const;
+  const BASES: Record<string, () => object> = {
+    object: () => ({}),
+    withoutPrototype: () => Object.create(null) as object,
+    error: () => new Error('x'),
+    array: () => [],
+    function: () => () => {},
+  };
+  interface Recipe {
+    base: string;
+    /** Properties that throw when they are read. */
+    throws: string[];
+    /** What others answer: values, or hostile objects. */
+    answers: Record<string, { value: unknown } | Recipe>;
+    traps: (typeof TRAPS)[number][] | null;
+    isFrozen: boolean;
+  }
+  // Recipes, because fast-check itself looks at what it made.
+  const { recipe } = fc.letrec<{ recipe: Recipe; answer: Recipe | { value: unknown } }>((tie) => ({
+    recipe: fc.record({
+      base: fc.constantFrom(...Object.keys(BASES)),
+      throws: fc.subarray([...READ, ...READ_TOO]),
+      answers: fc.dictionary(fc.constantFrom(...READ, ...READ_TOO), tie('answer'), { maxKeys: 6 }),
+      traps: fc.option(fc.subarray([...TRAPS])),
+      isFrozen: fc.boolean(),
+    }),
+    answer: fc.oneof(
+      { depthSize: 'small' },
+      fc.record({ value: fc.anything({ withNullPrototype: true, withBigInt: true }) }),
+      fc.record({ value: fc.constantFrom<unknown>(Symbol('x'), 429, '429', -1, 'Infinity', '\0', '\ud83d') }),
+      tie('recipe'),
+    ),
+  }));
+
+  function make({ base, throws, answers, traps, isFrozen }: Recipe): unknown {
+    const made = BASES[base]!();
+    const define = (name: string, descriptor: PropertyDescriptor) =>
+      Reflect.defineProperty(made, name, { ...descriptor, enumerable: true, configurable: true });
+    for (const name of throws) define(name, { get: throwing });
+    for (const [name, answer] of Object.entries(answers))
+      define(name, { value: 'base' in answer ? make(answer) : answer.value });
+    if (isFrozen) Object.freeze(made);
+    if (traps === null) return made;
+    return new Proxy(made, Object.fromEntries(traps.map((trap) => [trap, throwing])));
+  }
+
+  it('become failures that can be stored, and nothing is thrown', () => {
+    fc.assert(
+      fc.property(recipe, (given) => {
+        const { class: errorClass, message, retryAfterMs } = classify(make(given));
+        expect(ERROR_CLASSES).toContain(errorClass);
+        expect(message.isWellFormed() && !message.includes('\0')).toBe(true);
+        expect(message.length).toBeLessThanOrEqual(MAX_ERROR_LENGTH + 40);
+        expect(retryAfterMs === null || (Number.isFinite(retryAfterMs) && retryAfterMs >= 0)).toBe(true);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('are told by what can be read of them', () => {
+    const broken = Object.freeze(
+      Object.defineProperty({ statusCode: 503 }, 'status', { get: throwing, enumerable: true }),
+    );
+    expect(classify(broken)).toMatchObject({ class: 'overloaded', retryAfterMs: null });
+  });
+
+  it('may have causes as deep as they like', () => {
+    let error = new Error('the last');
+    for (let depth = 0; depth < 10_000; depth += 1) error = new Error(`depth ${depth}`, { cause: error });
+    expect(classify(error)).toMatchObject({ class: 'permanent', message: 'depth 9999' });
   });
 });
 

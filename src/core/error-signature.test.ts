@@ -7,6 +7,8 @@ const signature = (message: string) => errorSignature('permanent', message);
 describe('errors that differ only in particulars', () => {
   it.each([
     ['numbers', 'no answer within 1200 ms', 'no answer within 31 ms'],
+    ['large numbers', 'token 7 expired', 'token 1700000000000 expired'],
+    ['long fractions', 'off by 0.5', 'off by 0.30000000000000004'],
     ['decimal numbers', 'price 12.50 is too high', 'price 9 is too high'],
     [
       'uuids',
@@ -44,7 +46,79 @@ describe('errors that differ only in particulars', () => {
   });
 });
 
+/** Two of one kind, as they may stand in a message. */
+const pairOf = (particular: fc.Arbitrary<string>) => fc.tuple(particular, particular);
+const hex = (minLength: number, maxLength: number) =>
+  fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEF'), minLength, maxLength });
+const quoted = (quote: string) =>
+  fc
+    .string({ unit: 'grapheme-ascii', maxLength: 20 })
+    .map((value) => `${quote}${value.replaceAll(quote, '').replaceAll('\n', '')}${quote}`)
+    // An address reaches to the next white space, over the quote that ends it.
+    .filter((value) => !/https?:/i.test(value));
+const particulars = fc.oneof(
+  // Three digits that begin with 4 or 5 are a status, and stay.
+  pairOf(
+    fc
+      .oneof(fc.maxSafeNat(), fc.double({ noNaN: true, noDefaultInfinity: true, min: 0, max: 1e6 }))
+      .map(String)
+      .filter((text) => !/^[45]\d\d$/.test(text)),
+  ),
+  pairOf(fc.uuid()),
+  pairOf(hex(12, 64).filter((id) => /[a-f]/i.test(id))),
+  pairOf(fc.webUrl({ validSchemes: ['http', 'https'], withQueryParameters: true, withFragments: true })),
+  pairOf(quoted('"')),
+  pairOf(quoted("'")),
+  pairOf(quoted('`')),
+);
+const words = fc.constantFrom('no', 'price', 'for', 'brand', "can't", 'open', '(timeout)', 'row:', 'E_BUSY');
+
+it('messages of the same words share a signature, whatever the particulars', () => {
+  const part = fc.oneof(
+    words.map((word): [string, string] => [word, word]),
+    particulars,
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
+      const [a, b] = [0, 1].map((side) => parts.map((pair) => pair[side]).join(' '));
+      expect(signature(a!)).toBe(signature(b!));
+    }),
+  );
+});
+
 describe('a signature', () => {
+  it('of its own shape is that shape again', () => {
+    const shapeOf = (message: string) => signature(message).slice('permanent: '.length);
+    const odd = fc.constantFrom(
+      '"',
+      "'",
+      '`',
+      '<n>',
+      '404',
+      '12',
+      "5'",
+      'SKU-1001',
+      'a_1',
+      '-',
+      'http://x/1',
+    );
+    const messages = fc
+      .array(fc.oneof(words, odd, fc.string({ maxLength: 6 })), { maxLength: 15 })
+      .map((parts) => parts.join(' '));
+    fc.assert(
+      fc.property(messages, (message) => {
+        const shape = shapeOf(message);
+        expect(shapeOf(shape)).toBe(shape);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('does not end in white space where it was cut', () => {
+    expect(signature(`${'word '.repeat(39)}last word`)).toMatch(/\S$/);
+    expect(signature(`${'x'.repeat(199)} y`)).toMatch(/\S$/);
+  });
+
   it('is bounded, well formed and the same every time, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 3000 }), (message) => {

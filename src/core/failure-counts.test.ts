@@ -16,6 +16,23 @@ it('counts each class for itself, and equal histories are equal whatever their o
   );
 });
 
+it('survives a trip through its text form', () => {
+  const counts = fc.tuple(...ERROR_CLASSES.map(() => fc.nat({ max: 20 })));
+  fc.assert(
+    fc.property(counts, (given) => {
+      const write = (each: readonly number[]) =>
+        ERROR_CLASSES.flatMap((errorClass, at) => Array.from({ length: each[at]! }, () => errorClass)).reduce(
+          addFailure,
+          NO_FAILURES,
+        );
+      const text = write(given);
+      const read = ERROR_CLASSES.map((errorClass) => failuresOf(text, errorClass));
+      expect(read).toEqual(given);
+      expect(write(read)).toBe(text);
+    }),
+  );
+});
+
 it('reads as a person would write it', () => {
   const counts = addFailure(addFailure(addFailure(NO_FAILURES, 'throttled'), 'overloaded'), 'throttled');
   expect(counts).toBe('throttled=2 overloaded=1');

@@ -106,3 +106,80 @@ describe('the delay before the next attempt', () => {
     }
   });
 });
+
+describe('under any rule', () => {
+  const rules = fc.record({
+    maxAttempts: fc.integer({ min: 1, max: 200 }),
+    baseMs: fc.nat({ max: 100_000 }),
+    factor: fc.double({ min: 1, max: 10, noNaN: true }),
+    capMs: fc.nat({ max: 1_000_000 }),
+  });
+  const attempts = fc.integer({ min: 1, max: 250 });
+  /** What a header can say: also nonsense. */
+  const asked = fc.oneof(
+    fc.double({ min: 0, max: 10 * RETRY_AFTER_CAP_MS, noNaN: true }),
+    fc.constantFrom(Number.POSITIVE_INFINITY, Number.MAX_VALUE, 0),
+  );
+  const under = (errorClass: ErrorClass, rule: (typeof policy)[ErrorClass]) => ({
+    ...policy,
+    [errorClass]: rule,
+  });
+  const classes = fc.constantFrom(...ERROR_CLASSES);
+
+  it('there is a next attempt exactly as long as there are attempts left', () => {
+    fc.assert(
+      fc.property(
+        classes,
+        rules,
+        attempts,
+        fraction,
+        fc.option(asked),
+        (errorClass, rule, attempt, random, askedMs) => {
+          const delayMs = retryDelay(under(errorClass, rule), failure(errorClass, askedMs), attempt, random);
+          expect(delayMs === null).toBe(attempt >= rule.maxAttempts);
+          if (delayMs !== null) expect(Number.isSafeInteger(delayMs) && delayMs >= 0).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('the back-off fills the range up to its ceiling evenly, and grows with the attempt up to the cap', () => {
+    fc.assert(
+      fc.property(classes, rules, attempts, fraction, (errorClass, rule, attempt, random) => {
+        const patient = under(errorClass, { ...rule, maxAttempts: 1000 });
+        const delay = (at: number, jitter: number) => retryDelay(patient, failure(errorClass), at, jitter)!;
+        const ceiling = delay(attempt, 1 - Number.EPSILON);
+        expect(delay(attempt, 0)).toBe(0);
+        expect(ceiling).toBeLessThanOrEqual(rule.capMs);
+        expect(Math.abs(delay(attempt, random) - random * ceiling)).toBeLessThanOrEqual(1);
+        expect(delay(attempt + 1, random)).toBeGreaterThanOrEqual(delay(attempt, random));
+      }),
+    );
+  });
+
+  it('Retry-After is waited out, whatever the back-off, and capped', () => {
+    fc.assert(
+      fc.property(classes, rules, attempts, fraction, asked, (errorClass, rule, attempt, random, askedMs) => {
+        const patient = under(errorClass, { ...rule, maxAttempts: 1000 });
+        const delayMs = retryDelay(patient, failure(errorClass, askedMs), attempt, random)!;
+        expect(delayMs).toBeGreaterThanOrEqual(Math.min(askedMs, RETRY_AFTER_CAP_MS));
+        expect(delayMs).toBeLessThanOrEqual(Math.ceil(Math.min(askedMs, RETRY_AFTER_CAP_MS) * 1.25) + 1000);
+      }),
+    );
+  });
+
+  it('a Retry-After that is no time is as good as none', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...RETRIED),
+        fraction,
+        fc.constantFrom(Number.NaN, -1, Number.NEGATIVE_INFINITY),
+        (errorClass, random, askedMs) => {
+          expect(retryDelay(policy, failure(errorClass, askedMs), 1, random)).toBe(
+            retryDelay(policy, failure(errorClass), 1, random),
+          );
+        },
+      ),
+    );
+  });
+});

@@ -91,6 +91,93 @@ describe('ranges of seqs, compared with a set of numbers', () => {
   });
 });
 
+describe('the laws of sets', () => {
+  it('hold for unions', () => {
+    fc.assert(
+      fc.property(ranges, ranges, ranges, (a, b, c) => {
+        expect(unionRanges(a, b)).toEqual(unionRanges(b, a));
+        expect(unionRanges(unionRanges(a, b), c)).toEqual(unionRanges(a, unionRanges(b, c)));
+        expect(unionRanges(a, a)).toEqual(a);
+        expect(unionRanges(a, [])).toEqual(a);
+      }),
+    );
+  });
+
+  it('hold for differences', () => {
+    fc.assert(
+      fc.property(ranges, ranges, ranges, (a, b, c) => {
+        expect(subtractRanges(a, unionRanges(b, c))).toEqual(subtractRanges(subtractRanges(a, b), c));
+        expect(unionRanges(subtractRanges(a, b), b)).toEqual(unionRanges(a, b));
+        expect(subtractRanges(a, subtractRanges(a, b))).toEqual(subtractRanges(b, subtractRanges(b, a)));
+        expect(subtractRanges(a, a)).toEqual([]);
+        expect(subtractRanges(a, [])).toEqual(a);
+        expect(countSeqs(a) + countSeqs(subtractRanges(b, a))).toBe(countSeqs(unionRanges(a, b)));
+      }),
+    );
+  });
+
+  it('hold for splits: one after the other is one of both', () => {
+    fc.assert(
+      fc.property(ranges, fc.nat({ max: 40 }), fc.nat({ max: 40 }), (whole, first, second) => {
+        const [head, tail] = splitRanges(whole, first);
+        expect(unionRanges(head, splitRanges(tail, second)[0])).toEqual(
+          splitRanges(whole, first + second)[0],
+        );
+        expect(subtractRanges(whole, head)).toEqual(tail);
+      }),
+    );
+  });
+});
+
+describe('items on their way through phases and retries', () => {
+  interface Span {
+    phase: number;
+    attempt: number;
+    items: SeqRanges;
+  }
+  const PHASES = 3;
+  // One claim and its flush: which span, how many of it, and what became of each item.
+  const step = fc.record({
+    span: fc.nat(),
+    count: fc.integer({ min: 1, max: 40 }),
+    fates: fc.array(fc.constantFrom('end', 'advance', 'retry', 'open'), { minLength: 1, maxLength: 40 }),
+  });
+
+  it('are each in exactly one span, or have ended, after every flush', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 100 }), fc.array(step, { maxLength: 40 }), (itemCount, steps) => {
+        let spans: Span[] = [{ phase: 0, attempt: 0, items: [[0, itemCount]] }];
+        let ended: SeqRanges = [];
+        for (const { span, count, fates } of steps) {
+          if (spans.length === 0) break;
+          const claimed = spans[span % spans.length]!;
+          const [lease, rest] = splitRanges(claimed.items, count);
+          const fateOf = (wanted: string) =>
+            rangesOf(members(lease).filter((_, at) => fates[at % fates.length] === wanted));
+          const { phase, attempt } = claimed;
+          const advanced = fateOf('advance');
+          const isLast = phase === PHASES - 1;
+          const done = isLast ? unionRanges(fateOf('end'), advanced) : fateOf('end');
+          const recorded = [done, advanced, fateOf('retry')].reduce(unionRanges);
+          ended = unionRanges(ended, done);
+          spans = [
+            ...spans.filter((each) => each !== claimed),
+            { phase, attempt, items: rest },
+            { phase, attempt, items: subtractRanges(lease, recorded) },
+            { phase, attempt: attempt + 1, items: fateOf('retry') },
+            { phase: phase + 1, attempt: 0, items: isLast ? [] : advanced },
+          ].filter(({ items }) => items.length > 0);
+
+          const all = [ended, ...spans.map(({ items }) => items)];
+          for (const each of all) expectCanonical(each);
+          expect(all.reduce(unionRanges)).toEqual([[0, itemCount]]);
+          expect(all.reduce((sum, items) => sum + countSeqs(items), 0)).toBe(itemCount);
+        }
+      }),
+    );
+  });
+});
+
 describe('the text form', () => {
   it('is that of an int8multirange', () => {
     expect(formatRanges([])).toBe('{}');

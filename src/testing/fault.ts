@@ -27,14 +27,14 @@ export type FaultEffect =
 
 export type Fault = FaultTarget & FaultEffect;
 
-export interface FaultedCall {
+export interface FaultedItem {
   seq: number;
   row: Record<string, unknown>;
   phase: string;
   attempt: number;
 }
 
-/** The fault of each call: the first that matches and is not used up. */
+/** The fault of each call: the first that matches one of its items and is not used up for that. */
 export class FaultPlan {
   readonly #faults: readonly Fault[];
   readonly #hits = new Map<string, number>();
@@ -52,20 +52,30 @@ export class FaultPlan {
     this.#faults = faults;
   }
 
-  take(call: FaultedCall): FaultEffect | null {
+  /** Counts as a hit for each of the items that it was meant for. */
+  take(items: readonly FaultedItem[]): FaultEffect | null {
     for (const [index, fault] of this.#faults.entries()) {
-      if (!matches(fault, call)) continue;
-      const key = `${index} ${call.seq} ${call.phase}`;
-      const hits = this.#hits.get(key) ?? 0;
-      if (hits >= (fault.times ?? Number.POSITIVE_INFINITY)) continue;
-      this.#hits.set(key, hits + 1);
-      return fault;
+      const hit = items.filter((item) => matches(fault, item) && this.#isLeft(index, fault, item));
+      for (const item of hit) this.#hits.set(keyOf(index, item), this.#hitsOf(index, item) + 1);
+      if (hit.length > 0) return fault;
     }
     return null;
   }
+
+  #isLeft(index: number, fault: Fault, item: FaultedItem): boolean {
+    return this.#hitsOf(index, item) < (fault.times ?? Number.POSITIVE_INFINITY);
+  }
+
+  #hitsOf(index: number, item: FaultedItem): number {
+    return this.#hits.get(keyOf(index, item)) ?? 0;
+  }
 }
 
-function matches(fault: Fault, { seq, row, phase, attempt }: FaultedCall): boolean {
+function keyOf(index: number, { seq, phase }: FaultedItem): string {
+  return `${index} ${seq} ${phase}`;
+}
+
+function matches(fault: Fault, { seq, row, phase, attempt }: FaultedItem): boolean {
   if (fault.phase !== undefined && fault.phase !== phase) return false;
   if (fault.attempt !== undefined && ![fault.attempt].flat().includes(attempt)) return false;
   if (fault.row === undefined) return true;

@@ -104,6 +104,32 @@ describe('a pipeline in virtual time', () => {
   });
 });
 
+const together = definePipeline({
+  name: 'together',
+  input: z.object({ kind: z.string().min(1), n: z.coerce.number() }),
+  phases: [
+    { name: 'first', run: ({ n }) => n },
+    {
+      name: 'second',
+      batch: { maxItems: 4 },
+      retry,
+      runMany: (items) =>
+        items.map(({ input: { kind, n }, attempt, previous }) => {
+          if (kind === 'late first') return attempt < 3 ? retryLater({ afterMs: 1 }) : { previous };
+          if (kind === 'not found') return notFound(`no ${n}`);
+          if (kind === 'skipped') return skip('not wanted');
+          if (kind === 'failed') return fail(`row ${n} is wrong`);
+          return { previous };
+        }),
+    },
+  ],
+});
+
+it('handlers of many items end in virtual time as they do on a database', async () => {
+  const real = await runPipelineOnDatabase(together, rows, { databaseUrl: database.url });
+  expect(facts(await runPipeline(together, rows))).toEqual(facts(real));
+});
+
 describe('a run on a database', () => {
   it('is given up with a sentence when it takes too long', async () => {
     const slow = definePipeline({

@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { fail, notFound, retryLater, skip } from '../core/outcome.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { definePipeline, type SinglePhase } from '../worker/define-pipeline.ts';
+import { definePipeline, type ManyPhase, type SinglePhase } from '../worker/define-pipeline.ts';
 import { describeRun, retryWaits, rowsWith } from './pipeline-run.ts';
 import { runPipeline } from './run-pipeline.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -120,6 +120,20 @@ describe('retries', () => {
     );
     await runPipeline(pipeline, rowsOf(3));
     expect(order).toEqual([0, 1, 2, 0]);
+  });
+
+  it('that become ready while every slot is taken wait for a slot, and time goes on', async () => {
+    const clock = new VirtualClock();
+    const pipeline = onePhase(
+      async ({ n }, { attempt, signal }) => {
+        if (n === 0 && attempt === 1) return retryLater({ afterMs: 1000 });
+        await clock.sleep(10_000, signal);
+        return n;
+      },
+      { concurrency: 1 },
+    );
+    const run = await runPipeline(pipeline, rowsOf(2), { clock });
+    expect(run).toMatchObject({ virtualMs: 20_000, counts: { DONE: 2 } });
   });
 
   it('come when Retry-After says', async () => {
@@ -349,5 +363,200 @@ describe('emitted rows', () => {
     );
     expect(run.counts.DONE).toBe(run.results.length);
     expect(run.results.length).toBeGreaterThan(3);
+  });
+});
+
+describe('handlers of many items', () => {
+  type Many = ManyPhase<Row, undefined, unknown>;
+  let calls: { seqs: number[]; attempts: number[] }[];
+  const manyPhase = (runMany: Many['runMany'], options: Partial<Many> = {}): Many => ({
+    name: 'many',
+    batch: { maxItems: 4 },
+    runMany: (items, context) => {
+      calls.push({ seqs: items.map(({ seq }) => seq), attempts: items.map(({ attempt }) => attempt) });
+      return runMany(items, context);
+    },
+    ...options,
+  });
+  const many = (runMany: Many['runMany'], options?: Partial<Many>) =>
+    definePipeline({ name: 'test', phases: [manyPhase(runMany, options)] });
+  const answer: Many['runMany'] = (items) => items.map(({ input }) => input.n);
+  const seqsOf = () => calls.map(({ seqs }) => seqs);
+  const soon = { baseMs: 1, factor: 1, capMs: 1 };
+
+  beforeEach(() => {
+    calls = [];
+  });
+
+  it('get what is ready, as far as it fits into a call', async () => {
+    const run = await runPipeline(many(answer), rowsOf(10));
+    expect(seqsOf()).toEqual([
+      [0, 1, 2, 3],
+      [4, 5, 6, 7],
+      [8, 9],
+    ]);
+    expect(run.results.map(({ result }) => result)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  it('get items of one attempt, with those that are due at the same moment', async () => {
+    const waits = [0, 50, 100, 50, 0, 100];
+    const pipeline = many((items) =>
+      items.map(({ input, attempt }) => {
+        const afterMs = waits[Number(input.n)]!;
+        return attempt === 1 && afterMs > 0 ? retryLater({ afterMs }) : 'done';
+      }),
+    );
+    const run = await runPipeline(pipeline, rowsOf(6), { seed: 3 });
+    expect(run.counts.DONE).toBe(6);
+    expect(seqsOf().slice(0, 2)).toEqual([
+      [0, 1, 2, 3],
+      [4, 5],
+    ]);
+    for (const { attempts } of calls) expect(new Set(attempts).size).toBe(1);
+  });
+
+  it('are called within the slots of their phase, which count calls', async () => {
+    const clock = new VirtualClock();
+    const pipeline = many(
+      async (items, { signal }) => {
+        await clock.sleep(1000, signal);
+        return items.map(() => 1);
+      },
+      { concurrency: 2 },
+    );
+    const run = await runPipeline(pipeline, rowsOf(12), { clock, patienceMs: 60_000 });
+    expect(run).toMatchObject({ virtualMs: 2000, counts: { DONE: 12 } });
+    expect(calls).toHaveLength(3);
+  });
+
+  it('get the same calls, however long the phase before took for each item', async () => {
+    const runOnce = async (delays: number[]) => {
+      calls = [];
+      const first: SinglePhase<Row, undefined, unknown> = {
+        name: 'first',
+        run: async ({ n }) => {
+          await new Promise((resolve) => setTimeout(resolve, delays[Number(n)]));
+          return n;
+        },
+      };
+      const pipeline = definePipeline({ name: 'two', phases: [first, manyPhase(answer) as never] });
+      const run = await runPipeline(pipeline, rowsOf(9), { patienceMs: 10_000 });
+      return [seqsOf(), run];
+    };
+    const forwards = Array.from({ length: 9 }, (_, n) => n * 3);
+    expect(await runOnce(forwards)).toEqual(await runOnce([...forwards].reverse()));
+    expect(seqsOf()).toEqual([[0, 1, 2, 3], [4, 5, 6, 7], [8]]);
+  });
+
+  it('answer for each item; a throw is the failure of all, and no array too', async () => {
+    const retry = { overloaded: { ...soon, maxAttempts: 2 }, not_found: { maxAttempts: 1 } };
+    const pipeline = many(
+      (items) => {
+        const kind = items[0]!.seq / 4;
+        if (kind === 0) return [{ a: 1 }, notFound('nowhere'), skip('no')];
+        if (kind === 1) throw busy();
+        return 'text' as never;
+      },
+      { retry },
+    );
+    const run = await runPipeline(pipeline, rowsOf(12));
+    expect(run.results.map(({ status, attempts }) => `${status} ${attempts}`)).toEqual([
+      'DONE 1',
+      'NOT_FOUND 1',
+      'SKIPPED 1',
+      'ERROR 1',
+      ...Array.from({ length: 4 }, () => 'ERROR 2'),
+      ...Array.from({ length: 4 }, () => 'ERROR 1'),
+    ]);
+    expect(run.results[3]!.error).toContain('nothing at 3');
+    expect(run.results[8]!.error).toContain('expected runMany to return an array');
+  });
+
+  it('are not given items that the schema refuses', async () => {
+    const pipeline = definePipeline({
+      name: 'test',
+      input: z.object({ n: z.number().max(2) }),
+      phases: [
+        { name: 'many', batch: { maxItems: 4 }, runMany: (items) => items.map(({ input }) => input.n) },
+      ],
+    });
+    const run = await runPipeline(pipeline, rowsOf(5));
+    expect(run.results.map(({ status }) => status)).toEqual(['DONE', 'DONE', 'DONE', 'ERROR', 'ERROR']);
+  });
+
+  it('suffer a fault of one of their items as a call: all of its items fail, and other calls do not', async () => {
+    const run = await runPipeline(many(answer), rowsOf(8), {
+      faults: [{ kind: 'status', status: 503, row: 2, attempt: 1 }],
+    });
+    expect(run.results.map(({ status, attempts }) => `${status} ${attempts}`)).toEqual([
+      ...Array.from({ length: 4 }, () => 'DONE 2'),
+      ...Array.from({ length: 4 }, () => 'DONE 1'),
+    ]);
+  });
+
+  it('use up a fault for all items of the call that it was meant for', async () => {
+    const run = await runPipeline(many(answer, { retry: { overloaded: soon } }), rowsOf(4), {
+      faults: [{ kind: 'status', status: 503, times: 1 }],
+    });
+    expect(run.results.map(({ attempts }) => attempts)).toEqual([2, 2, 2, 2]);
+  });
+
+  it('time out as a call, and every signal aborts', async () => {
+    const reasons: unknown[] = [];
+    const pipeline = many(
+      (items, { signal }) => {
+        for (const each of [...items.map((item) => item.signal), signal])
+          each.addEventListener('abort', () => reasons.push((each.reason as Error).message));
+        return new Promise(() => {});
+      },
+      { timeoutMs: 3000, retry: { timeout: { maxAttempts: 1 } } },
+    );
+    const run = await runPipeline(pipeline, rowsOf(2), { patienceMs: 20 });
+    expect(run.results).toMatchObject([{ errorClass: 'timeout' }, { errorClass: 'timeout' }]);
+    expect(run.virtualMs).toBe(3000);
+    expect(reasons).toEqual(Array.from({ length: 3 }, () => 'the handler gave no answer within 3000 ms'));
+  });
+
+  it('are halved when they crash, until the one item is found that does it', async () => {
+    const run = await runPipeline(many(answer), rowsOf(6), { faults: [{ kind: 'crash', row: 1 }] });
+    expect(run.results.map(({ status }) => status)).toEqual(['DONE', 'ERROR', ...Array(4).fill('DONE')]);
+    expect(run.results[1]).toMatchObject({ errorClass: 'crashed', attempts: 1 });
+    expect(run.results[1]!.history.map(({ outcome }) => outcome)).toEqual([
+      'crashed',
+      'crashed',
+      'crashed',
+      'error',
+    ]);
+    // The calls that crashed were not made: the fault took their place.
+    expect(seqsOf()).toEqual([[4, 5], [2, 3], [0]]);
+  });
+
+  it('emit rows, which come in calls of their own', async () => {
+    const pipeline = many((items) =>
+      items.map(({ seq, emit }) => {
+        if (seq < 4) for (const part of ['a', 'b']) emit(`${seq} ${part}`, { n: seq });
+        return seq;
+      }),
+    );
+    const run = await runPipeline(pipeline, rowsOf(4));
+    expect(run.counts.DONE).toBe(12);
+    expect(seqsOf()).toEqual([
+      [0, 1, 2, 3],
+      [4, 5, 6, 7],
+      [8, 9, 10, 11],
+    ]);
+  });
+
+  it('log as they do in production', async () => {
+    const pipeline = many((items, { log }) => {
+      log.info({}, 'called');
+      items[1]!.log.warn({}, 'odd');
+      return items.map(() => 1);
+    });
+    const { logs } = await runPipeline(pipeline, rowsOf(2));
+    expect(logs).toMatchObject([
+      { message: 'called', phase: 'many', fields: { items: 2 } },
+      { message: 'odd', fields: { seq: 1, attempt: 1 } },
+    ]);
   });
 });

@@ -2,14 +2,17 @@
 // time may move on. What an item ends in is decided by the same functions as in production.
 import { crashMessage, judgeCrash } from '../core/crash-policy.ts';
 import { addFailure, NO_FAILURES } from '../core/failure-counts.ts';
+import { eachSeq, rangesOf } from '../core/seq-ranges.ts';
 import type { EmittedChild, RecordedOutcome } from '../engine/flush-outcomes.ts';
 import type { Settings } from '../platform/settings.ts';
-import type { ManyPhase, Phase, Pipeline, SinglePhase } from '../worker/define-pipeline.ts';
-import type { BatchItem, ItemContext } from '../worker/item-context.ts';
+import type { Phase, Pipeline } from '../worker/define-pipeline.ts';
+import type { BatchContext, BatchItem, ItemContext } from '../worker/item-context.ts';
 import type { Lease } from '../worker/lease.ts';
 import { phaseRetryPolicy } from '../worker/phase-retry-policy.ts';
 import { ResultColumns } from '../worker/result-columns.ts';
 import { type PhaseRuntime, recordFailure, runItem, timeoutFailure } from '../worker/run-item.ts';
+import { runMany } from '../worker/run-many.ts';
+import { BatchedItem, RunningBatch } from '../worker/running-batch.ts';
 import { type ItemServices, RunningItem } from '../worker/running-item.ts';
 import { capturedLog } from './captured-log.ts';
 import { type FaultEffect, type FaultPlan, statusError } from './fault.ts';
@@ -17,7 +20,8 @@ import type { HistoryEntry } from './pipeline-run.ts';
 import { realTurnOfLoop, withinRealMs } from './real-time.ts';
 import type { RunRecorder } from './run-recorder.ts';
 import { seededFraction } from './seeded-fraction.ts';
-import { type CallScope, currentCall, type VirtualClock } from './virtual-clock.ts';
+import { type Stage, VirtualCall } from './virtual-call.ts';
+import { currentCall, type VirtualClock } from './virtual-clock.ts';
 import { type WaitingItem, WaitingItems } from './waiting-items.ts';
 
 const DEFAULT_SLOTS = 10;
@@ -39,32 +43,15 @@ export interface VirtualRunOptions {
   patienceMs: number;
 }
 
-interface Stage {
-  index: number;
-  name: string;
-  runtime: PhaseRuntime;
-  slots: number;
-  timeoutMs: number;
-  services: ItemServices;
-  waiting: WaitingItems;
-  running: number;
-}
-
-interface Call extends CallScope {
-  stage: Stage;
-  waiting: WaitingItem;
-  item: RunningItem;
-  deadlineMs: number;
-}
-
 export class VirtualRun {
   readonly #options: VirtualRunOptions;
   readonly #startedMs: number;
   readonly #stages: Stage[];
-  readonly #calls = new Set<Call>();
+  readonly #calls = new Set<VirtualCall>();
   readonly #emittedKeys = new Set<string>();
   /** By seq: how far from the rows that were given. */
   readonly #depths: number[];
+  #suspectGroups = 0;
   #changed = false;
   #onChange: (() => void) | null = null;
 
@@ -83,16 +70,14 @@ export class VirtualRun {
     const { clock } = this.#options;
     for (;;) {
       this.#startReady();
+      if (this.#calls.size > 0) await this.#settle();
+      else this.#changed = false;
+      if (this.#changed || this.#timeOutDue() || this.#startBatches()) continue;
       const next = Math.min(...this.#stages.map((stage) => stage.waiting.nextMs));
-      if (this.#calls.size === 0) {
-        if (next === NEVER) return;
-        clock.moveTo(next);
-        continue;
-      }
-      await this.#settle();
-      if (this.#changed || this.#timeOutDue()) continue;
+      if (this.#calls.size === 0 && next === NEVER) return;
       const deadlines = [...this.#calls].map((call) => call.deadlineMs);
-      clock.moveTo(Math.min(next, clock.nextMs, ...deadlines));
+      // Without a call nobody waits for a timer: one that a handler left behind does not make the run longer.
+      clock.moveTo(this.#calls.size === 0 ? next : Math.min(next, clock.nextMs, ...deadlines));
     }
   }
 
@@ -118,65 +103,101 @@ export class VirtualRun {
   #startReady(): void {
     const now = this.#options.clock.now();
     for (const stage of this.#stages) {
-      while (stage.running < stage.slots) {
+      stage.waiting.ripen(now);
+      while (stage.maxItems === null && stage.running < stage.slots) {
         const waiting = stage.waiting.take(now);
         if (!waiting) break;
-        this.#start(stage, waiting, now);
+        const item = this.#runningItem(RunningItem, stage, waiting);
+        const call = this.#open(stage, item, new Map([[item, waiting]]));
+        void currentCall
+          .run(call, () => runItem(stage.runtime, item))
+          .then((outcome) => {
+            this.#record(call, item, outcome);
+            this.#end(call);
+          });
       }
     }
   }
 
-  #start(stage: Stage, waiting: WaitingItem, now: number): void {
+  /**
+   * Calls of many items are put together when nothing else can get on without virtual time: all that becomes ready at
+   * this moment is there by then, and what falls into which call does not depend on who came first.
+   */
+  #startBatches(): boolean {
+    const now = this.#options.clock.now();
+    let started = false;
+    for (const stage of this.#stages) {
+      while (stage.maxItems !== null && stage.running < stage.slots) {
+        const together = stage.waiting.takeTogether(now, stage.maxItems);
+        if (together.length === 0) break;
+        this.#startBatch(stage, together);
+        started = true;
+      }
+    }
+    return started;
+  }
+
+  #startBatch(stage: Stage, together: readonly WaitingItem[]): void {
+    const items = new Map(
+      together.map((waiting) => [this.#runningItem(BatchedItem, stage, waiting), waiting]),
+    );
+    const batch = new RunningBatch([...items.keys()], this.#options.clock.now(), stage.services.log);
+    const call = this.#open(stage, batch, items);
+    void currentCall
+      .run(call, () => runMany(stage.runtime, batch, (item, outcome) => this.#record(call, item, outcome)))
+      .then(() => this.#end(call));
+  }
+
+  #runningItem<Item extends RunningItem>(
+    Item: new (...given: ConstructorParameters<typeof RunningItem>) => Item,
+    stage: Stage,
+    { seq, attempt, failures, previous }: WaitingItem,
+  ): Item {
     const { clock, jobId, inputs } = this.#options;
-    const { seq, attempt, failures, previous } = waiting;
     // Of a lease an item needs only the claim, and of that what names the call.
     const claim = { jobId, generation: 1, phase: stage.index, attempt, failures, priority: 0 };
-    const lease = { claim } as Lease;
-    const item = new RunningItem(lease, { seq, input: inputs[seq]!, previous }, now, stage.services);
-    const call: Call = {
-      stage,
-      waiting,
-      item,
-      clock,
-      deadlineMs: now + stage.timeoutMs,
-      sleeping: 0,
-      onChange: () => this.#change(),
-    };
+    const claimed = { seq, input: inputs[seq]!, previous };
+    return new Item({ claim } as Lease, claimed, clock.now(), stage.services);
+  }
+
+  #open(stage: Stage, target: RunningItem | RunningBatch, items: Map<RunningItem, WaitingItem>): VirtualCall {
+    const call = new VirtualCall(stage, target, items, this.#options.clock, () => this.#change());
     this.#calls.add(call);
     stage.running += 1;
-    void currentCall
-      .run(call, () => runItem(stage.runtime, item))
-      .then((outcome) => this.#record(call, outcome));
+    return call;
   }
 
   #timeOutDue(): boolean {
     const now = this.#options.clock.now();
     const due = [...this.#calls].filter((call) => call.deadlineMs <= now);
     for (const call of due) {
-      const { stage, item } = call;
-      const failure = timeoutFailure(stage.timeoutMs);
-      this.#record(call, recordFailure(stage.runtime, item, failure));
-      item.abort(new Error(failure.message));
+      const failure = timeoutFailure(call.stage.timeoutMs);
+      call.abort(new Error(failure.message));
+      for (const [item] of call.open)
+        this.#record(call, item, recordFailure(call.stage.runtime, item, failure));
+      this.#end(call);
     }
     return due.length > 0;
   }
 
-  #record(call: Call, outcome: RecordedOutcome): void {
-    if (!this.#end(call)) return;
-    const { stage, waiting } = call;
+  #record(call: VirtualCall, item: RunningItem, outcome: RecordedOutcome): void {
+    const waiting = call.settle(item);
+    if (!waiting) return;
+    this.#change();
+    const { stage } = call;
     const { kind, json, failure, status, delayMs } = outcome;
-    const { seq, attempt, crashes } = waiting;
+    const { seq, attempt } = waiting;
     const now = this.#options.clock.now();
     const word =
       kind === 'terminal' ? (status.toLowerCase() as Lowercase<typeof status>) : KIND_OUTCOMES[kind];
-    const ended = this.#describe(call, word, failure, kind === 'retry' ? delayMs : null);
+    const ended = this.#describe(stage, item, word, failure, kind === 'retry' ? delayMs : null);
     this.#addEmitted(seq, outcome.children ?? [], now);
     if (kind === 'terminal') return this.#options.recorder.addResult(ended, status, json);
     this.#options.recorder.addCall(ended);
     if (kind === 'retry') {
       const failures = addFailure(waiting.failures, failure!.class);
       const readyAtMs = now + delayMs;
-      stage.waiting.add({ ...waiting, attempt: attempt + 1, failures, crashes, readyAtMs }, now);
+      stage.waiting.add({ ...waiting, attempt: attempt + 1, failures, readyAtMs }, now);
       return;
     }
     const next = this.#stages[stage.index + 1]!;
@@ -200,37 +221,46 @@ export class VirtualRun {
     }
   }
 
-  /** The item was alone in its lease: how the crashes of larger ones are told apart is the rescuer's business. */
-  #crash(call: Call): void {
-    if (!this.#end(call)) return;
-    const { seq, crashes } = call.waiting;
+  /** The items of the call were all of the lease: what else the process held is the rescuer's business. */
+  #crash(call: VirtualCall): void {
+    const { stage, open } = call;
     const now = this.#options.clock.now();
-    const verdict = judgeCrash([[seq, seq + 1]], crashes);
-    if (verdict.kind === 'fail') {
-      const message = crashMessage(verdict.crashes);
-      const ended = this.#describe(call, 'error', { class: 'crashed', message, retryAfterMs: null }, null);
-      return this.#options.recorder.addResult(ended, 'ERROR', null);
+    const bySeq = new Map(open.map(([item, waiting]) => [waiting.seq, { item, waiting }]));
+    const verdict = judgeCrash(rangesOf(bySeq.keys()), open[0]![1].crashes);
+    for (const [item] of open) {
+      call.settle(item);
+      if (verdict.kind === 'fail') {
+        const message = crashMessage(verdict.crashes);
+        const failure = { class: 'crashed', message, retryAfterMs: null } as const;
+        this.#options.recorder.addResult(this.#describe(stage, item, 'error', failure, null), 'ERROR', null);
+      } else this.#options.recorder.addCall(this.#describe(stage, item, 'crashed', null, null));
     }
-    this.#options.recorder.addCall(this.#describe(call, 'crashed', null, null));
-    call.stage.waiting.add({ ...call.waiting, crashes: verdict.parts[0]!.crashes, readyAtMs: now }, now);
+    this.#end(call);
+    if (verdict.kind === 'fail') return;
+    for (const { items, crashes } of verdict.parts) {
+      this.#suspectGroups += 1;
+      for (const seq of eachSeq(items)) {
+        const { waiting } = bySeq.get(seq)!;
+        stage.waiting.add({ ...waiting, crashes, suspects: this.#suspectGroups, readyAtMs: now }, now);
+      }
+    }
   }
 
   #describe(
-    { stage, waiting, item }: Call,
+    stage: Stage,
+    { seq, attempt }: RunningItem,
     outcome: HistoryEntry['outcome'],
     failure: RecordedOutcome['failure'],
     retryAfterMs: number | null,
   ) {
     const atMs = this.#options.clock.now() - this.#startedMs;
-    const { attempt } = item;
-    return { seq: waiting.seq, phase: stage.name, attempt, atMs, outcome, failure, retryAfterMs };
+    return { seq, phase: stage.name, attempt, atMs, outcome, failure, retryAfterMs };
   }
 
-  #end(call: Call): boolean {
-    if (!this.#calls.delete(call)) return false;
+  #end(call: VirtualCall): void {
+    if (!this.#calls.delete(call)) return;
     call.stage.running -= 1;
     this.#change();
-    return true;
   }
 
   #createStage(phase: Phase<unknown, unknown, unknown>, index: number): Stage {
@@ -254,6 +284,7 @@ export class VirtualRun {
       name: phase.name,
       runtime,
       slots: phase.concurrency ?? DEFAULT_SLOTS,
+      maxItems: phase.batch?.maxItems ?? null,
       timeoutMs: phase.timeoutMs ?? settings.itemTimeoutMs,
       services: { log, blobs: files, runtime },
       waiting: new WaitingItems(),
@@ -261,33 +292,37 @@ export class VirtualRun {
     };
   }
 
-  /** Every call goes through here. A phase of many items is called with one at a time. */
+  /** Every call goes through here. */
   #intercepted(phase: Phase<unknown, unknown, unknown>): Phase<unknown, unknown, unknown> {
-    const { runMany: _, run: __, batch: ___, ...options } = phase as SinglePhase<unknown, unknown, unknown>;
-    return { ...options, run: (input, context) => this.#callHandler(phase, input, context) };
+    const { name } = phase;
+    if (phase.runMany === undefined)
+      return {
+        ...phase,
+        run: (input, context) => this.#callHandler(name, [context], () => phase.run(input, context)),
+      };
+    return {
+      ...phase,
+      // Whatever comes out: it is checked where every answer is.
+      runMany: (items: readonly BatchItem[], context: BatchContext) =>
+        this.#callHandler(name, items, () => phase.runMany(items, context)) as unknown[],
+    };
   }
 
-  #callHandler(
-    phase: Phase<unknown, unknown, unknown>,
-    input: unknown,
-    context: ItemContext<unknown>,
-  ): unknown {
+  #callHandler(phase: string, items: readonly ItemContext[], handle: () => unknown): unknown {
     const { faults, rows } = this.#options;
-    const { seq, attempt } = context;
-    const fault = faults.take({ seq, row: rows[seq]!, phase: phase.name, attempt });
-    const handle = (): unknown => (phase.run ? phase.run(input, context) : callAlone(phase, input, context));
+    const fault = faults.take(items.map(({ seq, attempt }) => ({ seq, row: rows[seq]!, phase, attempt })));
     if (!fault) return handle();
-    return this.#suffer(fault, currentCall.getStore() as Call, handle);
+    return this.#suffer(fault, currentCall.getStore() as VirtualCall, handle);
   }
 
-  async #suffer(fault: FaultEffect, call: Call, handle: () => unknown): Promise<unknown> {
+  async #suffer(fault: FaultEffect, call: VirtualCall, handle: () => unknown): Promise<unknown> {
     switch (fault.kind) {
       case 'throw':
         throw fault.error;
       case 'status':
         throw statusError(fault.status, fault.retryAfterSeconds);
       case 'slow':
-        await call.clock.sleep(fault.ms, call.item.signal);
+        await call.clock.sleep(fault.ms, call.signal);
         return handle();
       case 'crash':
         this.#crash(call);
@@ -304,22 +339,5 @@ const KIND_OUTCOMES = { advance: 'advanced', retry: 'retry' } as const;
 
 /** At the beginning of a phase. */
 function fresh(seq: number, previous: string | null, readyAtMs: number): WaitingItem {
-  return { seq, attempt: 0, failures: NO_FAILURES, crashes: 0, previous, readyAtMs };
-}
-
-async function callAlone(
-  phase: ManyPhase<unknown, unknown, unknown>,
-  input: unknown,
-  context: ItemContext<unknown>,
-): Promise<unknown> {
-  const { jobId, seq, generation, attempt, strategy, idempotencyKey, previous, signal, log, emit, openFile } =
-    context;
-  const named = { jobId, seq, generation, attempt, strategy, idempotencyKey };
-  const item: BatchItem = { ...named, previous, signal, log, emit, openFile, input };
-  const answers: unknown = await phase.runMany([item], { jobId, signal, log });
-  if (!Array.isArray(answers) || answers.length !== 1)
-    throw new Error(
-      `expected runMany to return one entry for each of its items, got ${JSON.stringify(answers)}`,
-    );
-  return answers[0];
+  return { seq, attempt: 0, failures: NO_FAILURES, crashes: 0, suspects: null, previous, readyAtMs };
 }

@@ -10,6 +10,10 @@ import type { Executor, Statement } from '../../platform/database.ts';
 //
 // `candidates` finds results without looking at others: by the partial index results_not_done, by primary key for chosen
 // items, and else by reading all results of a window of seqs ($3 to $4).
+//
+// Measured on windows of 500,000 ended items on a machine with other work: 0.45 s to take 50,000 that failed (158,000
+// buffers, of which 150,000 are the looks for newer results), 3 s to take all. Sparing results of generation $2 - 1 that
+// look, because nothing can be newer, was tried: 0.44 s, within the noise.
 const NEWEST = `not exists (
           select from results newer
           where newer.job_id = $1 and newer.seq = r.seq and newer.generation > r.generation

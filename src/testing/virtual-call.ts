@@ -1,0 +1,66 @@
+// One call of a handler in a test: the items it was given, and which of them have no outcome yet. A call of `run` has
+// one item; a call of `runMany` has up to batch.maxItems of them.
+import type { PhaseRuntime } from '../worker/run-item.ts';
+import type { RunningBatch } from '../worker/running-batch.ts';
+import type { ItemServices, RunningItem } from '../worker/running-item.ts';
+import type { CallScope, VirtualClock } from './virtual-clock.ts';
+import type { WaitingItem, WaitingItems } from './waiting-items.ts';
+
+export interface Stage {
+  index: number;
+  name: string;
+  runtime: PhaseRuntime;
+  slots: number;
+  /** Items in one call, at the most; null for handlers that take one item. */
+  maxItems: number | null;
+  timeoutMs: number;
+  services: ItemServices;
+  waiting: WaitingItems;
+  running: number;
+}
+
+export class VirtualCall implements CallScope {
+  readonly stage: Stage;
+  readonly clock: VirtualClock;
+  readonly deadlineMs: number;
+  readonly onChange: () => void;
+  sleeping = 0;
+  readonly #target: RunningItem | RunningBatch;
+  readonly #open: Map<RunningItem, WaitingItem>;
+
+  constructor(
+    stage: Stage,
+    target: RunningItem | RunningBatch,
+    items: Map<RunningItem, WaitingItem>,
+    clock: VirtualClock,
+    onChange: () => void,
+  ) {
+    this.stage = stage;
+    this.clock = clock;
+    this.deadlineMs = clock.now() + stage.timeoutMs;
+    this.onChange = onChange;
+    this.#target = target;
+    this.#open = items;
+  }
+
+  get signal(): AbortSignal {
+    return this.#target.signal;
+  }
+
+  /** Items without an outcome. */
+  get open(): [RunningItem, WaitingItem][] {
+    return [...this.#open];
+  }
+
+  /** What the item had waited as; undefined when it has its outcome already. */
+  settle(item: RunningItem): WaitingItem | undefined {
+    const waiting = this.#open.get(item);
+    this.#open.delete(item);
+    item.ended = true;
+    return waiting;
+  }
+
+  abort(reason: Error): void {
+    this.#target.abort(reason);
+  }
+}
