@@ -4,7 +4,7 @@ import { abilityOf } from './define-pipeline.ts';
 import { claimSize, leaseLength } from '../core/claim-size.ts';
 import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { monotonicMs } from '../platform/clock.ts';
+import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
@@ -16,6 +16,9 @@ import { ClaimGate } from './claim-gate.ts';
 import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
 import type { PhasePool } from './phase-pool.ts';
 import type { WorkFinder } from './work-finder.ts';
+
+/** How soon an owner who has nothing here is seen. */
+const GUEST_LOOK_MS = 250;
 
 export interface ClaimLoopsOptions {
   /** Connections for claims alone. */
@@ -42,6 +45,7 @@ export class ClaimLoops {
   /** Jobs that a claim is under way for, one entry per claim. */
   readonly #claiming: string[] = [];
   readonly #claimWaiters: (() => void)[] = [];
+  readonly #stopGuests = new AbortController();
   #loops: Promise<void>[] = [];
   #stopping = false;
 
@@ -52,12 +56,16 @@ export class ClaimLoops {
 
   start(pools: readonly PhasePool[]): void {
     const { claimConcurrency } = this.#options.claims.settings;
-    this.#loops = pools.flatMap((pool) => Array.from({ length: claimConcurrency }, () => this.#loop(pool)));
+    this.#loops = pools.flatMap((pool) => [
+      ...Array.from({ length: claimConcurrency }, () => this.#loop(pool)),
+      this.#guestLoop(pool),
+    ]);
   }
 
   /** No further claim is started. */
   stop(): void {
     this.#stopping = true;
+    this.#stopGuests.abort();
     this.#options.finder.stop();
     this.#turns.stop();
     for (const waiting of this.#hungry.values()) for (const wake of waiting) wake();
@@ -78,31 +86,14 @@ export class ClaimLoops {
   }
 
   async #loop(pool: PhasePool): Promise<void> {
-    const { finder, claims, onNothing } = this.#options;
+    const { finder, onNothing } = this.#options;
     const ability = abilityOf(pool.options.runtime.pipeline);
     while (!this.#stopping) {
       await this.#whenHungry(pool);
       const work = this.#stopping ? null : await finder.next(ability, pool.options.phaseIndex);
       if (!work || this.#stopping) continue;
-      // Suspects run alone in this process, so that their crash blames nobody else.
-      const turn = await (work.suspect ? this.#turns.takeAlone() : this.#turns.take());
-      await this.#gate.take(pool.order);
-      // Another claim was enough meanwhile.
-      if (this.#stopping || !this.#isHungry(pool)) {
-        this.#gate.release(pool.order);
-        turn.end();
-        continue;
-      }
-      this.#claiming.push(work.jobId);
-      const claimed = await this.#claim(pool, work, turn).catch((error: unknown) => {
-        claims.events.emit('claim.failed', { error });
-        return false;
-      });
-      this.#gate.release(pool.order);
-      this.#claiming.splice(this.#claiming.indexOf(work.jobId), 1);
-      for (const wake of this.#claimWaiters.splice(0)) wake();
-      if (claimed) continue;
-      turn.end();
+      const outcome = await this.#claimFrom(pool, work, () => this.#isHungry(pool));
+      if (outcome !== 'nothing') continue;
       // Our own claims hold what waits there: the next one comes when one of them has ended.
       if (this.isClaiming(work.jobId)) await new Promise<void>((resolve) => this.#claimWaiters.push(resolve));
       else {
@@ -110,6 +101,51 @@ export class ClaimLoops {
         onNothing(work.jobId);
       }
     }
+  }
+
+  /**
+   * A pool that has enough still takes a little of an owner who has nothing here: in the queue owners take turns, so a
+   * small job does not wait until a large one has been worked off.
+   */
+  async #guestLoop(pool: PhasePool): Promise<void> {
+    const { finder, isCongested } = this.#options;
+    const ability = abilityOf(pool.options.runtime.pipeline);
+    while (!this.#stopping) {
+      await waitMs(GUEST_LOOK_MS, this.#stopGuests.signal);
+      // What is hungry looks for itself.
+      if (this.#stopping || pool.queuedCount === 0 || pool.isHungry || isCongested(pool)) continue;
+      const hasHere = (ownerId: string): boolean => pool.hasOf(ownerId);
+      const work = await finder.nextOfOthers(ability, pool.options.phaseIndex, hasHere);
+      if (work) await this.#claimFrom(pool, work, () => !isCongested(pool), pool.options.slots);
+    }
+  }
+
+  async #claimFrom(
+    pool: PhasePool,
+    work: ClaimableWork,
+    isWanted: () => boolean,
+    maxItems = Number.POSITIVE_INFINITY,
+  ): Promise<'claimed' | 'nothing' | 'unwanted'> {
+    const { claims } = this.#options;
+    // Suspects run alone in this process, so that their crash blames nobody else.
+    const turn = await (work.suspect ? this.#turns.takeAlone() : this.#turns.take());
+    await this.#gate.take(pool.order);
+    // Another claim was enough meanwhile.
+    if (this.#stopping || !isWanted()) {
+      this.#gate.release(pool.order);
+      turn.end();
+      return 'unwanted';
+    }
+    this.#claiming.push(work.jobId);
+    const claimed = await this.#claim(pool, work, turn, maxItems).catch((error: unknown) => {
+      claims.events.emit('claim.failed', { error });
+      return false;
+    });
+    this.#gate.release(pool.order);
+    this.#claiming.splice(this.#claiming.indexOf(work.jobId), 1);
+    for (const wake of this.#claimWaiters.splice(0)) wake();
+    if (!claimed) turn.end();
+    return claimed ? 'claimed' : 'nothing';
   }
 
   async #whenHungry(pool: PhasePool): Promise<void> {
@@ -126,7 +162,7 @@ export class ClaimLoops {
     return pool.isHungry && !this.#options.isCongested(pool);
   }
 
-  async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn): Promise<boolean> {
+  async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn, maxItems: number): Promise<boolean> {
     const { claims, control, workerId, inBackground, onClaim, leftMs } = this.#options;
     const { settings } = claims;
     const itemMs = pool.itemMs.quantile(0.75);
@@ -135,7 +171,7 @@ export class ClaimLoops {
     const targetSliceMs = Math.max(0, Math.min(settings.workerTargetSliceMs, leftMs()));
     const bounds = { ...settings, claimMin, targetSliceMs };
     const size = claimSize(bounds, pool.options.slots * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
-    const asked = Math.min(size, pool.maxIncoming);
+    const asked = Math.min(size, pool.maxIncoming, maxItems);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
     const token = newId();
     const startedMs = monotonicMs();

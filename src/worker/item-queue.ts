@@ -64,6 +64,10 @@ export class ItemQueue {
     return this.#asideCount;
   }
 
+  hasOf(ownerId: string): boolean {
+    return this.#lanes.has(ownerId);
+  }
+
   add(lease: Lease): void {
     const { owner, priority, items } = lease.claim;
     const { ownerId } = owner;

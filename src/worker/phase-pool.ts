@@ -110,6 +110,11 @@ export class PhasePool {
     return this.#queue.size;
   }
 
+  /** Something of this owner waits here. */
+  hasOf(ownerId: string): boolean {
+    return this.#queue.hasOf(ownerId);
+  }
+
   /** Has more to start in the next turn of the loop. */
   get isYielding(): boolean {
     return this.#yielding && this.#queue.size > 0;

@@ -48,6 +48,24 @@ export class WorkFinder {
     return null;
   }
 
+  /** Work of an owner who is not among these, for a pool that is busy with theirs; null when there is none. */
+  async nextOfOthers(
+    ability: Ability,
+    phase: number,
+    here: (ownerId: string) => boolean,
+  ): Promise<ClaimableWork | null> {
+    if (monotonicMs() - this.#knownAtMs >= FRESH_MS) {
+      this.#looking ??= this.#lookAgain().finally(() => {
+        this.#looking = null;
+      });
+      await this.#looking;
+    }
+    const fitting = this.#fitting(ability, phase).filter(
+      (work) => !work.suspect && !here(work.owner.ownerId),
+    );
+    return fitting.length === 0 ? null : drawByOwner(fitting, randomFraction());
+  }
+
   /** Nothing could be claimed there: do not offer it again before the next look. */
   miss(work: ClaimableWork): void {
     this.#known = this.#known.filter((other) => other !== work);
@@ -88,11 +106,15 @@ export class WorkFinder {
   }
 
   #choose(ability: Ability, phase: number): ClaimableWork | null {
-    const fitting = this.#known.filter((work) => work.phase === phase && canRun(ability, work));
+    const fitting = this.#fitting(ability, phase);
     if (fitting.length === 0) return null;
     // Suspects first: until they are cleared or failed every crash costs a whole process.
     const suspect = fitting.find((work) => work.suspect);
     if (suspect) return suspect;
     return drawByOwner(fitting, randomFraction());
+  }
+
+  #fitting(ability: Ability, phase: number): ClaimableWork[] {
+    return this.#known.filter((work) => work.phase === phase && canRun(ability, work));
   }
 }
