@@ -1,5 +1,5 @@
 // How much a worker takes on, from what it notices of its own side: slow flushes, waiting for connections, a busy event
-// loop, memory. The worst of them decides. It falls at once, by as much as the sign is over its bound, and comes back
+// loop, memory, a machine that others use. The worst of them decides. It falls at once, by as much as the sign is over its bound, and comes back
 // slowly, so that a worker that drowns lets go and one that recovers does not swing.
 
 export interface Signs {
@@ -11,8 +11,8 @@ export interface Signs {
   loopDelayMs: number | null;
   /** Part of the memory that may be used, 0 to 1. */
   memory: number | null;
-  /** Part of one core's time that this process used, 0 to 1. */
-  cpu: number | null;
+  /** Processes that want the machine, per core. */
+  load: number | null;
 }
 
 export type SignName = keyof Signs;

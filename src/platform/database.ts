@@ -6,6 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { monotonicMs } from './clock.ts';
 import { isStatementNameError } from './database-error.ts';
 
 /** One SQL statement of the store. The name identifies it to the server and in logs. */
@@ -61,6 +62,7 @@ export class Database implements Executor {
   #namedStatements = true;
   /** Transactions so far; a statement outside of one counts as one. */
   readonly transactions = { committed: 0, rolledBack: 0 };
+  #longestWaitMs = 0;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -85,6 +87,13 @@ export class Database implements Executor {
       client.on('error', report);
     });
     this.#pool.on('remove', (client) => this.#clients.delete(client));
+  }
+
+  /** The longest that something waited for a connection since this was asked last. */
+  takeLongestWaitMs(): number {
+    const ms = this.#longestWaitMs;
+    this.#longestWaitMs = 0;
+    return ms;
   }
 
   get url(): string {
@@ -139,11 +148,13 @@ export class Database implements Executor {
   }
 
   async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const askedMs = monotonicMs();
     const connecting = this.#connect();
     const client = await this.#unlessDestroyed(connecting).catch((error: unknown) => {
       connecting.then((late) => late.release(true)).catch(() => {});
       throw error;
     });
+    this.#longestWaitMs = Math.max(this.#longestWaitMs, monotonicMs() - askedMs);
     let late = false;
     const timer = setTimeout(() => {
       late = true;

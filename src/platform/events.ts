@@ -1,4 +1,5 @@
 // What the engine says about itself. Logs, metrics and tests subscribe; nothing waits for them.
+import type { Signs } from '../core/back-pressure.ts';
 import { EventEmitter } from 'node:events';
 
 export interface RowmillEvents {
@@ -44,6 +45,15 @@ export interface RowmillEvents {
   'handlers.stuck': { count: number };
   'finalize.delayed': { jobId: string; generation: number; attempt: number; delayMs: number; error: unknown };
   'blobs.collected': { count: number };
+  /** How much a worker takes on, from what it notices of its own side: part of claims and slots. */
+  'pressure.changed': {
+    from: number;
+    to: number;
+    reason: string;
+    signs: Signs;
+  };
+  /** Failures of a phase rose above the usual, or it is over: part of its slots. */
+  'phase.spike': { pipeline: string; phase: string; from: number; to: number; reason: string };
   /** Why more or less of a resource is used from now on. */
   'resource.decided': {
     name: string;

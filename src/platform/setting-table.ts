@@ -281,6 +281,36 @@ export const NUMBER_SETTINGS = {
     max: 3_600_000,
     why: 'How long a reprocess waits for a job whose output files are just being written.',
   },
+  pressureFlushMs: {
+    default: 2000,
+    min: 1,
+    max: 3_600_000,
+    why: 'Flushes that take longer (p95) make a worker take on less.',
+  },
+  pressurePoolWaitMs: {
+    default: 1000,
+    min: 1,
+    max: 3_600_000,
+    why: 'Waiting longer than this for a database connection makes a worker take on less.',
+  },
+  pressureLoopDelayMs: {
+    default: 500,
+    min: 1,
+    max: 3_600_000,
+    why: 'An event loop that is later than this (p99) makes a worker take on less.',
+  },
+  pressureMemory: {
+    default: 0.85,
+    min: 0.05,
+    max: 1,
+    why: 'A heap that is filled beyond this part of its limit makes a worker take on less.',
+  },
+  pressureLoad: {
+    default: 16,
+    min: 0.1,
+    max: 10_000,
+    why: 'A machine with a higher load per core makes a worker take on less.',
+  },
   resourceSyncMs: {
     default: 250,
     min: 10,

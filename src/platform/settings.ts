@@ -76,13 +76,17 @@ function checkedResources(given: unknown): ResourceSettings['resources'] {
   return given as ResourceSettings['resources'];
 }
 
+/** Settings that need not be whole numbers. */
+const FRACTIONS: readonly NumberKey[] = ['safetyFactor', 'pressureMemory', 'pressureLoad'];
+
 function checked(key: NumberKey, given: unknown): number {
   const { min, max } = NUMBER_SETTINGS[key];
   const value =
     typeof given === 'string' && /\d/.test(given) ? Number(given.trim().replaceAll('_', '')) : given;
-  const whole = key === 'safetyFactor' || Number.isInteger(value);
+  const isPart = FRACTIONS.includes(key);
+  const whole = isPart || Number.isInteger(value);
   if (typeof value !== 'number' || !Number.isFinite(value) || !whole || value < min || value > max) {
-    throw invalid(key, `a ${key === 'safetyFactor' ? '' : 'whole '}number from ${min} to ${max}`, given);
+    throw invalid(key, `a ${isPart ? '' : 'whole '}number from ${min} to ${max}`, given);
   }
   return value;
 }

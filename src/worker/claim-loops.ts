@@ -170,7 +170,7 @@ export class ClaimLoops {
     const claimMin = Math.min(settings.claimMax, Math.max(settings.claimMin, pool.itemsPerCall));
     const targetSliceMs = Math.max(0, Math.min(settings.workerTargetSliceMs, leftMs()));
     const bounds = { ...settings, claimMin, targetSliceMs };
-    const size = claimSize(bounds, pool.options.slots * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
+    const size = claimSize(bounds, pool.slotsNow * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
     const asked = Math.min(size, pool.maxIncoming, maxItems);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
     const token = newId();

@@ -2,6 +2,7 @@
 // become free; a slot is free the moment its handler returns, it never waits for the flush.
 
 import type { OrderedPhase } from '../core/phase-order.ts';
+import { ErrorSpike } from '../core/error-spike.ts';
 import type { PoolStats } from '../core/pool-stats.ts';
 import { QuantileWindow } from '../core/quantile-window.ts';
 import type { StartRamp } from '../core/start-ramp.ts';
@@ -56,6 +57,8 @@ export interface PhasePoolOptions {
   desk: Pick<ResourceDesk, 'want'>;
   /** These items cannot start for this long: others may have them until then. */
   defer: (lease: Lease, seqs: number[], delayMs: number) => void;
+  /** Part of the slots that may be used, above 0 up to 1. */
+  pressure?: () => number;
   /** Fewer items wait than the low-water mark, or a slot is idle. */
   onHungry: () => void;
   /** Where calls run instead of here. */
@@ -73,6 +76,7 @@ export class PhasePool {
   readonly order: OrderedPhase;
   readonly itemMs = new QuantileWindow();
   readonly claimMs = new QuantileWindow(32);
+  readonly errorSpike = new ErrorSpike();
   /** Items asked for by claims under way. */
   incomingCount = 0;
   readonly #queue: ItemQueue;
@@ -104,6 +108,12 @@ export class PhasePool {
 
   get runningCount(): number {
     return this.#running.size;
+  }
+
+  /** Slots that may be used now: fewer under pressure of our own, or when failures rise. */
+  get slotsNow(): number {
+    const { slots, pressure } = this.options;
+    return Math.max(1, Math.ceil(slots * (pressure?.() ?? 1) * this.errorSpike.factor));
   }
 
   get queuedCount(): number {
@@ -170,7 +180,7 @@ export class PhasePool {
   }
 
   pump(): void {
-    const { slots } = this.options;
+    const slots = this.slotsNow;
     while (this.#running.size < slots && this.#queue.size > 0 && this.#mayStart()) {
       const now = monotonicMs();
       if (this.#startedThisTurn >= STARTS_PER_TURN || now - this.#turnStartedMs > TURN_MS)
@@ -295,7 +305,7 @@ export class PhasePool {
 
   /** What waits for permits says so, and what would wait for too long goes back. */
   #askForPermits(): void {
-    const free = this.options.slots - this.#running.size;
+    const free = Math.max(0, this.slotsNow - this.#running.size);
     for (let line = this.#queue.dropLongestWait(); line; line = this.#queue.dropLongestWait()) {
       const waitMs = Math.max(MIN_DEFER_MS, line.permits.waitMs(line.before, monotonicMs()));
       for (const [lease, seqs] of byLease(line.items)) {
@@ -369,9 +379,17 @@ export class PhasePool {
   #settle(item: RunningItem, outcome: RecordedOutcome): void {
     if (item.ended) return;
     item.ended = true;
+    this.#noteFailure(outcome);
     // One call, one answer: the worst of what its items say.
     if (item instanceof BatchedItem && item.batch) item.batch.hear(heardFrom(outcome));
     this.options.record(item.lease, outcome);
+  }
+
+  /** When failures rise, retries come later too. */
+  #noteFailure(outcome: RecordedOutcome): void {
+    const isFailure = heardFrom(outcome).kind !== 'ok';
+    this.errorSpike.note(isFailure);
+    if (isFailure && outcome.kind === 'retry') outcome.delayMs /= this.errorSpike.factor;
   }
 
   #timeOut(call: Call): void {
@@ -382,7 +400,9 @@ export class PhasePool {
     returnPermits(call, { kind: 'failed', ms: this.options.timeoutMs, retryAfterMs: null });
     this.#giveUp(call, new Error(failure.message));
     for (const item of open) {
-      this.options.record(item.lease, recordFailure(this.options.runtime, item, failure));
+      const outcome = recordFailure(this.options.runtime, item, failure);
+      this.#noteFailure(outcome);
+      this.options.record(item.lease, outcome);
     }
     this.pump();
   }

@@ -22,6 +22,7 @@ import { loadSettings, type Settings } from '../platform/settings.ts';
 import { VERSION } from '../platform/version.ts';
 import { beginFinalizing } from '../store/commands/begin-finalizing.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
+import { OwnSigns } from '../platform/own-signs.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/register-worker.ts';
 import { type ClaimableWork, findClaimable, findClaimableOfJob } from '../store/views/find-claimable.ts';
 import { ClaimLoops } from './claim-loops.ts';
@@ -34,6 +35,7 @@ import { LeaseKeeper } from './lease-keeper.ts';
 import { PhasePool } from './phase-pool.ts';
 import { phaseRetryPolicy } from './phase-retry-policy.ts';
 import { PhaseGate } from './phase-gate.ts';
+import { PressureWatch } from './pressure-watch.ts';
 import { PoolOrder } from './pool-order.ts';
 import { declaredResources, ResourceDesk } from './resource-desk.ts';
 import { ResultColumns } from './result-columns.ts';
@@ -104,6 +106,8 @@ export class RowmillWorker {
   readonly #pools: PhasePool[];
   readonly #order: PoolOrder;
   readonly #desk: ResourceDesk;
+  readonly #signs: OwnSigns;
+  readonly #pressure: PressureWatch;
   readonly #held: HeldLeases;
   readonly #finder: WorkFinder;
   readonly #zombies: ZombieWatch;
@@ -205,6 +209,15 @@ export class RowmillWorker {
       resources: declaredResources(options.pipelines, this.settings.resources),
       onPermits: () => this.#order.pumpAll(),
     });
+    const databases = [this.#claims.db, this.#flushes.db, this.#control.db];
+    this.#signs = new OwnSigns(this.events, databases);
+    this.#pressure = new PressureWatch({
+      settings: this.settings,
+      events: this.events,
+      takeSigns: () => this.#signs.take(),
+      pools: () => this.#pools,
+      onRelief: () => this.#order.pumpAll(),
+    });
     this.#pools = options.pipelines.flatMap((pipeline) =>
       pipeline.phases.map((phase, index) => this.#createPool(pipeline, phase, index)),
     );
@@ -225,6 +238,7 @@ export class RowmillWorker {
     this.#services = [
       ...(only ? [] : createSharedServices(this.#control, options.pipelines, signal)),
       ...createOwnServices(this.#control, this.#held, () => this.#register()),
+      this.#pressure.service,
     ];
   }
 
@@ -300,6 +314,7 @@ export class RowmillWorker {
     await removeWorker(this.#control.db, this.workerId).catch(() => {});
     await Promise.all(this.#pools.map((pool) => pool.close()));
     this.metrics.stop();
+    this.#signs.stop();
     await Promise.allSettled(this.#opened.map(({ db }) => db.close()));
     await this.#blobs.close();
     clearTimeout(deadline);
@@ -350,6 +365,7 @@ export class RowmillWorker {
       drop: (lease, count) => this.#writer.drop(lease, count),
       mayStart: () =>
         !this.#writer.isCongestedAt(this.#order.backlogShare(pool)) && this.#order.hasTurn(pool),
+      pressure: () => this.#pressure.factor,
       gate: new PhaseGate(this.#desk, phase),
       desk: this.#desk,
       defer: (lease, seqs, delayMs) => this.#held.defer(lease, seqs, delayMs),

@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { adaptPressure, NO_PRESSURE, type Pressure, type SignBounds, type Signs } from './back-pressure.ts';
+
+const BOUNDS: SignBounds = { flushMs: 2000, poolWaitMs: 500, loopDelayMs: 500, memory: 0.85, load: 8 };
+const CALM: Signs = { flushMs: 50, poolWaitMs: 1, loopDelayMs: 20, memory: 0.3, load: 1 };
+
+function after(looks: Signs[], from: Pressure = NO_PRESSURE): Pressure {
+  return looks.reduce((pressure, signs) => adaptPressure(pressure, signs, BOUNDS), from);
+}
+
+describe('a worker', () => {
+  it('takes everything on while nothing is wrong, and when nothing is known', () => {
+    expect(after([CALM, CALM])).toEqual(NO_PRESSURE);
+    const unknown: Signs = { flushMs: null, poolWaitMs: null, loopDelayMs: null, memory: null, load: null };
+    expect(after([unknown])).toEqual(NO_PRESSURE);
+  });
+
+  it.each(Object.keys(BOUNDS) as (keyof Signs)[])(
+    'takes on less when %s is over its bound, and says so',
+    (sign) => {
+      const pressure = after([{ ...CALM, [sign]: BOUNDS[sign] * 1.25 }]);
+      expect(pressure.factor).toBeCloseTo(0.8);
+      expect(pressure.reason).toContain(sign);
+    },
+  );
+
+  it('lets go by at most half in one look, and keeps a little', () => {
+    const drowning = { ...CALM, flushMs: 1e9 };
+    expect(after([drowning]).factor).toBe(0.5);
+    expect(after(Array.from({ length: 50 }, () => drowning)).factor).toBe(0.05);
+  });
+
+  it('comes back within half a minute, and not while a sign is near its bound', () => {
+    const low: Pressure = { factor: 0.1, reason: 'flushMs' };
+    expect(after([{ ...CALM, flushMs: 1900 }], low)).toEqual(low);
+    expect(
+      after(
+        Array.from({ length: 30 }, () => CALM),
+        low,
+      ),
+    ).toEqual(NO_PRESSURE);
+  });
+});
+
+it('on a step the factor settles in a band of a tenth and does not swing', () => {
+  // A database whose flushes take longer the more is taken on.
+  let pressure: Pressure = NO_PRESSURE;
+  const factors: number[] = [];
+  for (let look = 0; look < 100; look += 1) {
+    pressure = adaptPressure(pressure, { ...CALM, flushMs: 5000 * pressure.factor }, BOUNDS);
+    factors.push(pressure.factor);
+  }
+  const settled = factors.slice(20);
+  expect(Math.max(...settled) - Math.min(...settled)).toBeLessThanOrEqual(0.1);
+  expect(Math.max(...settled)).toBeLessThanOrEqual(0.42);
+  expect(Math.min(...settled)).toBeGreaterThanOrEqual(0.28);
+});
+
+it('the factor stays in its bounds whatever is measured', () => {
+  const sign = fc.option(fc.oneof(fc.double(), fc.integer()), { nil: null });
+  const signs = fc.record({ flushMs: sign, poolWaitMs: sign, loopDelayMs: sign, memory: sign, load: sign });
+  fc.assert(
+    fc.property(fc.array(signs), (looks) => {
+      const { factor } = after(looks);
+      expect(factor).toBeGreaterThanOrEqual(0.05);
+      expect(factor).toBeLessThanOrEqual(1);
+    }),
+  );
+});

@@ -1,0 +1,43 @@
+// What a process notices of its own side: flushes, connections, event loop, memory, machine.
+import { availableParallelism, loadavg } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { getHeapStatistics } from 'node:v8';
+import type { Signs } from '../core/back-pressure.ts';
+import { QuantileWindow } from '../core/quantile-window.ts';
+import type { Database } from './database.ts';
+import type { Events } from './events.ts';
+
+const NS_PER_MS = 1e6;
+
+export class OwnSigns {
+  readonly #databases: readonly Database[];
+  readonly #loopDelay = monitorEventLoopDelay({ resolution: 10 });
+  readonly #stopListening: () => void;
+  #flushMs = new QuantileWindow(64);
+
+  constructor(events: Events, databases: readonly Database[]) {
+    this.#databases = databases;
+    this.#loopDelay.enable();
+    this.#stopListening = events.on('flush.committed', ({ ms }) => this.#flushMs.add(ms));
+  }
+
+  /** Since the last time. */
+  take(): Signs {
+    const { heap_size_limit: limit, used_heap_size: used } = getHeapStatistics();
+    const signs: Signs = {
+      flushMs: this.#flushMs.quantile(0.95),
+      poolWaitMs: Math.max(...this.#databases.map((db) => db.takeLongestWaitMs())),
+      loopDelayMs: this.#loopDelay.percentile(99) / NS_PER_MS,
+      memory: used / limit,
+      load: loadavg()[0]! / availableParallelism(),
+    };
+    this.#flushMs = new QuantileWindow(64);
+    this.#loopDelay.reset();
+    return signs;
+  }
+
+  stop(): void {
+    this.#loopDelay.disable();
+    this.#stopListening();
+  }
+}
