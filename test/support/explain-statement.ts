@@ -34,7 +34,8 @@ export function openExplainer(databaseUrl: string, keyedAccess: boolean): Explai
   return {
     async explain(send) {
       const { text, values } = await recordStatement(send);
-      const name = `explained_${(prepared += 1)}`;
+      prepared += 1;
+      const name = `explained_${prepared}`;
       const literals = values.map(toLiteral).join(', ');
       let found: Explained | undefined;
       const work = db.transaction(async (tx) => {
