@@ -27,6 +27,8 @@ for (const name of FORWARDED) events.on(name, (detail) => say(name, detail));
 
 if (config.task === 'ingest') await ingest();
 else if (config.task === 'ingest-file') await ingestFile();
+else if (config.task === 'cancel') await cancel();
+else if (config.task === 'reprocess') await reprocess();
 else await work();
 
 function say(event, detail = {}) {
@@ -65,6 +67,18 @@ async function ingestFile() {
   say('submitted', { jobId, created });
   await rowmill.ingest(jobId, pipeline);
   say('ingested', { jobId });
+  await rowmill.close();
+}
+
+async function cancel() {
+  const rowmill = await openRowmill({ databaseUrl: config.databaseUrl, settings: config.settings, events });
+  say('cancelled', { began: await rowmill.cancel(config.jobId) });
+  await rowmill.close();
+}
+
+async function reprocess() {
+  const rowmill = await openRowmill({ databaseUrl: config.databaseUrl, settings: config.settings, events });
+  say('reprocessed', await rowmill.reprocess(config.jobId, { statuses: 'all' }));
   await rowmill.close();
 }
 
