@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createJob } from '../../src/engine/create-job.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import type { FaultPoint } from '../../src/platform/fault-point.ts';
+import type { Settings } from '../../src/platform/settings.ts';
 import { type Child, killAll, startChild } from '../support/child-process.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -69,9 +70,9 @@ class Case {
     writeFileSync(this.callsFile, '');
   }
 
-  start(env: Record<string, string> = {}): Child {
+  start(env: Record<string, string> = {}, settings: Partial<Settings> = SMALL_STEPS): Child {
     const { pipeline, callsFile } = this;
-    const config = { databaseUrl: database.url, pipeline, settings: SMALL_STEPS };
+    const config = { databaseUrl: database.url, pipeline, settings };
     return startChild({
       script: new URL('phases-child.mjs', import.meta.url),
       args: [JSON.stringify(config)],
@@ -96,11 +97,13 @@ class Case {
   /** Brings every item to the door of this phase, by a worker that leaves in order. */
   async bringTo(phase: number): Promise<void> {
     if (phase === 0) return;
-    const worker = this.start({ HOLD_FROM: String(phase) });
+    // Long leases: an item whose lease was lost runs alone, and never comes to it beside handlers that are held.
+    const settings = { ...SMALL_STEPS, lockFloorMs: 60_000, lockCapMs: 60_000 };
+    const worker = this.start({ HOLD_FROM: String(phase) }, settings);
     await worker.waitFor('ready');
     await expect
       .poll(async () => (await this.stored()).filter((row) => row.phase === phase - 1).length, {
-        timeout: 20_000,
+        timeout: 60_000,
       })
       .toBe(ITEMS);
     worker.kill('SIGTERM');
