@@ -1,5 +1,6 @@
 // Cancels a job. One update stops it at once; then items without a result get CANCELLED in bounded steps, and the job
 // ends as every job does, with one summary and its files. A crash in between is gone on with by the sweep.
+import { faultPoint } from '../platform/fault-point.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { beginCancelling } from '../store/commands/begin-cancelling.ts';
 import { cancelItems } from '../store/commands/cancel-items.ts';
@@ -15,6 +16,7 @@ const ITEMS_PER_STEP = 20_000;
 export async function cancelJob(context: EngineContext, jobId: string): Promise<boolean> {
   const began = await retryPassing(() => beginCancelling(context.db, jobId));
   if (!began) await refuseControl(context, jobId, 'cancel', ({ cancelledAt }) => cancelledAt !== null);
+  faultPoint('cancel.after_begin');
   await cancelRest(context, jobId);
   return began;
 }
@@ -26,9 +28,9 @@ export async function cancelRest(
   itemsPerStep = ITEMS_PER_STEP,
 ): Promise<void> {
   do {
-    let cancelled: number;
-    do cancelled = await retryPassing(() => cancelItems(context.db, jobId, itemsPerStep));
-    while (cancelled > 0);
+    while ((await retryPassing(() => cancelItems(context.db, jobId, itemsPerStep))) > 0)
+      faultPoint('cancel.after_step');
+    faultPoint('cancel.before_finish');
     await finishJob(context, jobId);
     // A flush that the last step waited for may have left a new span behind its back.
   } while (await hasItemsToCancel(context.db, jobId));

@@ -93,6 +93,21 @@ export function startChaosIngest(options: ChaosIngestOptions): Child {
   });
 }
 
+/** A command that acts on a job. */
+export function startChaosCommand(options: {
+  task: 'cancel' | 'reprocess';
+  databaseUrl: string;
+  jobId: string;
+  faultPoints: string;
+}): Child {
+  const { faultPoints, ...config } = options;
+  return startChild({
+    script: SCRIPT,
+    args: [JSON.stringify({ ...config, settings: CHAOS_SETTINGS })],
+    env: { ROWMILL_FAULT_POINTS: faultPoints },
+  });
+}
+
 export interface ChaosFileOptions {
   databaseUrl: string;
   pipeline: string;

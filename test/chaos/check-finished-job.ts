@@ -5,6 +5,7 @@ import type { TestDatabase } from '../support/test-database.ts';
 export interface ExpectedEnd {
   /** Items per status; statuses not named must be absent. */
   counts: Record<string, number>;
+  state?: 'DONE' | 'CANCELLED';
 }
 
 export async function checkFinishedJob(
@@ -19,7 +20,7 @@ export async function checkFinishedJob(
     'select state, item_count::text from jobs where job_id = $1',
   );
   const total = Object.values(expected.counts).reduce((sum, count) => sum + count, 0);
-  expect(job).toEqual({ state: 'DONE', item_count: String(total) });
+  expect(job).toEqual({ state: expected.state ?? 'DONE', item_count: String(total) });
 
   const spans = await database.query('select * from spans where job_id = $1', [jobId]);
   expect(spans, 'spans left over').toEqual([]);
@@ -44,13 +45,13 @@ export async function checkFinishedJob(
     from ledger where job_id = $1`);
   expect(withoutZeros(ledger), 'the ledger equals a recount').toEqual(counted);
 
-  const summaries = await database.query<{ counts: Record<string, number>; total: string }>(
-    'select counts, total::text from summaries where job_id = $1',
+  const summaries = await database.query<{ counts: Record<string, number>; total: string; outcome: string }>(
+    'select counts, total::text, outcome from summaries where job_id = $1',
     [jobId],
   );
   expect(summaries, 'one summary').toHaveLength(1);
   expect(withoutZeros(summaries[0]!.counts), 'the summary equals a recount').toEqual(counted);
-  expect(summaries[0]!.total).toBe(String(total));
+  expect(summaries[0]).toMatchObject({ total: String(total), outcome: expected.state ?? 'DONE' });
 
   const told = await database.query(`select 1 from outbox where job_id = $1 and type = 'job.finished'`, [
     jobId,

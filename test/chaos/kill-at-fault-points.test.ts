@@ -12,6 +12,7 @@ import {
   chaosPipeline,
   FILE_INGEST_POINTS,
   numberedItems,
+  startChaosCommand,
   startChaosIngest,
   startChaosWorker,
   workerIdOf,
@@ -36,6 +37,8 @@ const WORKER_POINTS: Partial<Record<FaultPoint, { passages: number[]; holdsItems
 };
 const INGEST_POINTS: FaultPoint[] = ['ingest.before_commit', 'ingest.after_commit'];
 const RESCUE_POINT: FaultPoint = 'rescue.before_commit';
+/** The generation that the job is at when the process that reprocesses it dies there. */
+const REPROCESS_POINTS = { 'reprocess.before_commit': 1, 'reprocess.after_commit': 2 } as const;
 
 async function withRowmill(work: (rowmill: Rowmill) => Promise<void>): Promise<void> {
   const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
@@ -55,9 +58,14 @@ async function expectKilledAt(child: Child, point: FaultPoint): Promise<void> {
 }
 
 test('every fault point is exercised here', () => {
-  const exercised = [...Object.keys(WORKER_POINTS), ...INGEST_POINTS, ...FILE_INGEST_POINTS, RESCUE_POINT];
-  // Those of watched sources: kill-source-poller.test.ts.
-  const points = FAULT_POINTS.filter((point) => !point.startsWith('source.'));
+  const exercised = [
+    ...Object.keys({ ...WORKER_POINTS, ...REPROCESS_POINTS }),
+    ...INGEST_POINTS,
+    ...FILE_INGEST_POINTS,
+    RESCUE_POINT,
+  ];
+  // Those of watched sources: kill-source-poller.test.ts; of cancellations: kill-in-cancel.test.ts.
+  const points = FAULT_POINTS.filter((point) => !/^(source|cancel)\./.test(point));
   expect([...new Set(exercised)].sort()).toEqual([...points].sort());
 });
 
@@ -133,6 +141,28 @@ test.each([1, 2])('killed at rescue.before_commit, passage %i', async (passage) 
     expect(await attemptsOf(database, jobId)).toEqual([1]);
   });
 });
+
+test.each(Object.entries(REPROCESS_POINTS))(
+  'a reprocess killed at %s is whole or not at all',
+  async (point, generation) => {
+    database.keepIfFailed();
+    await withRowmill(async (rowmill) => {
+      const pipeline = chaosPipeline(point);
+      const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+      startChaosWorker({ databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS });
+      await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+      const shared = { task: 'reprocess', databaseUrl: database.url, jobId } as const;
+      const victim = startChaosCommand({ ...shared, faultPoints: `${point}=kill` });
+      await expectKilledAt(victim, point as FaultPoint);
+      expect(await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000))).toMatchObject({
+        generation,
+        counts: { DONE: ITEMS },
+      });
+      const results = await database.query('select 1 from results where job_id = $1', [jobId]);
+      expect(results).toHaveLength(generation * ITEMS);
+    });
+  },
+);
 
 const ingestCases = INGEST_POINTS.flatMap((point) => [1, 4].map((passage) => ({ point, passage })));
 

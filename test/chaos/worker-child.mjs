@@ -64,6 +64,18 @@ async function ingestFile() {
   await rowmill.close();
 }
 
+async function cancel() {
+  const rowmill = await openRowmill({ databaseUrl: config.databaseUrl, settings: config.settings, events });
+  say('cancelled', { began: await rowmill.cancel(config.jobId) });
+  await rowmill.close();
+}
+
+async function reprocess() {
+  const rowmill = await openRowmill({ databaseUrl: config.databaseUrl, settings: config.settings, events });
+  say('reprocessed', await rowmill.reprocess(config.jobId, { statuses: 'all' }));
+  await rowmill.close();
+}
+
 /** As a script would: slice after slice, each when the one before it said so, to the end of the job. */
 async function slices() {
   const rowmill = await openRowmill({ databaseUrl: config.databaseUrl, settings: config.settings, events });
@@ -147,4 +159,6 @@ const HANDLERS = {
 if (config.task === 'ingest') await ingest();
 else if (config.task === 'ingest-file') await ingestFile();
 else if (config.task === 'slices') await slices();
+else if (config.task === 'cancel') await cancel();
+else if (config.task === 'reprocess') await reprocess();
 else await work();

@@ -80,6 +80,34 @@ const MUTATIONS = [
     to: "where job_id = $1 and state = 'FINALIZING' and $2::uuid is not null",
     tests: ['test/engine/output-files.test.ts', 'test/simulation/interleavings.test.ts'],
   },
+  {
+    name: 'the phase of the output that a claim hands over',
+    file: 'src/store/commands/claim-items.ts',
+    from: 'o.phase = $2::int - 1',
+    to: 'o.phase = $2::int * 0',
+    tests: ['test/chaos/kill-in-phases.test.ts', '-t', 'before a flush commits'],
+  },
+  {
+    name: 'items of a dead worker wait at the phase they were in',
+    file: 'src/engine/rescue-leases.ts',
+    from: 'phase: lease.phase,\n      items: part.items,',
+    to: 'phase: 0,\n      items: part.items,',
+    tests: ['test/chaos/kill-in-phases.test.ts', '-t', 'before a flush commits'],
+  },
+  {
+    name: 'a cancellation whose process died is found by the sweep',
+    file: 'src/store/views/find-overdue.ts',
+    from: "where j.state = 'CANCELLING'",
+    to: "where j.state = 'CANCELLING' and j.cancelled_at is null",
+    tests: ['test/chaos/kill-in-cancel.test.ts', '-t', 'cancel.after_begin'],
+  },
+  {
+    name: 'a cancelled job that was being finalized is found by the sweep',
+    file: 'src/store/views/find-overdue.ts',
+    from: "where j.state = 'FINALIZING' and",
+    to: "where j.state = 'FINALIZING' and j.cancelled_at is null and",
+    tests: ['test/chaos/kill-in-cancel.test.ts', '-t', 'finish.after_commit'],
+  },
 ];
 
 const ignored = new Set(['node_modules', '.git', 'dist', '.rowmill', 'out', 'bench']);

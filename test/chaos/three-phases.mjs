@@ -1,0 +1,78 @@
+// Three phases whose handlers note every call in a file before they do anything, so that a killed process leaves
+// behind whom it had called. What a call returns is its own: a value that was made by a call whose output was not stored
+// cannot be mistaken for one that was.
+import { randomUUID } from 'node:crypto';
+import { appendFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+import { definePipeline } from '../../dist/index.js';
+
+const { CALLS_FILE, HOLD_FROM, KILL_IN_PHASE } = process.env;
+const PHASES = ['first', 'second', 'third'];
+/** What changes when it is stored and read carelessly. */
+const ODD = { z: 1, a: [0.1, 1e21, -0.5, 9007199254740991], ü: '\u2028"\\/\t', empty: {}, none: null };
+
+function note(phase, context) {
+  const { seq, attempt, idempotencyKey, previous } = context;
+  const nonce = randomUUID();
+  const call = { pid: process.pid, phase, seq, attempt, idempotencyKey, nonce, inThread: !isMainThread };
+  appendFileSync(CALLS_FILE, `${JSON.stringify({ ...call, previous: JSON.stringify(previous) ?? null })}\n`);
+  return nonce;
+}
+
+function answer(phase, input, context, nonce) {
+  const trail = [...(context.previous?.trail ?? []), nonce];
+  return { n: input.n, phase, trail, odd: ODD };
+}
+
+let calls = 0;
+
+/** Waits for ever in phases that are not to be passed yet, and ends the process where the test wants it. */
+async function linger(phase, { signal }) {
+  if (HOLD_FROM !== undefined && phase >= Number(HOLD_FROM)) {
+    await new Promise((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+    });
+  }
+  const [killPhase, killCall] = (KILL_IN_PHASE ?? '').split('@').map(Number);
+  if (!KILL_IN_PHASE || phase !== killPhase) return;
+  calls += 1;
+  if (calls === killCall) process.kill(process.pid, 'SIGKILL');
+}
+
+function single(phase) {
+  return async (input, context) => {
+    const held = HOLD_FROM !== undefined && phase >= Number(HOLD_FROM);
+    const nonce = held ? null : note(phase, context);
+    await linger(phase, context);
+    return answer(phase, input, context, nonce);
+  };
+}
+
+function many(phase) {
+  return async (items, context) => {
+    const held = HOLD_FROM !== undefined && phase >= Number(HOLD_FROM);
+    const nonces = items.map((item) => (held ? null : note(phase, item)));
+    await linger(phase, context);
+    return items.map((item, at) => answer(phase, item.input, item, nonces[at]));
+  };
+}
+
+export const run = definePipeline({
+  name: 'three-run',
+  phases: PHASES.map((name, phase) => ({ name, concurrency: 2, run: single(phase) })),
+});
+
+export const runMany = definePipeline({
+  name: 'three-many',
+  phases: PHASES.map((name, phase) => ({
+    name,
+    concurrency: 2,
+    batch: { maxItems: 4 },
+    runMany: many(phase),
+  })),
+});
+
+export const threads = definePipeline({
+  name: 'three-threads',
+  phases: PHASES.map((name, phase) => ({ name, concurrency: 1, thread: true, run: single(phase) })),
+});
