@@ -5,21 +5,21 @@ import { adaptPressure, NO_PRESSURE, type Pressure, type SignBounds, type Signs 
 const BOUNDS: SignBounds = { flushMs: 2000, poolWaitMs: 500, loopDelayMs: 500, memory: 0.85, load: 8 };
 const CALM: Signs = { flushMs: 50, poolWaitMs: 1, loopDelayMs: 20, memory: 0.3, load: 1 };
 
-function after(looks: Signs[], from: Pressure = NO_PRESSURE): Pressure {
+function pressureAfter(looks: Signs[], from: Pressure = NO_PRESSURE): Pressure {
   return looks.reduce((pressure, signs) => adaptPressure(pressure, signs, BOUNDS), from);
 }
 
 describe('a worker', () => {
   it('takes everything on while nothing is wrong, and when nothing is known', () => {
-    expect(after([CALM, CALM])).toEqual(NO_PRESSURE);
+    expect(pressureAfter([CALM, CALM])).toEqual(NO_PRESSURE);
     const unknown: Signs = { flushMs: null, poolWaitMs: null, loopDelayMs: null, memory: null, load: null };
-    expect(after([unknown])).toEqual(NO_PRESSURE);
+    expect(pressureAfter([unknown])).toEqual(NO_PRESSURE);
   });
 
   it.each(Object.keys(BOUNDS) as (keyof Signs)[])(
     'takes on less when %s is over its bound, and says so',
     (sign) => {
-      const pressure = after([{ ...CALM, [sign]: BOUNDS[sign] * 1.25 }]);
+      const pressure = pressureAfter([{ ...CALM, [sign]: BOUNDS[sign] * 1.25 }]);
       expect(pressure.factor).toBeCloseTo(0.8);
       expect(pressure.reason).toContain(sign);
     },
@@ -27,15 +27,15 @@ describe('a worker', () => {
 
   it('lets go by at most half in one look, and keeps a little', () => {
     const drowning = { ...CALM, flushMs: 1e9 };
-    expect(after([drowning]).factor).toBe(0.5);
-    expect(after(Array.from({ length: 50 }, () => drowning)).factor).toBe(0.05);
+    expect(pressureAfter([drowning]).factor).toBe(0.5);
+    expect(pressureAfter(Array.from({ length: 50 }, () => drowning)).factor).toBe(0.05);
   });
 
   it('comes back within half a minute, and not while a sign is near its bound', () => {
     const low: Pressure = { factor: 0.1, reason: 'flushMs' };
-    expect(after([{ ...CALM, flushMs: 1900 }], low)).toEqual(low);
+    expect(pressureAfter([{ ...CALM, flushMs: 1900 }], low)).toEqual(low);
     expect(
-      after(
+      pressureAfter(
         Array.from({ length: 30 }, () => CALM),
         low,
       ),
@@ -62,7 +62,7 @@ it('the factor stays in its bounds whatever is measured', () => {
   const signs = fc.record({ flushMs: sign, poolWaitMs: sign, loopDelayMs: sign, memory: sign, load: sign });
   fc.assert(
     fc.property(fc.array(signs), (looks) => {
-      const { factor } = after(looks);
+      const { factor } = pressureAfter(looks);
       expect(factor).toBeGreaterThanOrEqual(0.05);
       expect(factor).toBeLessThanOrEqual(1);
     }),

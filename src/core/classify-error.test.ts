@@ -434,3 +434,34 @@ describe('the message of an error', () => {
     expect(describeError('x'.repeat(9000))).toBe(`${'x'.repeat(MAX_ERROR_LENGTH)}… (9000 characters)`);
   });
 });
+
+describe('a failure that was wrapped', () => {
+  it.each([
+    ['a status', Object.assign(new Error('http'), { status: 503 }), 'overloaded'],
+    ['a code', Object.assign(new Error('socket'), { code: 'ECONNRESET' }), 'overloaded'],
+    ['a time-out', Object.assign(new Error('slow'), { code: 'UND_ERR_BODY_TIMEOUT' }), 'timeout'],
+  ])('is judged by %s two causes deep', (_, root, expected) => {
+    const wrapped = new Error('lookup failed', { cause: new Error('client failed', { cause: root }) });
+    expect(classifyError(wrapped, 0)).toMatchObject({ class: expected, message: 'lookup failed' });
+  });
+
+  it('is judged by the outermost that says something', () => {
+    const inner = Object.assign(new Error('inner'), { status: 503 });
+    const outer = Object.assign(new Error('outer', { cause: inner }), { status: 404 });
+    expect(classifyError(outer, 0).class).toBe('not_found');
+  });
+
+  it('may be its own cause', () => {
+    const round: Error & { cause?: unknown } = new Error('round');
+    round.cause = round;
+    expect(classifyError(round, 0).class).toBe('permanent');
+  });
+
+  it('keeps the wish of the service to be left alone, however its header is written', () => {
+    const root = Object.assign(new Error('http'), { status: 429, headers: { 'Retry-After': '7' } });
+    expect(classifyError(new Error('wrapped', { cause: root }), 0)).toMatchObject({
+      class: 'throttled',
+      retryAfterMs: 7000,
+    });
+  });
+});

@@ -24,19 +24,26 @@ const TIMEOUT_CODES = new Set([
   'UND_ERR_BODY_TIMEOUT',
 ]);
 
+/** How far causes are followed: a client wraps its transport, a handler wraps its client. */
+const MAX_CAUSES = 5;
+
 export function classifyError(error: unknown, nowMs: number): Failure {
+  const chain = [error];
+  for (let cause = read(error, 'cause'); cause !== undefined && chain.length <= MAX_CAUSES; ) {
+    chain.push(cause);
+    cause = read(cause, 'cause');
+  }
+  const found = chain.map(classOf).find((each) => each !== null);
+  const retryAfter = chain.map((each) => retryAfterOf(each, nowMs)).find((ms) => ms !== null);
+  return { class: found ?? 'permanent', message: describe(error), retryAfterMs: retryAfter ?? null };
+}
+
+/** Null when it says nothing about what kind of failure it is. */
+function classOf(error: unknown): ErrorClass | null {
   const status =
     firstNumber(error, ['status', 'statusCode']) ??
     firstNumber(read(error, 'response'), ['status', 'statusCode']);
-  const code = textOf(read(error, 'code')) ?? textOf(read(read(error, 'cause'), 'code')) ?? '';
-  return {
-    class: classOf(status, code, error),
-    message: describe(error),
-    retryAfterMs: retryAfterOf(error, nowMs),
-  };
-}
-
-function classOf(status: number | null, code: string, error: unknown): ErrorClass {
+  const code = textOf(read(error, 'code')) ?? '';
   if (status === 429) return 'throttled';
   if (status === 404 || status === 410) return 'not_found';
   if (status === 408 || status === 504) return 'timeout';
@@ -44,8 +51,7 @@ function classOf(status: number | null, code: string, error: unknown): ErrorClas
   if (status === 400 || status === 422) return 'invalid';
   if (status !== null && status >= 400) return 'permanent';
   if (TIMEOUT_CODES.has(code) || read(error, 'name') === 'TimeoutError') return 'timeout';
-  if (NETWORK_CODES.has(code)) return 'overloaded';
-  return 'permanent';
+  return NETWORK_CODES.has(code) ? 'overloaded' : null;
 }
 
 /** Seconds or an HTTP date in `Retry-After`; milliseconds in `retry-after-ms` or `retryAfterMs`. */
@@ -72,7 +78,13 @@ function header(headers: unknown, name: string): unknown {
       return null;
     }
   }
-  return read(headers, name);
+  const exact = read(headers, name);
+  if (exact !== undefined || headers === null || typeof headers !== 'object') return exact;
+  try {
+    return read(headers, Object.keys(headers).find((key) => key.toLowerCase() === name) ?? name);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A bounded message for anything that can be thrown. */
