@@ -1,0 +1,33 @@
+// Leaves a service alone that only fails. After a run of failures nothing is sent for a while; then single calls probe,
+// and the first good answer closes the circuit again.
+
+export interface CircuitState {
+  state: 'closed' | 'open' | 'probing';
+  /** Failures since the last answer. */
+  run: number;
+  /** Times it opened without an answer in between: each doubles the wait. */
+  opened: number;
+  openUntilMs: number;
+}
+
+export const CLOSED: CircuitState = { state: 'closed', run: 0, opened: 0, openUntilMs: 0 };
+
+const FIRST_OPEN_MS = 2000;
+const MAX_OPEN_MS = 60_000;
+
+/** `answered` and `failed` since the last look. */
+export function moveCircuit(
+  circuit: CircuitState,
+  { answered, failed }: { answered: number; failed: number },
+  nowMs: number,
+  runToOpen: number,
+): CircuitState {
+  const probing = circuit.state === 'open' && nowMs >= circuit.openUntilMs;
+  const state = probing ? 'probing' : circuit.state;
+  if (answered > 0 && state !== 'open') return CLOSED;
+  const run = answered > 0 ? 0 : circuit.run + failed;
+  const opens = (state === 'probing' && failed > 0 && !probing) || (state === 'closed' && run >= runToOpen);
+  if (!opens) return { ...circuit, state, run };
+  const waitMs = Math.min(MAX_OPEN_MS, FIRST_OPEN_MS * 2 ** circuit.opened);
+  return { state: 'open', run, opened: circuit.opened + 1, openUntilMs: nowMs + waitMs };
+}
