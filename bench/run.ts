@@ -36,7 +36,7 @@ const plan = flags.quick
       lagJobs: 20,
       files: { rounds: 1, csvRows: 200_000, xlsxRows: 50_000 },
       pipelines: { rounds: 1, phaseItems: 30_000, emittingItems: 2000 },
-      simulation: { capacity: 50, latencyMs: 400, seeds: [101] },
+      simulation: { capacity: 50, latencyMs: 400, seeds: [301] },
     }
   : {
       rounds: 3,
@@ -46,7 +46,7 @@ const plan = flags.quick
       lagJobs: 200,
       files: { rounds: 2, csvRows: 1_000_000, xlsxRows: 500_000 },
       pipelines: { rounds: 3, phaseItems: 100_000, emittingItems: 10_000 },
-      simulation: { capacity: 50, latencyMs: 400, seeds: [101, 102, 103] },
+      simulation: { capacity: 50, latencyMs: 400, seeds: [301, 302, 303] },
     };
 
 const scenarios: readonly Scenario[] = [

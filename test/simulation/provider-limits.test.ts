@@ -4,7 +4,7 @@ import { contestants, DECLARATIONS, runOurs } from '../../bench/provider-simulat
 import { scenariosFor } from '../../bench/provider-simulation/scenarios.ts';
 import { NO_LIMITS } from '../../src/core/resource-limits.ts';
 
-const SEED = 101;
+const SEED = 301;
 const WORKERS = 4;
 const scenarios = scenariosFor(50, 400);
 
@@ -12,9 +12,9 @@ describe.each(scenarios)('a service: $name', (scenario) => {
   it.each(Object.entries(DECLARATIONS))('is used well with %s', (_, declare) => {
     const limits = declare(scenario);
     const measured = runOurs(scenario, limits, WORKERS, SEED);
-    const isHardest = scenario.drop && scenario.retryAfterMs !== null && limits.ratePerSecond === null;
-    // docs/limits.md says why the hardest case misses the bar on some seeds.
-    expect(measured.utilisation).toBeGreaterThanOrEqual(isHardest ? 0.8 : 0.85);
+    // Where each look for an unknown limit costs a pause and the capacity moves, the bar of 0.85 is missed: docs/limits.md.
+    const isMissed = scenario.drop && scenario.retryAfterMs !== null && limits.ratePerSecond === null;
+    expect(measured.utilisation).toBeGreaterThanOrEqual(isMissed ? 0.8 : 0.85);
     expect(measured.throttled).toBeLessThan(0.05);
     expect(measured.backAfterS ?? 0).toBeLessThanOrEqual(30);
     // A place that was missed may be used until the next is due, so each worker can be late by one.
