@@ -1,5 +1,5 @@
 // The bench: Rowmill, its peers and the limit on one server, interleaved, best of all rounds.
-//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files,pipelines]
+//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files,pipelines,simulation]
 // --quick takes under two minutes; --json prints one JSON object as the last line.
 import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -16,6 +16,7 @@ import {
 } from './run-scenario.ts';
 import { measurePipelines } from './pipelines.ts';
 import { openServer } from './server.ts';
+import { formatSimulation, simulateProvider } from './simulation.ts';
 import { formatTable } from './table.ts';
 
 const { values: flags } = parseArgs({
@@ -35,6 +36,7 @@ const plan = flags.quick
       lagJobs: 20,
       files: { rounds: 1, csvRows: 200_000, xlsxRows: 50_000 },
       pipelines: { rounds: 1, phaseItems: 30_000, emittingItems: 2000, reprocessItems: 100_000 },
+      simulation: { capacity: 50, latencyMs: 400, seeds: [301] },
     }
   : {
       rounds: 3,
@@ -44,6 +46,7 @@ const plan = flags.quick
       lagJobs: 200,
       files: { rounds: 2, csvRows: 1_000_000, xlsxRows: 500_000 },
       pipelines: { rounds: 3, phaseItems: 100_000, emittingItems: 10_000, reprocessItems: 1_000_000 },
+      simulation: { capacity: 50, latencyMs: 400, seeds: [301, 302, 303] },
     };
 
 const scenarios: readonly Scenario[] = [
@@ -54,7 +57,7 @@ const scenarios: readonly Scenario[] = [
 
 const only = flags.only?.split(',');
 /** Parts without contestants. */
-const OWN_PARTS = ['files', 'pipelines'];
+const OWN_PARTS = ['files', 'pipelines', 'simulation'];
 
 type PerContestant = Record<string, number | null>;
 const KEYS = [
@@ -176,6 +179,14 @@ async function runAll(
 
 const chosen = chooseEntries();
 const startedMs = Date.now();
+if (only === undefined || only.includes('simulation')) {
+  const rows = await simulateProvider(plan.simulation, report);
+  console.log(`${formatSimulation(rows)}\n`);
+  if (only?.length === 1) {
+    if (flags.json) console.log(JSON.stringify({ simulation: rows }));
+    process.exit(0);
+  }
+}
 const server = await openServer();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void server.stop().finally(() => process.exit(1)));

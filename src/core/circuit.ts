@@ -12,8 +12,9 @@ export interface CircuitState {
 
 export const CLOSED: CircuitState = { state: 'closed', run: 0, opened: 0, openUntilMs: 0 };
 
-const FIRST_OPEN_MS = 2000;
-const MAX_OPEN_MS = 60_000;
+const FIRST_OPEN_MS = 1000;
+/** Short enough that a service that is back is in use again within half a minute, after a probe that hung. */
+export const MAX_OPEN_MS = 5000;
 
 /** `answered` and `failed` since the last look. */
 export function moveCircuit(

@@ -9,21 +9,26 @@
 import {
   adaptShare,
   type CallCounts,
+  type Heard,
   initialShare,
   type ShareChange,
   type ShareState,
+  skipTime,
 } from './adaptive-share.ts';
-import { CLOSED, type CircuitState, moveCircuit } from './circuit.ts';
+import { CLOSED, type CircuitState, MAX_OPEN_MS, moveCircuit } from './circuit.ts';
 import { type ResourceLimits, startsPerSecond } from './resource-limits.ts';
 
 export interface Holder {
   held: number;
   wanted: number;
+  inUse: number;
   expiresAtMs: number;
 }
 
 export interface ResourceState {
   share: ShareState;
+  /** The rate that the share is a part of. */
+  perSecond: number;
   circuit: CircuitState;
   /** By worker. */
   holders: Record<string, Holder>;
@@ -74,19 +79,26 @@ export interface ControlOptions {
   isPaused: boolean;
 }
 
-/** Of a limit that is left at an outage when the circuit closes again; it doubles every second from there. */
-const AFTER_OUTAGE = 0.3;
+/** Of the share before an outage, when the circuit closes again; it doubles every second from there. */
+const AFTER_OUTAGE = 0.5;
 const PROBE_AGAIN_MS = 250;
+/** What the share is a part of where no rate is declared; more is nobody's limit. */
+const MAX_PER_SECOND = 100_000;
+/** Calls at once, as a multiple of what rate and usual latency need: enough for latencies that differ, and few enough
+ * that a service that hangs is not sent a whole timeout's worth of calls. */
+const ROOM = 3;
 
 export function initialResourceState(
   limits: ResourceLimits,
   options: Pick<ControlOptions, 'firstConcurrency' | 'maxConcurrency'>,
   nowMs: number,
 ): ResourceState {
-  const isGuess = limits.concurrency === null && startsPerSecond(limits) === null;
-  const share = isGuess && limits.adaptive ? options.firstConcurrency / options.maxConcurrency : 1;
+  const perSecond = startsPerSecond(limits);
+  const isGuess = perSecond === null && limits.concurrency === null;
   return {
-    share: initialShare(nowMs, Math.min(1, share)),
+    // What is declared is used at once. Else as many calls in the first second as are under way at once.
+    share: initialShare(nowMs, isGuess ? options.firstConcurrency / MAX_PER_SECOND : 1),
+    perSecond: perSecond ?? MAX_PER_SECOND,
     circuit: CLOSED,
     holders: {},
     nextStartMs: nowMs,
@@ -103,25 +115,21 @@ export interface Synced {
 export function syncResource(
   before: ResourceState,
   limits: ResourceLimits,
-  report: ResourceReport,
+  given: ResourceReport,
   nowMs: number,
   options: ControlOptions,
 ): Synced {
+  const report = plausible(given);
   const decisions: ResourceDecision[] = [];
-  const state: ResourceState = { ...before, holders: aliveHolders(before.holders, nowMs) };
-  const isAdaptive = limits.adaptive;
-  if (isAdaptive) {
-    const adapted = adaptShare(before.share, report, nowMs, isHeldBack(state, limits, report, options));
-    state.share = adapted.state;
-    noteShare(decisions, adapted.change);
-    noteCircuit(decisions, state, before.circuit, report, nowMs, options.runToOpen);
-  }
+  const state = withPlausibleTimes(withLimits(before, limits), nowMs, options);
+  if (limits.adaptive) adapt(decisions, state, report, nowMs, options, startsPerSecond(limits) === null);
   notePause(decisions, state, report, nowMs, options);
 
   const stopped = whyStopped(state, nowMs, options.isPaused);
   const held = holdersGrant(state, limits, report, stopped !== null, options);
   state.holders = withHolder(state.holders, report, held, nowMs + options.leaseMs);
-  const starts = stopped === null ? giveStarts(state, limits, report, nowMs, options) : NO_STARTS;
+  const starts =
+    stopped === null ? giveStarts(state, limits, { ...report, held }, nowMs, options) : NO_STARTS;
   return { state, grant: { held, starts, stopped }, decisions };
 }
 
@@ -131,38 +139,109 @@ const NO_STARTS = { firstInMs: 0, everyMs: 0, count: 0 };
 export function concurrencyNow(
   state: ResourceState,
   limits: ResourceLimits,
-  options: Pick<ControlOptions, 'maxConcurrency'>,
+  options: Pick<ControlOptions, 'firstConcurrency' | 'maxConcurrency' | 'horizonMs'>,
 ): number {
+  const most = Math.max(1, Math.floor(limits.concurrency ?? options.maxConcurrency));
+  if (!limits.adaptive) return most;
   if (state.circuit.state === 'probing') return 1;
-  const share = limits.adaptive ? state.share.share : 1;
-  // A declared rate is what is adapted; calls at once follow from it.
-  if (limits.concurrency === null && startsPerSecond(limits) !== null) return options.maxConcurrency;
-  return Math.max(1, Math.floor((limits.concurrency ?? options.maxConcurrency) * share + 1e-9));
+  const { usualLatencyMs } = state.share;
+  const first = Math.max(1, options.firstConcurrency);
+  const rate = rateNow(state, limits);
+  // Nothing else holds calls back: a limit that may be too high is reached by doubling.
+  if (rate === null) return Math.min(most, Math.max(first, 2 * inUseOf(state.holders)));
+  if (usualLatencyMs === null) {
+    const isGuess = limits.concurrency === null && startsPerSecond(limits) === null;
+    return isGuess ? Math.min(most, first) : most;
+  }
+  // Places are given out in stretches, so each worker in turn needs permits for all that start within a call's time.
+  const workers = Object.keys(state.holders).length;
+  const stretchesMs = Math.min(workers * usualLatencyMs, options.horizonMs);
+  const needed = (rate * (ROOM * usualLatencyMs + stretchesMs)) / 1000;
+  return Math.min(most, Math.max(first, Math.ceil(needed)));
+}
+
+function inUseOf(holders: Record<string, Holder>): number {
+  return Object.values(holders).reduce((sum, holder) => sum + holder.inUse, 0);
 }
 
 /** Starts per second at present; null: any number. */
 export function rateNow(state: ResourceState, limits: ResourceLimits): number | null {
-  const rate = startsPerSecond(limits);
-  if (rate === null) return null;
-  return limits.adaptive ? rate * state.share.share : rate;
+  const declared = startsPerSecond(limits);
+  // Where only calls at once are declared nothing else holds them back before the first trouble.
+  if (!limits.adaptive || (declared === null && state.share.share >= 1)) return declared;
+  return (declared ?? MAX_PER_SECOND) * state.share.share;
 }
 
-function aliveHolders(holders: Record<string, Holder>, nowMs: number): Record<string, Holder> {
-  return Object.fromEntries(Object.entries(holders).filter(([, { expiresAtMs }]) => expiresAtMs > nowMs));
+/** A worker may be broken; the others must not notice. */
+function plausible(report: ResourceReport): ResourceReport {
+  const count = (value: number): number => (value > 0 ? Math.min(Math.floor(value), 1e9) : 0);
+  const { retryAfterMs } = report;
+  return {
+    workerId: report.workerId,
+    ok: count(report.ok),
+    throttled: count(report.throttled),
+    failed: count(report.failed),
+    okMs: count(report.okMs),
+    inUse: count(report.inUse),
+    wanted: Math.max(count(report.wanted), count(report.inUse)),
+    startsWanted: count(report.startsWanted),
+    retryAfterMs: retryAfterMs !== null && retryAfterMs >= 0 ? retryAfterMs : null,
+  };
 }
 
-/** Growing a limit that nobody reaches would say nothing about the service. */
-function isHeldBack(
+/** The rate stays what it was when other limits are declared; a limit that was used in full is used in full again. */
+function withLimits(state: ResourceState, limits: ResourceLimits): ResourceState {
+  const declared = startsPerSecond(limits);
+  const perSecond = declared ?? MAX_PER_SECOND;
+  if (perSecond === state.perSecond) return { ...state };
+  const rebase = (share: number): number =>
+    share >= 1 && declared !== null ? 1 : Math.min(1, (share * state.perSecond) / perSecond);
+  const share = { ...state.share, share: rebase(state.share.share), top: rebase(state.share.top) };
+  return { ...state, perSecond, share };
+}
+
+/** Nothing lies further ahead than it can have been set: a clock that was put back must not stop the resource. */
+function withPlausibleTimes(state: ResourceState, nowMs: number, options: ControlOptions): ResourceState {
+  const { circuit } = state;
+  const holders: Record<string, Holder> = {};
+  for (const [workerId, holder] of Object.entries(state.holders)) {
+    if (holder.expiresAtMs <= nowMs) continue;
+    holders[workerId] = { ...holder, expiresAtMs: Math.min(holder.expiresAtMs, nowMs + options.leaseMs) };
+  }
+  return {
+    ...state,
+    holders,
+    circuit: { ...circuit, openUntilMs: Math.min(circuit.openUntilMs, nowMs + MAX_OPEN_MS) },
+    pausedUntilMs: Math.min(state.pausedUntilMs, nowMs + options.retryAfterMaxMs),
+  };
+}
+
+function adapt(
+  decisions: ResourceDecision[],
   state: ResourceState,
-  limits: ResourceLimits,
   report: ResourceReport,
+  nowMs: number,
   options: ControlOptions,
-): boolean {
-  const others = Object.entries(state.holders).filter(([workerId]) => workerId !== report.workerId);
-  const wanted = others.reduce((sum, [, holder]) => sum + holder.wanted, report.wanted);
-  if (startsPerSecond(limits) !== null && limits.concurrency === null)
-    return report.startsWanted > 0 || wanted > 0;
-  return wanted >= concurrencyNow(state, limits, options) * 0.8;
+  isOpen: boolean,
+): void {
+  if (whyStopped(state, nowMs, options.isPaused) !== null) {
+    state.share = skipTime(state.share, nowMs);
+  } else {
+    // What was given out ahead is still used after a change.
+    const setting = { perSecond: state.perSecond, settleMs: options.horizonMs * 1.5, isOpen };
+    const adapted = adaptShare(state.share, heardFrom(state.holders, report), nowMs, setting);
+    state.share = adapted.state;
+    noteShare(decisions, adapted.change);
+  }
+  noteCircuit(decisions, state, state.circuit, report, nowMs, options.runToOpen);
+}
+
+/** Calls that started are those that ended and those that are more than before. */
+function heardFrom(holders: Record<string, Holder>, report: ResourceReport): Heard {
+  const { ok, throttled, failed, okMs, inUse } = report;
+  const more = inUse - (holders[report.workerId]?.inUse ?? 0);
+  const started = Math.max(0, ok + throttled + failed + more);
+  return { ok, throttled, failed, okMs, started, askedToWait: report.retryAfterMs !== null };
 }
 
 /** Everyone gets an equal part, and what one does not want goes to the others; never more than is free. */
@@ -176,57 +255,65 @@ function holdersGrant(
   if (isStopped) return report.inUse;
   const limit = concurrencyNow(state, limits, options);
   let heldByOthers = 0;
+  let turn = 0;
   const wants: number[] = [];
-  for (const [workerId, holder] of Object.entries(state.holders)) {
+  for (const workerId of Object.keys(state.holders).sort()) {
     if (workerId === report.workerId) continue;
+    const holder = state.holders[workerId]!;
     heldByOthers += holder.held;
-    wants.push(Math.max(holder.wanted, 0));
+    wants.push(holder.wanted);
+    if (workerId < report.workerId) turn += 1;
   }
-  const part = fairPart(limit, report.wanted, wants);
-  return Math.max(report.inUse, Math.min(part, limit - heldByOthers));
+  const part = fairPart(limit, report.wanted, wants, turn);
+  return Math.max(report.inUse, Math.min(part, Math.max(0, limit - heldByOthers)));
 }
 
-/** What one of several gets of a limit when nobody gets more than they want (max-min). */
-export function fairPart(limit: number, wanted: number, others: readonly number[]): number {
+/**
+ * What one of several gets of a limit when nobody gets more than they want (max-min). Who comes later gets what does not
+ * divide: `turn` others, the first in the list, come before this one.
+ */
+export function fairPart(limit: number, wanted: number, others: readonly number[], turn = 0): number {
+  const all = [...others.slice(0, turn), wanted, ...others.slice(turn)];
+  const byWant = all.map((_, index) => index).sort((a, b) => all[a]! - all[b]! || a - b);
   let left = limit;
-  let open = others.length + 1;
-  for (const other of [...others].sort((a, b) => a - b)) {
-    const equal = left / open;
-    if (other > equal || wanted <= equal) break;
-    left -= other;
-    open -= 1;
+  for (const [given, index] of byWant.entries()) {
+    const part = Math.min(all[index]!, Math.floor(left / (all.length - given)));
+    if (index === turn) return part;
+    left -= part;
   }
-  return Math.min(wanted, Math.max(1, Math.ceil(left / open)));
+  return 0;
 }
 
 function withHolder(
   holders: Record<string, Holder>,
-  { workerId, wanted }: ResourceReport,
+  { workerId, wanted, inUse }: ResourceReport,
   held: number,
   expiresAtMs: number,
 ): Record<string, Holder> {
   const { [workerId]: _, ...others } = holders;
-  return held === 0 && wanted === 0 ? others : { ...others, [workerId]: { held, wanted, expiresAtMs } };
+  if (held === 0 && wanted === 0) return others;
+  return { ...others, [workerId]: { held, wanted, inUse, expiresAtMs } };
 }
 
 function giveStarts(
   state: ResourceState,
   limits: ResourceLimits,
-  report: ResourceReport,
+  { held, startsWanted }: { held: number; startsWanted: number },
   nowMs: number,
   { horizonMs }: ControlOptions,
 ): ResourceGrant['starts'] {
   const rate = rateNow(state, limits);
   if (rate === null) return null;
   const everyMs = 1000 / rate;
-  const firstMs = Math.max(nowMs, state.nextStartMs);
-  const waiting = Object.values(state.holders).filter((holder) => holder.wanted > 0).length;
+  const lastMs = nowMs + horizonMs;
+  // No place lies further ahead than the next one after those that were given out; but see a clock that was put back.
+  const firstMs = Math.max(nowMs, Math.min(state.nextStartMs, lastMs + everyMs));
+  const waiting = Object.values(state.holders).filter((holder) => holder.held > 0).length;
   // At least the next place, however slow the line is: somebody has to get it.
-  const ahead = Math.floor((nowMs + horizonMs - firstMs) / everyMs);
-  const isNext = firstMs <= nowMs + horizonMs ? 1 : 0;
-  const part = Math.ceil(Math.max(ahead, isNext) / Math.max(1, waiting));
-  const count = Math.max(0, Math.min(report.startsWanted, part, Math.max(ahead, isNext)));
-  if (count > 0) state.nextStartMs = firstMs + count * everyMs;
+  const ahead = firstMs <= lastMs ? Math.max(1, Math.floor((lastMs - firstMs) / everyMs)) : 0;
+  const part = state.circuit.state === 'probing' ? 1 : Math.ceil(ahead / Math.max(1, waiting));
+  const count = held > 0 ? Math.min(startsWanted, part, ahead) : 0;
+  state.nextStartMs = count > 0 ? firstMs + count * everyMs : Math.min(state.nextStartMs, firstMs);
   return { firstInMs: firstMs - nowMs, everyMs, count };
 }
 
@@ -267,10 +354,8 @@ function noteCircuit(
     reason: state.circuit.state === 'open' ? `${state.circuit.run} failures in a row` : 'the wait is over',
   });
   if (state.circuit.state !== 'closed') return;
-  state.share = {
-    ...initialShare(nowMs, Math.min(1, state.share.share * AFTER_OUTAGE)),
-    usualLatencyMs: state.share.usualLatencyMs,
-  };
+  const { share, usualLatencyMs } = state.share;
+  state.share = { ...initialShare(nowMs, share * AFTER_OUTAGE, share), usualLatencyMs };
 }
 
 function notePause(

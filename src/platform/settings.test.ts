@@ -74,9 +74,10 @@ describe('settings', () => {
       loadSettings({ flags: { ...partners, [key]: value }, environment: {} })[key];
     expect(load(min)).toBe(min);
     expect(load(max)).toBe(max);
+    const isPart = ['safetyFactor', 'pressureMemory', 'pressureLoad'].includes(key);
     for (const beyond of [min - 1, max + 1]) {
       expect(messageOf(() => load(beyond))).toBe(
-        `expected ${key} (${environmentName(key)}) to be a ${key === 'safetyFactor' ? '' : 'whole '}number from ${min} to ${max}, got ${beyond}`,
+        `expected ${key} (${environmentName(key)}) to be a ${isPart ? '' : 'whole '}number from ${min} to ${max}, got ${beyond}`,
       );
     }
   });

@@ -1,8 +1,9 @@
 // What this worker may do with one key of a resource until it syncs the next time: calls it may have under way, and the
 // moments at which calls may start. Nothing here waits; the desk syncs, pools ask before they start a call.
-import { type CallCounts, NO_CALLS } from '../core/adaptive-share.ts';
+import type { CallCounts } from '../core/adaptive-share.ts';
 import type { ResourceGrant, ResourceReport } from '../core/resource-control.ts';
 import { type ResourceLimits, startsPerSecond } from '../core/resource-limits.ts';
+import { monotonicMs } from '../platform/clock.ts';
 import { keyOf } from '../engine/sync-resources.ts';
 
 /** What one call told about the service. */
@@ -26,6 +27,8 @@ function maxLateMs(everyMs: number): number {
   return everyMs < 50 ? 30 : Math.max(5, everyMs / 10);
 }
 
+const NO_CALLS: CallCounts = { ok: 0, throttled: 0, failed: 0, okMs: 0 };
+
 export class KeyPermits {
   readonly name: string;
   readonly key: string;
@@ -41,7 +44,8 @@ export class KeyPermits {
   #stoppedUntilMs = 0;
   #startedMs = 0;
   #heard: CallCounts = { ...NO_CALLS };
-  #retryAfterMs: number | null = null;
+  /** Until when an answer asked to be left alone; null: none did. */
+  #askedUntilMs: number | null = null;
   /** Why nothing may start, for people. */
   stoppedBecause: string | null = null;
 
@@ -86,8 +90,10 @@ export class KeyPermits {
     this.release();
     this.#heard[kind] += 1;
     if (kind === 'ok') this.#heard.okMs += ms;
+    // The permit of a call that was refused is not used again before the next sync: refusals come fast.
+    if (kind === 'throttled') this.#held = Math.max(0, this.#held - 1);
     if (retryAfterMs === null) return;
-    this.#retryAfterMs = Math.max(this.#retryAfterMs ?? 0, retryAfterMs);
+    this.#askedUntilMs = Math.max(this.#askedUntilMs ?? 0, monotonicMs() + retryAfterMs);
     // The others hear of it with the next sync; here it holds from now on.
     this.#starts = this.#starts === null ? null : [];
     this.#held = 0;
@@ -126,10 +132,10 @@ export class KeyPermits {
       inUse: this.inUse,
       wanted: this.inUse + Math.min(items, slots),
       startsWanted: Math.max(0, items - this.#startCount()),
-      retryAfterMs: this.#retryAfterMs,
+      retryAfterMs: this.#askedUntilMs === null ? null : Math.max(0, this.#askedUntilMs - nowMs),
     };
     this.#heard = { ...NO_CALLS };
-    this.#retryAfterMs = null;
+    this.#askedUntilMs = null;
     return report;
   }
 
@@ -140,7 +146,7 @@ export class KeyPermits {
     this.#heard.failed += report.failed;
     this.#heard.okMs += report.okMs;
     if (report.retryAfterMs !== null)
-      this.#retryAfterMs = Math.max(this.#retryAfterMs ?? 0, report.retryAfterMs);
+      this.#askedUntilMs = Math.max(this.#askedUntilMs ?? 0, monotonicMs() + report.retryAfterMs);
   }
 
   apply(grant: ResourceGrant, askedAtMs: number, nowMs: number, leaseMs: number): void {

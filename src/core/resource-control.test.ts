@@ -1,0 +1,205 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type ControlOptions,
+  concurrencyNow,
+  fairPart,
+  initialResourceState,
+  type ResourceReport,
+  rateNow,
+  syncResource,
+} from './resource-control.ts';
+import { NO_LIMITS, type ResourceLimits } from './resource-limits.ts';
+
+const OPTIONS: ControlOptions = {
+  leaseMs: 15_000,
+  horizonMs: 500,
+  runToOpen: 10,
+  retryAfterMaxMs: 60_000,
+  firstConcurrency: 10,
+  maxConcurrency: 1000,
+  isPaused: false,
+};
+const QUIET = { ok: 0, throttled: 0, failed: 0, okMs: 0, inUse: 0, wanted: 100, startsWanted: 100 };
+const report = (workerId: string, more: Partial<ResourceReport> = {}): ResourceReport => ({
+  ...QUIET,
+  retryAfterMs: null,
+  workerId,
+  ...more,
+});
+
+const wants = fc.array(fc.nat(50), { minLength: 1, maxLength: 12 });
+const partsOf = (limit: number, all: readonly number[]): number[] =>
+  all.map((wanted, turn) => fairPart(limit, wanted, all.toSpliced(turn, 1), turn));
+
+describe('the fair part', () => {
+  it('adds up to the limit, or to all that is wanted', () => {
+    fc.assert(
+      fc.property(fc.nat(300), wants, (limit, all) => {
+        const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+        expect(sum(partsOf(limit, all))).toBe(Math.min(limit, sum(all)));
+      }),
+    );
+  });
+
+  it('gives nobody less than another by more than one, unless it wants no more', () => {
+    fc.assert(
+      fc.property(fc.nat(300), wants, (limit, all) => {
+        const parts = partsOf(limit, all);
+        for (const [i, part] of parts.entries()) {
+          expect(part).toBeLessThanOrEqual(all[i]!);
+          if (part < all[i]!) expect(Math.max(...parts)).toBeLessThanOrEqual(part + 1);
+        }
+      }),
+    );
+  });
+});
+
+const limitsOf: fc.Arbitrary<ResourceLimits> = fc.record({
+  ratePerSecond: fc.option(fc.double({ min: 0.5, max: 5000, noNaN: true })),
+  concurrency: fc.option(fc.integer({ min: 1, max: 500 })),
+  minDelayMs: fc.constantFrom(0, 0, 200),
+  adaptive: fc.boolean(),
+});
+const count = fc.oneof(fc.constantFrom(0, 1, -1, Number.NaN, 1e18, Number.POSITIVE_INFINITY), fc.nat(200));
+const hostile = fc.record({
+  ok: count,
+  throttled: count,
+  failed: count,
+  okMs: count,
+  inUse: count,
+  wanted: count,
+  startsWanted: count,
+  retryAfterMs: fc.option(count),
+});
+
+describe('a resource', () => {
+  it('survives whatever is reported and however the clock moves, as JSON', () => {
+    const steps = fc.array(fc.tuple(fc.nat(3), hostile, fc.integer({ min: -20_000, max: 5000 })), {
+      maxLength: 40,
+    });
+    fc.assert(
+      fc.property(limitsOf, steps, (limits, all) => {
+        let state = initialResourceState(limits, OPTIONS, 0);
+        let nowMs = 0;
+        for (const [worker, heard, ms] of all) {
+          nowMs += ms;
+          const synced = syncResource(state, limits, report(`w${worker}`, heard), nowMs, OPTIONS);
+          expect(JSON.parse(JSON.stringify(synced.state))).toEqual(synced.state);
+          expect(JSON.stringify(synced.state)).not.toContain('null,"n');
+          state = synced.state;
+          const { held, starts } = synced.grant;
+          const numbers = [held, ...(starts ? [starts.firstInMs, starts.everyMs, starts.count] : [])];
+          for (const value of numbers) expect(value).toBeGreaterThanOrEqual(0);
+          expect(concurrencyNow(state, limits, OPTIONS)).toBeGreaterThanOrEqual(1);
+          expect(rateNow(state, limits) ?? 1).toBeGreaterThan(0);
+        }
+      }),
+    );
+  });
+
+  it('never has more permits out than its limit, but for what was in use', () => {
+    const steps = fc.array(fc.tuple(fc.nat(5), fc.nat(80), fc.nat(10), fc.nat(3), fc.nat(2000)), {
+      maxLength: 80,
+    });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 60 }), steps, (concurrency, all) => {
+        const limits = { ...NO_LIMITS, concurrency };
+        let state = initialResourceState(limits, OPTIONS, 0);
+        const held = new Map<string, number>();
+        let nowMs = 0;
+        for (const [worker, wanted, ended, throttled, ms] of all) {
+          nowMs += ms;
+          const workerId = `w${worker}`;
+          const inUse = Math.max(0, (state.holders[workerId] ? (held.get(workerId) ?? 0) : 0) - ended);
+          const heard = { inUse, wanted, throttled, ok: ended, okMs: ended * 100 };
+          const synced = syncResource(state, limits, report(workerId, heard), nowMs, OPTIONS);
+          state = synced.state;
+          held.set(workerId, synced.grant.held);
+          const out = Object.values(state.holders).reduce((sum, holder) => sum + holder.held, 0);
+          expect(out).toBeLessThanOrEqual(concurrency);
+        }
+      }),
+    );
+  });
+
+  it('gives each place once: within any time no more than the rate allows, and one', () => {
+    const steps = fc.array(fc.tuple(fc.nat(5), fc.nat(40), fc.nat(400)), { minLength: 5, maxLength: 80 });
+    fc.assert(
+      fc.property(fc.double({ min: 0.5, max: 300, noNaN: true }), steps, (ratePerSecond, all) => {
+        const limits = { ...NO_LIMITS, ratePerSecond };
+        let state = initialResourceState(limits, OPTIONS, 0);
+        const places: number[] = [];
+        let nowMs = 0;
+        for (const [worker, startsWanted, ms] of all) {
+          nowMs += ms;
+          const synced = syncResource(state, limits, report(`w${worker}`, { startsWanted }), nowMs, OPTIONS);
+          state = synced.state;
+          const { firstInMs, everyMs, count: given } = synced.grant.starts!;
+          for (let i = 0; i < given; i += 1) places.push(nowMs + firstInMs + i * everyMs);
+        }
+        // One line: in the order in which they were given out, each a whole step after the one before.
+        for (let i = 1; i < places.length; i += 1)
+          expect(places[i]! - places[i - 1]!).toBeGreaterThanOrEqual(1000 / ratePerSecond - 1e-6);
+      }),
+    );
+  });
+
+  it('frees what a worker held when its lease ends', () => {
+    const limits = { ...NO_LIMITS, concurrency: 8 };
+    const first = syncResource(initialResourceState(limits, OPTIONS, 0), limits, report('a'), 0, OPTIONS);
+    expect(first.grant.held).toBe(8);
+    const early = syncResource(first.state, limits, report('b'), OPTIONS.leaseMs - 1, OPTIONS);
+    expect(early.grant.held).toBe(0);
+    expect(syncResource(early.state, limits, report('b'), OPTIONS.leaseMs, OPTIONS).grant.held).toBe(8);
+  });
+
+  it('gives nothing while it is stopped, by an operator or by the service', () => {
+    const initial = initialResourceState(NO_LIMITS, OPTIONS, 0);
+    const byOperator = syncResource(initial, NO_LIMITS, report('a'), 0, { ...OPTIONS, isPaused: true });
+    expect(byOperator.grant).toMatchObject({ held: 0, starts: { count: 0 } });
+    const asked = report('a', { throttled: 1, retryAfterMs: 2000 });
+    const byService = syncResource(initial, NO_LIMITS, asked, 0, OPTIONS);
+    expect(byService.grant).toMatchObject({ held: 0, starts: { count: 0 }, stopped: { forMs: 2000 } });
+    expect(syncResource(byService.state, NO_LIMITS, report('b'), 1999, OPTIONS).grant.held).toBe(0);
+    expect(syncResource(byService.state, NO_LIMITS, report('b'), 2000, OPTIONS).grant.held).toBeGreaterThan(
+      0,
+    );
+  });
+
+  it('sends one call while it probes, whoever asks', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(5), { minLength: 1, maxLength: 20 }), (workers) => {
+        let { state } = syncResource(
+          initialResourceState(NO_LIMITS, OPTIONS, 0),
+          NO_LIMITS,
+          report('w0', { failed: 10 }),
+          0,
+          OPTIONS,
+        );
+        let given = 0;
+        const busy = new Set<number>();
+        for (const [i, worker] of workers.entries()) {
+          const inUse = busy.has(worker) ? 1 : 0;
+          const synced = syncResource(state, NO_LIMITS, report(`w${worker}`, { inUse }), 1000 + i, OPTIONS);
+          state = synced.state;
+          const startable = Math.min(synced.grant.held - inUse, synced.grant.starts!.count);
+          if (startable > 0) busy.add(worker);
+          given += startable;
+        }
+        expect(given).toBe(1);
+      }),
+    );
+  });
+
+  it('keeps its rate when other limits are declared, and uses in full what it used in full', () => {
+    const hundred = { ...NO_LIMITS, ratePerSecond: 100 };
+    const state = initialResourceState(hundred, OPTIONS, 0);
+    const twice = { ...hundred, ratePerSecond: 200 };
+    expect(rateNow(syncResource(state, twice, report('a'), 0, OPTIONS).state, twice)).toBe(200);
+    const found = syncResource(state, NO_LIMITS, report('a'), 0, OPTIONS).state;
+    expect(rateNow(found, NO_LIMITS)).toBeCloseTo(100);
+    const fifty = { ...hundred, ratePerSecond: 50 };
+    expect(rateNow(syncResource(found, fifty, report('a'), 0, OPTIONS).state, fifty)).toBe(50);
+  });
+});
