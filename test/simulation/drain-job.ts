@@ -10,13 +10,17 @@ import { doneOutcome } from './seed-job.ts';
 const LAST_PHASE = 1;
 
 /** The number of items brought to their end. Leases of others stay theirs. */
-export async function drainJob(context: EngineContext, jobId: string): Promise<number> {
+export async function drainJob(
+  context: EngineContext,
+  jobId: string,
+  { hasEdits = false } = {},
+): Promise<number> {
   const workerId = newId();
   let ended = 0;
   for (let phase = 0; phase <= LAST_PHASE; phase += 1) {
     for (;;) {
       const bounds = { maxItems: 1000, maxBytes: 1_000_000, leaseMs: 60_000 };
-      const request = { ...bounds, jobId, phase, workerId, token: newId() };
+      const request = { ...bounds, jobId, phase, workerId, token: newId(), hasEdits };
       const claim =
         (await claimItems(context.db, request)) ??
         (await claimItems(context.db, { ...request, suspects: true }));
