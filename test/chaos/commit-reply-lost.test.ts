@@ -89,7 +89,7 @@ const CUTS: Cut[] = [
   {
     name: 'a claim',
     reply: /SELECT/,
-    cut: (p) => p.cutOnReply({ match: has('with head as materialized'), times: 2 }),
+    cut: (p) => p.cutOnReply({ match: has('head as materialized'), times: 2 }),
   },
   { name: 'the start of a job', reply: /UPDATE/, cut: (p) => p.cutOnReply({ match: has('set started_at') }) },
   {
