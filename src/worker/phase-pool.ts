@@ -13,10 +13,10 @@ import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import type { HandlerThreads } from './handler-threads.ts';
 import { type ItemGate, ItemQueue, type WaitingItem } from './item-queue.ts';
+import type { ItemCharge } from './item-charge.ts';
 import type { Heard } from './key-permits.ts';
 import type { Lease } from './lease.ts';
 import { heardFrom } from './phase-gate.ts';
-import type { ResourceDesk } from './resource-desk.ts';
 import { type PhaseRuntime, recordFailure, runItem, timeoutFailure } from './run-item.ts';
 import { runMany } from './run-many.ts';
 import { BatchedItem, RunningBatch } from './running-batch.ts';
@@ -51,9 +51,10 @@ export interface PhasePoolOptions {
   drop: (lease: Lease, count: number) => void;
   /** False while outcomes pile up unwritten, or others go before: nothing new is started. */
   mayStart: () => boolean;
-  /** What items need before they start, and where they get it. */
+  /** What items need before they start. */
   gate: ItemGate;
-  desk: Pick<ResourceDesk, 'want'>;
+  /** An item was given up whose call may have been paid. */
+  payUnrecorded: (lease: Lease, cost: number) => void;
   /** These items cannot start for this long: others may have them until then. */
   defer: (lease: Lease, seqs: number[], delayMs: number) => void;
   /** Fewer items wait than the low-water mark, or a slot is idle. */
@@ -249,15 +250,18 @@ export class PhasePool {
 
   /** Aborts running items: of one lease, or of all. Their outcome is no longer waited for. */
   abandonRunning(lease: Lease | null, reason: Error): void {
+    const paid = new Map<Lease, number>();
     for (const call of this.#running.calls()) {
       for (const item of openItemsOf(call)) {
         if (lease !== null && item.lease !== lease) continue;
         item.abort(reason);
-        item.ended = true;
+        this.#end(item, item.realCost);
+        if (item.realCost) paid.set(item.lease, (paid.get(item.lease) ?? 0) + item.realCost);
         this.options.drop(item.lease, 1);
       }
       if (openItemsOf(call).length === 0) this.#giveUp(call, reason);
     }
+    for (const [given, cost] of paid) this.options.payUnrecorded(given, cost);
   }
 
   /** Resolves when no item is running. */
@@ -287,7 +291,8 @@ export class PhasePool {
     if (!item) return true;
     this.#noteStart(item, waiting, now);
     const { threads, runtime } = this.options;
-    void (threads ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
+    const isInThread = threads && !item.charge?.refusal;
+    void (isInThread ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
       this.#finish(item, outcome),
     );
     return true;
@@ -297,13 +302,13 @@ export class PhasePool {
   #askForPermits(): void {
     const free = this.options.slots - this.#running.size;
     for (let line = this.#queue.dropLongestWait(); line; line = this.#queue.dropLongestWait()) {
-      const waitMs = Math.max(MIN_DEFER_MS, line.permits.waitMs(line.before, monotonicMs()));
+      const waitMs = Math.max(MIN_DEFER_MS, line.line.waitMs(line.before, monotonicMs()));
       for (const [lease, seqs] of byLease(line.items)) {
         this.options.drop(lease, seqs.length);
         this.options.defer(lease, seqs, waitMs);
       }
     }
-    for (const permits of this.#queue.tellDemand(free)) this.options.desk.want(permits);
+    for (const line of this.#queue.tellDemand(free, this.itemsPerCall)) line.want();
   }
 
   #noteStart(call: Call, { permits }: WaitingItem, now: number): void {
@@ -333,8 +338,19 @@ export class PhasePool {
   }
 
   /** Null when it is no longer to be started. */
-  #begin<Item>(Item: ItemConstructor<Item>, { lease, claimed }: WaitingItem, now: number): Item | null {
-    if (!lease.stopped) return new Item(lease, claimed, now, this.options);
+  #begin<Item extends RunningItem>(
+    Item: ItemConstructor<Item>,
+    { lease, claimed, charge }: WaitingItem,
+    now: number,
+  ): Item | null {
+    if (!lease.stopped) {
+      const item = new Item(lease, claimed, now, this.options);
+      if (charge) {
+        item.charge = charge;
+        charge.start();
+      }
+      return item;
+    }
     this.options.drop(lease, 1);
     return null;
   }
@@ -368,10 +384,16 @@ export class PhasePool {
 
   #settle(item: RunningItem, outcome: RecordedOutcome): void {
     if (item.ended) return;
-    item.ended = true;
+    this.#end(item, outcome.cost ?? null);
     // One call, one answer: the worst of what its items say.
     if (item instanceof BatchedItem && item.batch) item.batch.hear(heardFrom(outcome));
     this.options.record(item.lease, outcome);
+  }
+
+  /** Whatever comes later does not count; what it cost does. */
+  #end(item: RunningItem, cost: number | null): void {
+    item.ended = true;
+    (item.charge as ItemCharge | null)?.finish(cost);
   }
 
   #timeOut(call: Call): void {
@@ -390,12 +412,12 @@ export class PhasePool {
   /** Takes the slot from a call that has not returned. */
   #giveUp(call: Call, reason: Error): void {
     const open = openItemsOf(call);
-    call.ended = true;
+    if (call instanceof RunningBatch) call.ended = true;
     this.#running.remove(call);
     this.#zombies.add(call);
     returnPermits(call, null);
     call.abort(reason);
-    for (const item of open) item.ended = true;
+    for (const item of open) this.#end(item, item.realCost);
     this.#noteIdle();
     this.options.onZombie?.();
   }
