@@ -24,6 +24,10 @@ export class BudgetLine implements PermitLine {
     for (const scope of scopes) scope.lines.add(this);
   }
 
+  get isShort(): boolean {
+    return this.scopes.some((scope) => scope.isShort);
+  }
+
   canStart(cost: number, nowMs: number): boolean {
     return this.scopes.every((scope) => scope.canStart(cost, nowMs));
   }

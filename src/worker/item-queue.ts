@@ -189,6 +189,25 @@ export class ItemQueue {
     return { line, before, items: tail };
   }
 
+  /**
+   * Takes out what waits for something that is not to be had for a while, but for a few of each line: it must not stand
+   * in the way of other jobs. `kept` are the few.
+   */
+  dropShort(keep: number): { items: WaitingItem[]; kept: number } {
+    const dropped: WaitingItem[] = [];
+    let kept = 0;
+    for (const lane of this.#lanes.values()) {
+      for (const [line, items] of lane.aside) {
+        if (!line.isShort) continue;
+        dropped.push(...items.splice(keep));
+        kept += items.length;
+      }
+    }
+    this.#asideCount -= dropped.length;
+    this.#size -= dropped.length;
+    return { items: dropped, kept };
+  }
+
   /** Tells every line what is wanted of it; returns those of which something is. */
   tellDemand(freeSlots: number, itemsPerCall: number): Iterable<PermitLine> {
     const wanted = new Map<PermitLine, Demand>();

@@ -57,6 +57,9 @@ export class KeyPermits implements Permit, PermitLine {
     this.#onWant = onWant;
   }
 
+  /** Its lines are long, and move. */
+  readonly isShort = false;
+
   /** Items wait for the key itself. */
   get line(): PermitLine {
     return this;

@@ -13,6 +13,8 @@ export interface Permit {
 export interface PermitLine {
   /** By whoever asks: several phases may wait for the same. */
   readonly demands: Map<object, Demand>;
+  /** Nothing is to be had for a while, whatever is asked: it depends on calls that are under way, here or elsewhere. */
+  readonly isShort: boolean;
   /** Demands were told: sync soon, or look again when it is time. */
   want(): void;
   /** How long an item may have to wait that has this many before it, as far as can be said. */

@@ -89,6 +89,8 @@ export class PhasePool {
   #ramp: StartRamp | null;
   #rampTimer: NodeJS.Timeout | null = null;
   #lowWater = 0;
+  /** Items that wait for what is not to be had for a while. */
+  #stuckCount = 0;
   #startedThisTurn = 0;
   #turnStartedMs = 0;
   #yielding = false;
@@ -148,7 +150,7 @@ export class PhasePool {
 
   /** Time to fetch more. Claims under way count as if they were here. */
   get isHungry(): boolean {
-    return this.#queue.size + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
+    return this.#queue.size - this.#stuckCount + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
   }
 
   /** Items that may be claimed now: what could not be started is left to others. */
@@ -302,13 +304,19 @@ export class PhasePool {
   #askForPermits(): void {
     const free = this.options.slots - this.#running.size;
     for (let line = this.#queue.dropLongestWait(); line; line = this.#queue.dropLongestWait()) {
-      const waitMs = Math.max(MIN_DEFER_MS, line.line.waitMs(line.before, monotonicMs()));
-      for (const [lease, seqs] of byLease(line.items)) {
-        this.options.drop(lease, seqs.length);
-        this.options.defer(lease, seqs, waitMs);
-      }
+      this.#defer(line.items, line.line.waitMs(line.before, monotonicMs()));
     }
+    const short = this.#queue.dropShort(this.options.slots);
+    this.#stuckCount = short.kept;
+    this.#defer(short.items, 0);
     for (const line of this.#queue.tellDemand(free, this.itemsPerCall)) line.want();
+  }
+
+  #defer(items: WaitingItem[], waitMs: number): void {
+    for (const [lease, seqs] of byLease(items)) {
+      this.options.drop(lease, seqs.length);
+      this.options.defer(lease, seqs, Math.max(MIN_DEFER_MS, waitMs));
+    }
   }
 
   #noteStart(call: Call, { permits }: WaitingItem, now: number): void {

@@ -20,6 +20,8 @@ export class ScopeBudget {
   #held = 0;
   #heldUntilMs = 0;
   #isOpen = false;
+  /** The last answer was not enough for the next call. */
+  isShort = false;
   /** Taken out since the last sync: about as much will be wanted until the next one. */
   #started = 0;
   /** Nothing more is to be had before. */
@@ -99,8 +101,9 @@ export class ScopeBudget {
     this.#confirmed = report.settled;
     // From when it was asked for: the database counts from a later moment.
     this.#heldUntilMs = askedAtMs + leaseMs;
-    const isShort = report.next !== null && grant.held - report.reserved < report.next;
-    this.#syncAgainMs = isShort || (report.next === 0 && !grant.isOpen) ? nowMs + this.#intervalMs : 0;
+    const { next, reserved } = report;
+    this.isShort = next !== null && (next > 0 ? grant.held === reserved : !grant.isOpen);
+    this.#syncAgainMs = this.isShort ? nowMs + this.#intervalMs : 0;
   }
 
   /** Neither reserved by calls under way nor used up by those that ended. */

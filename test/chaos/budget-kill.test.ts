@@ -35,7 +35,7 @@ test('four processes spend no more than the budget, though one is killed while i
   let mostUnderWay = 0;
   let calls = 0;
   let killed: Child | null = null;
-  server = createServer(async ({ url }, response) => {
+  server = createServer(({ url }, response) => {
     calls += 1;
     underWay += 1;
     mostUnderWay = Math.max(mostUnderWay, underWay);
@@ -46,9 +46,13 @@ test('four processes spend no more than the budget, though one is killed while i
       killed = children.find(({ pid }) => `/${pid}` === url)!;
       killed.kill('SIGKILL');
     }
-    await waitMs(10 + random() * 30);
-    underWay -= 1;
-    response.end(JSON.stringify({ price }));
+    setTimeout(
+      () => {
+        underWay -= 1;
+        response.end(JSON.stringify({ price }));
+      },
+      10 + random() * 30,
+    );
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -83,9 +87,7 @@ test('four processes spend no more than the budget, though one is killed while i
   });
 
   const [budget] = await rowmill.budgets(jobId);
-  const { cost } = await rowmill.progress(jobId);
   const { pausedBecause } = await rowmill.job(jobId);
-  console.log({ calls, charged, mostUnderWay, cost, budget, pausedBecause });
   expect(killed, 'void: nobody was killed').not.toBeNull();
   expect(budget!.lost, 'void: the one that was killed held nothing').toBeGreaterThan(0);
   expect(mostUnderWay).toBeGreaterThan(SLOTS);

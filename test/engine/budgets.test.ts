@@ -1,5 +1,6 @@
 // Budgets, seen from a service that counts what it is paid: several workers in one process, each with its own
 // connections, share a budget through the database alone.
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { diagnose } from '../../src/engine/diagnose.ts';
 import {
@@ -15,6 +16,7 @@ import {
 } from '../../src/index.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import type { Settings } from '../../src/platform/settings.ts';
+import { loadPipelines } from '../../src/worker/load-pipelines.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -301,7 +303,13 @@ test('an item is not tried again when that would cost more than an item may', as
 
 test('an item that is dearer than an item may be is not called at all', async () => {
   let calls = 0;
-  const pipeline = pipelineOf({ cost: (row) => row.n, run: () => ({ calls: (calls += 1) }) });
+  const pipeline = pipelineOf({
+    cost: (row) => row.n,
+    run: () => {
+      calls += 1;
+      return { ok: true };
+    },
+  });
   await start([pipeline]);
   const jobId = await submit(pipeline, rows(4), { budget: { perItem: 2 } });
   expect((await rowmill.whenFinished(jobId)).counts).toMatchObject({ DONE: 3, ERROR: 1 });
@@ -432,4 +440,97 @@ test('a budget that makes no sense, or that nothing is charged to, is refused', 
     'expected a phase of pipeline free to have a cost, because the job has a budget',
   );
   expect(() => pipelineOf({ cost: -1 })).toThrow('to be a number from 0 or a function of the row, got -1');
+});
+
+test('handlers in threads tell what they cost; a thread that ends costs what was expected', async () => {
+  const [pipeline] = await loadPipelines([fileURLToPath(new URL('paid-pipelines.mjs', import.meta.url))]);
+  await start([pipeline!]);
+  const jobId = await submit(pipeline!, rows(30), { budget: { max: 10 } });
+  expect(await pausedReason(jobId)).toMatch(/^budget of 10 reached: /);
+  const paid = await database.query<{ seq: number; cost: number | null }>(
+    'select seq::int, cost from results where job_id = $1 and seq < 9 order by seq',
+    [jobId],
+  );
+  expect(paid.map(({ cost }) => cost)).toEqual([0.5, 0.5, 0.5, 1, 1, 1, 1, null, 1]);
+  const { cost } = await rowmill.progress(jobId);
+  expect(cost).toBeLessThanOrEqual(10);
+  expect(cost).toBeGreaterThan(9);
+  await expectTruth(jobId);
+});
+
+test('calls that are given up were paid: their cost is booked apart, and their items run again', async () => {
+  let began = 0;
+  let isHanging = true;
+  const pipeline = pipelineOf({
+    cost: 2,
+    concurrency: 4,
+    run: async (row, { signal, cost }) => {
+      if (row.n === 0) cost(5);
+      began += 1;
+      if (isHanging)
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      return { ok: true };
+    },
+  });
+  await start([pipeline]);
+  const jobId = await submit(pipeline, rows(4), { budget: { max: 100 } });
+  while (began < 4) await waitMs(5);
+  await workers[0]!.stop({ drainMs: 0 });
+  expect(await rowmill.progress(jobId)).toMatchObject({ cost: 0, fencedCost: 11, counts: { PENDING: 4 } });
+  expect(await rowmill.budgets(jobId)).toMatchObject([{ spent: 11, lost: 0, reserved: 0 }]);
+  isHanging = false;
+  workers = [await rowmill.startWorker([pipeline])];
+  expect(await rowmill.whenFinished(jobId)).toMatchObject({ cost: 11, fencedCost: 11, counts: { DONE: 4 } });
+  await expectTruth(jobId);
+});
+
+test('a call that does not answer in its time costs what was expected', async () => {
+  made += 1;
+  const pipeline = definePipeline({
+    name: `paid-${made}`,
+    phases: [
+      {
+        name: 'call',
+        cost: 3,
+        timeoutMs: 50,
+        retry: { timeout: { maxAttempts: 1 } },
+        run: () => new Promise(() => {}),
+      },
+    ],
+  });
+  await start([pipeline]);
+  const jobId = await submit(pipeline, rows(2), { budget: { max: 100 } });
+  expect(await rowmill.whenFinished(jobId)).toMatchObject({ cost: 6, counts: { ERROR: 2 } });
+  await expect.poll(() => rowmill.budgets(jobId)).toMatchObject([{ spent: 6, lost: 0, reserved: 0 }]);
+});
+
+test('time slices hold the budget too, and end when the job has paused', async () => {
+  const pipeline = pipelineOf({ cost: 1 });
+  await start([]);
+  const jobId = await submit(pipeline, rows(50), { budget: { max: 20 } });
+  const report = await rowmill.runSlice(jobId, 10_000, { pipelines: [pipeline] });
+  expect(report).toMatchObject({ state: 'PAUSED', finished: false, moreReadyInMs: null });
+  expect(report.elapsedMs).toBeLessThan(8000);
+  expect((await rowmill.progress(jobId)).cost).toBe(20);
+  expect((await rowmill.job(jobId)).pausedBecause).toBe('budget of 20 reached: 20 spent');
+});
+
+test('a job of the same owner without a budget does not wait for one that has none left', async () => {
+  let release = (): void => {};
+  const hanging = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const pipeline = pipelineOf({
+    cost: 1,
+    concurrency: 3,
+    run: (row) => (row.price ? hanging : { ok: true }),
+  });
+  await start([pipeline]);
+  // Its one call hangs and holds all of the budget: nothing else of it may start, and it cannot pause.
+  const poor = await submit(pipeline, [{ n: 0, price: 1 }, ...rows(50)], { budget: { max: 1 }, priority: 5 });
+  const free = await submit(pipeline, rows(50), {});
+  expect((await rowmill.whenFinished(free)).counts.DONE).toBe(50);
+  expect((await rowmill.job(poor)).state).toBe('RUNNING');
+  release();
+  expect(await pausedReason(poor)).toBe('budget of 1 reached: 1 spent');
 });
