@@ -103,49 +103,55 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 describe('a budget shared by workers that sync, are killed, or hear no answer', () => {
   it('is never exceeded by more than calls cost above their estimate', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 5, max: 60 }), fc.array(step, { maxLength: 120 }), (limit, steps) => {
-        let state = initialBudgetState(0);
-        let nowMs = 0;
-        let born = 4;
-        const workers = [0, 1, 2, 3].map((n) => new Worker(`w${n}`));
-        // What the service was paid, or will be: calls of a killed worker were made.
-        let charged = 0;
-        let above = 0;
-        for (const each of steps) {
-          if (each.kind === 'wait') {
-            nowMs += each.ms;
-            continue;
+      fc.property(
+        fc.integer({ min: 5, max: 60 }),
+        fc.array(step, { minLength: 40, maxLength: 160, size: 'max' }),
+        (limit, steps) => {
+          let state = initialBudgetState(0);
+          let nowMs = 0;
+          let born = 4;
+          const workers = [0, 1, 2, 3].map((n) => new Worker(`w${n}`));
+          // What the service was paid, or will be: calls of a killed worker were made.
+          let charged = 0;
+          let above = 0;
+          for (const each of steps) {
+            if (each.kind === 'wait') {
+              nowMs += each.ms;
+              continue;
+            }
+            const worker = workers[each.worker]!;
+            if (each.kind === 'start' && worker.start(each.cost, nowMs)) charged += each.cost;
+            if (each.kind === 'end' && worker.calls.length > 0) {
+              const estimate = worker.calls.shift()!;
+              const real = estimate * each.ratio;
+              worker.settled += real;
+              charged += real - estimate;
+              above += Math.max(0, real - estimate);
+            }
+            if (each.kind === 'sync') {
+              worker.next = each.cost;
+              state = worker.sync(state, limit, nowMs, each.answered).state;
+            }
+            if (each.kind === 'kill') {
+              workers[each.worker] = new Worker(`w${born}`);
+              born += 1;
+            }
+            expect(charged).toBeLessThanOrEqual(limit + above + 1e-6);
+            const known =
+              state.spent +
+              state.lost +
+              Object.values(state.holders).reduce((sum, { held }) => sum + held, 0);
+            expect(known).toBeLessThanOrEqual(limit + above + 1e-6);
           }
-          const worker = workers[each.worker]!;
-          if (each.kind === 'start' && worker.start(each.cost, nowMs)) charged += each.cost;
-          if (each.kind === 'end' && worker.calls.length > 0) {
-            const estimate = worker.calls.shift()!;
-            const real = estimate * each.ratio;
-            worker.settled += real;
-            charged += real - estimate;
-            above += Math.max(0, real - estimate);
-          }
-          if (each.kind === 'sync') {
-            worker.next = each.cost;
-            state = worker.sync(state, limit, nowMs, each.answered).state;
-          }
-          if (each.kind === 'kill') {
-            workers[each.worker] = new Worker(`w${born}`);
-            born += 1;
-          }
-          expect(charged).toBeLessThanOrEqual(limit + above + 1e-6);
-          const known =
-            state.spent + state.lost + Object.values(state.holders).reduce((sum, { held }) => sum + held, 0);
-          expect(known).toBeLessThanOrEqual(limit + above + 1e-6);
-        }
-      }),
+        },
+      ),
       { numRuns: 1500 },
     );
   });
 
   it('knows what was spent exactly once everybody has told it and nobody is gone', () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      fc.property(fc.array(step, { minLength: 20, maxLength: 120, size: 'max' }), (steps) => {
         let state = initialBudgetState(3);
         let nowMs = 0;
         let spent = 3;
@@ -219,7 +225,7 @@ describe('a worker that is gone', () => {
   it('has what it held counted as spent, until it comes back and tells', () => {
     let { state } = sync(initialBudgetState(0), {});
     ({ state } = sync(state, { holderId: 'b' }, 2000));
-    expect(state).toMatchObject({ spent: 0, lost: 5, gone: { a: { held: 5, settled: 0 } } });
+    expect(state).toMatchObject({ spent: 0, lost: 5, gone: { a: { held: 5, settled: 0, sinceMs: 2000 } } });
     ({ state } = sync(
       state,
       { holderId: 'a', settled: 2, reserved: 1, wanted: 0, next: null as never },

@@ -16,10 +16,11 @@ export interface BudgetHolder {
   expiresAtMs: number;
 }
 
-/** Held by a worker that did not come back. */
+/** A worker that did not come back: what it held, and what it had told, whether or not it heard the answer. */
 export interface GoneHolder {
   held: number;
   settled: number;
+  sinceMs: number;
 }
 
 export interface BudgetState {
@@ -32,7 +33,7 @@ export interface BudgetState {
   /** Until then the ledger may hold costs that nobody told of here, because they came before the budget. */
   recountUntilMs: number;
   holders: Record<string, BudgetHolder>;
-  /** Those whose part of `lost` can still be corrected. */
+  /** Those who may still come back, and correct their part of `lost`. */
   gone: Record<string, GoneHolder>;
 }
 
@@ -61,8 +62,8 @@ export interface BudgetGrant {
 
 /** Rounding of sums must not keep the last call from starting. */
 const ROUNDING = 1e-9;
-/** Beyond this the oldest ones stay what they are: lost. */
-const MAX_GONE = 50;
+/** Of more than these nobody knows any more what they had told: what they held stays lost. */
+const MAX_GONE = 20;
 const RECOUNT_MS = 10_000;
 
 /** `spent` is what the ledger says. Outcomes of calls from before the budget may still be on their way there. */
@@ -86,7 +87,11 @@ export function isAffordable(cost: number, left: number, limit: number | null): 
 
 /** A new day begins with nothing spent; what is held is held for calls of the new day. */
 export function onDay(state: BudgetState, day: string): BudgetState {
-  return state.day === day ? state : { ...state, day, spent: 0, lost: 0, gone: {} };
+  if (state.day === day) return state;
+  const gone = Object.fromEntries(
+    Object.entries(state.gone).map(([id, holder]) => [id, { ...holder, held: 0 }]),
+  );
+  return { ...state, day, spent: 0, lost: 0, gone };
 }
 
 export function syncBudget(
@@ -137,13 +142,15 @@ function withoutExpired(before: BudgetState, reporterId: string, nowMs: number):
   const state: BudgetState = { ...before, holders: {}, gone: { ...before.gone } };
   for (const [holderId, holder] of Object.entries(before.holders)) {
     if (holder.expiresAtMs > nowMs || holderId === reporterId) state.holders[holderId] = holder;
-    else if (holder.held > 0) {
+    else {
       state.lost += holder.held;
-      state.gone[holderId] = { held: holder.held, settled: holder.settled };
+      state.gone[holderId] = { held: holder.held, settled: holder.settled, sinceMs: nowMs };
     }
   }
-  const gone = Object.keys(state.gone).filter((holderId) => holderId !== reporterId);
-  for (const holderId of gone.slice(0, Math.max(0, gone.length - MAX_GONE))) delete state.gone[holderId];
+  // The newest are kept, and rather those that held something.
+  const gone = Object.entries(state.gone).filter(([holderId]) => holderId !== reporterId);
+  gone.sort(([, a], [, b]) => Number(b.held > 0) - Number(a.held > 0) || b.sinceMs - a.sinceMs);
+  for (const [holderId] of gone.slice(MAX_GONE)) delete state.gone[holderId];
   return state;
 }
 

@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { diagnose } from '../../src/engine/diagnose.ts';
+import { flushOutcomes } from '../../src/engine/flush-outcomes.ts';
 import {
   definePipeline,
   fail,
@@ -15,7 +16,9 @@ import {
   type RowmillWorker,
 } from '../../src/index.ts';
 import { waitMs } from '../../src/platform/clock.ts';
+import { newId } from '../../src/platform/random.ts';
 import type { Settings } from '../../src/platform/settings.ts';
+import { claimItems } from '../../src/store/commands/claim-items.ts';
 import { loadPipelines } from '../../src/worker/load-pipelines.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -533,4 +536,37 @@ test('a job of the same owner without a budget does not wait for one that has no
   expect((await rowmill.job(poor)).state).toBe('RUNNING');
   release();
   expect(await pausedReason(poor)).toBe('budget of 1 reached: 1 spent');
+});
+
+test('outcomes that come too late were paid: the flush books their cost apart', async () => {
+  const pipeline = pipelineOf({ cost: 1 });
+  await start([]);
+  const jobId = await submit(pipeline, rows(3), {});
+  const { db } = rowmill.context;
+  const ids = { workerId: newId(), token: newId() };
+  const claim = await claimItems(db, {
+    jobId,
+    phase: 0,
+    maxItems: 3,
+    maxBytes: 1e6,
+    leaseMs: 60_000,
+    ...ids,
+  });
+  const { spanId, token, attempt, failures, crashes, priority, generation } = claim!;
+  await database.query('update spans set token = gen_random_uuid() where job_id = $1', [jobId]);
+  const outcomes = [0, 1, 2].map((seq) => ({
+    seq,
+    kind: 'terminal' as const,
+    status: 'DONE' as const,
+    json: '{}',
+    failure: null,
+    delayMs: 0,
+    handlerMs: 1,
+    cost: 0.5,
+  }));
+  const leases = [{ spanId, token, attempt, failures, crashes, priority, outcomes }];
+  const batch = { jobId, generation, phase: 0, workerId: ids.workerId, flushId: newId(), leases };
+  expect(await flushOutcomes(rowmill.context, batch, false)).toMatchObject({ recorded: 0, fenced: 3 });
+  expect(await rowmill.progress(jobId)).toMatchObject({ cost: 0, fencedCost: 1.5 });
+  await expectTruth(jobId);
 });
