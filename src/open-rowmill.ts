@@ -1,5 +1,6 @@
 // The door for programs: create jobs, add items, seal, watch, and run workers against one database.
 import { type ResultRow, toResultRow } from './core/export-row.ts';
+import { checkPays, type JobBudget } from './core/budget.ts';
 import { blockedBecause } from './core/ability.ts';
 import { CLAIMABLE_STATES, isFinished } from './core/job-state.ts';
 import { RowmillError } from './core/rowmill-error.ts';
@@ -10,6 +11,7 @@ import type { EngineContext } from './engine/engine-context.ts';
 import { pauseJob } from './engine/pause-job.ts';
 import { type ReprocessRequest, reprocessJob } from './engine/reprocess-job.ts';
 import { type ResumeReport, resumeJob } from './engine/resume-job.ts';
+import { type OwnerBudget, setBudget, setBudgetOfOwner } from './engine/set-budget.ts';
 import { sealJob } from './engine/seal-job.ts';
 import { ingestWhenFree } from './ingest/ingest-when-free.ts';
 import { type SubmitFileOptions, type SubmittedFile, submitFile } from './ingest/submit-file.ts';
@@ -26,6 +28,7 @@ import { loadSettings, type Settings } from './platform/settings.ts';
 import type { OpenedGeneration } from './store/commands/open-generation.ts';
 import { migrate } from './store/migrate.ts';
 import { listAbilities } from './store/views/list-abilities.ts';
+import { type BudgetStatus, readBudgets } from './store/views/read-budgets.ts';
 import { type Job, readJob } from './store/views/read-job.ts';
 import {
   type ErrorGroup,
@@ -55,7 +58,7 @@ export interface FileBytes {
 
 export type NewJobOptions = Pick<
   CreateJobRequest,
-  'ownerId' | 'name' | 'params' | 'priority' | 'idempotencyKey' | 'outputs' | 'hold' | 'trial'
+  'ownerId' | 'name' | 'params' | 'priority' | 'idempotencyKey' | 'outputs' | 'hold' | 'trial' | 'budget'
 >;
 
 export class Rowmill {
@@ -74,6 +77,8 @@ export class Rowmill {
     pipeline: Pipeline,
     options: NewJobOptions = {},
   ): Promise<{ jobId: string; created: boolean }> {
+    const unpaid = checkPays(pipeline, options.budget);
+    if (unpaid !== null) throw new RowmillError('BUDGET_INVALID', unpaid);
     return createJob(this.context, {
       ...options,
       pipeline: pipeline.name,
@@ -171,6 +176,32 @@ export class Rowmill {
     const report = await resumeJob(this.context, jobId);
     await this.#notifier.hint();
     return report;
+  }
+
+  /**
+   * Changes what a job may cost, or each of its items; null takes a budget away. A job that paused at its budget goes on
+   * with `resume`.
+   */
+  setBudget(
+    jobId: string,
+    change: JobBudget,
+    options: { actor?: string } = {},
+  ): Promise<{ max: number | null; perItem: number | null }> {
+    return setBudget(this.context, jobId, change, options.actor ?? 'library');
+  }
+
+  /** Changes what all jobs of an owner together may cost, per day (UTC) and in all; null takes a budget away. */
+  setOwnerBudget(
+    ownerId: string,
+    change: OwnerBudget,
+    options: { actor?: string } = {},
+  ): Promise<{ perDay: number | null; total: number | null }> {
+    return setBudgetOfOwner(this.context, ownerId, change, options.actor ?? 'library');
+  }
+
+  /** The budgets that the job is bound by, and how much of them is spent or reserved. */
+  budgets(jobId: string): Promise<BudgetStatus[]> {
+    return readBudgets(this.context.db, jobId);
   }
 
   /** Ends the job: what has no result is CANCELLED, running handlers are aborted. Resolves when all items have ended. */

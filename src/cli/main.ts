@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command line: arguments in, exit code out. Each command has its own file.
 import { Command, InvalidArgumentError } from 'commander';
+import { isAmount } from '../core/budget.ts';
 import { createTakeFile } from '../ingest/sources/take-file.ts';
 import { VERSION } from '../platform/version.ts';
 import { CONTROL_COMMANDS, controlJob } from './commands/control.ts';
@@ -53,6 +54,12 @@ function wholeNumber(text: string): number {
   return value;
 }
 
+function amountFromZero(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !isAmount(value)) throw new InvalidArgumentError('expected a number from 0');
+  return value;
+}
+
 /** Commander hands over (arguments…, options, command); the exit code is what the command returns. */
 function ending<Args extends unknown[]>(
   action: (...args: Args) => Promise<number>,
@@ -81,6 +88,8 @@ withFileOptions(
   .option('--resume <job>', 'go on with a job that was stopped')
   .option('--hold', 'create the job paused: its rows are stored, nothing runs before `rowmill resume`')
   .option('--trial <n>', 'run the first n rows, hold the rest until `rowmill resume`', wholeNumber)
+  .option('--budget <amount>', 'what the job may cost; it pauses when it is reached', amountFromZero)
+  .option('--budget-per-item <amount>', 'what one row may cost, over all its calls', amountFromZero)
   .option('--again', 'a new job, although this file was given before')
   .option('--update <job>', 'the file corrects that of this job: unchanged rows take over its results')
   .option('--key <fields>', 'fields that name a row, separated by commas', (text: string) => text.split(','))
@@ -115,9 +124,13 @@ withSettings(command('work on one job here for a while; repeat it to the end', '
   .action(ending((job: string, modules: string[], options) => slice(job, modules, options)));
 
 for (const [action, description] of CONTROL_COMMANDS) {
-  withSettings(command(description, `${action} <job>`))
-    .option('--json', 'print JSON')
-    .action(ending((job: string, options) => controlJob(action, job, options)));
+  const control = withSettings(command(description, `${action} <job>`)).option('--json', 'print JSON');
+  if (action === 'resume') {
+    control
+      .option('--budget <amount>', 'what the job may cost from now on, over all', amountFromZero)
+      .option('--budget-per-item <amount>', 'what one row may cost from now on', amountFromZero);
+  }
+  control.action(ending((job: string, options) => controlJob(action, job, options)));
 }
 
 command('show jobs, or one of them', 'status [job]')

@@ -32,6 +32,7 @@ export const ERROR_REGISTRY = {
   JOB_CONFLICT: { status: 409, hint: 'Use another idempotency key, or the parameters of the first request.' },
   JOB_UNFINISHED: { status: 504, hint: 'Give it more time, or look at it with `rowmill status`.' },
   RESOURCE_INVALID: { status: 400, hint: 'docs/limits.md lists what can be set of a resource.' },
+  BUDGET_INVALID: { status: 400, hint: 'docs/budgets.md says what budgets are made of.' },
   NOTHING_TO_REPROCESS: {
     status: 409,
     hint: 'Choose other statuses or rows; docs/control.md says what is left out by default.',

@@ -1,5 +1,6 @@
 // Creates a job, open for items. A repeated request with the same idempotency key is the same job.
 import { isDeepStrictEqual } from 'node:util';
+import { checkBudget, type JobBudget } from '../core/budget.ts';
 import type { JobSource } from '../core/file-format.ts';
 import type { InputColumn } from '../core/input-column.ts';
 import type { OutputFormat } from '../core/output-format.ts';
@@ -30,6 +31,8 @@ export interface CreateJobRequest {
   hold?: boolean;
   /** Only so many items run at first; the rest is held until `resume`. */
   trial?: number;
+  /** What the job and each of its items may cost. */
+  budget?: JobBudget;
 }
 
 export async function createJob(
@@ -45,6 +48,8 @@ export async function createJob(
       },
     );
   }
+  const wrong = request.budget === undefined ? null : checkBudget(request.budget);
+  if (wrong !== null) throw new RowmillError('BUDGET_INVALID', wrong);
   const ownerId = request.ownerId ?? 'local';
   const params = request.params ?? {};
   // Made once, outside the retry: an insert whose reply was lost finds its own row.
@@ -69,6 +74,7 @@ export async function createJob(
       pipelineVersion: request.pipelineVersion ?? null,
       hold: request.hold ?? false,
       trialItems: request.trial ?? null,
+      budget: request.budget ?? {},
     }),
   );
   if (inserted) return { jobId, created: true };

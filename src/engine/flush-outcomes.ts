@@ -39,6 +39,8 @@ export interface RecordedOutcome {
   failure: Failure | null;
   delayMs: number;
   handlerMs: number;
+  /** What the call cost; nothing when nothing is known of a cost. */
+  cost?: number | null | undefined;
   /** Keys of the result, when one of them may be new to the job. */
   columns?: readonly string[] | undefined;
   /** Items that the handler emitted; they are stored with this outcome or not at all. */
@@ -139,6 +141,7 @@ async function writeOutcomes(
   const lostTokens: string[] = [];
   const columns = new Map<string, number>();
   const children: NewChild[] = [];
+  const withCost = hasCosts(batch);
   let results = '';
   let outputs = '';
   let retries = '';
@@ -149,15 +152,18 @@ async function writeOutcomes(
     const isEmpty = held.get(lease.token);
     if (isEmpty === undefined) {
       counts.fenced += lease.outcomes.length;
+      if (withCost) counts.fencedCost += sumCost(lease.outcomes);
       lostTokens.push(lease.token);
       continue;
     }
     emptied ||= isEmpty;
     recorded += lease.outcomes.length;
+    if (withCost) counts.cost += sumCost(lease.outcomes);
     const attempt = lease.attempt + 1;
     const middle = `\t${generation}\t${phase}\t`;
     for (const outcome of lease.outcomes) {
       const { seq, failure, json } = outcome;
+      const cost = withCost ? `\t${outcome.cost ?? NULL_FIELD}` : '';
       counts.handlerMs += outcome.handlerMs;
       if (json !== null) counts.bytes += json.length;
       for (const child of outcome.children ?? [])
@@ -172,24 +178,24 @@ async function writeOutcomes(
         }
         results += `${jobId}\t${seq}${middle}${attempt}\t${outcome.status}\t${Math.round(outcome.handlerMs * 10) / 10}\t${
           failure === null ? '\\N\t\\N' : `${failure.class}\t${textField(failure.message)}`
-        }\t${json === null ? NULL_FIELD : jsonField(json)}\t${signature === null ? NULL_FIELD : textField(signature)}\n`;
+        }\t${json === null ? NULL_FIELD : jsonField(json)}\t${signature === null ? NULL_FIELD : textField(signature)}${cost}\n`;
       } else if (outcome.kind === 'advance') {
         counts.advanced += 1;
-        outputs += `${jobId}\t${seq}${middle}${json === null ? `0\t${NULL_FIELD}` : `${Buffer.byteLength(json)}\t${jsonField(json)}`}\n`;
+        outputs += `${jobId}\t${seq}${middle}${json === null ? `0\t${NULL_FIELD}` : `${Buffer.byteLength(json)}\t${jsonField(json)}`}${cost}\n`;
         spans.advance(lease.priority, seq);
       } else {
         counts.retried += 1;
-        retries += `${jobId}\t${seq}${middle}${attempt}\t${failure!.class}\t${textField(failure!.message)}\n`;
+        retries += `${jobId}\t${seq}${middle}${attempt}\t${failure!.class}\t${textField(failure!.message)}${cost}\n`;
         spans.retry(lease, failure!.class, outcome.delayMs, seq);
       }
     }
   }
 
-  if (results) await copyResults(tx, results);
+  if (results) await copyResults(tx, results, withCost);
   const named = [...columns].map(([name, position]) => ({ name, position }));
   await insertResultColumns(tx, jobId, generation, named, settings.resultMaxColumns);
-  if (outputs) await copyStageOutputs(tx, outputs);
-  if (retries) await copyAttemptErrors(tx, retries);
+  if (outputs) await copyStageOutputs(tx, outputs, withCost);
+  if (retries) await copyAttemptErrors(tx, retries, withCost);
   const added = spans.collect();
   if (children.length > 0 && itemCount !== null) {
     const bounds = { maxDepth: settings.emitMaxDepth, maxItems: settings.emitMaxItems };
@@ -220,6 +226,14 @@ async function writeOutcomes(
     mayFinish: emptied && added.length === 0,
     hasNewWork: added.some((span) => span.delayMs === 0),
   };
+}
+
+function hasCosts(batch: FlushBatch): boolean {
+  return batch.leases.some((lease) => lease.outcomes.some(({ cost }) => cost !== null && cost !== undefined));
+}
+
+function sumCost(outcomes: readonly RecordedOutcome[]): number {
+  return outcomes.reduce((sum, { cost }) => sum + (cost ?? 0), 0);
 }
 
 function emits(batch: FlushBatch): boolean {

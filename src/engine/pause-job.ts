@@ -7,7 +7,10 @@ import { refuseControl } from './refuse-control.ts';
 
 /** False when the job was paused already. */
 export async function pauseJob(context: EngineContext, jobId: string): Promise<boolean> {
-  if (await retryPassing(() => pauseJobRow(context.db, jobId))) return true;
+  if (await retryPassing(() => pauseJobRow(context.db, jobId))) {
+    context.events.emit('job.paused', { jobId, reason: null });
+    return true;
+  }
   await refuseControl(context, jobId, 'pause', ({ state }) => state === 'PAUSED');
   return false;
 }

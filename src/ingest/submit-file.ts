@@ -3,6 +3,7 @@
 // for the same owner is the same job.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { checkPays, type JobBudget } from '../core/budget.ts';
 import type { DetectedFormat, FormatOptions, JobSource } from '../core/file-format.ts';
 import type { InputColumn } from '../core/input-column.ts';
 import { fieldsOf, type PipelineInput } from '../core/input-schema.ts';
@@ -52,6 +53,7 @@ export interface SubmitFileOptions {
   outputs?: readonly OutputFormat[];
   hold?: boolean;
   trial?: number;
+  budget?: JobBudget;
   signal?: AbortSignal;
 }
 
@@ -67,7 +69,7 @@ export interface SubmittedFile {
 /** What a pipeline must have to run a file. */
 export type FilePipeline = PipelineInput & {
   readonly version: string | null;
-  readonly phases: readonly { name: string }[];
+  readonly phases: readonly { name: string; cost?: unknown }[];
   readonly outputs: readonly OutputFormat[] | undefined;
 };
 
@@ -127,6 +129,8 @@ async function submitBlob(
   options: SubmitFileOptions,
 ): Promise<SubmittedFile> {
   const { format = {}, mapping = {}, params = {} } = options;
+  const unpaid = checkPays(pipeline, options.budget);
+  if (unpaid !== null) throw new RowmillError('BUDGET_INVALID', unpaid);
   const key = options.key ?? pipeline.key;
   if (options.updatesJobId !== undefined)
     await checkUpdated(context, options.updatesJobId, pipeline.name, key);
@@ -163,6 +167,7 @@ async function submitBlob(
     outputs: options.outputs ?? pipeline.outputs ?? [outputLike(look.detected.format)],
     ...(options.hold !== undefined && { hold: options.hold }),
     ...(options.trial !== undefined && { trial: options.trial }),
+    ...(options.budget !== undefined && { budget: options.budget }),
   });
   return { jobId, created, source, columns: look.columns, ignoredColumns: look.ignored };
 }

@@ -64,6 +64,9 @@ export interface RowmillEvents {
     reason: string;
   };
   'resource.sync_failed': { error: unknown };
+  /** By itself, because it reached a budget; or by somebody, without a reason. */
+  'job.paused': { jobId: string; reason: string | null };
+  'budget.sync_failed': { error: unknown };
   'job.reopened': {
     jobId: string;
     generation: number;

@@ -11,6 +11,7 @@ import { retryPassing } from '../platform/retry-passing.ts';
 import { type Claim, claimItems } from '../store/commands/claim-items.ts';
 import { releaseAllBut, releaseLease } from '../store/commands/release-items.ts';
 import { startJob } from '../store/commands/start-job.ts';
+import { readItemCosts } from '../store/views/read-item-costs.ts';
 import type { ClaimableWork } from '../store/views/find-claimable.ts';
 import { ClaimGate } from './claim-gate.ts';
 import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
@@ -189,6 +190,7 @@ export class ClaimLoops {
         suspects: work.suspect,
         hasEdits: work.hasEdits,
         owner: work.owner,
+        budget: work.budget,
       });
     } catch (error) {
       // The claim may have been committed: give it back instead of letting it run out.
@@ -205,6 +207,7 @@ export class ClaimLoops {
       inBackground(startJob(control.db, work.jobId));
     }
     if (claim.items.length < claim.itemCount) await this.#giveBackSurplus(claim);
+    if (claim.budget !== null && claim.budget.perItem !== null) await this.#readCosts(claim);
     claims.events.emit('claim.made', {
       jobId: claim.jobId,
       phase: claim.phase,
@@ -216,6 +219,13 @@ export class ClaimLoops {
     });
     onClaim(pool, claim, leaseMs, turn);
     return true;
+  }
+
+  /** What was never called has cost nothing. */
+  async #readCosts(claim: Claim): Promise<void> {
+    if (claim.generation === 1 && claim.phase === 0 && claim.attempt === 0) return;
+    const seqs = claim.items.map(({ seq }) => seq);
+    claim.itemCosts = await retryPassing(() => readItemCosts(this.#options.control.db, claim.jobId, seqs));
   }
 
   /** More was leased than may be held in memory. */

@@ -2,6 +2,7 @@
 // A definition is data plus handlers; it is checked here once and never at run time.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Ability } from '../core/ability.ts';
+import { isAmount } from '../core/budget.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
 import { ERROR_CLASSES, type Failure, type Verdict } from '../core/outcome.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
@@ -13,7 +14,7 @@ import type { BatchContext, BatchItem, ItemContext } from './item-context.ts';
 
 export type { RetryRule };
 
-interface PhaseOptions {
+interface PhaseOptions<Input> {
   name: string;
   /** Calls of this phase that one process runs at once. Default 10; in threads one less than there are CPUs. */
   concurrency?: number;
@@ -26,6 +27,12 @@ interface PhaseOptions {
   priority?: number;
   /** What each call needs of the resources of the pipeline: a name, or `resource(name, keyOf)`. A call waits for it without a slot. */
   resources?: readonly (string | ResourceUse<never>)[];
+  /**
+   * What one call for one item is expected to cost, in the units of the budget: so much is set aside before it starts.
+   * `context.cost` tells what it really was. 0: nobody knows, but it is not free. Left out: calls wait for no budget.
+   * A function is given the row as it is stored, before the schema has changed anything.
+   */
+  cost?: number | ((input: Input) => number);
   /** Attempts and backoff per error class, over the defaults. */
   retry?: Partial<Record<Failure['class'], Partial<RetryRule>>>;
   /** Looks at a thrown value before Rowmill does; undefined leaves it to Rowmill. */
@@ -33,7 +40,7 @@ interface PhaseOptions {
 }
 
 /** Takes one item per call. */
-export interface SinglePhase<Input, Previous, Output> extends PhaseOptions {
+export interface SinglePhase<Input, Previous, Output> extends PhaseOptions<Input> {
   run: (input: Input, context: ItemContext<Previous>) => Output | Verdict | Promise<Output | Verdict>;
   /**
    * For handlers that compute: each call runs in a thread, which loads the module of the pipeline for itself. A thread
@@ -45,7 +52,7 @@ export interface SinglePhase<Input, Previous, Output> extends PhaseOptions {
 }
 
 /** Takes several items of one job per call. */
-export interface ManyPhase<Input, Previous, Output> extends PhaseOptions {
+export interface ManyPhase<Input, Previous, Output> extends PhaseOptions<Input> {
   /** One entry per item, in their order: data or a verdict. Undefined, or no entry, is that item's failure. */
   runMany: (
     items: readonly BatchItem<Input, Previous>[],
@@ -207,6 +214,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     checkHandler(name, phase);
     checkRetry(name, phase);
     checkUses(name, phase, resources);
+    checkCost(name, phase);
     checkWhole(name, phase.name, 'concurrency', phase.concurrency);
     checkWhole(name, phase.name, 'timeoutMs', phase.timeoutMs);
     if (phase.priority !== undefined && !isWhole(phase.priority, -1000, 1000))
@@ -268,6 +276,14 @@ function checkRetry(pipeline: string, phase: Phase<unknown, unknown, unknown>): 
       );
     }
   }
+}
+
+function checkCost(pipeline: string, { name, cost }: { name: string; cost?: unknown }): void {
+  if (cost === undefined || typeof cost === 'function' || isAmount(cost)) return;
+  throw invalid(
+    `expected cost of phase ${name} of pipeline ${pipeline} to be a number from 0 or a function of the row, got ${typeof cost === 'number' ? cost : kindOf(cost)}`,
+    'It is the estimate of one call, in the units of the budget: docs/budgets.md.',
+  );
 }
 
 /** For people: what they gave in place of what was expected. */

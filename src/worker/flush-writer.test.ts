@@ -72,6 +72,7 @@ async function bench(
     onMayFinish: (id) => mayFinish.push(id),
     onNewWork: () => {},
     onRelief: () => {},
+    payUnrecorded: () => {},
     isClaiming: () => options.claiming ?? false,
   });
   const lease = writer.open(claim!, 60_000);

@@ -27,6 +27,8 @@ export interface FlushWriterOptions {
   /** Everything of this lease is written. */
   onSettled: (lease: Lease) => void;
   onLost: (lease: Lease) => void;
+  /** Outcomes of calls that were paid can no longer be written. */
+  payUnrecorded: (lease: Lease, cost: number) => void;
   /** After a commit that may have ended the job. */
   onMayFinish: (jobId: string) => void;
   /** A flush left something to claim: no phase waits for the next look. */
@@ -84,6 +86,7 @@ export class FlushWriter {
   record(lease: Lease, outcome: RecordedOutcome): void {
     lease.openCount -= 1;
     if (lease.lost) {
+      if (outcome.cost) this.#options.payUnrecorded(lease, outcome.cost);
       this.#options.context.events.emit('flush.fenced', { jobId: lease.claim.jobId, items: 1 });
       return this.#settle(lease);
     }
@@ -124,6 +127,8 @@ export class FlushWriter {
     const lane = lease.lane;
     const items = lease.pending.length;
     if (items > 0) {
+      const cost = lease.pending.reduce((sum, outcome) => sum + (outcome.cost ?? 0), 0);
+      if (cost > 0) this.#options.payUnrecorded(lease, cost);
       this.#forget(lane, lease.pending);
       lease.pending = [];
       this.#options.context.events.emit('flush.fenced', { jobId: lease.claim.jobId, items });
@@ -374,6 +379,7 @@ function splitBatch(batch: FlushBatch, error: unknown): FlushBatch[] | null {
       failure: { class: 'permanent', message, retryAfterMs: null },
       delayMs: 0,
       handlerMs: outcome.handlerMs,
+      cost: outcome.cost,
     };
     return [{ ...batch, flushId: newId(), leases: [{ ...lease, outcomes: [failed] }] }];
   }

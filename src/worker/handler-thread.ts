@@ -54,9 +54,10 @@ async function loadRuntime(): Promise<PhaseRuntime> {
 const runtime = await loadRuntime();
 const services: ItemServices = { log: forwardingLogger({}), blobs: openBlobStore(data.blobStore), runtime };
 
-async function run({ claim, claimed }: Extract<ToHandlerThread, { kind: 'run' }>): Promise<void> {
+async function run({ claim, claimed, charge }: Extract<ToHandlerThread, { kind: 'run' }>): Promise<void> {
   const lease = new Lease(claim, new FlushLane('', claim.jobId), 0, 0);
   running = new RunningItem(lease, claimed, monotonicMs(), services);
+  running.charge = charge;
   const outcome = await runItem(runtime, running);
   running = null;
   tell({ kind: 'outcome', outcome });

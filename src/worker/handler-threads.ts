@@ -6,6 +6,7 @@ import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
 import { compiledFile } from '../platform/compiled-file.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Claim, ClaimedItem } from '../store/commands/claim-items.ts';
+import { type Charge, plainCharge } from './item-charge.ts';
 import { moduleOf } from './load-pipelines.ts';
 import { type PhaseRuntime, recordFailure } from './run-item.ts';
 import type { RunningItem } from './running-item.ts';
@@ -21,7 +22,7 @@ export interface HandlerThreadData {
   blobStore: string;
 }
 export type ToHandlerThread =
-  | { kind: 'run'; claim: Claim; claimed: ClaimedItem }
+  | { kind: 'run'; claim: Claim; claimed: ClaimedItem; charge: Charge | null }
   | { kind: 'abort'; reason: string };
 export type FromHandlerThread =
   | { kind: 'ready' }
@@ -96,8 +97,10 @@ export class HandlerThreads {
     return new Promise((resolve) => {
       thread.call = { item, resolve };
       item.signal.addEventListener('abort', () => this.#abort(thread, item), { once: true });
-      const claim = { ...item.lease.claim, items: [], ranges: [] };
-      this.#send(thread, { kind: 'run', claim, claimed: item.claimed });
+      const claim = { ...item.lease.claim, items: [], ranges: [], itemCosts: null };
+      item.called = true;
+      const charge = item.charge && plainCharge(item.charge);
+      this.#send(thread, { kind: 'run', claim, claimed: item.claimed, charge });
     });
   }
 

@@ -22,6 +22,11 @@ export interface ItemContext<Previous = unknown> {
    * and not at all when this call fails. The job is done when the last of them is.
    */
   emit(key: string, input: Record<string, unknown>, options?: { priority?: number }): void;
+  /**
+   * What this call really cost, in the units of the budget; several calls of it add up. Without it, what the phase says
+   * as its `cost` counts.
+   */
+  cost(amount: number): void;
   /** Bytes from the blob store: an image of an image job, by its `blob`. */
   openFile(key: string): Promise<Readable>;
 }
@@ -37,4 +42,6 @@ export interface BatchContext {
   /** Aborts when the time of the call is over, the worker stops, or no answer of it would count any more. */
   readonly signal: AbortSignal;
   readonly log: Logger;
+  /** What the whole call really cost: equal parts of it go to its items. */
+  cost(amount: number): void;
 }

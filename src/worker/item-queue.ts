@@ -2,14 +2,18 @@
 // owner items of a higher priority go first. An item whose resource has no permit for it is put aside under the key it
 // waits for, so that it neither holds a slot nor stands in the way of items with other keys.
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
+import type { ItemCharge } from './item-charge.ts';
 import type { KeyPermits } from './key-permits.ts';
 import type { Lease } from './lease.ts';
+import type { Demand, Permit, PermitLine } from './permit.ts';
 
 export interface WaitingItem {
   lease: Lease;
   claimed: ClaimedItem;
-  /** What it needs; null: nothing. */
+  /** What it needs of resources; null: nothing. */
   permits: readonly KeyPermits[] | null;
+  /** What it costs; null: nothing that is known. */
+  charge: ItemCharge | null;
 }
 
 export interface ItemGate {
@@ -17,6 +21,8 @@ export interface ItemGate {
   isUniform: boolean;
   /** Null: it may start at any time. */
   permitsOf: (lease: Lease, claimed: ClaimedItem) => readonly KeyPermits[] | null;
+  /** What its call costs, and who pays; null: nobody asks. */
+  chargeOf: (lease: Lease, claimed: ClaimedItem) => ItemCharge | null;
   /** Changes whenever permits may have come. */
   version: () => number;
 }
@@ -33,7 +39,7 @@ interface Lane {
   /** Next item of the first lease. */
   position: number;
   credit: number;
-  aside: Map<KeyPermits, WaitingItem[]>;
+  aside: Map<PermitLine, WaitingItem[]>;
 }
 
 /** Items that one look goes through to find one that may start. */
@@ -48,8 +54,8 @@ export class ItemQueue {
   /** Nothing put aside can start before this, as long as the gate's version stays. */
   #asideDueMs = 0;
   #seenVersion = -1;
-  /** Keys that were told what is wanted of them. */
-  readonly #told = new Set<KeyPermits>();
+  /** Lines that were told what is wanted of them. */
+  readonly #told = new Set<PermitLine>();
 
   constructor(options: ItemQueueOptions) {
     this.#options = options;
@@ -115,9 +121,21 @@ export class ItemQueue {
   /** Another item of the same job, for a call of several. */
   takeLike(first: WaitingItem, nowMs: number): WaitingItem | null {
     const lane = this.#lanes.get(first.lease.claim.owner.ownerId);
+    const before = first.charge?.isGated ? lane?.aside.get(first.charge.line) : undefined;
+    if (lane && before) return this.#takeFirstAside(lane, first.charge!.line, before, nowMs);
     if (lane?.leases[0]?.claim.jobId !== first.lease.claim.jobId) return null;
     const item = this.#takeFrom(lane, nowMs, false);
     if (item) this.#size -= 1;
+    return item;
+  }
+
+  /** Of those that wait for the same budget. What a call needs of resources the first item has. */
+  #takeFirstAside(lane: Lane, line: PermitLine, items: WaitingItem[], nowMs: number): WaitingItem | null {
+    if (!permitOf(items[0]!, line).canStart(nowMs)) return null;
+    const item = items.shift()!;
+    if (items.length === 0) lane.aside.delete(line);
+    this.#asideCount -= 1;
+    this.#size -= 1;
     return item;
   }
 
@@ -137,12 +155,12 @@ export class ItemQueue {
         if (at === 0) lane.position = 0;
         return false;
       });
-      for (const [permits, items] of [...lane.aside]) {
+      for (const [line, items] of [...lane.aside]) {
         const kept = items.filter((item) => lease !== null && item.lease !== lease);
         for (const item of items) if (!kept.includes(item)) add(item.lease, [item.claimed.seq]);
         this.#asideCount -= items.length - kept.length;
-        if (kept.length > 0) lane.aside.set(permits, kept);
-        else lane.aside.delete(permits);
+        if (kept.length > 0) lane.aside.set(line, kept);
+        else lane.aside.delete(line);
       }
       if (!isOpen(lane)) this.#lanes.delete(ownerId);
     }
@@ -154,35 +172,61 @@ export class ItemQueue {
    * Too much waits for permits: takes out the tail of the longest line, which would have to wait longest. The caller
    * gives it back to the database until its turn may come.
    */
-  dropLongestWait(): { permits: KeyPermits; before: number; items: WaitingItem[] } | null {
+  dropLongestWait(): { line: PermitLine; before: number; items: WaitingItem[] } | null {
     if (this.#asideCount < this.#options.maxAside) return null;
-    let longest: { lane: Lane; permits: KeyPermits; items: WaitingItem[] } | null = null;
+    let longest: { lane: Lane; line: PermitLine; items: WaitingItem[] } | null = null;
     for (const lane of this.#lanes.values()) {
-      for (const [permits, items] of lane.aside)
-        if (longest === null || items.length > longest.items.length) longest = { lane, permits, items };
+      for (const [line, items] of lane.aside)
+        if (longest === null || items.length > longest.items.length) longest = { lane, line, items };
     }
     if (!longest) return null;
-    const { permits, items } = longest;
+    const { line, items } = longest;
     const before = Math.floor(items.length / 4);
     const tail = items.splice(before);
     this.#asideCount -= tail.length;
     this.#size -= tail.length;
-    if (items.length === 0) longest.lane.aside.delete(permits);
-    return { permits, before, items: tail };
+    if (items.length === 0) longest.lane.aside.delete(line);
+    return { line, before, items: tail };
   }
 
-  /** Tells every key what is wanted of it; returns those that are wanted. */
-  tellDemand(freeSlots: number): Iterable<KeyPermits> {
-    const wanted = new Map<KeyPermits, number>();
+  /**
+   * Takes out what waits for something that is not to be had for a while, but for a few of each line: it must not stand
+   * in the way of other jobs. `kept` are the few.
+   */
+  dropShort(keep: number): { items: WaitingItem[]; kept: number } {
+    const dropped: WaitingItem[] = [];
+    let kept = 0;
     for (const lane of this.#lanes.values()) {
-      for (const [permits, items] of lane.aside)
-        wanted.set(permits, (wanted.get(permits) ?? 0) + items.length + this.#behind(lane));
+      for (const [line, items] of lane.aside) {
+        if (!line.isShort) continue;
+        dropped.push(...items.splice(keep));
+        kept += items.length;
+      }
     }
-    for (const permits of this.#told) if (!wanted.has(permits)) permits.demands.delete(this);
+    this.#asideCount -= dropped.length;
+    this.#size -= dropped.length;
+    return { items: dropped, kept };
+  }
+
+  /** Tells every line what is wanted of it; returns those of which something is. */
+  tellDemand(freeSlots: number, itemsPerCall: number): Iterable<PermitLine> {
+    const wanted = new Map<PermitLine, Demand>();
+    for (const lane of this.#lanes.values()) {
+      for (const [line, items] of lane.aside) {
+        const known = wanted.get(line);
+        wanted.set(line, {
+          items: (known?.items ?? 0) + items.length + this.#behind(lane),
+          slots: freeSlots,
+          cost: costOf(items, Math.max(1, freeSlots) * itemsPerCall),
+          next: items[0]!.charge?.reserve ?? 0,
+        });
+      }
+    }
+    for (const line of this.#told) if (!wanted.has(line)) line.demands.delete(this);
     this.#told.clear();
-    for (const [permits, items] of wanted) {
-      permits.demands.set(this, { items, slots: freeSlots });
-      this.#told.add(permits);
+    for (const [line, demand] of wanted) {
+      line.demands.set(this, demand);
+      this.#told.add(line);
     }
     return this.#told;
   }
@@ -202,19 +246,19 @@ export class ItemQueue {
     if (gate.isUniform && lane.aside.size > 0) return null;
     for (let looks = LOOK_AT; looks > 0 && this.#asideCount < maxAside; looks -= 1) {
       const item = takeFirst(lane, gate);
-      if (!item?.permits) return item;
-      const missing = item.permits.find((permits) => lane.aside.has(permits) || !permits.canStart(nowMs));
+      if (!item || (item.permits === null && item.charge === null)) return item;
+      const missing = findMissing(item, (permit) => lane.aside.has(permit.line) || !permit.canStart(nowMs));
       if (!missing) return item;
-      this.#putAside(lane, missing, item);
+      this.#putAside(lane, missing.line, item);
       if (gate.isUniform) return null;
     }
     return null;
   }
 
-  #putAside(lane: Lane, permits: KeyPermits, item: WaitingItem): void {
-    const waiting = lane.aside.get(permits);
+  #putAside(lane: Lane, line: PermitLine, item: WaitingItem): void {
+    const waiting = lane.aside.get(line);
     if (waiting) waiting.push(item);
-    else lane.aside.set(permits, [item]);
+    else lane.aside.set(line, [item]);
     this.#asideCount += 1;
     this.#asideDueMs = 0;
   }
@@ -224,18 +268,21 @@ export class ItemQueue {
     const version = gate.version();
     if (version === this.#seenVersion && nowMs < this.#asideDueMs) return null;
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const [permits, items] of lane.aside) {
-      if (permits.canStart(nowMs)) {
-        const item = items[0]!;
-        const missing = item.permits!.find((other) => !other.canStart(nowMs));
-        items.shift();
-        this.#asideCount -= 1;
-        // Keys take turns too.
-        lane.aside.delete(permits);
-        if (items.length > 0) lane.aside.set(permits, items);
-        if (!missing) return item;
-        this.#putAside(lane, missing, item);
-      } else dueMs = Math.min(dueMs, nowMs + (permits.startInMs(nowMs) ?? Number.POSITIVE_INFINITY));
+    for (const [line, items] of lane.aside) {
+      const item = items[0]!;
+      const own = permitOf(item, line);
+      if (!own.canStart(nowMs)) {
+        dueMs = Math.min(dueMs, nowMs + (own.startInMs(nowMs) ?? Number.POSITIVE_INFINITY));
+        continue;
+      }
+      const missing = findMissing(item, (permit) => !permit.canStart(nowMs));
+      items.shift();
+      this.#asideCount -= 1;
+      // Lines take turns too.
+      lane.aside.delete(line);
+      if (items.length > 0) lane.aside.set(line, items);
+      if (!missing) return item;
+      this.#putAside(lane, missing.line, item);
     }
     // Only one lane has been looked at when there are several: then every look is a full one.
     if (this.#lanes.size === 1) {
@@ -244,6 +291,27 @@ export class ItemQueue {
     }
     return null;
   }
+}
+
+function permitOf({ permits, charge }: WaitingItem, line: PermitLine): Permit {
+  return permits?.find((permit) => permit.line === line) ?? charge!;
+}
+
+/** The first permit that it needs and that is not to be had. */
+function findMissing(
+  { permits, charge }: WaitingItem,
+  isMissing: (permit: Permit) => boolean,
+): Permit | undefined {
+  const missing = permits?.find(isMissing);
+  if (missing) return missing;
+  return charge?.isGated && isMissing(charge) ? charge : undefined;
+}
+
+function costOf(items: readonly WaitingItem[], count: number): number {
+  if (items[0]!.charge === null) return 0;
+  let cost = 0;
+  for (let at = 0; at < items.length && at < count; at += 1) cost += items[at]!.charge?.reserve ?? 0;
+  return cost;
 }
 
 function takeFirst(lane: Lane, gate: ItemGate): WaitingItem | null {
@@ -255,7 +323,12 @@ function takeFirst(lane: Lane, gate: ItemGate): WaitingItem | null {
     lane.leases.shift();
     lane.position = 0;
   }
-  return { lease, claimed, permits: gate.permitsOf(lease, claimed) };
+  return {
+    lease,
+    claimed,
+    permits: gate.permitsOf(lease, claimed),
+    charge: gate.chargeOf(lease, claimed),
+  };
 }
 
 function isOpen(lane: Lane): boolean {

@@ -5,18 +5,13 @@ import type { ResourceGrant, ResourceReport } from '../core/resource-control.ts'
 import { type ResourceLimits, startsPerSecond } from '../core/resource-limits.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { keyOf } from '../engine/sync-resources.ts';
+import type { Demand, Permit, PermitLine } from './permit.ts';
 
 /** What one call told about the service. */
 export interface Heard {
   kind: 'ok' | 'throttled' | 'failed';
   ms: number;
   retryAfterMs: number | null;
-}
-
-/** What a pool would start now, if it might. */
-export interface Demand {
-  items: number;
-  slots: number;
 }
 
 /**
@@ -29,7 +24,7 @@ function maxLateMs(everyMs: number): number {
 
 const NO_CALLS: CallCounts = { ok: 0, throttled: 0, failed: 0, okMs: 0 };
 
-export class KeyPermits {
+export class KeyPermits implements Permit, PermitLine {
   readonly name: string;
   readonly key: string;
   readonly id: string;
@@ -50,13 +45,32 @@ export class KeyPermits {
   stoppedBecause: string | null = null;
 
   readonly #onChange: () => void;
+  readonly #onWant: () => void;
 
-  constructor(name: string, key: string, limits: ResourceLimits, onChange: () => void) {
+  constructor(
+    name: string,
+    key: string,
+    limits: ResourceLimits,
+    { onChange, onWant }: { onChange: () => void; onWant: () => void },
+  ) {
     this.name = name;
     this.key = key;
     this.id = keyOf({ name, key });
     this.limits = limits;
     this.#onChange = onChange;
+    this.#onWant = onWant;
+  }
+
+  /** Its lines are long, and move. */
+  readonly isShort = false;
+
+  /** Items wait for the key itself. */
+  get line(): PermitLine {
+    return this;
+  }
+
+  want(): void {
+    this.#onWant();
   }
 
   get isIdle(): boolean {
@@ -179,7 +193,7 @@ export class KeyPermits {
     return Math.max(lineMs, this.#stoppedUntilMs - nowMs, 0);
   }
 
-  #demand(): Demand {
+  #demand(): { items: number; slots: number } {
     let items = 0;
     let slots = 0;
     for (const demand of this.demands.values()) {

@@ -1,5 +1,7 @@
 // How a worker learns what owners asked for: a few times a second it looks at the states of the jobs it holds leases
 // of. The database decides; a claim or flush that comes too late is refused there. This only makes it soon.
+import { CLAIMABLE_STATES, type JobState } from '../core/job-state.ts';
+import { coversBudget } from '../core/work-budget.ts';
 import type { Executor } from '../platform/database.ts';
 import { findJobStates } from '../store/views/find-job-states.ts';
 import type { Lease } from './lease.ts';
@@ -20,11 +22,16 @@ export async function obeyControl(db: Executor, held: ControlledLeases): Promise
     const { jobId } = lease.claim;
     // Claimed while the answer was on its way.
     if (!jobIds.has(jobId)) continue;
-    const state = states.get(jobId);
-    if (state === 'PAUSED') {
+    const { state, budget = null } = states.get(jobId) ?? {};
+    // What was claimed before there was a budget is claimed again under it.
+    if (state === 'PAUSED' || (isOpen(state) && !coversBudget(lease.claim.budget, budget))) {
       if (!lease.stopped) held.onPaused(lease);
     } else if (state === undefined || state === 'CANCELLING' || state === 'CANCELLED' || state === 'FAILED') {
       held.onCancelled(lease);
     }
   }
+}
+
+function isOpen(state: JobState | undefined): boolean {
+  return state !== undefined && CLAIMABLE_STATES.includes(state);
 }

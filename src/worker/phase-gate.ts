@@ -1,9 +1,11 @@
 // What an item of one phase needs before it may start: permits of the resources that the phase names, by key where it
 // gives one, and a place among the items that its owner may have under way.
+import type { BudgetDesk } from './budget-desk.ts';
 import type { ResourceLimits } from '../core/resource-limits.ts';
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import type { Phase } from './define-pipeline.ts';
+import { estimateOf, ItemCharge, overItemBudget } from './item-charge.ts';
 import type { ItemGate } from './item-queue.ts';
 import type { Heard, KeyPermits } from './key-permits.ts';
 import type { Lease } from './lease.ts';
@@ -18,28 +20,52 @@ const NO_KEY = '@none';
 export class PhaseGate implements ItemGate {
   readonly isUniform: boolean;
   readonly #desk: ResourceDesk;
+  readonly #budgets: BudgetDesk;
   readonly #uses: readonly ResourceUse[];
+  readonly #needsInput: boolean;
+  readonly #cost: Phase<unknown, unknown, unknown>['cost'];
 
-  constructor(desk: ResourceDesk, phase: Phase<unknown, unknown, unknown>) {
+  constructor(desk: ResourceDesk, budgets: BudgetDesk, phase: Phase<unknown, unknown, unknown>) {
     this.#desk = desk;
+    this.#budgets = budgets;
+    this.#cost = phase.cost;
     this.#uses = (phase.resources ?? []).map(usedResource);
-    this.isUniform = this.#uses.every((use) => use.keyOf === null);
+    this.#needsInput = this.#uses.some((use) => use.keyOf !== null);
+    // Jobs have budgets of their own.
+    this.isUniform = !this.#needsInput && phase.cost === undefined;
   }
 
   version(): number {
-    return this.#desk.version;
+    return this.#desk.version + this.#budgets.version;
   }
 
   permitsOf(lease: Lease, claimed: ClaimedItem): readonly KeyPermits[] | null {
     const { ownerId, maxInFlight } = lease.claim.owner;
     if (this.#uses.length === 0 && maxInFlight === null) return null;
-    const input: unknown = this.isUniform ? null : JSON.parse(claimed.input);
+    const input: unknown = this.#needsInput ? JSON.parse(claimed.input) : null;
     const permits = this.#uses.map(({ name, keyOf }) =>
       this.#desk.permits(name, keyOf === null ? '' : keyFor(keyOf, input)),
     );
     if (maxInFlight !== null)
       permits.push(this.#desk.permits(OWNER_RESOURCE, ownerId, ownerLimits(maxInFlight)));
     return permits;
+  }
+
+  chargeOf({ claim }: Lease, claimed: ClaimedItem): ItemCharge | null {
+    const { budget } = claim;
+    if (this.#cost === undefined && budget === null) return null;
+    const { estimate, wrong } = estimateOf(this.#cost, () => JSON.parse(claimed.input));
+    const spentBefore = claim.itemCosts?.get(claimed.seq) ?? 0;
+    const perItem = budget?.perItem ?? null;
+    const over =
+      wrong === null && estimate !== null ? overItemBudget({ estimate, perItem }, spentBefore) : null;
+    const refusal =
+      wrong !== null
+        ? { class: 'invalid' as const, message: wrong }
+        : over === null
+          ? null
+          : { class: 'permanent' as const, message: over };
+    return new ItemCharge({ estimate, spentBefore, perItem, refusal }, this.#budgets.lineOf(claim));
   }
 }
 

@@ -74,8 +74,8 @@ function openPool(
     timeoutMs: options.timeoutMs ?? 60_000,
     log: silentLogger,
     blobs: openBlobStore('not-used'),
-    gate: { isUniform: true, permitsOf: () => null, version: () => 0 },
-    desk: { want: () => {} },
+    gate: { isUniform: true, permitsOf: () => null, chargeOf: () => null, version: () => 0 },
+    payUnrecorded: () => {},
     defer: () => {},
     record: (_, outcome) => ends.push(`${outcome.seq} ${outcome.failure?.class ?? outcome.json}`),
     drop: (_, count) => {

@@ -14,10 +14,10 @@ import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import type { HandlerThreads } from './handler-threads.ts';
 import { type ItemGate, ItemQueue, type WaitingItem } from './item-queue.ts';
+import type { ItemCharge } from './item-charge.ts';
 import type { Heard } from './key-permits.ts';
 import type { Lease } from './lease.ts';
 import { heardFrom } from './phase-gate.ts';
-import type { ResourceDesk } from './resource-desk.ts';
 import { type PhaseRuntime, recordFailure, runItem, timeoutFailure } from './run-item.ts';
 import { runMany } from './run-many.ts';
 import { BatchedItem, RunningBatch } from './running-batch.ts';
@@ -52,9 +52,10 @@ export interface PhasePoolOptions {
   drop: (lease: Lease, count: number) => void;
   /** False while outcomes pile up unwritten, or others go before: nothing new is started. */
   mayStart: () => boolean;
-  /** What items need before they start, and where they get it. */
+  /** What items need before they start. */
   gate: ItemGate;
-  desk: Pick<ResourceDesk, 'want'>;
+  /** An item was given up whose call may have been paid. */
+  payUnrecorded: (lease: Lease, cost: number) => void;
   /** These items cannot start for this long: others may have them until then. */
   defer: (lease: Lease, seqs: number[], delayMs: number) => void;
   /** Part of the slots that may be used, above 0 up to 1. */
@@ -92,6 +93,8 @@ export class PhasePool {
   #ramp: StartRamp | null;
   #rampTimer: NodeJS.Timeout | null = null;
   #lowWater = 0;
+  /** Items that wait for what is not to be had for a while. */
+  #stuckCount = 0;
   #startedThisTurn = 0;
   #turnStartedMs = 0;
   #yielding = false;
@@ -157,7 +160,7 @@ export class PhasePool {
 
   /** Time to fetch more. Claims under way count as if they were here. */
   get isHungry(): boolean {
-    return this.#queue.size + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
+    return this.#queue.size - this.#stuckCount + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
   }
 
   /** Items that may be claimed now: what could not be started is left to others. */
@@ -259,15 +262,18 @@ export class PhasePool {
 
   /** Aborts running items: of one lease, or of all. Their outcome is no longer waited for. */
   abandonRunning(lease: Lease | null, reason: Error): void {
+    const paid = new Map<Lease, number>();
     for (const call of this.#running.calls()) {
       for (const item of openItemsOf(call)) {
         if (lease !== null && item.lease !== lease) continue;
         item.abort(reason);
-        item.ended = true;
+        this.#end(item, item.realCost);
+        if (item.realCost) paid.set(item.lease, (paid.get(item.lease) ?? 0) + item.realCost);
         this.options.drop(item.lease, 1);
       }
       if (openItemsOf(call).length === 0) this.#giveUp(call, reason);
     }
+    for (const [given, cost] of paid) this.options.payUnrecorded(given, cost);
   }
 
   /** Resolves when no item is running. */
@@ -297,7 +303,8 @@ export class PhasePool {
     if (!item) return true;
     this.#noteStart(item, waiting, now);
     const { threads, runtime } = this.options;
-    void (threads ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
+    const isInThread = threads && !item.charge?.refusal;
+    void (isInThread ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
       this.#finish(item, outcome),
     );
     return true;
@@ -307,13 +314,19 @@ export class PhasePool {
   #askForPermits(): void {
     const free = Math.max(0, this.slotsNow - this.#running.size);
     for (let line = this.#queue.dropLongestWait(); line; line = this.#queue.dropLongestWait()) {
-      const waitMs = Math.max(MIN_DEFER_MS, line.permits.waitMs(line.before, monotonicMs()));
-      for (const [lease, seqs] of byLease(line.items)) {
-        this.options.drop(lease, seqs.length);
-        this.options.defer(lease, seqs, waitMs);
-      }
+      this.#defer(line.items, line.line.waitMs(line.before, monotonicMs()));
     }
-    for (const permits of this.#queue.tellDemand(free)) this.options.desk.want(permits);
+    const short = this.#queue.dropShort(this.options.slots);
+    this.#stuckCount = short.kept;
+    this.#defer(short.items, 0);
+    for (const line of this.#queue.tellDemand(free, this.itemsPerCall)) line.want();
+  }
+
+  #defer(items: WaitingItem[], waitMs: number): void {
+    for (const [lease, seqs] of byLease(items)) {
+      this.options.drop(lease, seqs.length);
+      this.options.defer(lease, seqs, Math.max(MIN_DEFER_MS, waitMs));
+    }
   }
 
   #noteStart(call: Call, { permits }: WaitingItem, now: number): void {
@@ -343,8 +356,19 @@ export class PhasePool {
   }
 
   /** Null when it is no longer to be started. */
-  #begin<Item>(Item: ItemConstructor<Item>, { lease, claimed }: WaitingItem, now: number): Item | null {
-    if (!lease.stopped) return new Item(lease, claimed, now, this.options);
+  #begin<Item extends RunningItem>(
+    Item: ItemConstructor<Item>,
+    { lease, claimed, charge }: WaitingItem,
+    now: number,
+  ): Item | null {
+    if (!lease.stopped) {
+      const item = new Item(lease, claimed, now, this.options);
+      if (charge) {
+        item.charge = charge;
+        charge.start();
+      }
+      return item;
+    }
     this.options.drop(lease, 1);
     return null;
   }
@@ -378,8 +402,8 @@ export class PhasePool {
 
   #settle(item: RunningItem, outcome: RecordedOutcome): void {
     if (item.ended) return;
-    item.ended = true;
     this.#noteFailure(outcome);
+    this.#end(item, outcome.cost ?? null);
     // One call, one answer: the worst of what its items say.
     if (item instanceof BatchedItem && item.batch) item.batch.hear(heardFrom(outcome));
     this.options.record(item.lease, outcome);
@@ -390,6 +414,12 @@ export class PhasePool {
     const isFailure = heardFrom(outcome).kind !== 'ok';
     this.errorSpike.note(isFailure);
     if (isFailure && outcome.kind === 'retry') outcome.delayMs /= this.errorSpike.factor;
+  }
+
+  /** Whatever comes later does not count; what it cost does. */
+  #end(item: RunningItem, cost: number | null): void {
+    item.ended = true;
+    (item.charge as ItemCharge | null)?.finish(cost);
   }
 
   #timeOut(call: Call): void {
@@ -410,12 +440,12 @@ export class PhasePool {
   /** Takes the slot from a call that has not returned. */
   #giveUp(call: Call, reason: Error): void {
     const open = openItemsOf(call);
-    call.ended = true;
+    if (call instanceof RunningBatch) call.ended = true;
     this.#running.remove(call);
     this.#zombies.add(call);
     returnPermits(call, null);
     call.abort(reason);
-    for (const item of open) item.ended = true;
+    for (const item of open) this.#end(item, item.realCost);
     this.#noteIdle();
     this.options.onZombie?.();
   }

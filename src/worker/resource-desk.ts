@@ -7,9 +7,8 @@ import { keyOf, type KeyReport, syncResources } from '../engine/sync-resources.t
 import { monotonicMs } from '../platform/clock.ts';
 import type { Pipeline } from './define-pipeline.ts';
 import { KeyPermits } from './key-permits.ts';
+import { SyncLoop } from './sync-loop.ts';
 
-/** Between two syncs that were asked for: a burst of new keys is one sync. */
-const SOON_MS = 10;
 /** In one transaction; others come with the next one. */
 const KEYS_PER_SYNC = 500;
 
@@ -25,14 +24,19 @@ export interface ResourceDeskOptions {
 export class ResourceDesk {
   readonly #options: ResourceDeskOptions;
   readonly #keys = new Map<string, KeyPermits>();
-  #timer: NodeJS.Timeout | null = null;
-  #timerAtMs = Number.POSITIVE_INFINITY;
-  #syncing: Promise<void> | null = null;
-  #syncedAtMs = Number.NEGATIVE_INFINITY;
-  #stopped = false;
+  readonly #loop: SyncLoop;
 
   constructor(options: ResourceDeskOptions) {
     this.#options = options;
+    const { context, onPermits } = options;
+    this.#loop = new SyncLoop({
+      intervalMs: context.settings.resourceSyncMs,
+      sync: () => this.#sync(),
+      onFailed: (error) => context.events.emit('resource.sync_failed', { error }),
+      needsSync: (nowMs) => [...this.#keys.values()].some((permits) => permits.needsSync(nowMs)),
+      isActive: () => [...this.#keys.values()].some((permits) => !permits.isIdle),
+      onLook: onPermits,
+    });
   }
 
   /** Changes whenever permits may have come. */
@@ -46,23 +50,14 @@ export class ResourceDesk {
     if (known) return known;
     const limits = own ?? this.#options.resources.get(name);
     if (!limits) throw new RowmillError('PIPELINE_INVALID', `there is no resource ${name}`);
-    const permits = new KeyPermits(name, key, limits, () => {
-      this.version += 1;
+    const permits: KeyPermits = new KeyPermits(name, key, limits, {
+      onChange: () => {
+        this.version += 1;
+      },
+      onWant: () => this.#want(permits),
     });
     this.#keys.set(id, permits);
     return permits;
-  }
-
-  /** Something is wanted: sync soon, or come back when the next start is due. */
-  want(permits: KeyPermits): void {
-    const nowMs = monotonicMs();
-    this.#keys.set(permits.id, permits);
-    if (permits.needsSync(nowMs)) this.#wakeIn(Math.max(SOON_MS - (nowMs - this.#syncedAtMs), 0), nowMs);
-    else {
-      const inMs = permits.startInMs(nowMs);
-      if (inMs !== null) this.#wakeIn(inMs, nowMs);
-    }
-    if (this.#timer === null) this.#wakeIn(this.#options.context.settings.resourceSyncMs, nowMs);
   }
 
   live(): { name: string; key: string; inUse: number; stoppedBecause: string | null }[] {
@@ -75,47 +70,16 @@ export class ResourceDesk {
   }
 
   /** Gives everything back. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    if (this.#timer) clearTimeout(this.#timer);
-    await this.#syncing;
-    for (const permits of this.#keys.values()) permits.demands.clear();
-    await this.#sync().catch(() => {});
+  stop(): Promise<void> {
+    return this.#loop.stop(() => {
+      for (const permits of this.#keys.values()) permits.demands.clear();
+    });
   }
 
-  #wakeIn(ms: number, nowMs: number): void {
-    if (this.#stopped || nowMs + ms >= this.#timerAtMs) return;
-    if (this.#timer) clearTimeout(this.#timer);
-    this.#timerAtMs = nowMs + ms;
-    this.#timer = setTimeout(() => this.#wake(), Math.ceil(ms));
-  }
-
-  #wake(): void {
-    this.#timer = null;
-    this.#timerAtMs = Number.POSITIVE_INFINITY;
+  #want(permits: KeyPermits): void {
     const nowMs = monotonicMs();
-    const { resourceSyncMs } = this.#options.context.settings;
-    const isDue = nowMs - this.#syncedAtMs >= resourceSyncMs;
-    const isAsked =
-      nowMs - this.#syncedAtMs >= SOON_MS &&
-      [...this.#keys.values()].some((permits) => permits.needsSync(nowMs));
-    if (isDue || isAsked) {
-      this.#syncing ??= this.#sync()
-        .catch((error: unknown) => this.#options.context.events.emit('resource.sync_failed', { error }))
-        .finally(() => {
-          this.#syncing = null;
-          this.#lookAgain();
-        });
-    }
-    this.#lookAgain();
-  }
-
-  /** Pools start what may start, and say what they want next. */
-  #lookAgain(): void {
-    if (this.#stopped) return;
-    this.#options.onPermits();
-    const isActive = [...this.#keys.values()].some((permits) => !permits.isIdle);
-    if (isActive) this.#wakeIn(this.#options.context.settings.resourceSyncMs, monotonicMs());
+    this.#keys.set(permits.id, permits);
+    this.#loop.want(permits.needsSync(nowMs), permits.startInMs(nowMs), nowMs);
   }
 
   async #sync(): Promise<void> {
@@ -127,7 +91,6 @@ export class ResourceDesk {
       const { name, key, limits } = permits;
       return { name, key, limits, report: permits.report(workerId, askedAtMs) };
     });
-    this.#syncedAtMs = askedAtMs;
     try {
       const grants = await syncResources(context, reports);
       const nowMs = monotonicMs();

@@ -11,6 +11,7 @@ import { monotonicMs, wallClockMs } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { randomFraction } from '../platform/random.ts';
 import type { Phase, Pipeline } from './define-pipeline.ts';
+import { type Charge, overItemBudget } from './item-charge.ts';
 import type { ResultColumns } from './result-columns.ts';
 import type { RunningItem } from './running-item.ts';
 
@@ -29,9 +30,11 @@ export interface PhaseRuntime {
 export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise<RecordedOutcome> {
   let value: unknown;
   try {
+    if (item.charge?.refusal) return recordRefusal(runtime, item, item.charge.refusal);
     const prepared = prepare(runtime, item);
     const ready = prepared instanceof Promise ? await prepared : prepared;
     if (!ready.ok) return recordFailure(runtime, item, failureOf('invalid', ready.message));
+    item.called = true;
     value = await runtime.phase.run!(ready.input, item);
   } catch (error) {
     return recordFailure(runtime, item, classify(runtime, error));
@@ -107,9 +110,23 @@ export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure:
   const failed = failuresOf(item.lease.claim.failures, failure.class) + 1;
   const jitter = runtime.jitter ? runtime.jitter(item) : randomFraction();
   const delayMs = retryDelay(runtime.retryPolicy, failure, failed, jitter);
-  if (delayMs !== null) return outcome(item, 'retry', 'ERROR', null, failure, delayMs);
+  if (delayMs !== null) {
+    const over = item.charge && overItemBudget(item.charge, item.charge.spentBefore + (item.realCost ?? 0));
+    if (over === null) return outcome(item, 'retry', 'ERROR', null, failure, delayMs);
+    const message = toStorableText(`${over}; the last one ended with: ${failure.message}`, MAX_ERROR_LENGTH);
+    return outcome(item, 'terminal', 'ERROR', null, failureOf('permanent', message), 0);
+  }
   const status = failure.class === 'not_found' ? 'NOT_FOUND' : 'ERROR';
   return outcome(item, 'terminal', status, null, failure, 0);
+}
+
+/** There was no call, because of what it would cost. */
+export function recordRefusal(
+  runtime: PhaseRuntime,
+  item: RunningItem,
+  { class: errorClass, message }: NonNullable<Charge['refusal']>,
+): RecordedOutcome {
+  return recordFailure(runtime, item, failureOf(errorClass, toStorableText(message, MAX_ERROR_LENGTH)));
 }
 
 /** A call that did not answer in its time. */
@@ -140,5 +157,6 @@ function outcome(
     handlerMs,
     columns: undefined,
     children: undefined,
+    cost: item.realCost,
   };
 }

@@ -14,6 +14,7 @@ type Settle = (item: BatchedItem, outcome: RecordedOutcome) => void;
 export async function runMany(runtime: PhaseRuntime, batch: RunningBatch, settle: Settle): Promise<void> {
   const items = await prepareAll(runtime, batch, settle);
   if (items.length === 0) return;
+  for (const item of items) item.called = true;
   let values: readonly unknown[];
   try {
     values = checkAnswer(await runtime.phase.runMany!([...items], batch), items.length);
@@ -45,6 +46,10 @@ async function prepareAll(
 
 async function prepareOne(runtime: PhaseRuntime, item: BatchedItem): Promise<Failure | null> {
   try {
+    if (item.charge?.refusal) {
+      const { class: errorClass, message } = item.charge.refusal;
+      return failureOf(errorClass, message);
+    }
     const ready = await prepare(runtime, item);
     if (!ready.ok) return failureOf('invalid', ready.message);
     item.input = ready.input;

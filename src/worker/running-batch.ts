@@ -3,7 +3,7 @@
 import type { Logger } from '../platform/logger.ts';
 import type { BatchContext, BatchItem } from './item-context.ts';
 import type { Heard, KeyPermits } from './key-permits.ts';
-import { RunningItem } from './running-item.ts';
+import { checkCost, RunningItem } from './running-item.ts';
 
 /** An item of a call; `input` is there once it was checked. */
 export class BatchedItem extends RunningItem implements BatchItem {
@@ -42,6 +42,15 @@ export class RunningBatch implements BatchContext {
 
   get log(): Logger {
     return this.#log.child({ jobId: this.jobId, items: this.items.length });
+  }
+
+  /** In equal parts to the items of the call. */
+  get cost(): BatchContext['cost'] {
+    return (amount) => {
+      checkCost(amount);
+      const called = this.items.filter((item) => item.called);
+      for (const item of called) item.addCost(amount / called.length);
+    };
   }
 
   hear(heard: Heard): void {

@@ -1,5 +1,6 @@
 // One item in a slot. It is its own context: a hundred thousand of them a second should cost one object each, so what
 // a handler may never ask for is made only when it does.
+import { isAmount } from '../core/budget.ts';
 import { failuresOf } from '../core/failure-counts.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EmittedChild } from '../engine/flush-outcomes.ts';
@@ -8,6 +9,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import type { ItemContext } from './item-context.ts';
 import { emittedChild } from './emitted-child.ts';
+import { type Charge, describeAmount } from './item-charge.ts';
 import type { KeyPermits } from './key-permits.ts';
 import type { Lease } from './lease.ts';
 
@@ -26,6 +28,12 @@ export class RunningItem implements ItemContext {
   ended = false;
   /** What it holds of resources while it runs. */
   permits: readonly KeyPermits[] | null = null;
+  /** What is known of its cost before the call; null: nothing. */
+  charge: Charge | null = null;
+  /** Its handler was called: it may have cost something. */
+  called = false;
+  /** What the handler told of its cost; null: nothing. */
+  toldCost: number | null = null;
   /** What the handler emitted so far. */
   emitted: EmittedChild[] | null = null;
   readonly #shared: ItemServices;
@@ -88,6 +96,22 @@ export class RunningItem implements ItemContext {
     };
   }
 
+  get cost(): ItemContext['cost'] {
+    return (amount) => {
+      checkCost(amount);
+      this.addCost(amount);
+    };
+  }
+
+  addCost(amount: number): void {
+    this.toldCost = (this.toldCost ?? 0) + amount;
+  }
+
+  /** What the handler told, or else what was expected; null: nothing is known, or there was no call. */
+  get realCost(): number | null {
+    return this.called ? (this.toldCost ?? this.charge?.estimate ?? null) : null;
+  }
+
   get openFile(): ItemContext['openFile'] {
     return (key) => this.#shared.blobs.get(key);
   }
@@ -105,4 +129,12 @@ export class RunningItem implements ItemContext {
     this.#abortReason = reason;
     this.#controller?.abort(reason);
   }
+}
+
+export function checkCost(amount: unknown): asserts amount is number {
+  if (!isAmount(amount))
+    throw new RowmillError(
+      'BUDGET_INVALID',
+      `expected context.cost to be given a number from 0, got ${describeAmount(amount)}`,
+    );
 }

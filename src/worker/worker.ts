@@ -7,6 +7,7 @@ import type { PoolStats } from '../core/pool-stats.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { StartRamp } from '../core/start-ramp.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
+import { bookUnrecorded } from '../engine/book-unrecorded.ts';
 import { finishJob } from '../engine/finish-job.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
@@ -25,6 +26,7 @@ import type { Claim } from '../store/commands/claim-items.ts';
 import { OwnSigns } from '../platform/own-signs.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/register-worker.ts';
 import { type ClaimableWork, findClaimable, findClaimableOfJob } from '../store/views/find-claimable.ts';
+import { BudgetDesk } from './budget-desk.ts';
 import { ClaimLoops } from './claim-loops.ts';
 import { abilityOf, type Phase, type Pipeline } from './define-pipeline.ts';
 import type { Turn } from './exclusive-turns.ts';
@@ -108,6 +110,7 @@ export class RowmillWorker {
   readonly #desk: ResourceDesk;
   readonly #signs: OwnSigns;
   readonly #pressure: PressureWatch;
+  readonly #budgets: BudgetDesk;
   readonly #held: HeldLeases;
   readonly #finder: WorkFinder;
   readonly #zombies: ZombieWatch;
@@ -171,6 +174,8 @@ export class RowmillWorker {
       columns: this.#columns,
       onSettled: (lease) => this.#held.close(lease),
       onLost: (lease) => this.#held.lose(lease),
+      payUnrecorded: (lease, cost) =>
+        this.#inBackground(bookUnrecorded(this.#control, lease.claim, this.workerId, cost)),
       onMayFinish: (jobId) => this.#inBackground(this.#finish(jobId)),
       onNewWork: () => {
         finder.hint();
@@ -217,6 +222,11 @@ export class RowmillWorker {
       takeSigns: () => this.#signs.take(),
       pools: () => this.#pools,
       onRelief: () => this.#order.pumpAll(),
+    });
+    this.#budgets = new BudgetDesk({
+      context: this.#control,
+      workerId: this.workerId,
+      onBudget: () => this.#order.pumpAll(),
     });
     this.#pools = options.pipelines.flatMap((pipeline) =>
       pipeline.phases.map((phase, index) => this.#createPool(pipeline, phase, index)),
@@ -298,7 +308,7 @@ export class RowmillWorker {
     await Promise.race([allIdle, waitMs(drainMs, idle.signal)]);
     for (const pool of this.#pools) pool.abandonRunning(null, new Error('the worker is stopping'));
     await this.#loops.whenStopped();
-    await this.#desk.stop();
+    await Promise.all([this.#desk.stop(), this.#budgets.stop()]);
     await this.#writer.drain();
     await Promise.all(this.#services.map((service) => service.stop()));
     await Promise.allSettled(this.#background);
@@ -366,8 +376,9 @@ export class RowmillWorker {
       mayStart: () =>
         !this.#writer.isCongestedAt(this.#order.backlogShare(pool)) && this.#order.hasTurn(pool),
       pressure: () => this.#pressure.factor,
-      gate: new PhaseGate(this.#desk, phase),
-      desk: this.#desk,
+      gate: new PhaseGate(this.#desk, this.#budgets, phase),
+      payUnrecorded: (lease, cost) =>
+        this.#inBackground(bookUnrecorded(this.#control, lease.claim, this.workerId, cost)),
       defer: (lease, seqs, delayMs) => this.#held.defer(lease, seqs, delayMs),
       onRested: () => this.#order.pumpBehind(pool),
       onHungry: () => this.#loops.wake(pool),

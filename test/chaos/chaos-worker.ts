@@ -9,6 +9,7 @@ export type ChaosHandler =
   | { kind: 'hold'; from: number }
   | { kind: 'poison'; how: 'exit 1' | 'exit 0' | 'abort' }
   | { kind: 'block'; ms: number }
+  | { kind: 'pay'; url: string }
   | { kind: 'hostile' };
 
 export interface ChaosWorkerOptions {

@@ -97,6 +97,7 @@ function chaosPipeline() {
         name: 'only',
         concurrency: config.concurrency,
         timeoutMs: config.timeoutMs,
+        cost: handler.kind === 'pay' ? 1 : undefined,
         run: handler.kind === 'hostile' ? beHostile : callHandler,
         // One call each: what is retried is not the question here.
         retry: handler.kind === 'hostile' ? { throttled: { maxAttempts: 1 } } : {},
@@ -120,9 +121,10 @@ async function work() {
   say('ready', { wallClockMs: Date.now() });
 }
 
-async function callHandler(input, { seq, attempt }) {
+async function callHandler(input, context) {
+  const { seq, attempt } = context;
   say('call', { seq, attempt });
-  const value = await HANDLERS[config.handler.kind](input);
+  const value = await HANDLERS[config.handler.kind](input, context);
   say('return', { seq });
   return value;
 }
@@ -142,6 +144,13 @@ const HANDLERS = {
   async hold({ n }) {
     if (n >= config.handler.from) await new Promise(() => {});
     return { n, pid: process.pid };
+  },
+  /** Calls a service that says what it charged. */
+  async pay({ n }, { cost }) {
+    const response = await fetch(`${config.handler.url}/${process.pid}`);
+    const { price } = await response.json();
+    cost(price);
+    return { n, price };
   },
   async poison({ n, poison }) {
     if (poison && config.handler.how === 'abort') process.abort();

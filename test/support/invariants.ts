@@ -87,6 +87,21 @@ const TRUTH = RECOUNTS.map(
     where coalesce(l.n, 0) <> coalesce(c.n, 0)`,
 );
 
+/** Sums of the same parts in another order. */
+const COST = [
+  `select format('cost: the ledger says %s in phase %s of generation %s, the calls add up to %s',
+                 coalesce(l.n, 0), phase, generation, coalesce(c.n, 0))
+   from (select generation, phase, sum(cost) as n from ledger where job_id = $1 group by generation, phase) l
+   full join (
+     select generation, phase, sum(cost) as n
+     from (select generation, phase, cost from results where job_id = $1
+           union all select generation, phase, cost from stage_outputs where job_id = $1
+           union all select generation, phase, cost from attempt_errors where job_id = $1) x
+     group by generation, phase) c
+     using (generation, phase)
+   where abs(coalesce(l.n, 0) - coalesce(c.n, 0)) > 0.000001`,
+];
+
 const ONE_SUMMARY = [
   `select format('one summary: generation %s is finished and has %s summaries', g, count(s.generation))
    from jobs j
@@ -151,7 +166,7 @@ const LIVENESS = [
    from jobs j where j.job_id = $1 and j.state = 'CANCELLING'`,
 ];
 
-const ALWAYS = [...COVERAGE, ...ONE_END, ...TRUTH, ...ONE_SUMMARY];
+const ALWAYS = [...COVERAGE, ...ONE_END, ...TRUTH, ...COST, ...ONE_SUMMARY];
 
 /** One statement, so all checks see one snapshot. Empty when everything holds. */
 export async function checkInvariants(

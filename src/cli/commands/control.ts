@@ -16,6 +16,9 @@ export const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
 
 export interface ControlOptions extends ServerOptions {
   json?: boolean;
+  /** What the job, or each of its items, may cost from now on; with resume. */
+  budget?: number;
+  budgetPerItem?: number;
 }
 
 export async function controlJob(
@@ -27,6 +30,13 @@ export async function controlJob(
   const rowmill = await openRowmill({ databaseUrl: server.url, settings: commandSettings(options) });
   try {
     const { jobId } = await findJob(rowmill, prefix);
+    const { budget: max, budgetPerItem: perItem } = options;
+    if (max !== undefined || perItem !== undefined)
+      await rowmill.setBudget(
+        jobId,
+        { ...(max !== undefined && { max }), ...(perItem !== undefined && { perItem }) },
+        { actor: 'command line' },
+      );
     const done = await ACTIONS[action](rowmill, jobId);
     const { state } = await rowmill.job(jobId);
     if (options.json) console.log(JSON.stringify({ jobId, action, state }));

@@ -25,6 +25,8 @@ export interface RunOptions extends ServerOptions, FileOptions {
   again?: boolean;
   hold?: boolean;
   trial?: number;
+  budget?: number;
+  budgetPerItem?: number;
   update?: string;
   key?: string[];
 }
@@ -85,8 +87,8 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
 }
 
 /** Why a job stands still although nothing is wrong with it. */
-async function whyHeld(rowmill: Rowmill, { jobId, state }: Job): Promise<string | null> {
-  if (state === 'PAUSED') return 'the job is paused';
+async function whyHeld(rowmill: Rowmill, { jobId, state, pausedBecause }: Job): Promise<string | null> {
+  if (state === 'PAUSED') return pausedBecause ? `the job is paused: ${pausedBecause}` : 'the job is paused';
   const { held } = await rowmill.progress(jobId);
   return held > 0 ? `${formatCount(held)} rows are held` : null;
 }
@@ -121,6 +123,9 @@ async function openJob(
     ...(options.again && { again: true }),
     ...(options.hold && { hold: true }),
     ...(options.trial !== undefined && { trial: options.trial }),
+    ...(isBudgeted(options) && {
+      budget: { max: options.budget ?? null, perItem: options.budgetPerItem ?? null },
+    }),
     signal,
   });
   const { source, columns, ignoredColumns, created, jobId } = submitted;
@@ -130,6 +135,10 @@ async function openJob(
   for (const warning of source.detected.warnings) say(`note: ${printable(warning)}`);
   if (!created) say('this file was given before: going on with its job (--again starts a new one)');
   return jobId;
+}
+
+function isBudgeted({ budget, budgetPerItem }: RunOptions): boolean {
+  return budget !== undefined || budgetPerItem !== undefined;
 }
 
 async function resumedJob(rowmill: Rowmill, pipeline: Pipeline, prefix: string): Promise<string> {

@@ -1,5 +1,7 @@
 // rowmill status: the newest jobs, or one job in detail.
 import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
+import { amount } from '../../core/budget-control.ts';
+import type { Progress } from '../../store/views/read-progress.ts';
 import { type Job, listJobs } from '../../store/views/read-job.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeFormat, describeReport } from '../describe-file.ts';
@@ -32,13 +34,20 @@ export async function status(prefix: string | undefined, options: StatusOptions)
 }
 
 async function detailsOf(rowmill: Rowmill, job: Job) {
-  const [progress, errors, summary, blocked] = await Promise.all([
+  const [progress, errors, summary, blocked, budgets] = await Promise.all([
     rowmill.progress(job.jobId),
     rowmill.errorGroups(job.jobId, 10),
     rowmill.summary(job.jobId),
     rowmill.blockedBecause(job),
+    rowmill.budgets(job.jobId),
   ]);
-  return { ...job, progress, errors, summary, blocked };
+  return { ...job, progress, errors, summary, blocked, budgets };
+}
+
+function describeCost({ cost, fencedCost }: Progress): string {
+  return fencedCost > 0
+    ? `${amount(cost)}, and ${amount(fencedCost)} for calls that did not count`
+    : amount(cost);
 }
 
 function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): void {
@@ -53,6 +62,17 @@ function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): vo
   );
   if (!long) return;
   if (job.blocked) console.log(`  blocked: ${printable(job.blocked)}`);
+  if (job.pausedBecause) console.log(`  paused: ${printable(job.pausedBecause)}`);
+  if (job.progress.cost > 0) console.log(`  cost: ${describeCost(job.progress)}`);
+  for (const { scope, max, spent, lost, reserved } of job.budgets) {
+    const whose =
+      scope === 'job' ? 'of the job' : scope === 'owner' ? 'of its owner' : 'of its owner per day';
+    const parts = [`${amount(spent)} spent`];
+    if (lost > 0) parts.push(`${amount(lost)} held by workers that are gone`);
+    if (reserved > 0) parts.push(`${amount(reserved)} reserved`);
+    console.log(`  budget ${whose}: ${amount(max)}, ${parts.join(', ')}`);
+  }
+  if (job.budget.perItem !== null) console.log(`  budget per item: ${amount(job.budget.perItem)}`);
   if (job.lastError) console.log(`  error: ${printable(job.lastError)}`);
   if (job.source)
     console.log(`  file: ${printable(job.source.name)}, ${describeFormat(job.source.detected)}`);
@@ -63,7 +83,7 @@ function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): vo
   for (const phase of job.summary?.phases ?? []) {
     console.log(
       `  phase ${phase.name}: done ${phase.done}, advanced ${phase.advanced}, retried ${phase.retried}, errors ${phase.error}, ` +
-        `not found ${phase.notFound}, skipped ${phase.skipped}, handler time ${(phase.handlerMs / 1000).toFixed(1)} s in ${phase.flushes} flushes`,
+        `not found ${phase.notFound}, skipped ${phase.skipped}, ${phase.cost > 0 ? `cost ${amount(phase.cost)}, ` : ''}handler time ${(phase.handlerMs / 1000).toFixed(1)} s in ${phase.flushes} flushes`,
     );
   }
   for (const file of job.summary?.files ?? []) {

@@ -1,4 +1,5 @@
 import { parseRanges, type SeqRanges } from '../../core/seq-ranges.ts';
+import type { WorkBudget } from '../../core/work-budget.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // The claim: one statement, one round trip, inputs included, whatever the number of items.
@@ -182,6 +183,8 @@ export interface ClaimRequest {
   hasEdits?: boolean;
   /** Whose job it is; goes with the claim. */
   owner?: WorkOwner;
+  /** What its calls are charged to; goes with the claim. */
+  budget?: WorkBudget | null;
 }
 
 export interface ClaimedItem {
@@ -204,6 +207,10 @@ export interface Claim {
   ranges: SeqRanges;
   items: ClaimedItem[];
   owner: WorkOwner;
+  /** Null: nothing limits what its calls cost. */
+  budget: WorkBudget | null;
+  /** What its items have cost before, by seq; only where each has a budget. */
+  itemCosts: ReadonlyMap<number, number> | null;
 }
 
 /** Null when there is nothing to claim right now. */
@@ -248,6 +255,8 @@ export async function claimItems(db: Executor, request: ClaimRequest): Promise<C
     ranges: parseRanges(ranges),
     items: parseLines(lines ?? ''),
     owner: request.owner ?? NOBODY,
+    budget: request.budget ?? null,
+    itemCosts: null,
   };
 }
 

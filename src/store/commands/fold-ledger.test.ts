@@ -34,6 +34,8 @@ function counts(n: number): LedgerCounts {
     retried: n * 13,
     fenced: n * 17,
     bytes: n * 19,
+    cost: 0,
+    fencedCost: 0,
     handlerMs: n * 0.5,
   };
 }

@@ -21,9 +21,10 @@ const FOLD_LEDGER: Statement = {
       delete from ledger l using crowded c where l.job_id = $1 and l.entry_id = c.entry_id returning l.*
     )
     insert into ledger (job_id, entry_id, generation, phase, at, flushes, done, error, not_found, skipped, cancelled,
-                        advanced, retried, fenced, bytes, handler_ms)
+                        advanced, retried, fenced, bytes, handler_ms, cost, fenced_cost)
     select job_id, gen_random_uuid(), generation, phase, date_trunc('minute', at), sum(flushes), sum(done), sum(error),
-           sum(not_found), sum(skipped), sum(cancelled), sum(advanced), sum(retried), sum(fenced), sum(bytes), sum(handler_ms)
+           sum(not_found), sum(skipped), sum(cancelled), sum(advanced), sum(retried), sum(fenced), sum(bytes), sum(handler_ms),
+           sum(cost), sum(fenced_cost)
     from gone
     group by job_id, generation, phase, date_trunc('minute', at)`,
 };

@@ -1,3 +1,4 @@
+import type { JobBudget } from '../../core/budget.ts';
 import type { JobSource } from '../../core/file-format.ts';
 import type { InputColumn } from '../../core/input-column.ts';
 import type { OutputFormat } from '../../core/output-format.ts';
@@ -9,8 +10,9 @@ const INSERT_JOB: Statement = {
   name: 'insert-job',
   text: `
     insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority, ingest_batch,
-                      source, input_columns, key_columns, updates_job_id, outputs, pipeline_version, state, trial_items)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+                      source, input_columns, key_columns, updates_job_id, outputs, pipeline_version, state, trial_items,
+                      budget_max, budget_per_item)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
     on conflict (job_id) do nothing
     returning job_id`,
 };
@@ -32,6 +34,7 @@ export interface NewJob {
   /** Paused from the beginning. */
   hold: boolean;
   trialItems: number | null;
+  budget: JobBudget;
   /** Marks the row as made by this request until the first batch: a repeated insert recognises its own row. */
   requestId: string;
 }
@@ -55,6 +58,8 @@ export async function insertJob(db: Executor, job: NewJob): Promise<boolean> {
     job.pipelineVersion,
     job.hold ? 'PAUSED' : 'INGESTING',
     job.trialItems,
+    job.budget.max ?? null,
+    job.budget.perItem ?? null,
   ]);
   return rowCount === 1;
 }

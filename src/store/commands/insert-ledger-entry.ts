@@ -5,8 +5,8 @@ const INSERT_LEDGER_ENTRY: Statement = {
   name: 'insert-ledger-entry',
   text: `
     insert into ledger (job_id, entry_id, generation, phase, worker_id, done, error, not_found, skipped, cancelled,
-                        advanced, retried, fenced, bytes, handler_ms)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+                        advanced, retried, fenced, bytes, handler_ms, cost, fenced_cost)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 };
 
 export interface LedgerCounts {
@@ -20,6 +20,10 @@ export interface LedgerCounts {
   fenced: number;
   bytes: number;
   handlerMs: number;
+  /** Of what counts. */
+  cost: number;
+  /** Of calls whose outcome did not count. */
+  fencedCost: number;
 }
 
 export function emptyLedgerCounts(): LedgerCounts {
@@ -34,6 +38,8 @@ export function emptyLedgerCounts(): LedgerCounts {
     fenced: 0,
     bytes: 0,
     handlerMs: 0,
+    cost: 0,
+    fencedCost: 0,
   };
 }
 
@@ -66,5 +72,7 @@ export async function insertLedgerEntry(
     counts.fenced,
     counts.bytes,
     counts.handlerMs,
+    counts.cost,
+    counts.fencedCost,
   ]);
 }

@@ -14,11 +14,13 @@ const SUMMARY = `
       (select coalesce(jsonb_agg(jsonb_build_object(
           'phase', phase, 'name', j.phases[phase + 1], 'done', done, 'error', error, 'notFound', not_found,
           'skipped', skipped, 'cancelled', cancelled, 'advanced', advanced, 'retried', retried, 'flushes', flushes,
-          'handlerMs', round(handler_ms::numeric, 1), 'bytes', bytes) order by phase), '[]') from per_phase) as phases,
+          'handlerMs', round(handler_ms::numeric, 1), 'bytes', bytes, 'cost', cost) order by phase), '[]') from per_phase) as phases,
       jsonb_build_object('createdAt', j.created_at, 'openedAt', g.opened_at, 'sealedAt', j.sealed_at, 'startedAt', j.started_at,
         'finalizingAt', j.finalizing_at,
         'lastFlushAt', (select max(l.at) from ledger l where l.job_id = $1 and l.generation = $2),
-        'runMs', round(extract(epoch from (j.finalizing_at - coalesce(j.started_at, g.opened_at, j.created_at))) * 1000)) as timings
+        'runMs', round(extract(epoch from (j.finalizing_at - coalesce(j.started_at, g.opened_at, j.created_at))) * 1000)) as timings,
+      (select coalesce(sum(l.cost), 0) from ledger l where l.job_id = $1) as cost,
+      (select coalesce(sum(l.fenced_cost), 0) from ledger l where l.job_id = $1) as fenced_cost
     from jobs j
     left join generations g on g.job_id = $1 and g.generation = $2
     where j.job_id = $1`;
@@ -26,7 +28,7 @@ const PER_PHASE = `
     with per_phase as (
       select l.phase, sum(l.done) as done, sum(l.error) as error, sum(l.not_found) as not_found, sum(l.skipped) as skipped,
              sum(l.cancelled) as cancelled, sum(l.advanced) as advanced, sum(l.retried) as retried,
-             sum(l.flushes) as flushes, sum(l.handler_ms) as handler_ms, sum(l.bytes) as bytes
+             sum(l.flushes) as flushes, sum(l.handler_ms) as handler_ms, sum(l.bytes) as bytes, sum(l.cost) as cost
       from ledger l where l.job_id = $1 and l.generation = $2 group by l.phase
     )`;
 
@@ -35,7 +37,7 @@ const DRAFT_SUMMARY: Statement = { name: 'draft-summary', text: `${PER_PHASE}${S
 const INSERT_SUMMARY: Statement = {
   name: 'insert-summary',
   text: `${PER_PHASE}
-    insert into summaries (job_id, generation, outcome, total, counts, phases, timings, files, diff)
+    insert into summaries (job_id, generation, outcome, total, counts, phases, timings, cost, fenced_cost, files, diff)
     select s.*, $4::jsonb, $5::jsonb from (${SUMMARY}) s
     on conflict (job_id, generation) do nothing`,
 };
@@ -50,6 +52,8 @@ export interface SummaryDraft {
   counts: Record<string, number>;
   phases: unknown;
   timings: unknown;
+  cost: number;
+  fencedCost: number;
 }
 
 export async function draftSummary(
@@ -58,13 +62,13 @@ export async function draftSummary(
   generation: number,
   outcome: string,
 ): Promise<SummaryDraft> {
-  const { rows } = await db.run<SummaryDraft & Record<string, unknown>>(DRAFT_SUMMARY, [
+  const { rows } = await db.run<Omit<SummaryDraft, 'fencedCost'> & { fenced_cost: number }>(DRAFT_SUMMARY, [
     jobId,
     generation,
     outcome,
   ]);
-  const { total, counts, phases, timings } = rows[0]!;
-  return { total, counts, phases, timings };
+  const { total, counts, phases, timings, cost, fenced_cost: fencedCost } = rows[0]!;
+  return { total, counts, phases, timings, cost, fencedCost };
 }
 
 export async function insertSummary(

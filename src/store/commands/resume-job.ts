@@ -6,7 +6,8 @@ const RESUME_JOB: Statement = {
   name: 'resume-job',
   text: `
     update jobs
-    set state = (case when sealed_at is null then 'INGESTING' when started_at is null then 'QUEUED' else 'RUNNING' end)::job_state
+    set state = (case when sealed_at is null then 'INGESTING' when started_at is null then 'QUEUED' else 'RUNNING' end)::job_state,
+        paused_because = null
     where job_id = $1 and state = 'PAUSED'
     returning state`,
 };

@@ -1,6 +1,7 @@
 import type { ResourceState } from '../../core/resource-control.ts';
 import type { ResourceLimits, ResourceOverride } from '../../core/resource-limits.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
+import { readClock } from '../views/read-clock.ts';
 
 // Keys that nobody asked for before. Two workers that bring the same one at once both go on with one row.
 const INSERT_RESOURCES: Statement = {
@@ -28,11 +29,6 @@ const LOCK_RESOURCES: Statement = {
     from locked l
     left join resource_overrides a on a.name = l.name and a.key = ''
     left join resource_overrides o on o.name = l.name and o.key = l.key and o.key <> ''`,
-};
-
-const READ_CLOCK: Statement = {
-  name: 'read-clock',
-  text: `select (extract(epoch from clock_timestamp()) * 1000)::float8`,
 };
 
 const STORE_RESOURCES: Statement = {
@@ -72,14 +68,14 @@ export async function lockResources(
   keys: ResourceKey[],
 ): Promise<{ resources: LockedResource[]; nowMs: number }> {
   const rows = await db.runArrays(LOCK_RESOURCES, [keys.map(({ name }) => name), keys.map(({ key }) => key)]);
-  const [clock] = await db.runArrays(READ_CLOCK, []);
+  const nowMs = await readClock(db);
   const resources = rows.map((row) => ({
     name: row[0] as string,
     key: row[1] as string,
     state: row[2] as ResourceState | null,
     override: row[3] as ResourceOverride,
   }));
-  return { resources, nowMs: clock![0] as number };
+  return { resources, nowMs };
 }
 
 export async function storeResources(

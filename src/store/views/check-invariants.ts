@@ -94,6 +94,28 @@ const TRUTH: Statement = {
        <> (coalesce(b.done, 0), coalesce(b.error, 0), coalesce(b.not_found, 0), coalesce(b.skipped, 0), coalesce(b.cancelled, 0))`,
 };
 
+// Costs are sums of parts in another order: equal to the ninth digit.
+const COST: Statement = {
+  name: 'check-cost',
+  text: `
+    with ${JOBS},
+    paid as (
+      select r.job_id, r.generation, r.phase, r.cost from j join results r using (job_id) where r.cost is not null
+      union all
+      select o.job_id, o.generation, o.phase, o.cost from j join stage_outputs o using (job_id) where o.cost is not null
+      union all
+      select a.job_id, a.generation, a.phase, a.cost from j join attempt_errors a using (job_id) where a.cost is not null
+    ),
+    counted as (select job_id, generation, phase, sum(cost) as cost from paid group by 1, 2, 3),
+    booked as (
+      select l.job_id, l.generation, l.phase, sum(l.cost) as cost from ledger l join j using (job_id) group by 1, 2, 3
+    )
+    select job_id, format('generation %s, phase %s: the ledger says a cost of %s, the calls add up to %s',
+        generation, phase, coalesce(b.cost, 0), coalesce(c.cost, 0)) as problem
+    from counted c full join booked b using (job_id, generation, phase)
+    where abs(coalesce(c.cost, 0) - coalesce(b.cost, 0)) > 1e-9 + 1e-9 * abs(coalesce(c.cost, 0))`,
+};
+
 const ERROR_GROUPS: Statement = {
   name: 'check-error-groups',
   text: `
@@ -192,6 +214,7 @@ export const INVARIANTS = [
   { name: 'coverage', says: 'every item without a result is in exactly one span', statement: COVERAGE },
   { name: 'one end', says: 'an item ends at most once per generation', statement: ONE_END },
   { name: 'truth', says: 'the ledger equals a recount of the results', statement: TRUTH },
+  { name: 'cost', says: 'the cost in the ledger is what the calls add up to', statement: COST },
   {
     name: 'error groups',
     says: 'error groups count the items that ended with them',

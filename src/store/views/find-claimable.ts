@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../platform/database.ts';
+import { type BudgetColumns, toBudget, type WorkBudget } from '../../core/work-budget.ts';
 import type { WorkOwner } from '../commands/claim-items.ts';
 
 /** Whoever is not among them is among those of the next look. */
@@ -30,7 +31,7 @@ const KINDS = `(
       )
       select phase, suspect, ready_at from kind
     ) k`;
-const FIELDS = `j.job_id, j.owner_id, w.weight, w.max_in_flight, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority,
+const FIELDS = `j.job_id, j.owner_id, w.weight, w.max_in_flight, w.budget_total, w.budget_per_day, j.budget_max, j.budget_per_item, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority,
            j.started_at is null as unstarted, j.has_edits, k.phase, k.suspect,
            greatest(0, extract(epoch from (k.ready_at - now())) * 1000)::float8 as ready_in_ms`;
 
@@ -92,6 +93,8 @@ const FIND_CLAIMABLE_OF_JOB: Statement = {
 export interface ClaimableWork {
   jobId: string;
   owner: WorkOwner;
+  /** What its calls are charged to; null: nothing limits what they cost. */
+  budget: WorkBudget | null;
   pipeline: string;
   /** Null: any version may run it. */
   pipelineVersion: string | null;
@@ -107,7 +110,7 @@ export interface ClaimableWork {
   readyInMs: number;
 }
 
-interface ClaimableRow {
+interface ClaimableRow extends BudgetColumns {
   job_id: string;
   owner_id: string;
   weight: number | null;
@@ -149,6 +152,7 @@ function toWork(row: ClaimableRow): ClaimableWork {
   return {
     jobId: row.job_id,
     owner: { ownerId: row.owner_id, weight: row.weight ?? 1, maxInFlight: row.max_in_flight },
+    budget: toBudget(row),
     pipeline: row.pipeline,
     pipelineVersion: row.pipeline_version,
     phases: row.phases,

@@ -1,13 +1,24 @@
 import type { JobState } from '../../core/job-state.ts';
+import { type BudgetColumns, toBudget, type WorkBudget } from '../../core/work-budget.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
-// Asked by every worker a few times a second about the jobs it holds leases of: a handful of keys. Index: jobs_pkey.
+// A few times a second per worker. Index: jobs_pkey, owners_pkey.
 const FIND_JOB_STATES: Statement = {
   name: 'find-job-states',
-  text: 'select job_id, state from jobs where job_id = any($1::uuid[])',
+  text: `
+    select j.job_id, j.state, j.budget_max, j.budget_per_item, o.budget_total, o.budget_per_day
+    from jobs j left join owners o using (owner_id)
+    where j.job_id = any($1::uuid[])`,
 };
 
-export async function findJobStates(db: Executor, jobIds: string[]): Promise<Map<string, JobState>> {
-  const rows = await db.runArrays(FIND_JOB_STATES, [jobIds]);
-  return new Map(rows.map((row) => [row[0] as string, row[1] as JobState]));
+export interface HeldJob {
+  state: JobState;
+  budget: WorkBudget | null;
+}
+
+export async function findJobStates(db: Executor, jobIds: string[]): Promise<Map<string, HeldJob>> {
+  const { rows } = await db.run<BudgetColumns & { job_id: string; state: JobState }>(FIND_JOB_STATES, [
+    jobIds,
+  ]);
+  return new Map(rows.map((row) => [row.job_id, { state: row.state, budget: toBudget(row) }]));
 }

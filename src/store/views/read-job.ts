@@ -6,7 +6,7 @@ import type { Executor, Statement } from '../../platform/database.ts';
 
 const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priority, generation, item_count, last_error,
   created_at, sealed_at, started_at, cancelled_at, finished_at, ingest_batch, ingest_checkpoint, source, input_columns, ingest_report,
-  input_checksum, key_columns, updates_job_id, outputs, pipeline_version, finalize_attempts,
+  input_checksum, key_columns, updates_job_id, outputs, pipeline_version, finalize_attempts, budget_max, budget_per_item, paused_because,
   extract(epoch from ingest_expires_at - now()) * 1000 as ingest_lease_ms`;
 
 const READ_JOB: Statement = { name: 'read-job', text: `select ${COLUMNS} from jobs where job_id = $1` };
@@ -48,6 +48,9 @@ interface JobRow {
   outputs: OutputFormat[];
   pipeline_version: string | null;
   finalize_attempts: number;
+  budget_max: number | null;
+  budget_per_item: number | null;
+  paused_because: string | null;
   ingest_lease_ms: string | null;
 }
 
@@ -82,6 +85,10 @@ export interface Job {
   outputs: OutputFormat[];
   pipelineVersion: string | null;
   finalizeAttempts: number;
+  /** What the job, and each item, may cost; null: anything. */
+  budget: { max: number | null; perItem: number | null };
+  /** Why it paused itself; null when it is not paused, or somebody paused it. */
+  pausedBecause: string | null;
   /** What the process that reads the file has left of its lease; null when nobody reads it. */
   ingestLeaseMs: number | null;
 }
@@ -115,6 +122,8 @@ function toJob(row: JobRow): Job {
     outputs: row.outputs,
     pipelineVersion: row.pipeline_version,
     finalizeAttempts: row.finalize_attempts,
+    budget: { max: row.budget_max, perItem: row.budget_per_item },
+    pausedBecause: row.state === 'PAUSED' ? row.paused_because : null,
     ingestLeaseMs: row.ingest_lease_ms === null ? null : Number(row.ingest_lease_ms),
   };
 }

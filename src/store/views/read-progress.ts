@@ -14,6 +14,7 @@ const READ_PROGRESS: Statement = {
       select coalesce(sum(done), 0)::bigint as done, coalesce(sum(error), 0)::bigint as error,
              coalesce(sum(not_found), 0)::bigint as not_found, coalesce(sum(skipped), 0)::bigint as skipped,
              coalesce(sum(cancelled), 0)::bigint as cancelled,
+             coalesce(sum(cost), 0)::float8 as cost, coalesce(sum(fenced_cost), 0)::float8 as fenced_cost,
              coalesce(sum(retried) filter (where ledger.generation = j.generation), 0)::bigint as retried,
              coalesce(sum(fenced) filter (where ledger.generation = j.generation), 0)::bigint as fenced,
              coalesce(sum(flushes) filter (where ledger.generation = j.generation), 0)::bigint as flushes
@@ -46,7 +47,7 @@ const READ_ERROR_GROUPS: Statement = {
 const READ_SUMMARY: Statement = {
   name: 'read-summary',
   text: `
-    select s.generation, s.outcome, s.total, s.counts, s.phases, s.timings, s.files, s.diff, s.created_at
+    select s.generation, s.outcome, s.total, s.counts, s.phases, s.timings, s.cost, s.fenced_cost, s.files, s.diff, s.created_at
     from summaries s
     where s.job_id = $1 and s.generation = coalesce($2::int, (select generation from jobs where job_id = $1))`,
 };
@@ -62,6 +63,10 @@ export interface Progress {
   fenced: number;
   flushes: number;
   workers: number;
+  /** Of all calls so far, over all generations. */
+  cost: number;
+  /** Of calls whose outcome did not count: paid all the same. */
+  fencedCost: number;
 }
 
 export async function readProgress(db: Executor, jobId: string): Promise<Progress | null> {
@@ -85,6 +90,8 @@ export async function readProgress(db: Executor, jobId: string): Promise<Progres
     fenced: row.fenced!,
     flushes: row.flushes!,
     workers: row.workers!,
+    cost: row.cost!,
+    fencedCost: row.fenced_cost!,
   };
 }
 
@@ -126,6 +133,7 @@ export interface PhaseSummary {
   flushes: number;
   handlerMs: number;
   bytes: number;
+  cost: number;
 }
 
 export interface Summary {
@@ -135,6 +143,10 @@ export interface Summary {
   counts: Record<ItemStatus, number>;
   phases: PhaseSummary[];
   timings: Record<string, string | number | null>;
+  /** Of all calls that count, over all generations. */
+  cost: number;
+  /** Of calls whose outcome did not count: paid all the same. */
+  fencedCost: number;
   files: OutputFile[];
   /** Null for the first generation. */
   diff: GenerationDiff | null;
@@ -147,11 +159,10 @@ export async function readSummary(
   jobId: string,
   generation: number | null = null,
 ): Promise<Summary | null> {
-  const { rows } = await db.run<Omit<Summary, 'createdAt'> & { created_at: Date }>(READ_SUMMARY, [
-    jobId,
-    generation,
-  ]);
+  const { rows } = await db.run<
+    Omit<Summary, 'createdAt' | 'fencedCost'> & { created_at: Date; fenced_cost: number }
+  >(READ_SUMMARY, [jobId, generation]);
   if (!rows[0]) return null;
-  const { created_at: createdAt, ...rest } = rows[0];
-  return { ...rest, createdAt };
+  const { created_at: createdAt, fenced_cost: fencedCost, ...rest } = rows[0];
+  return { ...rest, fencedCost, createdAt };
 }

@@ -1,0 +1,33 @@
+// Which budgets the calls of a job are charged to, as the search for work and a look at held jobs find it.
+
+export type BudgetScope = 'job' | 'owner' | 'day';
+
+export interface WorkBudget {
+  scopes: readonly BudgetScope[];
+  /** What one item may cost; null: anything. */
+  perItem: number | null;
+}
+
+export interface BudgetColumns {
+  budget_max: number | null;
+  budget_total: number | null;
+  budget_per_day: number | null;
+  budget_per_item: number | null;
+}
+
+/** Null: there is none. */
+export function toBudget(row: BudgetColumns): WorkBudget | null {
+  const scopes: BudgetScope[] = [];
+  if (row.budget_max !== null) scopes.push('job');
+  if (row.budget_total !== null) scopes.push('owner');
+  if (row.budget_per_day !== null) scopes.push('day');
+  const perItem = row.budget_per_item;
+  return scopes.length === 0 && perItem === null ? null : { scopes, perItem };
+}
+
+/** What was claimed under one budget may go on under the other. */
+export function coversBudget(claimed: WorkBudget | null, now: WorkBudget | null): boolean {
+  if (now === null) return true;
+  if (now.perItem !== null && now.perItem !== claimed?.perItem) return false;
+  return now.scopes.every((scope) => claimed?.scopes.includes(scope));
+}

@@ -1,0 +1,22 @@
+import type { Executor, Statement } from '../../platform/database.ts';
+
+// A job that has reached its budget pauses itself, and says why; but not when the budget was changed meanwhile.
+const PAUSE_AT_BUDGET: Statement = {
+  name: 'pause-at-budget',
+  text: `
+    update jobs set state = 'PAUSED', paused_because = $2
+    where job_id = any($1::uuid[]) and state in ('INGESTING', 'QUEUED', 'RUNNING')
+      and ($3::float8 is null or budget_max = $3)
+    returning job_id`,
+};
+
+/** `jobMax` is the budget that was reached, when it is that of the job itself. Returns those that were not paused. */
+export async function pauseAtBudget(
+  db: Executor,
+  jobIds: string[],
+  because: string,
+  jobMax: number | null,
+): Promise<string[]> {
+  const rows = await db.runArrays(PAUSE_AT_BUDGET, [jobIds, because, jobMax]);
+  return rows.map((row) => row[0] as string);
+}

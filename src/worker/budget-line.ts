@@ -1,0 +1,56 @@
+// The budgets that the calls of one job are charged to, and the line in which its items wait for them: in their order, so
+// that the first one is what the next sync asks for.
+import type { ScopeBudget } from './scope-budget.ts';
+import type { Demand, PermitLine } from './permit.ts';
+
+export class BudgetLine implements PermitLine {
+  readonly jobId: string;
+  readonly scopes: readonly ScopeBudget[];
+  readonly demands = new Map<object, Demand>();
+  /** Null: in use, or not looked at. */
+  idleSinceMs: number | null = null;
+  readonly #onWant: () => void;
+  readonly #onChange: () => void;
+
+  constructor(
+    jobId: string,
+    scopes: readonly ScopeBudget[],
+    { onWant, onChange }: { onWant: () => void; onChange: () => void },
+  ) {
+    this.jobId = jobId;
+    this.scopes = scopes;
+    this.#onWant = onWant;
+    this.#onChange = onChange;
+    for (const scope of scopes) scope.lines.add(this);
+  }
+
+  get isShort(): boolean {
+    return this.scopes.some((scope) => scope.isShort);
+  }
+
+  canStart(cost: number, nowMs: number): boolean {
+    return this.scopes.every((scope) => scope.canStart(cost, nowMs));
+  }
+
+  start(cost: number): void {
+    for (const scope of this.scopes) scope.start(cost);
+  }
+
+  finish(estimate: number, cost: number): void {
+    for (const scope of this.scopes) scope.finish(estimate, cost);
+    this.#onChange();
+    this.#onWant();
+  }
+
+  want(): void {
+    this.#onWant();
+  }
+
+  waitMs(): number {
+    return 0;
+  }
+
+  get isIdle(): boolean {
+    return this.demands.size === 0 && this.scopes.every((scope) => scope.isIdle);
+  }
+}

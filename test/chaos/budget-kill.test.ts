@@ -1,0 +1,115 @@
+// A budget shared by four processes, one of which is killed while it holds a part of it, seen from the service that is
+// paid.
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { diagnose } from '../../src/engine/diagnose.ts';
+import { definePipeline } from '../../src/index.ts';
+import { openRowmill } from '../../src/open-rowmill.ts';
+import { waitMs } from '../../src/platform/clock.ts';
+import { type Child, killAll } from '../support/child-process.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import { CHAOS_SETTINGS, numberedItems, seededRandom, startChaosWorker } from './chaos-worker.ts';
+
+const database = useTestDatabase();
+let server: Server;
+afterEach(async () => {
+  await killAll();
+  server.close();
+  server.closeAllConnections();
+});
+
+const MAX = 600;
+const SLOTS = 5;
+const PROCESSES = 4;
+const KILL_AT = 250;
+const DEAREST = 1.2;
+
+test('four processes spend no more than the budget, though one is killed while it holds some of it', async () => {
+  database.keepIfFailed();
+  const random = seededRandom(7);
+  const children: Child[] = [];
+  let charged = 0;
+  let underWay = 0;
+  let mostUnderWay = 0;
+  let calls = 0;
+  let killed: Child | null = null;
+  server = createServer(({ url }, response) => {
+    calls += 1;
+    underWay += 1;
+    mostUnderWay = Math.max(mostUnderWay, underWay);
+    // It is paid for when it has begun, whether or not anybody hears the answer.
+    const price = 0.5 + random() * (DEAREST - 0.5);
+    charged += price;
+    if (calls === KILL_AT) {
+      killed = children.find(({ pid }) => `/${pid}` === url)!;
+      killed.kill('SIGKILL');
+    }
+    setTimeout(
+      () => {
+        underWay -= 1;
+        response.end(JSON.stringify({ price }));
+      },
+      10 + random() * 30,
+    );
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const settings = { ...CHAOS_SETTINGS, resourceSyncMs: 50, resourceLeaseMs: 1000, controlLookMs: 50 };
+  const rowmill = await openRowmill({ databaseUrl: database.url, settings });
+  const pipeline = definePipeline({
+    name: 'budget-kill',
+    phases: [{ name: 'only', cost: 1, run: () => null }],
+  });
+  const items = 1500;
+  const jobId = await rowmill.submit(pipeline, numberedItems(items), { budget: { max: MAX }, outputs: [] });
+  for (let n = 0; n < PROCESSES; n += 1) {
+    children.push(
+      startChaosWorker({
+        databaseUrl: database.url,
+        pipeline: pipeline.name,
+        handler: { kind: 'pay', url },
+        concurrency: SLOTS,
+        settings: { ...settings, claimMin: 20, claimMax: 40 },
+      }),
+    );
+  }
+  await Promise.all(children.map((child) => child.waitFor('call')));
+  const until = async (is: () => Promise<boolean>): Promise<void> => {
+    while (!(await is())) await waitMs(20);
+  };
+  await until(async () => {
+    const { counts } = await rowmill.progress(jobId);
+    return (await rowmill.job(jobId)).state === 'PAUSED' && counts.PROCESSING === 0;
+  });
+
+  const [budget] = await rowmill.budgets(jobId);
+  const { pausedBecause } = await rowmill.job(jobId);
+  expect(killed, 'void: nobody was killed').not.toBeNull();
+  expect(budget!.lost, 'void: the one that was killed held nothing').toBeGreaterThan(0);
+  expect(mostUnderWay).toBeGreaterThan(SLOTS);
+  // Calls may cost more than expected: that is all by which it is exceeded, for those under way at the end.
+  expect(charged).toBeLessThanOrEqual(MAX + PROCESSES * SLOTS * (DEAREST - 1));
+  expect(charged).toBeGreaterThanOrEqual(MAX * 0.9);
+  expect(charged, 'nothing was paid that is not counted').toBeLessThanOrEqual(
+    budget!.spent + budget!.lost + 1e-6,
+  );
+  expect(budget!.reserved).toBe(0);
+  expect(pausedBecause).toMatch(
+    /^budget of 600 reached: .* spent, of which .* was held by workers that are gone/,
+  );
+
+  await rowmill.setBudget(jobId, { max: 3000 });
+  await rowmill.resume(jobId);
+  const summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  expect(summary.counts.DONE).toBe(items);
+  // What the killed one paid for is in no result.
+  expect(summary.cost + summary.fencedCost).toBeLessThanOrEqual(charged + 1e-6);
+  expect(charged - summary.cost - summary.fencedCost).toBeLessThanOrEqual(budget!.lost + 1e-6 + 40 * DEAREST);
+  const { invariants } = await diagnose(database.url, { jobId });
+  expect(invariants.flatMap(({ problems }) => problems)).toEqual([]);
+  await rowmill.close();
+});
