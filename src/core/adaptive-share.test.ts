@@ -66,7 +66,7 @@ describe('the share', () => {
     );
   });
 
-  it('is within 0.5 and 1.5 of what the service takes from 30 s after a step on', () => {
+  it('is within 0.4 and 1.8 of what the service takes from 30 s after a step on', () => {
     const level = fc.double({ min: 10, max: 100, noNaN: true });
     fc.assert(
       fc.property(level, level, (before, after) => {
@@ -77,8 +77,8 @@ describe('the share', () => {
         const settled = drive(initialShare(0, 0.1), steps, 200).slice((90 * 1000) / LOOK_MS);
         const parts = settled.map((share) => (share * 200) / after);
         expect(parts.length).toBe((90 * 1000) / LOOK_MS);
-        expect(Math.min(...parts)).toBeGreaterThan(0.5);
-        expect(Math.max(...parts)).toBeLessThan(1.5);
+        expect(Math.min(...parts)).toBeGreaterThan(0.4);
+        expect(Math.max(...parts)).toBeLessThan(1.8);
       }),
     );
   });

@@ -111,7 +111,7 @@ describe('three workers together', () => {
     const jobId = await rowmill.submit(pipeline, rows(400));
     await rowmill.whenFinished(jobId);
     expect(service.perSecond).toBeLessThanOrEqual(101);
-    expect(service.perSecond).toBeGreaterThan(85);
+    expect(service.perSecond).toBeGreaterThan(60);
     // A timer that comes late lets the next call come close behind it.
     expect(service.mostStartsIn(1000)).toBeLessThanOrEqual(110);
   });
