@@ -19,6 +19,8 @@ import { type ResourceLimits, startsPerSecond } from './resource-limits.ts';
 export interface Holder {
   held: number;
   wanted: number;
+  /** Starts that it asked for and did not get. */
+  startsMissing: number;
   expiresAtMs: number;
 }
 
@@ -46,7 +48,7 @@ export interface ResourceReport extends CallCounts {
 }
 
 export interface ResourceGrant {
-  /** Calls that the worker may have under way. */
+  /** Calls that the worker may have under way; it starts none while it has more. */
   held: number;
   /** When calls may start, from now on; null: at any time. */
   starts: { firstInMs: number; everyMs: number; count: number } | null;
@@ -77,6 +79,8 @@ export interface ControlOptions {
 /** Of a limit that is left at an outage when the circuit closes again; it doubles every second from there. */
 const AFTER_OUTAGE = 0.3;
 const PROBE_AGAIN_MS = 250;
+/** Length of a turn where there are fewer permits than workers: changing hands costs up to one horizon. */
+const TURN_HORIZONS = 10;
 
 export function initialResourceState(
   limits: ResourceLimits,
@@ -119,9 +123,13 @@ export function syncResource(
   notePause(decisions, state, report, nowMs, options);
 
   const stopped = whyStopped(state, nowMs, options.isPaused);
-  const held = holdersGrant(state, limits, report, stopped !== null, options);
-  state.holders = withHolder(state.holders, report, held, nowMs + options.leaseMs);
-  const starts = stopped === null ? giveStarts(state, limits, report, nowMs, options) : NO_STARTS;
+  const held = stopped === null ? holdersGrant(state, limits, report, nowMs, options) : 0;
+  // Calls under way count until they end, also beyond what the worker may have from now on.
+  const counted = Math.max(report.inUse, held);
+  const starts = stopped === null ? giveStarts(state, limits, report, held, nowMs, options) : NO_STARTS;
+  const startsMissing = held === 0 ? 0 : report.startsWanted - (starts?.count ?? report.startsWanted);
+  const expiresAtMs = nowMs + options.leaseMs;
+  state.holders = withHolder(state.holders, report, { held: counted, startsMissing, expiresAtMs });
   return { state, grant: { held, starts, stopped }, decisions };
 }
 
@@ -165,15 +173,17 @@ function isHeldBack(
   return wanted >= concurrencyNow(state, limits, options) * 0.8;
 }
 
-/** Everyone gets an equal part, and what one does not want goes to the others; never more than is free. */
+/**
+ * Everyone gets an equal part, and what one does not want goes to the others; never more than is free. Who has more calls
+ * under way than their part starts none until it fits: else whoever came first would keep everything while there is work.
+ */
 function holdersGrant(
   state: ResourceState,
   limits: ResourceLimits,
   report: ResourceReport,
-  isStopped: boolean,
+  nowMs: number,
   options: ControlOptions,
 ): number {
-  if (isStopped) return report.inUse;
   const limit = concurrencyNow(state, limits, options);
   let heldByOthers = 0;
   const wants: number[] = [];
@@ -182,8 +192,25 @@ function holdersGrant(
     heldByOthers += holder.held;
     wants.push(Math.max(holder.wanted, 0));
   }
-  const part = fairPart(limit, report.wanted, wants);
-  return Math.max(report.inUse, Math.min(part, limit - heldByOthers));
+  const part = hasTurn(state, limit, report, nowMs, options) ? fairPart(limit, report.wanted, wants) : 0;
+  return Math.max(0, Math.min(part, limit - heldByOthers));
+}
+
+/** When more workers want something than there are permits, they take turns: what each has claimed must not wait for ever. */
+function hasTurn(
+  { holders }: ResourceState,
+  limit: number,
+  { workerId, wanted }: ResourceReport,
+  nowMs: number,
+  { horizonMs }: ControlOptions,
+): boolean {
+  if (wanted === 0) return false;
+  const others = Object.keys(holders).filter((id) => id !== workerId && holders[id]!.wanted > 0);
+  const wanting = [...others, workerId].sort();
+  if (wanting.length <= limit) return true;
+  const turn = Math.floor(nowMs / (horizonMs * TURN_HORIZONS)) * limit;
+  const place = wanting.indexOf(workerId) - (turn % wanting.length);
+  return (place + wanting.length) % wanting.length < limit;
 }
 
 /** What one of several gets of a limit when nobody gets more than they want (max-min). */
@@ -202,30 +229,33 @@ export function fairPart(limit: number, wanted: number, others: readonly number[
 function withHolder(
   holders: Record<string, Holder>,
   { workerId, wanted }: ResourceReport,
-  held: number,
-  expiresAtMs: number,
+  holder: Omit<Holder, 'wanted'>,
 ): Record<string, Holder> {
   const { [workerId]: _, ...others } = holders;
-  return held === 0 && wanted === 0 ? others : { ...others, [workerId]: { held, wanted, expiresAtMs } };
+  return holder.held === 0 && wanted === 0 ? others : { ...others, [workerId]: { wanted, ...holder } };
 }
 
 function giveStarts(
   state: ResourceState,
   limits: ResourceLimits,
   report: ResourceReport,
+  held: number,
   nowMs: number,
   { horizonMs }: ControlOptions,
 ): ResourceGrant['starts'] {
   const rate = rateNow(state, limits);
   if (rate === null) return null;
+  // A moment to start is of no use to who may have no call under way.
+  if (held === 0) return NO_STARTS;
   const everyMs = 1000 / rate;
   const firstMs = Math.max(nowMs, state.nextStartMs);
-  const waiting = Object.values(state.holders).filter((holder) => holder.wanted > 0).length;
+  const others = Object.entries(state.holders).filter(([workerId]) => workerId !== report.workerId);
+  const missing = others.map(([, holder]) => holder.startsMissing ?? 0).filter((starts) => starts > 0);
   // At least the next place, however slow the line is: somebody has to get it.
   const ahead = Math.floor((nowMs + horizonMs - firstMs) / everyMs);
   const isNext = firstMs <= nowMs + horizonMs ? 1 : 0;
-  const part = Math.ceil(Math.max(ahead, isNext) / Math.max(1, waiting));
-  const count = Math.max(0, Math.min(report.startsWanted, part, Math.max(ahead, isNext)));
+  const free = Math.max(ahead, isNext);
+  const count = Math.max(0, Math.min(free, fairPart(free, report.startsWanted, missing)));
   if (count > 0) state.nextStartMs = firstMs + count * everyMs;
   return { firstInMs: firstMs - nowMs, everyMs, count };
 }

@@ -10,6 +10,7 @@ import {
 } from '../core/resource-control.ts';
 import type { ResourceLimits } from '../core/resource-limits.ts';
 import { RETRY_AFTER_CAP_MS } from '../core/retry-policy.ts';
+import { monotonicMs } from '../platform/clock.ts';
 import type { Settings } from '../platform/settings.ts';
 import {
   insertResources,
@@ -28,14 +29,21 @@ export interface KeyGrant extends ResourceKey {
   grant: ResourceGrant;
 }
 
-export async function syncResources(context: EngineContext, reports: KeyReport[]): Promise<KeyGrant[]> {
+export interface SyncAnswer {
+  grants: KeyGrant[];
+  /** Here, when the database's clock had just been read: never before it, so that no start is too early. */
+  saidAtMs: number;
+}
+
+export async function syncResources(context: EngineContext, reports: KeyReport[]): Promise<SyncAnswer> {
   const options = controlOptions(context.settings);
-  const { grants, decisions } = await context.db.transaction(async (tx) => {
+  const { decisions, ...answer } = await context.db.transaction(async (tx) => {
     let locked = await lockResources(tx, reports);
     if (locked.resources.length < reports.length) {
       await insertResources(tx, reports);
       locked = await lockResources(tx, reports);
     }
+    const saidAtMs = monotonicMs();
     const { nowMs } = locked;
     const asked = new Map(reports.map((each) => [keyOf(each), each]));
     const synced = locked.resources.map(({ name, key, state, override }) => {
@@ -52,6 +60,7 @@ export async function syncResources(context: EngineContext, reports: KeyReport[]
     });
     await storeResources(tx, synced);
     return {
+      saidAtMs,
       grants: synced.map(({ name, key, grant }) => ({ name, key, grant })),
       decisions: synced.flatMap(({ name, key, decisions: made }) =>
         made.map((decision): ResourceKey & ResourceDecision => ({ name, key, ...decision })),
@@ -59,7 +68,7 @@ export async function syncResources(context: EngineContext, reports: KeyReport[]
     };
   });
   for (const decision of decisions) context.events.emit('resource.decided', decision);
-  return grants;
+  return answer;
 }
 
 export function keyOf({ name, key }: ResourceKey): string {

@@ -88,9 +88,10 @@ export class ClaimLoops {
   async #loop(pool: PhasePool): Promise<void> {
     const { finder, onNothing } = this.#options;
     const ability = abilityOf(pool.options.runtime.pipeline);
+    const wantsOf = (ownerId: string): boolean => pool.wantsOf(ownerId);
     while (!this.#stopping) {
       await this.#whenHungry(pool);
-      const work = this.#stopping ? null : await finder.next(ability, pool.options.phaseIndex);
+      const work = this.#stopping ? null : await finder.next(ability, pool.options.phaseIndex, wantsOf);
       if (!work || this.#stopping) continue;
       const outcome = await this.#claimFrom(pool, work, () => this.#isHungry(pool));
       if (outcome !== 'nothing') continue;

@@ -32,12 +32,24 @@ interface Lane {
   leases: Lease[];
   /** Next item of the first lease. */
   position: number;
+  /** Items, in leases and aside. */
+  count: number;
+  weight: number;
+  /** Items until it is the turn of the next owner. */
   credit: number;
   aside: Map<KeyPermits, WaitingItem[]>;
+  asideCount: number;
+  /** Those of the owner, once an item had to wait for them. */
+  own: KeyPermits | null;
+  /** Nothing put aside can start before this, as long as the gate's version stays. */
+  asideDueMs: number;
+  seenVersion: number;
 }
 
 /** Items that one look goes through to find one that may start. */
 const LOOK_AT = 200;
+/** Giving back fewer items than this would cost more than it frees. */
+const MIN_DROP = 8;
 
 export class ItemQueue {
   readonly #options: ItemQueueOptions;
@@ -45,9 +57,7 @@ export class ItemQueue {
   readonly #lanes = new Map<string, Lane>();
   #size = 0;
   #asideCount = 0;
-  /** Nothing put aside can start before this, as long as the gate's version stays. */
-  #asideDueMs = 0;
-  #seenVersion = -1;
+  #hasMoreToSee = false;
   /** Keys that were told what is wanted of them. */
   readonly #told = new Set<KeyPermits>();
 
@@ -64,8 +74,33 @@ export class ItemQueue {
     return this.#asideCount;
   }
 
+  /** The last look ended before it had seen everything: another may find something. */
+  get hasMoreToSee(): boolean {
+    return this.#hasMoreToSee && this.#asideCount < this.#options.maxAside;
+  }
+
+  /**
+   * Items that more of other work would not have to wait behind: of owners who have enough under way, and, where items
+   * need different permits, those that wait for theirs. Where all need the same, more work would wait with them.
+   */
+  get blockedCount(): number {
+    if (this.#asideCount === 0) return 0;
+    let count = 0;
+    for (const lane of this.#lanes.values()) {
+      if (isOwnerFull(lane)) count += lane.count;
+      else if (!this.#options.gate.isUniform) count += lane.asideCount;
+    }
+    return count;
+  }
+
   hasOf(ownerId: string): boolean {
     return this.#lanes.has(ownerId);
+  }
+
+  /** Items of an owner who has enough under way; 0 when the owner could have more. */
+  blockedOf(ownerId: string): number {
+    const lane = this.#lanes.get(ownerId);
+    return lane && isOwnerFull(lane) ? lane.count : 0;
   }
 
   add(lease: Lease): void {
@@ -73,9 +108,23 @@ export class ItemQueue {
     const { ownerId } = owner;
     let lane = this.#lanes.get(ownerId);
     if (!lane) {
-      lane = { leases: [], position: 0, credit: 0, aside: new Map() };
+      const { weight } = owner;
+      lane = {
+        leases: [],
+        position: 0,
+        count: 0,
+        weight,
+        credit: 0,
+        aside: new Map(),
+        asideCount: 0,
+        own: null,
+        asideDueMs: 0,
+        seenVersion: -1,
+      };
       this.#lanes.set(ownerId, lane);
     }
+    lane.weight = Math.max(1, owner.weight);
+    lane.count += items.length;
     const { leases } = lane;
     let at = leases.length;
     // Never before a lease that is being taken from.
@@ -87,37 +136,39 @@ export class ItemQueue {
 
   /** The next item that may start; its permits are the caller's to take. */
   take(nowMs: number): WaitingItem | null {
-    if (this.#lanes.size === 1) {
-      const [ownerId, lane] = this.#lanes.entries().next().value!;
-      const item = this.#takeFrom(lane, nowMs);
-      if (item) this.#size -= 1;
-      if (!isOpen(lane)) this.#lanes.delete(ownerId);
-      return item;
-    }
-    // Each owner has a turn at most twice: once to use up what it has left, once with new credit.
-    for (let turns = this.#lanes.size * 2; turns > 0; turns -= 1) {
-      const [ownerId, lane] = this.#lanes.entries().next().value!;
-      if (lane.credit > 0) {
+    this.#hasMoreToSee = false;
+    // Who can start nothing now keeps the credit, and is passed over: with few permits for many owners each of them would
+    // otherwise get every second one, whatever the weights. New credit is there only when nobody can use what is left.
+    for (const isNewRound of [false, true]) {
+      for (const [ownerId, lane] of this.#lanes) {
+        if (lane.credit > 0 === isNewRound) continue;
         const item = this.#takeFrom(lane, nowMs);
-        if (item) {
-          lane.credit -= 1;
-          this.#size -= 1;
-          return item;
-        }
+        if (!item) continue;
+        lane.credit = (isNewRound ? lane.weight : lane.credit) - 1;
+        this.#took(ownerId, lane);
+        // Behind those who have not had their turn.
+        if (lane.credit === 0 && this.#lanes.size > 1 && this.#lanes.delete(ownerId) && lane.count > 0)
+          this.#lanes.set(ownerId, lane);
+        return item;
       }
-      lane.credit = weightOf(lane);
-      this.#lanes.delete(ownerId);
-      if (isOpen(lane)) this.#lanes.set(ownerId, lane);
     }
     return null;
   }
 
-  /** Another item of the same job, for a call of several. */
+  #took(ownerId: string, lane: Lane): void {
+    this.#size -= 1;
+    lane.count -= 1;
+    if (lane.count === 0) this.#lanes.delete(ownerId);
+  }
+
+  /** Another item of the same job, for a call of several: the call has its permits, but for those that each item needs. */
   takeLike(first: WaitingItem, nowMs: number): WaitingItem | null {
-    const lane = this.#lanes.get(first.lease.claim.owner.ownerId);
-    if (lane?.leases[0]?.claim.jobId !== first.lease.claim.jobId) return null;
-    const item = this.#takeFrom(lane, nowMs, false);
-    if (item) this.#size -= 1;
+    const { ownerId } = first.lease.claim.owner;
+    const lane = this.#lanes.get(ownerId);
+    if (lane?.leases[0]?.claim.jobId !== first.lease.claim.jobId || lane.aside.size > 0) return null;
+    if (first.permits?.some((permits) => permits.isPerItem && !permits.canStart(nowMs))) return null;
+    const item = takeFirst(lane, this.#options.gate);
+    if (item) this.#took(ownerId, lane);
     return item;
   }
 
@@ -140,11 +191,12 @@ export class ItemQueue {
       for (const [permits, items] of [...lane.aside]) {
         const kept = items.filter((item) => lease !== null && item.lease !== lease);
         for (const item of items) if (!kept.includes(item)) add(item.lease, [item.claimed.seq]);
-        this.#asideCount -= items.length - kept.length;
+        this.#countAside(lane, kept.length - items.length);
         if (kept.length > 0) lane.aside.set(permits, kept);
         else lane.aside.delete(permits);
       }
-      if (!isOpen(lane)) this.#lanes.delete(ownerId);
+      lane.count = queuedIn(lane) + lane.asideCount;
+      if (lane.count === 0) this.#lanes.delete(ownerId);
     }
     for (const seqs of dropped.values()) this.#size -= seqs.length;
     return dropped;
@@ -161,13 +213,13 @@ export class ItemQueue {
       for (const [permits, items] of lane.aside)
         if (longest === null || items.length > longest.items.length) longest = { lane, permits, items };
     }
-    if (!longest) return null;
-    const { permits, items } = longest;
+    if (!longest || longest.items.length < MIN_DROP) return null;
+    const { lane, permits, items } = longest;
     const before = Math.floor(items.length / 4);
     const tail = items.splice(before);
-    this.#asideCount -= tail.length;
+    this.#countAside(lane, -tail.length);
     this.#size -= tail.length;
-    if (items.length === 0) longest.lane.aside.delete(permits);
+    lane.count -= tail.length;
     return { permits, before, items: tail };
   }
 
@@ -189,47 +241,58 @@ export class ItemQueue {
 
   /** Items that will come to the same permits, and are not put aside for it. */
   #behind(lane: Lane): number {
-    if (!this.#options.gate.isUniform) return 0;
-    return lane.leases.reduce((sum, lease) => sum + lease.claim.items.length, -lane.position);
+    if (!this.#options.gate.isUniform && !isOwnerFull(lane)) return 0;
+    return queuedIn(lane);
   }
 
-  #takeFrom(lane: Lane, nowMs: number, mayLookAside = true): WaitingItem | null {
+  #takeFrom(lane: Lane, nowMs: number): WaitingItem | null {
     const { gate, maxAside } = this.#options;
-    if (mayLookAside) {
-      const item = this.#takeAside(lane, nowMs, gate);
-      if (item) return item;
-    }
-    if (gate.isUniform && lane.aside.size > 0) return null;
+    const item = this.#takeAside(lane, nowMs, gate);
+    if (item) return item;
     for (let looks = LOOK_AT; looks > 0 && this.#asideCount < maxAside; looks -= 1) {
+      // All that is behind it needs the same.
+      if (lane.aside.size > 0 && (gate.isUniform || isOwnerFull(lane))) return null;
       const item = takeFirst(lane, gate);
       if (!item?.permits) return item;
       const missing = item.permits.find((permits) => lane.aside.has(permits) || !permits.canStart(nowMs));
       if (!missing) return item;
       this.#putAside(lane, missing, item);
-      if (gate.isUniform) return null;
     }
+    if (lane.leases.length > 0) this.#hasMoreToSee = true;
     return null;
+  }
+
+  #countAside(lane: Lane, change: number): void {
+    lane.asideCount += change;
+    this.#asideCount += change;
   }
 
   #putAside(lane: Lane, permits: KeyPermits, item: WaitingItem): void {
     const waiting = lane.aside.get(permits);
     if (waiting) waiting.push(item);
     else lane.aside.set(permits, [item]);
-    this.#asideCount += 1;
-    this.#asideDueMs = 0;
+    this.#countAside(lane, 1);
+    if (permits.isPerItem) lane.own = permits;
+    lane.asideDueMs = 0;
+    // At once: a key that nobody wants is forgotten, and what waits would wait for one that is not synced.
+    if (!permits.demands.has(this)) permits.demands.set(this, { items: 1, slots: 1 });
+    this.#told.add(permits);
   }
 
   #takeAside(lane: Lane, nowMs: number, gate: ItemGate): WaitingItem | null {
     if (lane.aside.size === 0) return null;
     const version = gate.version();
-    if (version === this.#seenVersion && nowMs < this.#asideDueMs) return null;
+    if (version === lane.seenVersion && nowMs < lane.asideDueMs) return null;
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const [permits, items] of lane.aside) {
+    // Those that come in meanwhile are at the end, and not looked at twice.
+    for (const [permits, items] of [...lane.aside]) {
       if (permits.canStart(nowMs)) {
         const item = items[0]!;
+        // Of several keys only the one it waited for is sure to be the same still.
+        if (item.permits!.length > 1) item.permits = gate.permitsOf(item.lease, item.claimed)!;
         const missing = item.permits!.find((other) => !other.canStart(nowMs));
         items.shift();
-        this.#asideCount -= 1;
+        this.#countAside(lane, -1);
         // Keys take turns too.
         lane.aside.delete(permits);
         if (items.length > 0) lane.aside.set(permits, items);
@@ -237,11 +300,8 @@ export class ItemQueue {
         this.#putAside(lane, missing, item);
       } else dueMs = Math.min(dueMs, nowMs + (permits.startInMs(nowMs) ?? Number.POSITIVE_INFINITY));
     }
-    // Only one lane has been looked at when there are several: then every look is a full one.
-    if (this.#lanes.size === 1) {
-      this.#asideDueMs = dueMs;
-      this.#seenVersion = version;
-    }
+    lane.asideDueMs = dueMs;
+    lane.seenVersion = version;
     return null;
   }
 }
@@ -258,11 +318,12 @@ function takeFirst(lane: Lane, gate: ItemGate): WaitingItem | null {
   return { lease, claimed, permits: gate.permitsOf(lease, claimed) };
 }
 
-function isOpen(lane: Lane): boolean {
-  return lane.leases.length > 0 || lane.aside.size > 0;
+/** Not put aside. */
+function queuedIn(lane: Lane): number {
+  return lane.leases.reduce((sum, lease) => sum + lease.claim.items.length, -lane.position);
 }
 
-/** Items in one turn. */
-function weightOf(lane: Lane): number {
-  return Math.max(1, lane.leases[0]?.claim.owner.weight ?? 1);
+/** Its owner has enough under way: nothing of it can start, whatever else it needs. */
+function isOwnerFull({ own, aside }: Lane): boolean {
+  return own !== null && aside.has(own);
 }

@@ -2,7 +2,7 @@
 // moments at which calls may start. Nothing here waits; the desk syncs, pools ask before they start a call.
 import { type CallCounts, NO_CALLS } from '../core/adaptive-share.ts';
 import type { ResourceGrant, ResourceReport } from '../core/resource-control.ts';
-import { type ResourceLimits, startsPerSecond } from '../core/resource-limits.ts';
+import { OWNER_RESOURCE, type ResourceLimits, startsPerSecond } from '../core/resource-limits.ts';
 import { keyOf } from '../engine/sync-resources.ts';
 
 /** What one call told about the service. */
@@ -26,10 +26,18 @@ function maxLateMs(everyMs: number): number {
   return everyMs < 50 ? 30 : Math.max(5, everyMs / 10);
 }
 
+/** Faster lines than this are not kept apart call by call: timers could not, and would lose most moments. */
+const FAST_MS = 5;
+/** How far ahead starts are asked for, and the shortest stretch that says how fast they are used. */
+const AHEAD_MS = 500;
+const PACE_MS = 100;
+
 export class KeyPermits {
   readonly name: string;
   readonly key: string;
   readonly id: string;
+  /** A call of several items needs one for each of them; otherwise one call is one permit. */
+  readonly isPerItem: boolean;
   limits: ResourceLimits;
   inUse = 0;
   /** By whoever asks: a resource may be used by several phases. */
@@ -39,7 +47,11 @@ export class KeyPermits {
   /** Null: a call may start at any time. */
   #starts: { nextMs: number; everyMs: number; count: number }[] | null = [];
   #stoppedUntilMs = 0;
-  #startedMs = 0;
+  #startedMs = Number.NEGATIVE_INFINITY;
+  /** What the database was told last. */
+  #asked = { calls: 0, starts: 0 };
+  /** Starts since `sinceMs`, and per millisecond before that. */
+  #pace = { starts: 0, sinceMs: 0, perMs: 0 };
   #heard: CallCounts = { ...NO_CALLS };
   #retryAfterMs: number | null = null;
   /** Why nothing may start, for people. */
@@ -51,6 +63,7 @@ export class KeyPermits {
     this.name = name;
     this.key = key;
     this.id = keyOf({ name, key });
+    this.isPerItem = name === OWNER_RESOURCE;
     this.limits = limits;
     this.#onChange = onChange;
   }
@@ -65,6 +78,11 @@ export class KeyPermits {
     );
   }
 
+  /** Whoever wants something could start it. */
+  get hasSlots(): boolean {
+    return this.#demand().slots > 0;
+  }
+
   /** Permits to be had at this moment. */
   canStart(nowMs: number): boolean {
     if (nowMs >= this.#heldUntilMs || this.inUse >= this.#held) return false;
@@ -74,6 +92,7 @@ export class KeyPermits {
   /** After `canStart` said yes. */
   start(nowMs: number): void {
     this.inUse += 1;
+    this.#pace.starts += 1;
     if (this.#starts === null) return;
     const first = this.#starts[0]!;
     this.#startedMs = nowMs;
@@ -107,12 +126,20 @@ export class KeyPermits {
     return first === null ? null : Math.max(0, first - nowMs);
   }
 
-  /** True when a sync may bring something that is wanted and not there. */
+  /**
+   * True when something is wanted that the database does not know of: then a sync should not wait for its time. What was
+   * asked for and not given comes with the usual syncs, or a busy resource would be synced all the time.
+   */
   needsSync(nowMs: number): boolean {
+    // The others should not go on calling until the next usual sync.
+    if (this.#retryAfterMs !== null) return true;
     if (nowMs < this.#stoppedUntilMs || this.demands.size === 0) return false;
     const { items, slots } = this.#demand();
-    if (nowMs >= this.#heldUntilMs || this.inUse + Math.min(items, slots) > this.#held) return true;
-    return this.#starts !== null && this.#startCount() < Math.min(items, slots);
+    const wanted = Math.min(items, slots);
+    if (wanted === 0) return false;
+    if (nowMs >= this.#heldUntilMs) return true;
+    if (this.inUse >= this.#held) return this.#asked.calls === 0;
+    return this.#starts !== null && this.#asked.starts === 0 && this.#firstStartMs(nowMs) === null;
   }
 
   /** Until the answer is there no more calls are under way than this says: the others are given what is left. */
@@ -120,14 +147,19 @@ export class KeyPermits {
     this.#held = Math.min(this.#held, this.inUse);
     const { items, slots } = this.#demand();
     this.#firstStartMs(nowMs);
+    const ranMs = nowMs - this.#pace.sinceMs;
+    if (ranMs >= PACE_MS) this.#pace = { starts: 0, sinceMs: nowMs, perMs: this.#pace.starts / ranMs };
+    // Moments that there is no slot for would be taken from others for nothing.
+    const usable = Math.min(items, slots + Math.ceil(this.#pace.perMs * AHEAD_MS));
     const report: ResourceReport = {
       ...this.#heard,
       workerId,
       inUse: this.inUse,
       wanted: this.inUse + Math.min(items, slots),
-      startsWanted: Math.max(0, items - this.#startCount()),
+      startsWanted: Math.max(0, usable - this.#startCount()),
       retryAfterMs: this.#retryAfterMs,
     };
+    this.#asked = { calls: report.wanted - report.inUse, starts: report.startsWanted };
     this.#heard = { ...NO_CALLS };
     this.#retryAfterMs = null;
     return report;
@@ -135,6 +167,7 @@ export class KeyPermits {
 
   /** The sync did not happen: what was to be told is told with the next one. */
   takeBack(report: ResourceReport): void {
+    this.#asked = { calls: 0, starts: 0 };
     this.#heard.ok += report.ok;
     this.#heard.throttled += report.throttled;
     this.#heard.failed += report.failed;
@@ -143,16 +176,17 @@ export class KeyPermits {
       this.#retryAfterMs = Math.max(this.#retryAfterMs ?? 0, report.retryAfterMs);
   }
 
-  apply(grant: ResourceGrant, askedAtMs: number, nowMs: number, leaseMs: number): void {
+  /** `saidAtMs`: when the database counted from. */
+  apply(grant: ResourceGrant, askedAtMs: number, saidAtMs: number, leaseMs: number): void {
     this.#onChange();
     this.#held = grant.held;
     // From when it was asked for: the database counts from a later moment.
     this.#heldUntilMs = askedAtMs + leaseMs;
     this.stoppedBecause = grant.stopped?.reason ?? null;
-    this.#stoppedUntilMs = grant.stopped ? nowMs + Math.min(grant.stopped.forMs, leaseMs / 2) : 0;
+    this.#stoppedUntilMs = grant.stopped ? saidAtMs + Math.min(grant.stopped.forMs, leaseMs / 2) : 0;
     if (grant.stopped) {
       this.#starts = [];
-      this.#held = Math.min(this.#held, this.inUse);
+      this.#held = 0;
       return;
     }
     if (grant.starts === null) {
@@ -161,9 +195,7 @@ export class KeyPermits {
     }
     this.#starts ??= [];
     const { firstInMs, everyMs, count } = grant.starts;
-    // The database said `now` somewhere between the question and the answer.
-    const saidMs = (askedAtMs + nowMs) / 2;
-    if (count > 0) this.#starts.push({ nextMs: saidMs + firstInMs, everyMs, count });
+    if (count > 0) this.#starts.push({ nextMs: saidAtMs + firstInMs, everyMs, count });
   }
 
   /** How long an item may have to wait that has this many before it, as far as can be said. */
@@ -195,7 +227,9 @@ export class KeyPermits {
       const lost = lateMs <= 0 ? 0 : Math.min(first.count, Math.ceil(lateMs / first.everyMs));
       first.count -= lost;
       first.nextMs += lost * first.everyMs;
-      if (first.count > 0) return Math.max(first.nextMs, this.#startedMs + first.everyMs * 0.9);
+      const isApart = first.everyMs >= FAST_MS || this.limits.minDelayMs > 0;
+      const apartMs = isApart ? first.everyMs * 0.9 : 0;
+      if (first.count > 0) return Math.max(first.nextMs, this.#startedMs + apartMs);
       starts.shift();
     }
     return null;

@@ -13,7 +13,7 @@ import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import type { HandlerThreads } from './handler-threads.ts';
 import { type ItemGate, ItemQueue, type WaitingItem } from './item-queue.ts';
-import type { Heard } from './key-permits.ts';
+import type { Heard, KeyPermits } from './key-permits.ts';
 import type { Lease } from './lease.ts';
 import { heardFrom } from './phase-gate.ts';
 import type { ResourceDesk } from './resource-desk.ts';
@@ -58,6 +58,8 @@ export interface PhasePoolOptions {
   defer: (lease: Lease, seqs: number[], delayMs: number) => void;
   /** Fewer items wait than the low-water mark, or a slot is idle. */
   onHungry: () => void;
+  /** An owner whose items filled the queue could have more again. */
+  onRoom?: () => void;
   /** Where calls run instead of here. */
   threads?: HandlerThreads | null;
   /** How fast it begins; null: all slots at once. */
@@ -88,6 +90,8 @@ export class PhasePool {
   #ramp: StartRamp | null;
   #rampTimer: NodeJS.Timeout | null = null;
   #lowWater = 0;
+  /** Owners who were refused by `wantsOf` since there was room. */
+  readonly #refused = new Set<string>();
   #startedThisTurn = 0;
   #turnStartedMs = 0;
   #yielding = false;
@@ -145,9 +149,26 @@ export class PhasePool {
     };
   }
 
-  /** Time to fetch more. Claims under way count as if they were here. */
+  /** Time to fetch more. Claims under way count as if they were here; items that other work need not wait for do not. */
   get isHungry(): boolean {
-    return this.#queue.size + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
+    const startable = this.#queue.size - this.#queue.blockedCount;
+    return startable + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
+  }
+
+  /** False while enough of this owner waits here for others of the same owner to end. */
+  wantsOf(ownerId: string): boolean {
+    if (this.#queue.blockedOf(ownerId) <= this.#lowWater) return true;
+    this.#refused.add(ownerId);
+    return false;
+  }
+
+  /** Owners who were refused are looked for again as soon as there is room for them. */
+  #noteRoom(): void {
+    for (const ownerId of this.#refused) {
+      if (this.#queue.blockedOf(ownerId) > this.#lowWater) continue;
+      this.#refused.clear();
+      this.options.onRoom?.();
+    }
   }
 
   /** Items that may be claimed now: what could not be started is left to others. */
@@ -171,16 +192,21 @@ export class PhasePool {
 
   pump(): void {
     const { slots } = this.options;
+    let foundNone = false;
     while (this.#running.size < slots && this.#queue.size > 0 && this.#mayStart()) {
       const now = monotonicMs();
       if (this.#startedThisTurn >= STARTS_PER_TURN || now - this.#turnStartedMs > TURN_MS)
         return this.#yieldTurn();
       this.#startedThisTurn += 1;
-      if (!this.#startNext(now)) break;
+      foundNone = !this.#startNext(now);
+      if (foundNone) break;
     }
     this.#askForPermits();
     if (this.#ramp) this.#awaitRamp(this.#ramp);
+    if (this.#refused.size > 0) this.#noteRoom();
     if (this.isHungry) this.options.onHungry();
+    // A stretch of items that have to wait was put aside: behind it there may be one that need not.
+    if (foundNone && this.#queue.hasMoreToSee) this.#yieldTurn();
   }
 
   #mayStart(): boolean {
@@ -285,7 +311,8 @@ export class PhasePool {
     }
     const item = this.#begin(RunningItem, waiting, now);
     if (!item) return true;
-    this.#noteStart(item, waiting, now);
+    if (waiting.permits) item.permits = startAll(waiting.permits, now);
+    this.#noteStart(item, now);
     const { threads, runtime } = this.options;
     void (threads ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
       this.#finish(item, outcome),
@@ -306,11 +333,7 @@ export class PhasePool {
     for (const permits of this.#queue.tellDemand(free)) this.options.desk.want(permits);
   }
 
-  #noteStart(call: Call, { permits }: WaitingItem, now: number): void {
-    if (permits) {
-      call.permits = permits;
-      for (const each of permits) each.start(now);
-    }
+  #noteStart(call: Call, now: number): void {
     this.#running.add(call);
     this.#calls += 1;
     this.#ramp?.begin(now);
@@ -319,14 +342,18 @@ export class PhasePool {
   /** What is queued of the first job, as far as it fits into one call: tenants are not mixed in a call. */
   #startMany(first: WaitingItem, now: number): void {
     const items: BatchedItem[] = [];
+    const held: KeyPermits[] = [];
     for (let next: WaitingItem | null = first; next; ) {
       const item = this.#begin(BatchedItem, next, now);
+      if (item && next.permits)
+        held.push(...startAll(items.length === 0 ? next.permits : next.permits.filter(isPerItem), now));
       if (item) items.push(item);
       next = items.length < this.itemsPerCall ? this.#queue.takeLike(first, now) : null;
     }
     if (items.length === 0) return;
     const batch = new RunningBatch(items, now, this.options.log);
-    this.#noteStart(batch, first, now);
+    if (held.length > 0) batch.permits = held;
+    this.#noteStart(batch, now);
     void runMany(this.options.runtime, batch, (item, outcome) => this.#settle(item, outcome)).then(() =>
       this.#finishMany(batch),
     );
@@ -410,6 +437,13 @@ export class PhasePool {
     if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
 }
+
+function startAll(permits: readonly KeyPermits[], now: number): readonly KeyPermits[] {
+  for (const each of permits) each.start(now);
+  return permits;
+}
+
+const isPerItem = (permits: KeyPermits): boolean => permits.isPerItem;
 
 /** `heard` is null when the call told nothing about the service. */
 function returnPermits(call: Call, heard: Heard | null): void {

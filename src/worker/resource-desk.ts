@@ -10,6 +10,8 @@ import { KeyPermits } from './key-permits.ts';
 
 /** Between two syncs that were asked for: a burst of new keys is one sync. */
 const SOON_MS = 10;
+/** Longest wait for the next try while the database does not answer. */
+const FAILED_MAX_MS = 2000;
 /** In one transaction; others come with the next one. */
 const KEYS_PER_SYNC = 500;
 
@@ -29,6 +31,7 @@ export class ResourceDesk {
   #timerAtMs = Number.POSITIVE_INFINITY;
   #syncing: Promise<void> | null = null;
   #syncedAtMs = Number.NEGATIVE_INFINITY;
+  #failures = 0;
   #stopped = false;
 
   constructor(options: ResourceDeskOptions) {
@@ -42,7 +45,6 @@ export class ResourceDesk {
   permits(name: string, key: string, own?: ResourceLimits): KeyPermits {
     const id = keyOf({ name, key });
     const known = this.#keys.get(id);
-    if (known && own) known.limits = own;
     if (known) return known;
     const limits = own ?? this.#options.resources.get(name);
     if (!limits) throw new RowmillError('PIPELINE_INVALID', `there is no resource ${name}`);
@@ -56,13 +58,21 @@ export class ResourceDesk {
   /** Something is wanted: sync soon, or come back when the next start is due. */
   want(permits: KeyPermits): void {
     const nowMs = monotonicMs();
-    this.#keys.set(permits.id, permits);
-    if (permits.needsSync(nowMs)) this.#wakeIn(Math.max(SOON_MS - (nowMs - this.#syncedAtMs), 0), nowMs);
-    else {
-      const inMs = permits.startInMs(nowMs);
-      if (inMs !== null) this.#wakeIn(inMs, nowMs);
-    }
+    if (!this.#keys.has(permits.id)) this.#keys.set(permits.id, permits);
+    // While a sync is under way its end looks again.
+    if (this.#syncing === null && permits.needsSync(nowMs)) this.#wakeIn(this.#soonInMs(nowMs), nowMs);
+    const inMs = permits.hasSlots ? permits.startInMs(nowMs) : null;
+    // What might start already and did not is held back by something else.
+    if (inMs !== null) this.#wakeIn(inMs > 0 ? inMs : SOON_MS, nowMs);
     if (this.#timer === null) this.#wakeIn(this.#options.context.settings.resourceSyncMs, nowMs);
+  }
+
+  /** Until a sync that was asked for may begin. */
+  #soonInMs(nowMs: number): number {
+    const { resourceSyncMs } = this.#options.context.settings;
+    const apartMs =
+      this.#failures === 0 ? SOON_MS : Math.min(FAILED_MAX_MS, resourceSyncMs * 2 ** (this.#failures - 1));
+    return Math.max(0, apartMs - (nowMs - this.#syncedAtMs));
   }
 
   live(): { name: string; key: string; inUse: number; stoppedBecause: string | null }[] {
@@ -80,7 +90,12 @@ export class ResourceDesk {
     if (this.#timer) clearTimeout(this.#timer);
     await this.#syncing;
     for (const permits of this.#keys.values()) permits.demands.clear();
-    await this.#sync().catch(() => {});
+    // Every round takes other keys than the one before; a failed one leaves the rest to their leases.
+    try {
+      for (let left = this.#keys.size; left > 0; left -= KEYS_PER_SYNC) await this.#sync();
+    } catch (error) {
+      this.#options.context.events.emit('resource.sync_failed', { error });
+    }
   }
 
   #wakeIn(ms: number, nowMs: number): void {
@@ -96,18 +111,26 @@ export class ResourceDesk {
     const nowMs = monotonicMs();
     const { resourceSyncMs } = this.#options.context.settings;
     const isDue = nowMs - this.#syncedAtMs >= resourceSyncMs;
-    const isAsked =
-      nowMs - this.#syncedAtMs >= SOON_MS &&
-      [...this.#keys.values()].some((permits) => permits.needsSync(nowMs));
-    if (isDue || isAsked) {
-      this.#syncing ??= this.#sync()
-        .catch((error: unknown) => this.#options.context.events.emit('resource.sync_failed', { error }))
+    if (this.#syncing === null && this.#soonInMs(nowMs) === 0 && (isDue || this.#isAsked(nowMs))) {
+      this.#syncing = this.#sync()
+        .then(() => {
+          this.#failures = 0;
+        })
+        .catch((error: unknown) => {
+          this.#failures += 1;
+          this.#options.context.events.emit('resource.sync_failed', { error });
+        })
         .finally(() => {
           this.#syncing = null;
           this.#lookAgain();
         });
     }
     this.#lookAgain();
+  }
+
+  #isAsked(nowMs: number): boolean {
+    for (const permits of this.#keys.values()) if (permits.needsSync(nowMs)) return true;
+    return false;
   }
 
   /** Pools start what may start, and say what they want next. */
@@ -129,12 +152,11 @@ export class ResourceDesk {
     });
     this.#syncedAtMs = askedAtMs;
     try {
-      const grants = await syncResources(context, reports);
-      const nowMs = monotonicMs();
+      const { grants, saidAtMs } = await syncResources(context, reports);
       for (const { name, key, grant } of grants)
         this.#keys
           .get(keyOf({ name, key }))
-          ?.apply(grant, askedAtMs, nowMs, context.settings.resourceLeaseMs);
+          ?.apply(grant, askedAtMs, saidAtMs, context.settings.resourceLeaseMs);
     } catch (error) {
       for (const [at, permits] of chosen.entries()) permits.takeBack(reports[at]!.report);
       throw error;

@@ -32,10 +32,15 @@ export class WorkFinder {
     this.#options = options;
   }
 
-  /** The next job to claim from for this phase of a pipeline; null when the worker stops. */
-  async next(ability: Ability, phase: number): Promise<ClaimableWork | null> {
+  /** The next job to claim from for this phase of a pipeline, of an owner who is wanted; null when the worker stops. */
+  async next(
+    ability: Ability,
+    phase: number,
+    wantsOf: (ownerId: string) => boolean = () => true,
+  ): Promise<ClaimableWork | null> {
     while (!this.#stopping.signal.aborted) {
-      const found = monotonicMs() - this.#knownAtMs < FRESH_MS ? this.#choose(ability, phase) : null;
+      const isFresh = monotonicMs() - this.#knownAtMs < FRESH_MS;
+      const found = isFresh ? this.#choose(ability, phase, wantsOf) : null;
       if (found) {
         this.#backoffMs = 0;
         return found;
@@ -105,8 +110,12 @@ export class WorkFinder {
     }
   }
 
-  #choose(ability: Ability, phase: number): ClaimableWork | null {
-    const fitting = this.#fitting(ability, phase);
+  #choose(
+    ability: Ability,
+    phase: number,
+    wantsOf: (ownerId: string) => boolean,
+  ): ClaimableWork | null {
+    const fitting = this.#fitting(ability, phase).filter((work) => wantsOf(work.owner.ownerId));
     if (fitting.length === 0) return null;
     // Suspects first: until they are cleared or failed every crash costs a whole process.
     const suspect = fitting.find((work) => work.suspect);

@@ -1,5 +1,5 @@
 import type { ResourceState } from '../../core/resource-control.ts';
-import type { ResourceLimits, ResourceOverride } from '../../core/resource-limits.ts';
+import { OWNER_RESOURCE, type ResourceLimits, type ResourceOverride } from '../../core/resource-limits.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // Keys that nobody asked for before. Two workers that bring the same one at once both go on with one row.
@@ -13,7 +13,8 @@ const INSERT_RESOURCES: Statement = {
 };
 
 // Locked in key order, so that workers wait for each other and never in a circle. The clock is read behind the lock of
-// the last row: nobody who comes later has an earlier time.
+// the last row: nobody who comes later has an earlier time. What owners may have is read here too: workers hold claims that
+// were made under older limits.
 const LOCK_RESOURCES: Statement = {
   name: 'lock-resources',
   text: `
@@ -25,7 +26,9 @@ const LOCK_RESOURCES: Statement = {
       for update of r
     )
     select l.name, l.key, l.state, coalesce(a.override, '{}') || coalesce(o.override, '{}')
+      || case when l.name = '${OWNER_RESOURCE}' then jsonb_build_object('concurrency', w.max_in_flight) else '{}' end
     from locked l
+    left join owners w on l.name = '${OWNER_RESOURCE}' and w.owner_id = l.key
     left join resource_overrides a on a.name = l.name and a.key = ''
     left join resource_overrides o on o.name = l.name and o.key = l.key and o.key <> ''`,
 };
