@@ -5,6 +5,7 @@ export { Events, type RowmillEvents } from './platform/events.ts';
 export { definePipeline, type Phase, type Pipeline, type RetryRule } from './worker/define-pipeline.ts';
 export type { BatchContext, BatchItem, ItemContext } from './worker/item-context.ts';
 export type { SliceOptions, SliceReport } from './worker/run-slice.ts';
-export type { DeclaredLimits } from './core/resource-limits.ts';
+export type { DeclaredLimits, ResourceOverride } from './core/resource-limits.ts';
+export type { ResourceStatus } from './core/resource-status.ts';
 export { resource, type ResourceUse } from './worker/phase-resources.ts';
 export { RowmillWorker, type StopReport, type WorkerOptions } from './worker/worker.ts';

@@ -19,6 +19,8 @@ import { type ResourceLimits, startsPerSecond } from './resource-limits.ts';
 export interface Holder {
   held: number;
   wanted: number;
+  /** Calls under way at its last sync. */
+  inUse: number;
   /** Starts that it asked for and did not get. */
   startsMissing: number;
   expiresAtMs: number;
@@ -228,11 +230,11 @@ export function fairPart(limit: number, wanted: number, others: readonly number[
 
 function withHolder(
   holders: Record<string, Holder>,
-  { workerId, wanted }: ResourceReport,
-  holder: Omit<Holder, 'wanted'>,
+  { workerId, wanted, inUse }: ResourceReport,
+  holder: Omit<Holder, 'wanted' | 'inUse'>,
 ): Record<string, Holder> {
   const { [workerId]: _, ...others } = holders;
-  return holder.held === 0 && wanted === 0 ? others : { ...others, [workerId]: { wanted, ...holder } };
+  return holder.held === 0 && wanted === 0 ? others : { ...others, [workerId]: { wanted, inUse, ...holder } };
 }
 
 function giveStarts(

@@ -8,6 +8,7 @@ import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
+import { admitJob } from '../store/commands/admit-job.ts';
 import { type Claim, claimItems } from '../store/commands/claim-items.ts';
 import { releaseAllBut, releaseLease } from '../store/commands/release-items.ts';
 import { startJob } from '../store/commands/start-job.ts';
@@ -177,6 +178,10 @@ export class ClaimLoops {
     const token = newId();
     const startedMs = monotonicMs();
     let claim: Claim | null;
+    if (work.needsAdmission) {
+      if (!(await admitJob(control.db, work.jobId))) return false;
+      work.needsAdmission = false;
+    }
     pool.incomingCount += asked;
     try {
       claim = await claimItems(claims.db, {

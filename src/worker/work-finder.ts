@@ -110,11 +110,7 @@ export class WorkFinder {
     }
   }
 
-  #choose(
-    ability: Ability,
-    phase: number,
-    wantsOf: (ownerId: string) => boolean,
-  ): ClaimableWork | null {
+  #choose(ability: Ability, phase: number, wantsOf: (ownerId: string) => boolean): ClaimableWork | null {
     const fitting = this.#fitting(ability, phase).filter((work) => wantsOf(work.owner.ownerId));
     if (fitting.length === 0) return null;
     // Suspects first: until they are cleared or failed every crash costs a whole process.
