@@ -10,7 +10,6 @@ import {
 } from '../core/resource-control.ts';
 import type { ResourceLimits } from '../core/resource-limits.ts';
 import { RETRY_AFTER_CAP_MS } from '../core/retry-policy.ts';
-import { monotonicMs } from '../platform/clock.ts';
 import type { Settings } from '../platform/settings.ts';
 import {
   insertResources,
@@ -31,7 +30,7 @@ export interface KeyGrant extends ResourceKey {
 
 export interface SyncAnswer {
   grants: KeyGrant[];
-  /** Here, when the database's clock had just been read: never before it, so that no start is too early. */
+  /** Here, when the database's clock was read: what it says is counted from then. */
   saidAtMs: number;
 }
 
@@ -43,8 +42,7 @@ export async function syncResources(context: EngineContext, reports: KeyReport[]
       await insertResources(tx, reports);
       locked = await lockResources(tx, reports);
     }
-    const saidAtMs = monotonicMs();
-    const { nowMs } = locked;
+    const { nowMs, saidAtMs } = locked;
     const asked = new Map(reports.map((each) => [keyOf(each), each]));
     const synced = locked.resources.map(({ name, key, state, override }) => {
       const { limits: declared, report } = asked.get(keyOf({ name, key }))!;

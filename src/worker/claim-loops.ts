@@ -18,8 +18,9 @@ import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
 import type { PhasePool } from './phase-pool.ts';
 import type { WorkFinder } from './work-finder.ts';
 
-/** How soon an owner who has nothing here is seen. */
+/** How soon an owner who has nothing here is seen, and how soon one whose last item was taken. */
 const GUEST_LOOK_MS = 250;
+const DRAINED_LOOK_MS = 10;
 
 export interface ClaimLoopsOptions {
   /** Connections for claims alone. */
@@ -46,7 +47,8 @@ export class ClaimLoops {
   /** Jobs that a claim is under way for, one entry per claim. */
   readonly #claiming: string[] = [];
   readonly #claimWaiters: (() => void)[] = [];
-  readonly #stopGuests = new AbortController();
+  /** Ends the wait of a guest loop. */
+  readonly #guests = new Map<PhasePool, AbortController>();
   #loops: Promise<void>[] = [];
   #stopping = false;
 
@@ -66,7 +68,7 @@ export class ClaimLoops {
   /** No further claim is started. */
   stop(): void {
     this.#stopping = true;
-    this.#stopGuests.abort();
+    for (const guests of this.#guests.values()) guests.abort();
     this.#options.finder.stop();
     this.#turns.stop();
     for (const waiting of this.#hungry.values()) for (const wake of waiting) wake();
@@ -86,13 +88,21 @@ export class ClaimLoops {
     this.#hungry.get(pool)?.shift()?.();
   }
 
+  /** An owner has nothing here any more, but may have more. */
+  wakeGuests(pool: PhasePool): void {
+    this.#guests.get(pool)?.abort();
+  }
+
   async #loop(pool: PhasePool): Promise<void> {
     const { finder, onNothing } = this.#options;
     const ability = abilityOf(pool.options.runtime.pipeline);
-    const wantsOf = (ownerId: string): boolean => pool.wantsOf(ownerId);
+    const here = {
+      wantsOf: (ownerId: string): boolean => pool.wantsOf(ownerId),
+      countOf: (ownerId: string): number => pool.countOf(ownerId),
+    };
     while (!this.#stopping) {
       await this.#whenHungry(pool);
-      const work = this.#stopping ? null : await finder.next(ability, pool.options.phaseIndex, wantsOf);
+      const work = this.#stopping ? null : await finder.next(ability, pool.options.phaseIndex, here);
       if (!work || this.#stopping) continue;
       const outcome = await this.#claimFrom(pool, work, () => this.#isHungry(pool));
       if (outcome !== 'nothing') continue;
@@ -113,12 +123,15 @@ export class ClaimLoops {
     const { finder, isCongested } = this.#options;
     const ability = abilityOf(pool.options.runtime.pipeline);
     while (!this.#stopping) {
-      await waitMs(GUEST_LOOK_MS, this.#stopGuests.signal);
+      const wake = new AbortController();
+      this.#guests.set(pool, wake);
+      await waitMs(DRAINED_LOOK_MS);
+      await waitMs(GUEST_LOOK_MS - DRAINED_LOOK_MS, wake.signal);
       // What is hungry looks for itself.
       if (this.#stopping || pool.queuedCount === 0 || pool.isHungry || isCongested(pool)) continue;
-      const hasHere = (ownerId: string): boolean => pool.hasOf(ownerId);
+      const hasHere = (ownerId: string): boolean => pool.countOf(ownerId) > 0;
       const work = await finder.nextOfOthers(ability, pool.options.phaseIndex, hasHere);
-      if (work) await this.#claimFrom(pool, work, () => !isCongested(pool), pool.options.slots);
+      if (work) await this.#claimFrom(pool, work, () => !isCongested(pool), true);
     }
   }
 
@@ -126,7 +139,7 @@ export class ClaimLoops {
     pool: PhasePool,
     work: ClaimableWork,
     isWanted: () => boolean,
-    maxItems = Number.POSITIVE_INFINITY,
+    isGuest = false,
   ): Promise<'claimed' | 'nothing' | 'unwanted'> {
     const { claims } = this.#options;
     // Suspects run alone in this process, so that their crash blames nobody else.
@@ -139,7 +152,7 @@ export class ClaimLoops {
       return 'unwanted';
     }
     this.#claiming.push(work.jobId);
-    const claimed = await this.#claim(pool, work, turn, maxItems).catch((error: unknown) => {
+    const claimed = await this.#claim(pool, work, turn, isGuest).catch((error: unknown) => {
       claims.events.emit('claim.failed', { error });
       return false;
     });
@@ -164,7 +177,7 @@ export class ClaimLoops {
     return pool.isHungry && !this.#options.isCongested(pool);
   }
 
-  async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn, maxItems: number): Promise<boolean> {
+  async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn, isGuest: boolean): Promise<boolean> {
     const { claims, control, workerId, inBackground, onClaim, leftMs } = this.#options;
     const { settings } = claims;
     const itemMs = pool.itemMs.quantile(0.75);
@@ -173,7 +186,9 @@ export class ClaimLoops {
     const targetSliceMs = Math.max(0, Math.min(settings.workerTargetSliceMs, leftMs()));
     const bounds = { ...settings, claimMin, targetSliceMs };
     const size = claimSize(bounds, pool.options.slots * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
-    const asked = Math.min(size, pool.maxIncoming, maxItems);
+    const { ownerId, weight } = work.owner;
+    const part = isGuest ? Math.max(pool.options.slots, Math.ceil(size * pool.guestShare(weight))) : size;
+    const asked = Math.min(size, pool.maxIncoming, part);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
     const token = newId();
     const startedMs = monotonicMs();
@@ -183,6 +198,7 @@ export class ClaimLoops {
       work.needsAdmission = false;
     }
     pool.incomingCount += asked;
+    pool.incomingOf.set(ownerId, (pool.incomingOf.get(ownerId) ?? 0) + asked);
     try {
       claim = await claimItems(claims.db, {
         jobId: work.jobId,
@@ -202,6 +218,9 @@ export class ClaimLoops {
       throw error;
     } finally {
       pool.incomingCount -= asked;
+      const incoming = pool.incomingOf.get(ownerId)! - asked;
+      if (incoming > 0) pool.incomingOf.set(ownerId, incoming);
+      else pool.incomingOf.delete(ownerId);
     }
     if (!claim) return false;
     faultPoint('claim.after_commit');

@@ -58,6 +58,7 @@ export class ItemQueue {
   #size = 0;
   #asideCount = 0;
   #hasMoreToSee = false;
+  #hasDrained = false;
   /** Keys that were told what is wanted of them. */
   readonly #told = new Set<KeyPermits>();
 
@@ -93,8 +94,15 @@ export class ItemQueue {
     return count;
   }
 
-  hasOf(ownerId: string): boolean {
-    return this.#lanes.has(ownerId);
+  countOf(ownerId: string): number {
+    return this.#lanes.get(ownerId)?.count ?? 0;
+  }
+
+  /** Of all owners who have something here. */
+  get weight(): number {
+    let weight = 0;
+    for (const lane of this.#lanes.values()) weight += lane.weight;
+    return weight;
   }
 
   /** Items of an owner who has enough under way; 0 when the owner could have more. */
@@ -158,7 +166,16 @@ export class ItemQueue {
   #took(ownerId: string, lane: Lane): void {
     this.#size -= 1;
     lane.count -= 1;
-    if (lane.count === 0) this.#lanes.delete(ownerId);
+    if (lane.count > 0) return;
+    this.#lanes.delete(ownerId);
+    this.#hasDrained = true;
+  }
+
+  /** True once after the last item of an owner was taken. */
+  noteDrained(): boolean {
+    const hasDrained = this.#hasDrained;
+    this.#hasDrained = false;
+    return hasDrained;
   }
 
   /** Another item of the same job, for a call of several: the call has its permits, but for those that each item needs. */
@@ -233,7 +250,9 @@ export class ItemQueue {
     for (const permits of this.#told) if (!wanted.has(permits)) permits.demands.delete(this);
     this.#told.clear();
     for (const [permits, items] of wanted) {
-      permits.demands.set(this, { items, slots: freeSlots });
+      // Others that need something else may fill the slots for ever: what waits must be able to take the next one.
+      const isShared = this.#options.gate.isUniform && !permits.isPerItem;
+      permits.demands.set(this, { items, slots: isShared ? freeSlots : Math.max(1, freeSlots) });
       this.#told.add(permits);
     }
     return this.#told;

@@ -19,15 +19,15 @@ export interface Demand {
 }
 
 /**
- * A moment that has passed by this much is lost: calls that catch up would come too close to those of others. On a slow
- * line a tenth of the distance; on a fast one timers are never that exact.
+ * The last of several moments is lost when it has passed by this much: what follows on the line belongs to somebody else. On
+ * a slow line it is a tenth of the distance; on a fast one timers are never that exact.
  */
 function maxLateMs(everyMs: number): number {
-  return everyMs < 50 ? 30 : Math.max(5, everyMs / 10);
+  return everyMs < FAST_MS ? 30 : everyMs / 10;
 }
 
-/** Faster lines than this are not kept apart call by call: timers could not, and would lose most moments. */
-const FAST_MS = 5;
+/** Faster lines than this are kept apart call by call only where a delay is asked for: timers would lose most moments. */
+const FAST_MS = 50;
 /** How far ahead starts are asked for, and the shortest stretch that says how fast they are used. */
 const AHEAD_MS = 500;
 const PACE_MS = 100;
@@ -195,7 +195,13 @@ export class KeyPermits {
     }
     this.#starts ??= [];
     const { firstInMs, everyMs, count } = grant.starts;
-    if (count > 0) this.#starts.push({ nextMs: saidAtMs + firstInMs, everyMs, count });
+    if (count === 0) return;
+    const nextMs = saidAtMs + firstInMs;
+    const last = this.#starts.at(-1);
+    // Nobody came in between: it is one stretch, as far as two readings of the clock agree.
+    const isBehindLast = last && Math.abs(last.nextMs + last.count * last.everyMs - nextMs) < everyMs / 10;
+    if (isBehindLast && last.everyMs === everyMs) last.count += count;
+    else this.#starts.push({ nextMs, everyMs, count });
   }
 
   /** How long an item may have to wait that has this many before it, as far as can be said. */
@@ -223,10 +229,15 @@ export class KeyPermits {
   #firstStartMs(nowMs: number): number | null {
     const starts = this.#starts ?? [];
     for (let first = starts[0]; first; first = starts[0]) {
-      const lateMs = nowMs - first.nextMs - maxLateMs(first.everyMs);
-      const lost = lateMs <= 0 ? 0 : Math.min(first.count, Math.ceil(lateMs / first.everyMs));
+      const { everyMs } = first;
+      const lateMs = nowMs - first.nextMs;
+      const maxMs = maxLateMs(everyMs);
+      // Of a stretch, one that is late moves the next ones, which are ours as well.
+      const passed = everyMs < FAST_MS ? Math.ceil((lateMs - maxMs) / everyMs) : Math.floor(lateMs / everyMs);
+      const lost = Math.min(Math.max(0, passed), first.count - 1);
       first.count -= lost;
-      first.nextMs += lost * first.everyMs;
+      first.nextMs += lost * everyMs;
+      if (first.count === 1 && nowMs - first.nextMs > maxMs) first.count = 0;
       const isApart = first.everyMs >= FAST_MS || this.limits.minDelayMs > 0;
       const apartMs = isApart ? first.everyMs * 0.9 : 0;
       if (first.count > 0) return Math.max(first.nextMs, this.#startedMs + apartMs);

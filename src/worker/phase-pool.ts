@@ -58,6 +58,8 @@ export interface PhasePoolOptions {
   defer: (lease: Lease, seqs: number[], delayMs: number) => void;
   /** Fewer items wait than the low-water mark, or a slot is idle. */
   onHungry: () => void;
+  /** The last item of an owner was taken while those of others wait. */
+  onDrained?: () => void;
   /** An owner whose items filled the queue could have more again. */
   onRoom?: () => void;
   /** Where calls run instead of here. */
@@ -77,6 +79,7 @@ export class PhasePool {
   readonly claimMs = new QuantileWindow(32);
   /** Items asked for by claims under way. */
   incomingCount = 0;
+  readonly incomingOf = new Map<string, number>();
   readonly #queue: ItemQueue;
   readonly #running: DeadlineQueue<Call>;
   /** Aborted and not returned yet. Their slots are free: a handler that never returns must not stop its phase. */
@@ -114,9 +117,14 @@ export class PhasePool {
     return this.#queue.size;
   }
 
-  /** Something of this owner waits here. */
-  hasOf(ownerId: string): boolean {
-    return this.#queue.hasOf(ownerId);
+  /** What waits of this owner here, or is on its way. */
+  countOf(ownerId: string): number {
+    return this.#queue.countOf(ownerId) + (this.incomingOf.get(ownerId) ?? 0);
+  }
+
+  /** The part of the pool that an owner who has nothing here should have. */
+  guestShare(weight: number): number {
+    return weight / (this.#queue.weight + weight);
   }
 
   /** Has more to start in the next turn of the loop. */
@@ -204,6 +212,7 @@ export class PhasePool {
     this.#askForPermits();
     if (this.#ramp) this.#awaitRamp(this.#ramp);
     if (this.#refused.size > 0) this.#noteRoom();
+    if (this.#queue.noteDrained() && this.#queue.size > 0) this.options.onDrained?.();
     if (this.isHungry) this.options.onHungry();
     // A stretch of items that have to wait was put aside: behind it there may be one that need not.
     if (foundNone && this.#queue.hasMoreToSee) this.#yieldTurn();

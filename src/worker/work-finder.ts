@@ -19,6 +19,15 @@ export interface WorkFinderOptions {
   look: () => Promise<ClaimableWork[]>;
 }
 
+/** What a pool has of owners. */
+export interface OwnersHere {
+  /** It takes more of this owner. */
+  wantsOf: (ownerId: string) => boolean;
+  countOf: (ownerId: string) => number;
+}
+
+const NOBODY_HERE: OwnersHere = { wantsOf: () => true, countOf: () => 0 };
+
 export class WorkFinder {
   readonly #options: WorkFinderOptions;
   readonly #stopping = new AbortController();
@@ -32,15 +41,14 @@ export class WorkFinder {
     this.#options = options;
   }
 
-  /** The next job to claim from for this phase of a pipeline, of an owner who is wanted; null when the worker stops. */
-  async next(
-    ability: Ability,
-    phase: number,
-    wantsOf: (ownerId: string) => boolean = () => true,
-  ): Promise<ClaimableWork | null> {
+  /**
+   * The next job to claim from for this phase of a pipeline; null when the worker stops. It is of an owner who has nothing
+   * here, else of the one who has least for the weight: as long as all are there, they take turns in the queue by weight.
+   */
+  async next(ability: Ability, phase: number, here: OwnersHere = NOBODY_HERE): Promise<ClaimableWork | null> {
     while (!this.#stopping.signal.aborted) {
       const isFresh = monotonicMs() - this.#knownAtMs < FRESH_MS;
-      const found = isFresh ? this.#choose(ability, phase, wantsOf) : null;
+      const found = isFresh ? this.#choose(ability, phase, here) : null;
       if (found) {
         this.#backoffMs = 0;
         return found;
@@ -110,13 +118,16 @@ export class WorkFinder {
     }
   }
 
-  #choose(ability: Ability, phase: number, wantsOf: (ownerId: string) => boolean): ClaimableWork | null {
+  #choose(ability: Ability, phase: number, { wantsOf, countOf }: OwnersHere): ClaimableWork | null {
     const fitting = this.#fitting(ability, phase).filter((work) => wantsOf(work.owner.ownerId));
     if (fitting.length === 0) return null;
     // Suspects first: until they are cleared or failed every crash costs a whole process.
     const suspect = fitting.find((work) => work.suspect);
     if (suspect) return suspect;
-    return drawByOwner(fitting, randomFraction());
+    const load = ({ owner }: ClaimableWork): number => countOf(owner.ownerId) / owner.weight;
+    const least = fitting.reduce((min, work) => Math.min(min, load(work)), Number.POSITIVE_INFINITY);
+    const open = fitting.filter((work) => load(work) <= least);
+    return drawByOwner(open, randomFraction());
   }
 
   #fitting(ability: Ability, phase: number): ClaimableWork[] {

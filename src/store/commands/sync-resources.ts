@@ -1,5 +1,6 @@
 import type { ResourceState } from '../../core/resource-control.ts';
 import { OWNER_RESOURCE, type ResourceLimits, type ResourceOverride } from '../../core/resource-limits.ts';
+import { monotonicMs } from '../../platform/clock.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // Keys that nobody asked for before. Two workers that bring the same one at once both go on with one row.
@@ -69,20 +70,22 @@ export async function insertResources(
   ]);
 }
 
-/** The rows, and the database's clock in milliseconds. */
+/** The rows, and the database's clock in milliseconds: `nowMs` there was `saidAtMs` here, to half a round trip. */
 export async function lockResources(
   db: Executor,
   keys: ResourceKey[],
-): Promise<{ resources: LockedResource[]; nowMs: number }> {
+): Promise<{ resources: LockedResource[]; nowMs: number; saidAtMs: number }> {
   const rows = await db.runArrays(LOCK_RESOURCES, [keys.map(({ name }) => name), keys.map(({ key }) => key)]);
+  const askedMs = monotonicMs();
   const [clock] = await db.runArrays(READ_CLOCK, []);
+  const saidAtMs = (askedMs + monotonicMs()) / 2;
   const resources = rows.map((row) => ({
     name: row[0] as string,
     key: row[1] as string,
     state: row[2] as ResourceState | null,
     override: row[3] as ResourceOverride,
   }));
-  return { resources, nowMs: clock![0] as number };
+  return { resources, nowMs: clock![0] as number, saidAtMs };
 }
 
 export async function storeResources(

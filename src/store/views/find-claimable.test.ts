@@ -130,6 +130,6 @@ describe('on random spans', () => {
         if (first) claimed += 1;
       }
     }
-    expect(claimed, 'void: nothing was claimed').toBeGreaterThan(ROUNDS / 3);
+    expect(claimed, 'void: nothing was claimed').toBeGreaterThan(ROUNDS / 6);
   });
 });
