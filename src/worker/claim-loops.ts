@@ -9,7 +9,7 @@ import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { admitJob } from '../store/commands/admit-job.ts';
-import { type Claim, claimItems } from '../store/commands/claim-items.ts';
+import { type Claim, claimItems, type WorkOwner } from '../store/commands/claim-items.ts';
 import { releaseAllBut, releaseLease } from '../store/commands/release-items.ts';
 import { startJob } from '../store/commands/start-job.ts';
 import type { ClaimableWork } from '../store/views/find-claimable.ts';
@@ -18,9 +18,9 @@ import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
 import type { PhasePool } from './phase-pool.ts';
 import type { WorkFinder } from './work-finder.ts';
 
-/** How soon an owner who has nothing here is seen, and how soon one whose last item was taken. */
+/** How soon an owner who has nothing here is seen, and how soon one who has too little. */
 const GUEST_LOOK_MS = 250;
-const DRAINED_LOOK_MS = 10;
+const SHORT_LOOK_MS = 5;
 
 export interface ClaimLoopsOptions {
   /** Connections for claims alone. */
@@ -88,7 +88,7 @@ export class ClaimLoops {
     this.#hungry.get(pool)?.shift()?.();
   }
 
-  /** An owner has nothing here any more, but may have more. */
+  /** An owner has little here, and may have more. */
   wakeGuests(pool: PhasePool): void {
     this.#guests.get(pool)?.abort();
   }
@@ -125,13 +125,15 @@ export class ClaimLoops {
     while (!this.#stopping) {
       const wake = new AbortController();
       this.#guests.set(pool, wake);
-      await waitMs(DRAINED_LOOK_MS);
-      await waitMs(GUEST_LOOK_MS - DRAINED_LOOK_MS, wake.signal);
+      await waitMs(SHORT_LOOK_MS);
+      await waitMs(GUEST_LOOK_MS - SHORT_LOOK_MS, wake.signal);
       // What is hungry looks for itself.
       if (this.#stopping || pool.queuedCount === 0 || pool.isHungry || isCongested(pool)) continue;
-      const hasHere = (ownerId: string): boolean => pool.countOf(ownerId) > 0;
-      const work = await finder.nextOfOthers(ability, pool.options.phaseIndex, hasHere);
-      if (work) await this.#claimFrom(pool, work, () => !isCongested(pool), true);
+      const isEnough = ({ ownerId, weight }: WorkOwner): boolean => !pool.isShortOf(ownerId, weight);
+      const work = await finder.nextOfOthers(ability, pool.options.phaseIndex, isEnough);
+      if (!work) continue;
+      const outcome = await this.#claimFrom(pool, work, () => !isCongested(pool), true);
+      if (outcome === 'nothing' && !this.isClaiming(work.jobId)) finder.miss(work);
     }
   }
 
@@ -187,7 +189,7 @@ export class ClaimLoops {
     const bounds = { ...settings, claimMin, targetSliceMs };
     const size = claimSize(bounds, pool.options.slots * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
     const { ownerId, weight } = work.owner;
-    const part = isGuest ? Math.max(pool.options.slots, Math.ceil(size * pool.guestShare(weight))) : size;
+    const part = isGuest ? Math.max(pool.options.slots, Math.ceil(size * pool.shareOf(ownerId, weight))) : size;
     const asked = Math.min(size, pool.maxIncoming, part);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
     const token = newId();

@@ -58,7 +58,6 @@ export class ItemQueue {
   #size = 0;
   #asideCount = 0;
   #hasMoreToSee = false;
-  #hasDrained = false;
   /** Keys that were told what is wanted of them. */
   readonly #told = new Set<KeyPermits>();
 
@@ -94,14 +93,27 @@ export class ItemQueue {
     return count;
   }
 
+  weightOf(ownerId: string): number {
+    return this.#lanes.get(ownerId)?.weight ?? 1;
+  }
+
   countOf(ownerId: string): number {
     return this.#lanes.get(ownerId)?.count ?? 0;
   }
 
-  /** Of all owners who have something here. */
-  get weight(): number {
+  get ownerCount(): number {
+    return this.#lanes.size;
+  }
+
+  /** Those who have something here. */
+  ownerIds(): Iterable<string> {
+    return this.#lanes.keys();
+  }
+
+  /** Of all owners who have something here, but this one. */
+  weightBeside(ownerId: string): number {
     let weight = 0;
-    for (const lane of this.#lanes.values()) weight += lane.weight;
+    for (const [other, lane] of this.#lanes) if (other !== ownerId) weight += lane.weight;
     return weight;
   }
 
@@ -166,16 +178,7 @@ export class ItemQueue {
   #took(ownerId: string, lane: Lane): void {
     this.#size -= 1;
     lane.count -= 1;
-    if (lane.count > 0) return;
-    this.#lanes.delete(ownerId);
-    this.#hasDrained = true;
-  }
-
-  /** True once after the last item of an owner was taken. */
-  noteDrained(): boolean {
-    const hasDrained = this.#hasDrained;
-    this.#hasDrained = false;
-    return hasDrained;
+    if (lane.count === 0) this.#lanes.delete(ownerId);
   }
 
   /** Another item of the same job, for a call of several: the call has its permits, but for those that each item needs. */

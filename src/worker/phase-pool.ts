@@ -58,8 +58,8 @@ export interface PhasePoolOptions {
   defer: (lease: Lease, seqs: number[], delayMs: number) => void;
   /** Fewer items wait than the low-water mark, or a slot is idle. */
   onHungry: () => void;
-  /** The last item of an owner was taken while those of others wait. */
-  onDrained?: () => void;
+  /** An owner has less here than its part of what should wait, and others more. */
+  onShort?: () => void;
   /** An owner whose items filled the queue could have more again. */
   onRoom?: () => void;
   /** Where calls run instead of here. */
@@ -93,6 +93,8 @@ export class PhasePool {
   #ramp: StartRamp | null;
   #rampTimer: NodeJS.Timeout | null = null;
   #lowWater = 0;
+  /** Owners who had something here at the last look. */
+  #ownersBefore = 0;
   /** Owners who were refused by `wantsOf` since there was room. */
   readonly #refused = new Set<string>();
   #startedThisTurn = 0;
@@ -122,9 +124,25 @@ export class PhasePool {
     return this.#queue.countOf(ownerId) + (this.incomingOf.get(ownerId) ?? 0);
   }
 
-  /** The part of the pool that an owner who has nothing here should have. */
-  guestShare(weight: number): number {
-    return weight / (this.#queue.weight + weight);
+  /** The part of the pool that an owner should have beside those who are here. */
+  shareOf(ownerId: string, weight: number): number {
+    return weight / (this.#queue.weightBeside(ownerId) + weight);
+  }
+
+  /** Turns go by weight only while there is something to take of each: who has little is fetched before it is nothing. */
+  isShortOf(ownerId: string, weight: number): boolean {
+    return this.countOf(ownerId) <= this.#lowWater * this.shareOf(ownerId, weight);
+  }
+
+  #hasShort(): boolean {
+    if (this.#queue.ownerCount < 2 && this.#ownersBefore < 2) return false;
+    let short = 0;
+    for (const ownerId of this.#queue.ownerIds())
+      if (this.isShortOf(ownerId, this.#queue.weightOf(ownerId))) short += 1;
+    // One who has left altogether is short too.
+    const hasLeft = this.#queue.ownerCount < this.#ownersBefore;
+    this.#ownersBefore = this.#queue.ownerCount;
+    return short > 0 || hasLeft;
   }
 
   /** Has more to start in the next turn of the loop. */
@@ -212,7 +230,7 @@ export class PhasePool {
     this.#askForPermits();
     if (this.#ramp) this.#awaitRamp(this.#ramp);
     if (this.#refused.size > 0) this.#noteRoom();
-    if (this.#queue.noteDrained() && this.#queue.size > 0) this.options.onDrained?.();
+    if (this.#hasShort()) this.options.onShort?.();
     if (this.isHungry) this.options.onHungry();
     // A stretch of items that have to wait was put aside: behind it there may be one that need not.
     if (foundNone && this.#queue.hasMoreToSee) this.#yieldTurn();

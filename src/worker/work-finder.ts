@@ -6,6 +6,7 @@ import { monotonicMs, waitMs } from '../platform/clock.ts';
 import type { Events } from '../platform/events.ts';
 import { randomFraction } from '../platform/random.ts';
 import type { Settings } from '../platform/settings.ts';
+import type { WorkOwner } from '../store/commands/claim-items.ts';
 import type { ClaimableWork } from '../store/views/find-claimable.ts';
 
 /** Answers are used this long while there is work: newer jobs are seen within it. */
@@ -61,11 +62,11 @@ export class WorkFinder {
     return null;
   }
 
-  /** Work of an owner who is not among these, for a pool that is busy with theirs; null when there is none. */
+  /** Work of an owner of whom a pool has too little that is busy with others; null when there is none. */
   async nextOfOthers(
     ability: Ability,
     phase: number,
-    here: (ownerId: string) => boolean,
+    isEnough: (owner: WorkOwner) => boolean,
   ): Promise<ClaimableWork | null> {
     if (monotonicMs() - this.#knownAtMs >= FRESH_MS) {
       this.#looking ??= this.#lookAgain().finally(() => {
@@ -74,7 +75,7 @@ export class WorkFinder {
       await this.#looking;
     }
     const fitting = this.#fitting(ability, phase).filter(
-      (work) => !work.suspect && !here(work.owner.ownerId),
+      (work) => !work.suspect && !isEnough(work.owner),
     );
     return fitting.length === 0 ? null : drawByOwner(fitting, randomFraction());
   }
