@@ -8,6 +8,7 @@ export type { SliceOptions, SliceReport } from './worker/run-slice.ts';
 export type { JobBudget } from './core/budget.ts';
 export type { OwnerBudget } from './engine/set-budget.ts';
 export type { BudgetStatus } from './store/views/read-budgets.ts';
-export type { DeclaredLimits } from './core/resource-limits.ts';
+export type { DeclaredLimits, ResourceOverride } from './core/resource-limits.ts';
+export type { ResourceStatus } from './core/resource-status.ts';
 export { resource, type ResourceUse } from './worker/phase-resources.ts';
 export { RowmillWorker, type StopReport, type WorkerOptions } from './worker/worker.ts';

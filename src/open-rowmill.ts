@@ -3,16 +3,21 @@ import { type ResultRow, toResultRow } from './core/export-row.ts';
 import { checkPays, type JobBudget } from './core/budget.ts';
 import { blockedBecause } from './core/ability.ts';
 import { CLAIMABLE_STATES, isFinished } from './core/job-state.ts';
+import type { ResourceOverride } from './core/resource-limits.ts';
+import { type ResourceStatus, resourceStatus } from './core/resource-status.ts';
 import { RowmillError } from './core/rowmill-error.ts';
 import { type AddItemsOptions, addItems } from './engine/add-items.ts';
 import { cancelJob } from './engine/cancel-job.ts';
 import { type CreateJobRequest, createJob } from './engine/create-job.ts';
 import type { EngineContext } from './engine/engine-context.ts';
+import { overrideResource } from './engine/override-resource.ts';
 import { pauseJob } from './engine/pause-job.ts';
 import { type ReprocessRequest, reprocessJob } from './engine/reprocess-job.ts';
 import { type ResumeReport, resumeJob } from './engine/resume-job.ts';
 import { type OwnerBudget, setBudget, setBudgetOfOwner } from './engine/set-budget.ts';
 import { sealJob } from './engine/seal-job.ts';
+import { setOwner } from './engine/set-owner.ts';
+import { controlOptions } from './engine/sync-resources.ts';
 import { ingestWhenFree } from './ingest/ingest-when-free.ts';
 import { type SubmitFileOptions, type SubmittedFile, submitFile } from './ingest/submit-file.ts';
 import { submitPaths } from './ingest/submit-paths.ts';
@@ -26,9 +31,13 @@ import { createLogger } from './platform/logger.ts';
 import { WorkNotifier } from './platform/notifier.ts';
 import { loadSettings, type Settings } from './platform/settings.ts';
 import type { OpenedGeneration } from './store/commands/open-generation.ts';
+import type { OverrideChange } from './store/commands/override-resource.ts';
+import type { OwnerChange, OwnerLimits } from './store/commands/set-owner.ts';
 import { migrate } from './store/migrate.ts';
 import { listAbilities } from './store/views/list-abilities.ts';
 import { type BudgetStatus, readBudgets } from './store/views/read-budgets.ts';
+import { type ListedOwner, listOwners } from './store/views/list-owners.ts';
+import { listResources } from './store/views/list-resources.ts';
 import { type Job, readJob } from './store/views/read-job.ts';
 import {
   type ErrorGroup,
@@ -214,6 +223,38 @@ export class Rowmill {
     const opened = await reprocessJob(this.context, jobId, request);
     await this.#notifier.hint();
     return opened;
+  }
+
+  /** What is declared, set and used of services outside; those used last come first. */
+  async resources(options: { name?: string; limit?: number } = {}): Promise<ResourceStatus[]> {
+    const { db, settings } = this.context;
+    const listed = await listResources(db, options.name ?? null, options.limit ?? 100);
+    return listed.map((each) => resourceStatus(each, controlOptions(settings)));
+  }
+
+  /** Changes what a resource, or one key of it, may do while things run; null takes an override away. */
+  setResource(
+    name: string,
+    change: OverrideChange,
+    options: { key?: string; actor?: string } = {},
+  ): Promise<ResourceOverride> {
+    return overrideResource(this.context, { actor: 'library', ...options, name, change });
+  }
+
+  /** Those with open jobs, and those of whom something is set. */
+  owners(limit = 1000): Promise<ListedOwner[]> {
+    return listOwners(this.context.db, limit);
+  }
+
+  /** What an owner may have of the workers; null takes a limit away, what is left out stays. */
+  async setOwner(
+    ownerId: string,
+    change: OwnerChange,
+    options: { actor?: string } = {},
+  ): Promise<OwnerLimits> {
+    const limits = await setOwner(this.context, ownerId, change, options.actor ?? 'library');
+    await this.#notifier.hint();
+    return limits;
   }
 
   async job(jobId: string): Promise<Job> {

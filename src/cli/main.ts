@@ -10,7 +10,9 @@ import { exportResults } from './commands/export.ts';
 import { init } from './commands/init.ts';
 import { inspect } from './commands/inspect.ts';
 import { migrateDatabase } from './commands/migrate.ts';
+import { setOwnerOf, showAudit, showOwners, wholeNumberOrNone } from './commands/owners.ts';
 import { reprocess } from './commands/reprocess.ts';
+import { setResource, showResources, trueOrFalse } from './commands/resources.ts';
 import { run } from './commands/run.ts';
 import { scanSources, watchSourcesUntilStopped } from './commands/scan.ts';
 import { parseDuration, slice } from './commands/slice.ts';
@@ -60,6 +62,22 @@ function amountFromZero(text: string): number {
   return value;
 }
 
+function numberFrom(least: number, isOpen = false): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() === '' || !Number.isFinite(value) || value < least || (isOpen && value === least))
+      throw new InvalidArgumentError(`expected a number ${isOpen ? 'above' : 'from'} ${least}`);
+    return value;
+  };
+}
+
+function anyInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || Math.abs(value) > 30_000)
+    throw new InvalidArgumentError('expected a whole number from -30000 to 30000');
+  return value;
+}
+
 /** Commander hands over (arguments…, options, command); the exit code is what the command returns. */
 function ending<Args extends unknown[]>(
   action: (...args: Args) => Promise<number>,
@@ -68,10 +86,8 @@ function ending<Args extends unknown[]>(
     try {
       process.exitCode = await action(...args);
     } catch (error) {
-      const options = args.find(
-        (arg): arg is Args[number] & { json?: boolean } => typeof arg === 'object' && arg !== null,
-      );
-      printError(error, options?.json === true);
+      const options = (args.at(-1) as Command).optsWithGlobals<{ json?: boolean }>();
+      printError(error, options.json === true);
       process.exitCode = 1;
     }
   };
@@ -92,6 +108,8 @@ withFileOptions(
   .option('--budget-per-item <amount>', 'what one row may cost, over all its calls', amountFromZero)
   .option('--again', 'a new job, although this file was given before')
   .option('--update <job>', 'the file corrects that of this job: unchanged rows take over its results')
+  .option('--owner <owner>', 'whose job it is; owners share the workers by weight')
+  .option('--priority <n>', 'among the jobs of its owner: higher goes first', anyInteger)
   .option('--key <fields>', 'fields that name a row, separated by commas', (text: string) => text.split(','))
   .addHelpText(
     'after',
@@ -137,6 +155,43 @@ command('show jobs, or one of them', 'status [job]')
   .option('--json', 'print JSON')
   .option('--limit <n>', 'how many jobs', wholeNumber, 20)
   .action(ending((job: string | undefined, options) => status(job, options)));
+
+const resources = command('show services with limits, and what of them is used', 'resources [name]')
+  .option('--json', 'print JSON')
+  .option('--limit <n>', 'how many keys', wholeNumber, 100)
+  .option('--watch', 'print it every second until stopped')
+  .action(ending((name: string | undefined, options) => showResources(name, options)));
+
+resources
+  .command('set <name>')
+  .description('change what a service may be used for while things run; workers hear of it within a second')
+  .option('--key <key>', 'of this key only; default: all keys of the resource')
+  .option('--rate <n>', 'calls that may start per second', numberFrom(0, true))
+  .option('--concurrency <n>', 'calls at once', wholeNumber)
+  .option('--min-delay <ms>', 'between the starts of two calls with the same key', numberFrom(0))
+  .option('--adaptive <true|false>', 'follow what the service answers', trueOrFalse)
+  .option('--pause', 'start no call until --resume')
+  .option('--resume', 'take back --pause')
+  .option('--clear', 'what is declared counts again')
+  .action(ending((name: string, _, set: Command) => setResource(name, set.optsWithGlobals())));
+
+const owners = command('show owners with open jobs, their weights and limits', 'owners')
+  .option('--json', 'print JSON')
+  .option('--limit <n>', 'how many owners', wholeNumber, 1000)
+  .action(ending((options) => showOwners(options)));
+
+owners
+  .command('set <owner>')
+  .description('change what an owner may have of the workers')
+  .option('--weight <n>', 'shares of busy workers, from 1 to 1000', wholeNumber)
+  .option('--max-jobs <n|none>', 'jobs that run at once', wholeNumberOrNone)
+  .option('--max-items <n|none>', 'items under way at once, over all workers', wholeNumberOrNone)
+  .action(ending((owner: string, _, set: Command) => setOwnerOf(owner, set.optsWithGlobals())));
+
+command('show what was changed by hand, newest first', 'audit [subject]')
+  .option('--json', 'print JSON')
+  .option('--limit <n>', 'how many entries', wholeNumber, 50)
+  .action(ending((subject: string | undefined, options) => showAudit(subject, options)));
 
 const withSource = (description: string, nameAndArguments: string): Command =>
   withSettings(command(description, nameAndArguments))

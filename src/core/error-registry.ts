@@ -31,7 +31,8 @@ export const ERROR_REGISTRY = {
   JOB_NOT_INGESTING: { status: 409, hint: 'Items can be added only before the job is sealed.' },
   JOB_CONFLICT: { status: 409, hint: 'Use another idempotency key, or the parameters of the first request.' },
   JOB_UNFINISHED: { status: 504, hint: 'Give it more time, or look at it with `rowmill status`.' },
-  RESOURCE_INVALID: { status: 400, hint: 'docs/limits.md lists what can be set of a resource.' },
+  RESOURCE_INVALID: { status: 400, hint: 'docs/resources.md lists what can be set of a resource.' },
+  OWNER_INVALID: { status: 400, hint: 'docs/fairness.md lists what can be set of an owner.' },
   BUDGET_INVALID: { status: 400, hint: 'docs/budgets.md says what budgets are made of.' },
   NOTHING_TO_REPROCESS: {
     status: 409,

@@ -21,7 +21,10 @@ import { type ResourceLimits, startsPerSecond } from './resource-limits.ts';
 export interface Holder {
   held: number;
   wanted: number;
+  /** Calls under way at its last sync. */
   inUse: number;
+  /** Starts that it asked for and did not get. */
+  startsMissing: number;
   expiresAtMs: number;
 }
 
@@ -51,7 +54,7 @@ export interface ResourceReport extends CallCounts {
 }
 
 export interface ResourceGrant {
-  /** Calls that the worker may have under way. */
+  /** Calls that the worker may have under way; it starts none while it has more. */
   held: number;
   /** When calls may start, from now on; null: at any time. */
   starts: { firstInMs: number; everyMs: number; count: number } | null;
@@ -87,6 +90,8 @@ const MAX_PER_SECOND = 100_000;
 /** Calls at once, as a multiple of what rate and usual latency need: enough for latencies that differ, and few enough
  * that a service that hangs is not sent a whole timeout's worth of calls. */
 const ROOM = 3;
+/** Length of a turn where there are fewer permits than workers: changing hands costs up to one horizon. */
+const TURN_HORIZONS = 10;
 
 export function initialResourceState(
   limits: ResourceLimits,
@@ -126,10 +131,13 @@ export function syncResource(
   notePause(decisions, state, report, nowMs, options);
 
   const stopped = whyStopped(state, nowMs, options.isPaused);
-  const held = holdersGrant(state, limits, report, stopped !== null, options);
-  state.holders = withHolder(state.holders, report, held, nowMs + options.leaseMs);
-  const starts =
-    stopped === null ? giveStarts(state, limits, { ...report, held }, nowMs, options) : NO_STARTS;
+  const held = stopped === null ? holdersGrant(state, limits, report, nowMs, options) : 0;
+  // Calls under way count until they end, also beyond what the worker may have from now on.
+  const counted = Math.max(report.inUse, held);
+  const starts = stopped === null ? giveStarts(state, limits, report, held, nowMs, options) : NO_STARTS;
+  const startsMissing = held === 0 ? 0 : report.startsWanted - (starts?.count ?? report.startsWanted);
+  const expiresAtMs = nowMs + options.leaseMs;
+  state.holders = withHolder(state.holders, report, { held: counted, startsMissing, expiresAtMs });
   return { state, grant: { held, starts, stopped }, decisions };
 }
 
@@ -244,15 +252,17 @@ function heardFrom(holders: Record<string, Holder>, report: ResourceReport): Hea
   return { ok, throttled, failed, okMs, started, askedToWait: report.retryAfterMs !== null };
 }
 
-/** Everyone gets an equal part, and what one does not want goes to the others; never more than is free. */
+/**
+ * Everyone gets an equal part, and what one does not want goes to the others; never more than is free. Who has more calls
+ * under way than their part starts none until it fits: else whoever came first would keep everything while there is work.
+ */
 function holdersGrant(
   state: ResourceState,
   limits: ResourceLimits,
   report: ResourceReport,
-  isStopped: boolean,
+  nowMs: number,
   options: ControlOptions,
 ): number {
-  if (isStopped) return report.inUse;
   const limit = concurrencyNow(state, limits, options);
   let heldByOthers = 0;
   let turn = 0;
@@ -264,8 +274,29 @@ function holdersGrant(
     wants.push(holder.wanted);
     if (workerId < report.workerId) turn += 1;
   }
-  const part = fairPart(limit, report.wanted, wants, turn);
-  return Math.max(report.inUse, Math.min(part, Math.max(0, limit - heldByOthers)));
+  const scarce = scarcePart(state, limit, report, nowMs, options);
+  const part = scarce ?? fairPart(limit, report.wanted, wants, turn);
+  return Math.max(0, Math.min(part, limit - heldByOthers));
+}
+
+/**
+ * When more workers want something than there are permits, they take turns: what each has claimed must not wait for ever.
+ * Null when there is one for each.
+ */
+function scarcePart(
+  { holders }: ResourceState,
+  limit: number,
+  { workerId, wanted }: ResourceReport,
+  nowMs: number,
+  { horizonMs }: ControlOptions,
+): number | null {
+  if (wanted === 0) return 0;
+  const others = Object.keys(holders).filter((id) => id !== workerId && holders[id]!.wanted > 0);
+  const wanting = [...others, workerId].sort();
+  if (wanting.length <= limit) return null;
+  const turn = Math.floor(nowMs / (horizonMs * TURN_HORIZONS)) * limit;
+  const place = wanting.indexOf(workerId) - (turn % wanting.length);
+  return (place + wanting.length) % wanting.length < limit ? 1 : 0;
 }
 
 /**
@@ -287,32 +318,35 @@ export function fairPart(limit: number, wanted: number, others: readonly number[
 function withHolder(
   holders: Record<string, Holder>,
   { workerId, wanted, inUse }: ResourceReport,
-  held: number,
-  expiresAtMs: number,
+  holder: Omit<Holder, 'wanted' | 'inUse'>,
 ): Record<string, Holder> {
   const { [workerId]: _, ...others } = holders;
-  if (held === 0 && wanted === 0) return others;
-  return { ...others, [workerId]: { held, wanted, inUse, expiresAtMs } };
+  return holder.held === 0 && wanted === 0 ? others : { ...others, [workerId]: { wanted, inUse, ...holder } };
 }
 
 function giveStarts(
   state: ResourceState,
   limits: ResourceLimits,
-  { held, startsWanted }: { held: number; startsWanted: number },
+  report: ResourceReport,
+  held: number,
   nowMs: number,
   { horizonMs }: ControlOptions,
 ): ResourceGrant['starts'] {
   const rate = rateNow(state, limits);
   if (rate === null) return null;
+  // A moment to start is of no use to who may have no call under way.
+  if (held === 0) return NO_STARTS;
   const everyMs = 1000 / rate;
   const lastMs = nowMs + horizonMs;
   // No place lies further ahead than the next one after those that were given out; but see a clock that was put back.
   const firstMs = Math.max(nowMs, Math.min(state.nextStartMs, lastMs + everyMs));
-  const waiting = Object.values(state.holders).filter((holder) => holder.held > 0).length;
+  const others = Object.entries(state.holders).filter(([workerId]) => workerId !== report.workerId);
+  const missing = others.map(([, holder]) => holder.startsMissing ?? 0).filter((starts) => starts > 0);
   // At least the next place, however slow the line is: somebody has to get it.
   const ahead = firstMs <= lastMs ? Math.max(1, Math.floor((lastMs - firstMs) / everyMs)) : 0;
-  const part = state.circuit.state === 'probing' ? 1 : Math.ceil(ahead / Math.max(1, waiting));
-  const count = held > 0 ? Math.min(startsWanted, part, ahead) : 0;
+  const part =
+    state.circuit.state === 'probing' ? 1 : Math.max(1, fairPart(ahead, report.startsWanted, missing));
+  const count = Math.min(part, ahead, report.startsWanted);
   state.nextStartMs = count > 0 ? firstMs + count * everyMs : Math.min(state.nextStartMs, firstMs);
   return { firstInMs: firstMs - nowMs, everyMs, count };
 }

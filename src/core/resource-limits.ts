@@ -18,6 +18,9 @@ export const NO_LIMITS: ResourceLimits = {
   adaptive: true,
 };
 
+/** The resource whose keys are owners and whose permits are the items that they may have under way; no pipeline can declare it. */
+export const OWNER_RESOURCE = '@owner';
+
 /** What an operator sets while things run; it goes before what was declared. */
 export interface ResourceOverride {
   ratePerSecond?: number | null;

@@ -28,15 +28,21 @@ export interface KeyGrant extends ResourceKey {
   grant: ResourceGrant;
 }
 
-export async function syncResources(context: EngineContext, reports: KeyReport[]): Promise<KeyGrant[]> {
+export interface SyncAnswer {
+  grants: KeyGrant[];
+  /** Here, when the database's clock was read: what it says is counted from then. */
+  saidAtMs: number;
+}
+
+export async function syncResources(context: EngineContext, reports: KeyReport[]): Promise<SyncAnswer> {
   const options = controlOptions(context.settings);
-  const { grants, decisions } = await context.db.transaction(async (tx) => {
+  const { decisions, ...answer } = await context.db.transaction(async (tx) => {
     let locked = await lockResources(tx, reports);
     if (locked.resources.length < reports.length) {
       await insertResources(tx, reports);
       locked = await lockResources(tx, reports);
     }
-    const { nowMs } = locked;
+    const { nowMs, saidAtMs } = locked;
     const asked = new Map(reports.map((each) => [keyOf(each), each]));
     const synced = locked.resources.map(({ name, key, state, override }) => {
       const { limits: declared, report } = asked.get(keyOf({ name, key }))!;
@@ -52,6 +58,7 @@ export async function syncResources(context: EngineContext, reports: KeyReport[]
     });
     await storeResources(tx, synced);
     return {
+      saidAtMs,
       grants: synced.map(({ name, key, grant }) => ({ name, key, grant })),
       decisions: synced.flatMap(({ name, key, decisions: made }) =>
         made.map((decision): ResourceKey & ResourceDecision => ({ name, key, ...decision })),
@@ -59,14 +66,14 @@ export async function syncResources(context: EngineContext, reports: KeyReport[]
     };
   });
   for (const decision of decisions) context.events.emit('resource.decided', decision);
-  return grants;
+  return answer;
 }
 
 export function keyOf({ name, key }: ResourceKey): string {
   return `${name}\t${key}`;
 }
 
-function controlOptions(settings: Settings): ControlOptions {
+export function controlOptions(settings: Settings): ControlOptions {
   return {
     leaseMs: settings.resourceLeaseMs,
     horizonMs: settings.resourceSyncMs * 2,

@@ -8,7 +8,8 @@ import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
-import { type Claim, claimItems } from '../store/commands/claim-items.ts';
+import { admitJob } from '../store/commands/admit-job.ts';
+import { type Claim, claimItems, type WorkOwner } from '../store/commands/claim-items.ts';
 import { releaseAllBut, releaseLease } from '../store/commands/release-items.ts';
 import { startJob } from '../store/commands/start-job.ts';
 import { readItemCosts } from '../store/views/read-item-costs.ts';
@@ -18,8 +19,9 @@ import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
 import type { PhasePool } from './phase-pool.ts';
 import type { WorkFinder } from './work-finder.ts';
 
-/** How soon an owner who has nothing here is seen. */
+/** How soon an owner who has nothing here is seen, and how soon one who has too little. */
 const GUEST_LOOK_MS = 250;
+const SHORT_LOOK_MS = 5;
 
 export interface ClaimLoopsOptions {
   /** Connections for claims alone. */
@@ -46,7 +48,8 @@ export class ClaimLoops {
   /** Jobs that a claim is under way for, one entry per claim. */
   readonly #claiming: string[] = [];
   readonly #claimWaiters: (() => void)[] = [];
-  readonly #stopGuests = new AbortController();
+  /** Ends the wait of a guest loop. */
+  readonly #guests = new Map<PhasePool, AbortController>();
   #loops: Promise<void>[] = [];
   #stopping = false;
 
@@ -66,7 +69,7 @@ export class ClaimLoops {
   /** No further claim is started. */
   stop(): void {
     this.#stopping = true;
-    this.#stopGuests.abort();
+    for (const guests of this.#guests.values()) guests.abort();
     this.#options.finder.stop();
     this.#turns.stop();
     for (const waiting of this.#hungry.values()) for (const wake of waiting) wake();
@@ -86,12 +89,21 @@ export class ClaimLoops {
     this.#hungry.get(pool)?.shift()?.();
   }
 
+  /** An owner has little here, and may have more. */
+  wakeGuests(pool: PhasePool): void {
+    this.#guests.get(pool)?.abort();
+  }
+
   async #loop(pool: PhasePool): Promise<void> {
     const { finder, onNothing } = this.#options;
     const ability = abilityOf(pool.options.runtime.pipeline);
+    const here = {
+      wantsOf: (ownerId: string): boolean => pool.owners.wantsOf(ownerId),
+      countOf: (ownerId: string): number => pool.owners.countOf(ownerId),
+    };
     while (!this.#stopping) {
       await this.#whenHungry(pool);
-      const work = this.#stopping ? null : await finder.next(ability, pool.options.phaseIndex);
+      const work = this.#stopping ? null : await finder.next(ability, pool.options.phaseIndex, here);
       if (!work || this.#stopping) continue;
       const outcome = await this.#claimFrom(pool, work, () => this.#isHungry(pool));
       if (outcome !== 'nothing') continue;
@@ -112,12 +124,17 @@ export class ClaimLoops {
     const { finder, isCongested } = this.#options;
     const ability = abilityOf(pool.options.runtime.pipeline);
     while (!this.#stopping) {
-      await waitMs(GUEST_LOOK_MS, this.#stopGuests.signal);
+      const wake = new AbortController();
+      this.#guests.set(pool, wake);
+      await waitMs(SHORT_LOOK_MS);
+      await waitMs(GUEST_LOOK_MS - SHORT_LOOK_MS, wake.signal);
       // What is hungry looks for itself.
       if (this.#stopping || pool.queuedCount === 0 || pool.isHungry || isCongested(pool)) continue;
-      const hasHere = (ownerId: string): boolean => pool.hasOf(ownerId);
-      const work = await finder.nextOfOthers(ability, pool.options.phaseIndex, hasHere);
-      if (work) await this.#claimFrom(pool, work, () => !isCongested(pool), pool.options.slots);
+      const isEnough = ({ ownerId, weight }: WorkOwner): boolean => !pool.owners.isShortOf(ownerId, weight);
+      const work = await finder.nextOfOthers(ability, pool.options.phaseIndex, isEnough);
+      if (!work) continue;
+      const outcome = await this.#claimFrom(pool, work, () => !isCongested(pool), true);
+      if (outcome === 'nothing' && !this.isClaiming(work.jobId)) finder.miss(work);
     }
   }
 
@@ -125,7 +142,7 @@ export class ClaimLoops {
     pool: PhasePool,
     work: ClaimableWork,
     isWanted: () => boolean,
-    maxItems = Number.POSITIVE_INFINITY,
+    isGuest = false,
   ): Promise<'claimed' | 'nothing' | 'unwanted'> {
     const { claims } = this.#options;
     // Suspects run alone in this process, so that their crash blames nobody else.
@@ -138,7 +155,7 @@ export class ClaimLoops {
       return 'unwanted';
     }
     this.#claiming.push(work.jobId);
-    const claimed = await this.#claim(pool, work, turn, maxItems).catch((error: unknown) => {
+    const claimed = await this.#claim(pool, work, turn, isGuest).catch((error: unknown) => {
       claims.events.emit('claim.failed', { error });
       return false;
     });
@@ -163,7 +180,7 @@ export class ClaimLoops {
     return pool.isHungry && !this.#options.isCongested(pool);
   }
 
-  async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn, maxItems: number): Promise<boolean> {
+  async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn, isGuest: boolean): Promise<boolean> {
     const { claims, control, workerId, inBackground, onClaim, leftMs } = this.#options;
     const { settings } = claims;
     const itemMs = pool.itemMs.quantile(0.75);
@@ -172,12 +189,21 @@ export class ClaimLoops {
     const targetSliceMs = Math.max(0, Math.min(settings.workerTargetSliceMs, leftMs()));
     const bounds = { ...settings, claimMin, targetSliceMs };
     const size = claimSize(bounds, pool.slotsNow * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
-    const asked = Math.min(size, pool.maxIncoming, maxItems);
+    const { ownerId, weight } = work.owner;
+    const part = isGuest
+      ? Math.max(pool.options.slots, Math.ceil(size * pool.owners.shareOf(ownerId, weight)))
+      : size;
+    const asked = Math.min(size, pool.maxIncoming, part);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
     const token = newId();
     const startedMs = monotonicMs();
     let claim: Claim | null;
+    if (work.needsAdmission) {
+      if (!(await admitJob(control.db, work.jobId))) return false;
+      work.needsAdmission = false;
+    }
     pool.incomingCount += asked;
+    pool.owners.noteIncoming(ownerId, asked);
     try {
       claim = await claimItems(claims.db, {
         jobId: work.jobId,
@@ -198,6 +224,7 @@ export class ClaimLoops {
       throw error;
     } finally {
       pool.incomingCount -= asked;
+      pool.owners.noteIncoming(ownerId, -asked);
     }
     if (!claim) return false;
     faultPoint('claim.after_commit');

@@ -38,12 +38,24 @@ interface Lane {
   leases: Lease[];
   /** Next item of the first lease. */
   position: number;
+  /** Items, in leases and aside. */
+  count: number;
+  weight: number;
+  /** Items until it is the turn of the next owner. */
   credit: number;
   aside: Map<PermitLine, WaitingItem[]>;
+  asideCount: number;
+  /** Those of the owner, once an item had to wait for them. */
+  own: PermitLine | null;
+  /** Nothing put aside can start before this, as long as the gate's version stays. */
+  asideDueMs: number;
+  seenVersion: number;
 }
 
 /** Items that one look goes through to find one that may start. */
 const LOOK_AT = 200;
+/** Giving back fewer items than this would cost more than it frees. */
+const MIN_DROP = 8;
 
 export class ItemQueue {
   readonly #options: ItemQueueOptions;
@@ -51,9 +63,7 @@ export class ItemQueue {
   readonly #lanes = new Map<string, Lane>();
   #size = 0;
   #asideCount = 0;
-  /** Nothing put aside can start before this, as long as the gate's version stays. */
-  #asideDueMs = 0;
-  #seenVersion = -1;
+  #hasMoreToSee = false;
   /** Lines that were told what is wanted of them. */
   readonly #told = new Set<PermitLine>();
 
@@ -70,8 +80,53 @@ export class ItemQueue {
     return this.#asideCount;
   }
 
-  hasOf(ownerId: string): boolean {
-    return this.#lanes.has(ownerId);
+  /** The last look ended before it had seen everything: another may find something. */
+  get hasMoreToSee(): boolean {
+    return this.#hasMoreToSee && this.#asideCount < this.#options.maxAside;
+  }
+
+  /**
+   * Items that more of other work would not have to wait behind: of owners who have enough under way, and, where items
+   * need different permits, those that wait for theirs. Where all need the same, more work would wait with them.
+   */
+  get blockedCount(): number {
+    if (this.#asideCount === 0) return 0;
+    let count = 0;
+    for (const lane of this.#lanes.values()) {
+      if (isOwnerFull(lane)) count += lane.count;
+      else if (!this.#options.gate.isUniform) count += lane.asideCount;
+    }
+    return count;
+  }
+
+  weightOf(ownerId: string): number {
+    return this.#lanes.get(ownerId)?.weight ?? 1;
+  }
+
+  countOf(ownerId: string): number {
+    return this.#lanes.get(ownerId)?.count ?? 0;
+  }
+
+  get ownerCount(): number {
+    return this.#lanes.size;
+  }
+
+  /** Those who have something here. */
+  ownerIds(): Iterable<string> {
+    return this.#lanes.keys();
+  }
+
+  /** Of all owners who have something here, but this one. */
+  weightBeside(ownerId: string): number {
+    let weight = 0;
+    for (const [other, lane] of this.#lanes) if (other !== ownerId) weight += lane.weight;
+    return weight;
+  }
+
+  /** Items of an owner who has enough under way; 0 when the owner could have more. */
+  blockedOf(ownerId: string): number {
+    const lane = this.#lanes.get(ownerId);
+    return lane && isOwnerFull(lane) ? lane.count : 0;
   }
 
   add(lease: Lease): void {
@@ -79,9 +134,23 @@ export class ItemQueue {
     const { ownerId } = owner;
     let lane = this.#lanes.get(ownerId);
     if (!lane) {
-      lane = { leases: [], position: 0, credit: 0, aside: new Map() };
+      const { weight } = owner;
+      lane = {
+        leases: [],
+        position: 0,
+        count: 0,
+        weight,
+        credit: 0,
+        aside: new Map(),
+        asideCount: 0,
+        own: null,
+        asideDueMs: 0,
+        seenVersion: -1,
+      };
       this.#lanes.set(ownerId, lane);
     }
+    lane.weight = Math.max(1, owner.weight);
+    lane.count += items.length;
     const { leases } = lane;
     let at = leases.length;
     // Never before a lease that is being taken from.
@@ -93,49 +162,61 @@ export class ItemQueue {
 
   /** The next item that may start; its permits are the caller's to take. */
   take(nowMs: number): WaitingItem | null {
-    if (this.#lanes.size === 1) {
-      const [ownerId, lane] = this.#lanes.entries().next().value!;
-      const item = this.#takeFrom(lane, nowMs);
-      if (item) this.#size -= 1;
-      if (!isOpen(lane)) this.#lanes.delete(ownerId);
-      return item;
-    }
-    // Each owner has a turn at most twice: once to use up what it has left, once with new credit.
-    for (let turns = this.#lanes.size * 2; turns > 0; turns -= 1) {
-      const [ownerId, lane] = this.#lanes.entries().next().value!;
-      if (lane.credit > 0) {
+    this.#hasMoreToSee = false;
+    // Who can start nothing now keeps the credit, and is passed over: with few permits for many owners each of them would
+    // otherwise get every second one, whatever the weights. New credit is there only when nobody can use what is left.
+    for (const isNewRound of [false, true]) {
+      for (const [ownerId, lane] of this.#lanes) {
+        if (lane.credit > 0 === isNewRound) continue;
         const item = this.#takeFrom(lane, nowMs);
-        if (item) {
-          lane.credit -= 1;
-          this.#size -= 1;
-          return item;
-        }
+        if (!item) continue;
+        lane.credit = (isNewRound ? lane.weight : lane.credit) - 1;
+        this.#took(ownerId, lane);
+        // Behind those who have not had their turn.
+        if (lane.credit === 0 && this.#lanes.size > 1 && this.#lanes.delete(ownerId) && lane.count > 0)
+          this.#lanes.set(ownerId, lane);
+        return item;
       }
-      lane.credit = weightOf(lane);
-      this.#lanes.delete(ownerId);
-      if (isOpen(lane)) this.#lanes.set(ownerId, lane);
     }
     return null;
   }
 
-  /** Another item of the same job, for a call of several. */
+  #took(ownerId: string, lane: Lane): void {
+    this.#size -= 1;
+    lane.count -= 1;
+    if (lane.count === 0) this.#lanes.delete(ownerId);
+  }
+
+  /** Another item of the same job, for a call of several: the call has its permits, but for those that each item needs. */
   takeLike(first: WaitingItem, nowMs: number): WaitingItem | null {
-    const lane = this.#lanes.get(first.lease.claim.owner.ownerId);
-    const before = first.charge?.isGated ? lane?.aside.get(first.charge.line) : undefined;
-    if (lane && before) return this.#takeFirstAside(lane, first.charge!.line, before, nowMs);
-    if (lane?.leases[0]?.claim.jobId !== first.lease.claim.jobId) return null;
-    const item = this.#takeFrom(lane, nowMs, false);
-    if (item) this.#size -= 1;
+    const { ownerId } = first.lease.claim.owner;
+    const lane = this.#lanes.get(ownerId);
+    if (!lane || first.permits?.some((permits) => permits.isPerItem && !permits.canStart(nowMs))) return null;
+    const before = first.charge?.isGated ? lane.aside.get(first.charge.line) : undefined;
+    if (before) return this.#takeFirstAside(ownerId, lane, first.charge!.line, before, nowMs);
+    if (lane.leases[0]?.claim.jobId !== first.lease.claim.jobId || lane.aside.size > 0) return null;
+    const item = takeFirst(lane, this.#options.gate);
+    if (item?.charge?.isGated && !item.charge.canStart(nowMs)) {
+      this.#putAside(lane, item.charge.line, item);
+      return null;
+    }
+    if (item) this.#took(ownerId, lane);
     return item;
   }
 
   /** Of those that wait for the same budget. What a call needs of resources the first item has. */
-  #takeFirstAside(lane: Lane, line: PermitLine, items: WaitingItem[], nowMs: number): WaitingItem | null {
+  #takeFirstAside(
+    ownerId: string,
+    lane: Lane,
+    line: PermitLine,
+    items: WaitingItem[],
+    nowMs: number,
+  ): WaitingItem | null {
     if (!permitOf(items[0]!, line).canStart(nowMs)) return null;
     const item = items.shift()!;
     if (items.length === 0) lane.aside.delete(line);
-    this.#asideCount -= 1;
-    this.#size -= 1;
+    this.#countAside(lane, -1);
+    this.#took(ownerId, lane);
     return item;
   }
 
@@ -158,11 +239,12 @@ export class ItemQueue {
       for (const [line, items] of [...lane.aside]) {
         const kept = items.filter((item) => lease !== null && item.lease !== lease);
         for (const item of items) if (!kept.includes(item)) add(item.lease, [item.claimed.seq]);
-        this.#asideCount -= items.length - kept.length;
+        this.#countAside(lane, kept.length - items.length);
         if (kept.length > 0) lane.aside.set(line, kept);
         else lane.aside.delete(line);
       }
-      if (!isOpen(lane)) this.#lanes.delete(ownerId);
+      lane.count = queuedIn(lane) + lane.asideCount;
+      if (lane.count === 0) this.#lanes.delete(ownerId);
     }
     for (const seqs of dropped.values()) this.#size -= seqs.length;
     return dropped;
@@ -179,13 +261,13 @@ export class ItemQueue {
       for (const [line, items] of lane.aside)
         if (longest === null || items.length > longest.items.length) longest = { lane, line, items };
     }
-    if (!longest) return null;
-    const { line, items } = longest;
+    if (!longest || longest.items.length < MIN_DROP) return null;
+    const { lane, line, items } = longest;
     const before = Math.floor(items.length / 4);
     const tail = items.splice(before);
-    this.#asideCount -= tail.length;
+    this.#countAside(lane, -tail.length);
     this.#size -= tail.length;
-    if (items.length === 0) longest.lane.aside.delete(line);
+    lane.count -= tail.length;
     return { line, before, items: tail };
   }
 
@@ -199,11 +281,13 @@ export class ItemQueue {
     for (const lane of this.#lanes.values()) {
       for (const [line, items] of lane.aside) {
         if (!line.isShort) continue;
-        dropped.push(...items.splice(keep));
+        const tail = items.splice(keep);
+        this.#countAside(lane, -tail.length);
+        lane.count -= tail.length;
+        dropped.push(...tail);
         kept += items.length;
       }
     }
-    this.#asideCount -= dropped.length;
     this.#size -= dropped.length;
     return { items: dropped, kept };
   }
@@ -213,10 +297,11 @@ export class ItemQueue {
     const wanted = new Map<PermitLine, Demand>();
     for (const lane of this.#lanes.values()) {
       for (const [line, items] of lane.aside) {
-        const known = wanted.get(line);
+        // Others that need something else may fill the slots for ever: what waits must be able to take the next one.
+        const isShared = this.#options.gate.isUniform && !line.isPerItem;
         wanted.set(line, {
-          items: (known?.items ?? 0) + items.length + this.#behind(lane),
-          slots: freeSlots,
+          items: (wanted.get(line)?.items ?? 0) + items.length + this.#behind(lane),
+          slots: isShared ? freeSlots : Math.max(1, freeSlots),
           cost: costOf(items, Math.max(1, freeSlots) * itemsPerCall),
           next: items[0]!.charge?.reserve ?? 0,
         });
@@ -233,62 +318,72 @@ export class ItemQueue {
 
   /** Items that will come to the same permits, and are not put aside for it. */
   #behind(lane: Lane): number {
-    if (!this.#options.gate.isUniform) return 0;
-    return lane.leases.reduce((sum, lease) => sum + lease.claim.items.length, -lane.position);
+    if (!this.#options.gate.isUniform && !isOwnerFull(lane)) return 0;
+    return queuedIn(lane);
   }
 
-  #takeFrom(lane: Lane, nowMs: number, mayLookAside = true): WaitingItem | null {
+  #takeFrom(lane: Lane, nowMs: number): WaitingItem | null {
     const { gate, maxAside } = this.#options;
-    if (mayLookAside) {
-      const item = this.#takeAside(lane, nowMs, gate);
-      if (item) return item;
-    }
-    if (gate.isUniform && lane.aside.size > 0) return null;
+    const item = this.#takeAside(lane, nowMs, gate);
+    if (item) return item;
     for (let looks = LOOK_AT; looks > 0 && this.#asideCount < maxAside; looks -= 1) {
+      // All that is behind it needs the same.
+      if (lane.aside.size > 0 && (gate.isUniform || isOwnerFull(lane))) return null;
       const item = takeFirst(lane, gate);
       if (!item || (item.permits === null && item.charge === null)) return item;
       const missing = findMissing(item, (permit) => lane.aside.has(permit.line) || !permit.canStart(nowMs));
       if (!missing) return item;
       this.#putAside(lane, missing.line, item);
-      if (gate.isUniform) return null;
     }
+    if (lane.leases.length > 0) this.#hasMoreToSee = true;
     return null;
+  }
+
+  #countAside(lane: Lane, change: number): void {
+    lane.asideCount += change;
+    this.#asideCount += change;
   }
 
   #putAside(lane: Lane, line: PermitLine, item: WaitingItem): void {
     const waiting = lane.aside.get(line);
     if (waiting) waiting.push(item);
     else lane.aside.set(line, [item]);
-    this.#asideCount += 1;
-    this.#asideDueMs = 0;
+    this.#countAside(lane, 1);
+    if (line.isPerItem) lane.own = line;
+    lane.asideDueMs = 0;
+    // At once: a key that nobody wants is forgotten, and what waits would wait for one that is not synced.
+    const reserve = item.charge?.reserve ?? 0;
+    if (!line.demands.has(this)) line.demands.set(this, { items: 1, slots: 1, cost: reserve, next: reserve });
+    this.#told.add(line);
   }
 
   #takeAside(lane: Lane, nowMs: number, gate: ItemGate): WaitingItem | null {
     if (lane.aside.size === 0) return null;
     const version = gate.version();
-    if (version === this.#seenVersion && nowMs < this.#asideDueMs) return null;
+    if (version === lane.seenVersion && nowMs < lane.asideDueMs) return null;
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const [line, items] of lane.aside) {
-      const item = items[0]!;
+    // Those that come in meanwhile are at the end, and not looked at twice.
+    for (const [line, items] of [...lane.aside]) {
+      const item = items[0];
+      if (!item) continue;
       const own = permitOf(item, line);
       if (!own.canStart(nowMs)) {
         dueMs = Math.min(dueMs, nowMs + (own.startInMs(nowMs) ?? Number.POSITIVE_INFINITY));
         continue;
       }
+      // Of several keys only the one it waited for is sure to be the same still.
+      if ((item.permits?.length ?? 0) > 1) item.permits = gate.permitsOf(item.lease, item.claimed);
       const missing = findMissing(item, (permit) => !permit.canStart(nowMs));
       items.shift();
-      this.#asideCount -= 1;
+      this.#countAside(lane, -1);
       // Lines take turns too.
       lane.aside.delete(line);
       if (items.length > 0) lane.aside.set(line, items);
       if (!missing) return item;
       this.#putAside(lane, missing.line, item);
     }
-    // Only one lane has been looked at when there are several: then every look is a full one.
-    if (this.#lanes.size === 1) {
-      this.#asideDueMs = dueMs;
-      this.#seenVersion = version;
-    }
+    lane.asideDueMs = dueMs;
+    lane.seenVersion = version;
     return null;
   }
 }
@@ -331,11 +426,12 @@ function takeFirst(lane: Lane, gate: ItemGate): WaitingItem | null {
   };
 }
 
-function isOpen(lane: Lane): boolean {
-  return lane.leases.length > 0 || lane.aside.size > 0;
+/** Not put aside. */
+function queuedIn(lane: Lane): number {
+  return lane.leases.reduce((sum, lease) => sum + lease.claim.items.length, -lane.position);
 }
 
-/** Items in one turn. */
-function weightOf(lane: Lane): number {
-  return Math.max(1, lane.leases[0]?.claim.owner.weight ?? 1);
+/** Its owner has enough under way: nothing of it can start, whatever else it needs. */
+function isOwnerFull({ own, aside }: Lane): boolean {
+  return own !== null && aside.has(own);
 }

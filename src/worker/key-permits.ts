@@ -2,7 +2,7 @@
 // moments at which calls may start. Nothing here waits; the desk syncs, pools ask before they start a call.
 import type { CallCounts } from '../core/adaptive-share.ts';
 import type { ResourceGrant, ResourceReport } from '../core/resource-control.ts';
-import { type ResourceLimits, startsPerSecond } from '../core/resource-limits.ts';
+import { OWNER_RESOURCE, type ResourceLimits, startsPerSecond } from '../core/resource-limits.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { keyOf } from '../engine/sync-resources.ts';
 import type { Demand, Permit, PermitLine } from './permit.ts';
@@ -15,19 +15,27 @@ export interface Heard {
 }
 
 /**
- * A moment that has passed by this much is lost: calls that catch up would come too close to those of others. On a slow
- * line a tenth of the distance; on a fast one timers are never that exact.
+ * The last of several moments is lost when it has passed by this much: what follows on the line belongs to somebody else. On
+ * a slow line it is a tenth of the distance; on a fast one timers are never that exact.
  */
 function maxLateMs(everyMs: number): number {
-  return everyMs < 50 ? 30 : Math.max(5, everyMs / 10);
+  return everyMs < FAST_MS ? 30 : everyMs / 10;
 }
 
 const NO_CALLS: CallCounts = { ok: 0, throttled: 0, failed: 0, okMs: 0 };
+
+/** Faster lines than this are kept apart call by call only where a delay is asked for: timers would lose most moments. */
+const FAST_MS = 50;
+/** How far ahead starts are asked for, and the shortest stretch that says how fast they are used. */
+const AHEAD_MS = 500;
+const PACE_MS = 100;
 
 export class KeyPermits implements Permit, PermitLine {
   readonly name: string;
   readonly key: string;
   readonly id: string;
+  /** A call of several items needs one for each of them; otherwise one call is one permit. */
+  readonly isPerItem: boolean;
   limits: ResourceLimits;
   inUse = 0;
   /** By whoever asks: a resource may be used by several phases. */
@@ -37,7 +45,11 @@ export class KeyPermits implements Permit, PermitLine {
   /** Null: a call may start at any time. */
   #starts: { nextMs: number; everyMs: number; count: number }[] | null = [];
   #stoppedUntilMs = 0;
-  #startedMs = 0;
+  #startedMs = Number.NEGATIVE_INFINITY;
+  /** What the database was told last. */
+  #asked = { calls: 0, starts: 0 };
+  /** Starts since `sinceMs`, and per millisecond before that. */
+  #pace = { starts: 0, sinceMs: 0, perMs: 0 };
   #heard: CallCounts = { ...NO_CALLS };
   /** Until when an answer asked to be left alone; null: none did. */
   #askedUntilMs: number | null = null;
@@ -56,6 +68,7 @@ export class KeyPermits implements Permit, PermitLine {
     this.name = name;
     this.key = key;
     this.id = keyOf({ name, key });
+    this.isPerItem = name === OWNER_RESOURCE;
     this.limits = limits;
     this.#onChange = onChange;
     this.#onWant = onWant;
@@ -83,6 +96,11 @@ export class KeyPermits implements Permit, PermitLine {
     );
   }
 
+  /** Whoever wants something could start it. */
+  get hasSlots(): boolean {
+    return this.#demand().slots > 0;
+  }
+
   /** Permits to be had at this moment. */
   canStart(nowMs: number): boolean {
     if (nowMs >= this.#heldUntilMs || this.inUse >= this.#held) return false;
@@ -92,6 +110,7 @@ export class KeyPermits implements Permit, PermitLine {
   /** After `canStart` said yes. */
   start(nowMs: number): void {
     this.inUse += 1;
+    this.#pace.starts += 1;
     if (this.#starts === null) return;
     const first = this.#starts[0]!;
     this.#startedMs = nowMs;
@@ -127,12 +146,20 @@ export class KeyPermits implements Permit, PermitLine {
     return first === null ? null : Math.max(0, first - nowMs);
   }
 
-  /** True when a sync may bring something that is wanted and not there. */
+  /**
+   * True when something is wanted that the database does not know of: then a sync should not wait for its time. What was
+   * asked for and not given comes with the usual syncs, or a busy resource would be synced all the time.
+   */
   needsSync(nowMs: number): boolean {
+    // The others should not go on calling until the next usual sync.
+    if (this.#askedUntilMs !== null) return true;
     if (nowMs < this.#stoppedUntilMs || this.demands.size === 0) return false;
     const { items, slots } = this.#demand();
-    if (nowMs >= this.#heldUntilMs || this.inUse + Math.min(items, slots) > this.#held) return true;
-    return this.#starts !== null && this.#startCount() < Math.min(items, slots);
+    const wanted = Math.min(items, slots);
+    if (wanted === 0) return false;
+    if (nowMs >= this.#heldUntilMs) return true;
+    if (this.inUse >= this.#held) return this.#asked.calls === 0;
+    return this.#starts !== null && this.#asked.starts === 0 && this.#firstStartMs(nowMs) === null;
   }
 
   /** Until the answer is there no more calls are under way than this says: the others are given what is left. */
@@ -140,14 +167,19 @@ export class KeyPermits implements Permit, PermitLine {
     this.#held = Math.min(this.#held, this.inUse);
     const { items, slots } = this.#demand();
     this.#firstStartMs(nowMs);
+    const ranMs = nowMs - this.#pace.sinceMs;
+    if (ranMs >= PACE_MS) this.#pace = { starts: 0, sinceMs: nowMs, perMs: this.#pace.starts / ranMs };
+    // Moments that there is no slot for would be taken from others for nothing.
+    const usable = Math.min(items, slots + Math.ceil(this.#pace.perMs * AHEAD_MS));
     const report: ResourceReport = {
       ...this.#heard,
       workerId,
       inUse: this.inUse,
       wanted: this.inUse + Math.min(items, slots),
-      startsWanted: Math.max(0, items - this.#startCount()),
+      startsWanted: Math.max(0, usable - this.#startCount()),
       retryAfterMs: this.#askedUntilMs === null ? null : Math.max(0, this.#askedUntilMs - nowMs),
     };
+    this.#asked = { calls: report.wanted - report.inUse, starts: report.startsWanted };
     this.#heard = { ...NO_CALLS };
     this.#askedUntilMs = null;
     return report;
@@ -155,6 +187,7 @@ export class KeyPermits implements Permit, PermitLine {
 
   /** The sync did not happen: what was to be told is told with the next one. */
   takeBack(report: ResourceReport): void {
+    this.#asked = { calls: 0, starts: 0 };
     this.#heard.ok += report.ok;
     this.#heard.throttled += report.throttled;
     this.#heard.failed += report.failed;
@@ -163,16 +196,17 @@ export class KeyPermits implements Permit, PermitLine {
       this.#askedUntilMs = Math.max(this.#askedUntilMs ?? 0, monotonicMs() + report.retryAfterMs);
   }
 
-  apply(grant: ResourceGrant, askedAtMs: number, nowMs: number, leaseMs: number): void {
+  /** `saidAtMs`: when the database counted from. */
+  apply(grant: ResourceGrant, askedAtMs: number, saidAtMs: number, leaseMs: number): void {
     this.#onChange();
     this.#held = grant.held;
     // From when it was asked for: the database counts from a later moment.
     this.#heldUntilMs = askedAtMs + leaseMs;
     this.stoppedBecause = grant.stopped?.reason ?? null;
-    this.#stoppedUntilMs = grant.stopped ? nowMs + Math.min(grant.stopped.forMs, leaseMs / 2) : 0;
+    this.#stoppedUntilMs = grant.stopped ? saidAtMs + Math.min(grant.stopped.forMs, leaseMs / 2) : 0;
     if (grant.stopped) {
       this.#starts = [];
-      this.#held = Math.min(this.#held, this.inUse);
+      this.#held = 0;
       return;
     }
     if (grant.starts === null) {
@@ -181,9 +215,13 @@ export class KeyPermits implements Permit, PermitLine {
     }
     this.#starts ??= [];
     const { firstInMs, everyMs, count } = grant.starts;
-    // The database said `now` somewhere between the question and the answer.
-    const saidMs = (askedAtMs + nowMs) / 2;
-    if (count > 0) this.#starts.push({ nextMs: saidMs + firstInMs, everyMs, count });
+    if (count === 0) return;
+    const nextMs = saidAtMs + firstInMs;
+    const last = this.#starts.at(-1);
+    // Nobody came in between: it is one stretch, as far as two readings of the clock agree.
+    const isBehindLast = last && Math.abs(last.nextMs + last.count * last.everyMs - nextMs) < everyMs / 10;
+    if (isBehindLast && last.everyMs === everyMs) last.count += count;
+    else this.#starts.push({ nextMs, everyMs, count });
   }
 
   /** How long an item may have to wait that has this many before it, as far as can be said. */
@@ -211,11 +249,18 @@ export class KeyPermits implements Permit, PermitLine {
   #firstStartMs(nowMs: number): number | null {
     const starts = this.#starts ?? [];
     for (let first = starts[0]; first; first = starts[0]) {
-      const lateMs = nowMs - first.nextMs - maxLateMs(first.everyMs);
-      const lost = lateMs <= 0 ? 0 : Math.min(first.count, Math.ceil(lateMs / first.everyMs));
+      const { everyMs } = first;
+      const lateMs = nowMs - first.nextMs;
+      const maxMs = maxLateMs(everyMs);
+      // Of a stretch, one that is late moves the next ones, which are ours as well.
+      const passed = everyMs < FAST_MS ? Math.ceil((lateMs - maxMs) / everyMs) : Math.floor(lateMs / everyMs);
+      const lost = Math.min(Math.max(0, passed), first.count - 1);
       first.count -= lost;
-      first.nextMs += lost * first.everyMs;
-      if (first.count > 0) return Math.max(first.nextMs, this.#startedMs + first.everyMs * 0.9);
+      first.nextMs += lost * everyMs;
+      if (first.count === 1 && nowMs - first.nextMs > maxMs) first.count = 0;
+      const isApart = first.everyMs >= FAST_MS || this.limits.minDelayMs > 0;
+      const apartMs = isApart ? first.everyMs * 0.9 : 0;
+      if (first.count > 0) return Math.max(first.nextMs, this.#startedMs + apartMs);
       starts.shift();
     }
     return null;

@@ -13,6 +13,8 @@ export interface Permit {
 export interface PermitLine {
   /** By whoever asks: several phases may wait for the same. */
   readonly demands: Map<object, Demand>;
+  /** A call of several items needs one for each of them. */
+  readonly isPerItem?: boolean;
   /** Nothing is to be had for a while, whatever is asked: it depends on calls that are under way, here or elsewhere. */
   readonly isShort: boolean;
   /** Demands were told: sync soon, or look again when it is time. */

@@ -1,7 +1,7 @@
 // What an item of one phase needs before it may start: permits of the resources that the phase names, by key where it
 // gives one, and a place among the items that its owner may have under way.
 import type { BudgetDesk } from './budget-desk.ts';
-import type { ResourceLimits } from '../core/resource-limits.ts';
+import { OWNER_RESOURCE, type ResourceLimits } from '../core/resource-limits.ts';
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import type { Phase } from './define-pipeline.ts';
@@ -12,8 +12,6 @@ import type { Lease } from './lease.ts';
 import { resourceKey, type ResourceUse, usedResource } from './phase-resources.ts';
 import type { ResourceDesk } from './resource-desk.ts';
 
-/** Not a name that a pipeline can declare. */
-export const OWNER_RESOURCE = '@owner';
 /** Items for which a key could not be made: they fail as soon as they are called, so they share one. */
 const NO_KEY = '@none';
 
@@ -46,9 +44,9 @@ export class PhaseGate implements ItemGate {
     const permits = this.#uses.map(({ name, keyOf }) =>
       this.#desk.permits(name, keyOf === null ? '' : keyFor(keyOf, input)),
     );
-    if (maxInFlight !== null)
-      permits.push(this.#desk.permits(OWNER_RESOURCE, ownerId, ownerLimits(maxInFlight)));
-    return permits;
+    if (maxInFlight === null) return permits;
+    // First: an item whose owner has enough under way waits for that, whatever else it needs.
+    return [this.#desk.permits(OWNER_RESOURCE, ownerId, ownerLimits(maxInFlight)), ...permits];
   }
 
   chargeOf({ claim }: Lease, claimed: ClaimedItem): ItemCharge | null {

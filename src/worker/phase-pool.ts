@@ -11,12 +11,14 @@ import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
+import { byLease, type Call, openItemsOf, returnPermits, startAll } from './call.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import type { HandlerThreads } from './handler-threads.ts';
 import { type ItemGate, ItemQueue, type WaitingItem } from './item-queue.ts';
 import type { ItemCharge } from './item-charge.ts';
-import type { Heard } from './key-permits.ts';
+import type { KeyPermits } from './key-permits.ts';
 import type { Lease } from './lease.ts';
+import { OwnerShares } from './owner-shares.ts';
 import { heardFrom } from './phase-gate.ts';
 import { type PhaseRuntime, recordFailure, runItem, timeoutFailure } from './run-item.ts';
 import { runMany } from './run-many.ts';
@@ -30,8 +32,6 @@ const MAX_ASIDE = 1000;
 /** Giving items back costs two statements: not for less than this. */
 const MIN_DEFER_MS = 1000;
 
-/** What holds a slot. An item alone is its own call: the usual case costs no further object. */
-type Call = RunningItem | RunningBatch;
 type ItemConstructor<Item> = new (
   lease: Lease,
   claimed: ClaimedItem,
@@ -62,6 +62,10 @@ export interface PhasePoolOptions {
   pressure?: () => number;
   /** Fewer items wait than the low-water mark, or a slot is idle. */
   onHungry: () => void;
+  /** An owner has less here than its part of what should wait, and others more. */
+  onShort?: () => void;
+  /** An owner whose items filled the queue could have more again. */
+  onRoom?: () => void;
   /** Where calls run instead of here. */
   threads?: HandlerThreads | null;
   /** How fast it begins; null: all slots at once. */
@@ -80,6 +84,7 @@ export class PhasePool {
   readonly errorSpike = new ErrorSpike();
   /** Items asked for by claims under way. */
   incomingCount = 0;
+  readonly owners: OwnerShares;
   readonly #queue: ItemQueue;
   readonly #running: DeadlineQueue<Call>;
   /** Aborted and not returned yet. Their slots are free: a handler that never returns must not stop its phase. */
@@ -107,6 +112,11 @@ export class PhasePool {
     this.#ramp = options.ramp?.isOver ? null : (options.ramp ?? null);
     this.#running = new DeadlineQueue(options.timeoutMs, (call) => this.#timeOut(call));
     this.#queue = new ItemQueue({ gate: options.gate, maxAside: MAX_ASIDE });
+    this.owners = new OwnerShares({
+      queue: this.#queue,
+      lowWater: () => this.#lowWater,
+      onRoom: () => options.onRoom?.(),
+    });
   }
 
   get runningCount(): number {
@@ -121,11 +131,6 @@ export class PhasePool {
 
   get queuedCount(): number {
     return this.#queue.size;
-  }
-
-  /** Something of this owner waits here. */
-  hasOf(ownerId: string): boolean {
-    return this.#queue.hasOf(ownerId);
   }
 
   /** Has more to start in the next turn of the loop. */
@@ -158,9 +163,10 @@ export class PhasePool {
     };
   }
 
-  /** Time to fetch more. Claims under way count as if they were here. */
+  /** Time to fetch more. Claims under way count as if they were here; items that other work need not wait for do not. */
   get isHungry(): boolean {
-    return this.#queue.size - this.#stuckCount + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
+    const startable = this.#queue.size - Math.max(this.#queue.blockedCount, this.#stuckCount);
+    return startable + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
   }
 
   /** Items that may be claimed now: what could not be started is left to others. */
@@ -184,16 +190,22 @@ export class PhasePool {
 
   pump(): void {
     const slots = this.slotsNow;
+    let foundNone = false;
     while (this.#running.size < slots && this.#queue.size > 0 && this.#mayStart()) {
       const now = monotonicMs();
       if (this.#startedThisTurn >= STARTS_PER_TURN || now - this.#turnStartedMs > TURN_MS)
         return this.#yieldTurn();
       this.#startedThisTurn += 1;
-      if (!this.#startNext(now)) break;
+      foundNone = !this.#startNext(now);
+      if (foundNone) break;
     }
     this.#askForPermits();
     if (this.#ramp) this.#awaitRamp(this.#ramp);
+    this.owners.noteRoom();
+    if (this.owners.hasShort()) this.options.onShort?.();
     if (this.isHungry) this.options.onHungry();
+    // A stretch of items that have to wait was put aside: behind it there may be one that need not.
+    if (foundNone && this.#queue.hasMoreToSee) this.#yieldTurn();
   }
 
   #mayStart(): boolean {
@@ -301,7 +313,8 @@ export class PhasePool {
     }
     const item = this.#begin(RunningItem, waiting, now);
     if (!item) return true;
-    this.#noteStart(item, waiting, now);
+    if (waiting.permits) item.permits = startAll(waiting.permits, now);
+    this.#noteStart(item, now);
     const { threads, runtime } = this.options;
     const isInThread = threads && !item.charge?.refusal;
     void (isInThread ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
@@ -329,11 +342,7 @@ export class PhasePool {
     }
   }
 
-  #noteStart(call: Call, { permits }: WaitingItem, now: number): void {
-    if (permits) {
-      call.permits = permits;
-      for (const each of permits) each.start(now);
-    }
+  #noteStart(call: Call, now: number): void {
     this.#running.add(call);
     this.#calls += 1;
     this.#ramp?.begin(now);
@@ -342,14 +351,23 @@ export class PhasePool {
   /** What is queued of the first job, as far as it fits into one call: tenants are not mixed in a call. */
   #startMany(first: WaitingItem, now: number): void {
     const items: BatchedItem[] = [];
+    const held: KeyPermits[] = [];
     for (let next: WaitingItem | null = first; next; ) {
       const item = this.#begin(BatchedItem, next, now);
+      if (item && next.permits)
+        held.push(
+          ...startAll(
+            items.length === 0 ? next.permits : next.permits.filter((permits) => permits.isPerItem),
+            now,
+          ),
+        );
       if (item) items.push(item);
       next = items.length < this.itemsPerCall ? this.#queue.takeLike(first, now) : null;
     }
     if (items.length === 0) return;
     const batch = new RunningBatch(items, now, this.options.log);
-    this.#noteStart(batch, first, now);
+    if (held.length > 0) batch.permits = held;
+    this.#noteStart(batch, now);
     void runMany(this.options.runtime, batch, (item, outcome) => this.#settle(item, outcome)).then(() =>
       this.#finishMany(batch),
     );
@@ -459,28 +477,4 @@ export class PhasePool {
   #noteIdle(): void {
     if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
-}
-
-/** `heard` is null when the call told nothing about the service. */
-function returnPermits(call: Call, heard: Heard | null): void {
-  for (const permits of call.permits ?? []) {
-    if (heard) permits.finish(heard);
-    else permits.release();
-  }
-  call.permits = null;
-}
-
-function byLease(items: WaitingItem[]): Map<Lease, number[]> {
-  const seqs = new Map<Lease, number[]>();
-  for (const { lease, claimed } of items) {
-    const known = seqs.get(lease);
-    if (known) known.push(claimed.seq);
-    else seqs.set(lease, [claimed.seq]);
-  }
-  return seqs;
-}
-
-function openItemsOf(call: Call): RunningItem[] {
-  if (call instanceof RunningBatch) return call.openItems();
-  return call.ended ? [] : [call];
 }

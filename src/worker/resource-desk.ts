@@ -46,7 +46,6 @@ export class ResourceDesk {
   permits(name: string, key: string, own?: ResourceLimits): KeyPermits {
     const id = keyOf({ name, key });
     const known = this.#keys.get(id);
-    if (known && own) known.limits = own;
     if (known) return known;
     const limits = own ?? this.#options.resources.get(name);
     if (!limits) throw new RowmillError('PIPELINE_INVALID', `there is no resource ${name}`);
@@ -71,15 +70,17 @@ export class ResourceDesk {
 
   /** Gives everything back. */
   stop(): Promise<void> {
-    return this.#loop.stop(() => {
+    const clear = (): void => {
       for (const permits of this.#keys.values()) permits.demands.clear();
-    });
+    };
+    // Every round takes other keys than the one before; a failed one leaves the rest to their leases.
+    return this.#loop.stop(clear, () => Math.ceil(this.#keys.size / KEYS_PER_SYNC));
   }
 
   #want(permits: KeyPermits): void {
     const nowMs = monotonicMs();
-    this.#keys.set(permits.id, permits);
-    this.#loop.want(permits.needsSync(nowMs), permits.startInMs(nowMs), nowMs);
+    if (!this.#keys.has(permits.id)) this.#keys.set(permits.id, permits);
+    this.#loop.want(permits.needsSync(nowMs), permits.hasSlots ? permits.startInMs(nowMs) : null, nowMs);
   }
 
   async #sync(): Promise<void> {
@@ -92,12 +93,11 @@ export class ResourceDesk {
       return { name, key, limits, report: permits.report(workerId, askedAtMs) };
     });
     try {
-      const grants = await syncResources(context, reports);
-      const nowMs = monotonicMs();
+      const { grants, saidAtMs } = await syncResources(context, reports);
       for (const { name, key, grant } of grants)
         this.#keys
           .get(keyOf({ name, key }))
-          ?.apply(grant, askedAtMs, nowMs, context.settings.resourceLeaseMs);
+          ?.apply(grant, askedAtMs, saidAtMs, context.settings.resourceLeaseMs);
     } catch (error) {
       for (const [at, permits] of chosen.entries()) permits.takeBack(reports[at]!.report);
       throw error;

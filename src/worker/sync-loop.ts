@@ -4,6 +4,8 @@ import { monotonicMs } from '../platform/clock.ts';
 
 /** Between two syncs that were asked for: a burst of wishes is one sync. */
 const SOON_MS = 10;
+/** Longest wait for the next try while the database does not answer. */
+const FAILED_MAX_MS = 2000;
 
 export interface SyncLoopOptions {
   intervalMs: number;
@@ -24,26 +26,39 @@ export class SyncLoop {
   #timerAtMs = Number.POSITIVE_INFINITY;
   #syncing: Promise<void> | null = null;
   #syncedAtMs = Number.NEGATIVE_INFINITY;
+  #failures = 0;
   #stopped = false;
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
   }
 
-  /** A sync as soon as may be, or, when there is no need for one, a look in so many milliseconds. */
+  /** A sync as soon as may be, when there is need for one, and a look in so many milliseconds. */
   want(needsSync: boolean, lookInMs: number | null, nowMs: number): void {
-    if (needsSync) this.#wakeIn(Math.max(SOON_MS - (nowMs - this.#syncedAtMs), 0), nowMs);
-    else if (lookInMs !== null) this.#wakeIn(lookInMs, nowMs);
+    // While a sync is under way its end looks again.
+    if (needsSync && this.#syncing === null) this.#wakeIn(this.#soonInMs(nowMs), nowMs);
+    // What might start already and did not is held back by something else.
+    if (lookInMs !== null) this.#wakeIn(lookInMs > 0 ? lookInMs : SOON_MS, nowMs);
     if (this.#timer === null) this.#wakeIn(this.#options.intervalMs, nowMs);
   }
 
-  /** One last sync, which must not fail. */
-  async stop(beforeLast: () => void): Promise<void> {
+  /** The last syncs, after which nothing is held any more; the first that fails ends them. */
+  async stop(beforeLast: () => void, rounds: () => number = () => 1): Promise<void> {
     this.#stopped = true;
     if (this.#timer) clearTimeout(this.#timer);
     await this.#syncing;
     beforeLast();
-    await this.#options.sync().catch(() => {});
+    try {
+      for (let left = rounds(); left > 0; left -= 1) await this.#options.sync();
+    } catch (error) {
+      this.#options.onFailed(error);
+    }
+  }
+
+  /** Until a sync that was asked for may begin. */
+  #soonInMs(nowMs: number): number {
+    const backoffMs = Math.min(FAILED_MAX_MS, this.#options.intervalMs * 2 ** (this.#failures - 1));
+    return Math.max(0, (this.#failures === 0 ? SOON_MS : backoffMs) - (nowMs - this.#syncedAtMs));
   }
 
   #wakeIn(ms: number, nowMs: number): void {
@@ -57,10 +72,10 @@ export class SyncLoop {
     this.#timer = null;
     this.#timerAtMs = Number.POSITIVE_INFINITY;
     const nowMs = monotonicMs();
-    const sinceMs = nowMs - this.#syncedAtMs;
-    const isDue = sinceMs >= this.#options.intervalMs;
-    if (isDue || (sinceMs >= SOON_MS && this.#options.needsSync(nowMs))) {
-      this.#syncing ??= this.#sync(nowMs).finally(() => {
+    const isDue = nowMs - this.#syncedAtMs >= this.#options.intervalMs;
+    const isFree = this.#syncing === null && this.#soonInMs(nowMs) === 0;
+    if (isFree && (isDue || this.#options.needsSync(nowMs))) {
+      this.#syncing = this.#sync(nowMs).finally(() => {
         this.#syncing = null;
         this.#lookAgain();
       });
@@ -70,7 +85,13 @@ export class SyncLoop {
 
   async #sync(nowMs: number): Promise<void> {
     this.#syncedAtMs = nowMs;
-    await this.#options.sync().catch(this.#options.onFailed);
+    try {
+      await this.#options.sync();
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures += 1;
+      this.#options.onFailed(error);
+    }
   }
 
   #lookAgain(): void {

@@ -6,6 +6,7 @@ import { monotonicMs, waitMs } from '../platform/clock.ts';
 import type { Events } from '../platform/events.ts';
 import { randomFraction } from '../platform/random.ts';
 import type { Settings } from '../platform/settings.ts';
+import type { WorkOwner } from '../store/commands/claim-items.ts';
 import type { ClaimableWork } from '../store/views/find-claimable.ts';
 
 /** Answers are used this long while there is work: newer jobs are seen within it. */
@@ -18,6 +19,15 @@ export interface WorkFinderOptions {
   events: Events;
   look: () => Promise<ClaimableWork[]>;
 }
+
+/** What a pool has of owners. */
+export interface OwnersHere {
+  /** It takes more of this owner. */
+  wantsOf: (ownerId: string) => boolean;
+  countOf: (ownerId: string) => number;
+}
+
+const NOBODY_HERE: OwnersHere = { wantsOf: () => true, countOf: () => 0 };
 
 export class WorkFinder {
   readonly #options: WorkFinderOptions;
@@ -32,10 +42,14 @@ export class WorkFinder {
     this.#options = options;
   }
 
-  /** The next job to claim from for this phase of a pipeline; null when the worker stops. */
-  async next(ability: Ability, phase: number): Promise<ClaimableWork | null> {
+  /**
+   * The next job to claim from for this phase of a pipeline; null when the worker stops. It is of an owner who has nothing
+   * here, else of the one who has least for the weight: as long as all are there, they take turns in the queue by weight.
+   */
+  async next(ability: Ability, phase: number, here: OwnersHere = NOBODY_HERE): Promise<ClaimableWork | null> {
     while (!this.#stopping.signal.aborted) {
-      const found = monotonicMs() - this.#knownAtMs < FRESH_MS ? this.#choose(ability, phase) : null;
+      const isFresh = monotonicMs() - this.#knownAtMs < FRESH_MS;
+      const found = isFresh ? this.#choose(ability, phase, here) : null;
       if (found) {
         this.#backoffMs = 0;
         return found;
@@ -48,11 +62,11 @@ export class WorkFinder {
     return null;
   }
 
-  /** Work of an owner who is not among these, for a pool that is busy with theirs; null when there is none. */
+  /** Work of an owner of whom a pool has too little that is busy with others; null when there is none. */
   async nextOfOthers(
     ability: Ability,
     phase: number,
-    here: (ownerId: string) => boolean,
+    isEnough: (owner: WorkOwner) => boolean,
   ): Promise<ClaimableWork | null> {
     if (monotonicMs() - this.#knownAtMs >= FRESH_MS) {
       this.#looking ??= this.#lookAgain().finally(() => {
@@ -60,9 +74,7 @@ export class WorkFinder {
       });
       await this.#looking;
     }
-    const fitting = this.#fitting(ability, phase).filter(
-      (work) => !work.suspect && !here(work.owner.ownerId),
-    );
+    const fitting = this.#fitting(ability, phase).filter((work) => !work.suspect && !isEnough(work.owner));
     return fitting.length === 0 ? null : drawByOwner(fitting, randomFraction());
   }
 
@@ -105,13 +117,16 @@ export class WorkFinder {
     }
   }
 
-  #choose(ability: Ability, phase: number): ClaimableWork | null {
-    const fitting = this.#fitting(ability, phase);
+  #choose(ability: Ability, phase: number, { wantsOf, countOf }: OwnersHere): ClaimableWork | null {
+    const fitting = this.#fitting(ability, phase).filter((work) => wantsOf(work.owner.ownerId));
     if (fitting.length === 0) return null;
     // Suspects first: until they are cleared or failed every crash costs a whole process.
     const suspect = fitting.find((work) => work.suspect);
     if (suspect) return suspect;
-    return drawByOwner(fitting, randomFraction());
+    const load = ({ owner }: ClaimableWork): number => countOf(owner.ownerId) / owner.weight;
+    const least = fitting.reduce((min, work) => Math.min(min, load(work)), Number.POSITIVE_INFINITY);
+    const open = fitting.filter((work) => load(work) <= least);
+    return drawByOwner(open, randomFraction());
   }
 
   #fitting(ability: Ability, phase: number): ClaimableWork[] {

@@ -1,6 +1,7 @@
 // The child process that runs user code. Its parent tells it what to run and when to stop; if the parent is gone it
 // stops by itself, in order.
 import { createLogger } from '../platform/logger.ts';
+import { logDecisions } from './log-decisions.ts';
 import { loadPipelines } from './load-pipelines.ts';
 import { FRESH_PROCESS_CODE, type FromChild, type ToChild } from './supervise-worker.ts';
 import { RowmillWorker } from './worker.ts';
@@ -34,6 +35,7 @@ async function start(message: Extract<ToChild, { kind: 'start' }>): Promise<void
     log.warn({ service: e.service, error: String(e.error) }, 'background work failed'),
   );
   worker.events.on('handlers.stuck', () => void stop(undefined, FRESH_PROCESS_CODE));
+  logDecisions(worker.events, log);
   worker.events.on('lease.lost', (e) => log.warn(e, 'a lease was lost'));
   tell({ kind: 'worker', workerId: worker.workerId });
   await worker.start();

@@ -1,6 +1,7 @@
 // What a worker does beside its items, at intervals. One that is restricted to a job leaves the rest to others.
 import type { EngineContext } from '../engine/engine-context.ts';
 import { createBlobCollector } from '../engine/services/blob-collector.ts';
+import { createIdleResources } from '../engine/services/idle-resources.ts';
 import { createLedgerFolder } from '../engine/services/ledger-folder.ts';
 import { createSweeper } from '../engine/services/sweeper.ts';
 import { createIngestResumer } from '../ingest/ingest-resumer.ts';
@@ -43,6 +44,7 @@ export function createSharedServices(
     createSweeper(context),
     createLedgerFolder(context),
     createBlobCollector(context),
+    createIdleResources(context),
     createIngestResumer(context, pipelines, stopIngest),
   ];
 }

@@ -382,6 +382,8 @@ export class RowmillWorker {
       defer: (lease, seqs, delayMs) => this.#held.defer(lease, seqs, delayMs),
       onRested: () => this.#order.pumpBehind(pool),
       onHungry: () => this.#loops.wake(pool),
+      onShort: () => this.#loops.wakeGuests(pool),
+      onRoom: () => this.#finder.hint(),
       onZombie: () => this.#zombies.check(),
       ramp: learned?.itemMs.length ? null : new StartRamp({ starts, cycleMs, slots }),
     });

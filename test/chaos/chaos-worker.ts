@@ -1,4 +1,5 @@
 // Starts worker-child.mjs with what a chaos test wants of it, and reads what it says.
+import type { DeclaredLimits } from '../../src/core/resource-limits.ts';
 import type { FaultPoint } from '../../src/platform/fault-point.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
@@ -10,13 +11,17 @@ export type ChaosHandler =
   | { kind: 'poison'; how: 'exit 1' | 'exit 0' | 'abort' }
   | { kind: 'block'; ms: number }
   | { kind: 'pay'; url: string }
-  | { kind: 'hostile' };
+  | { kind: 'hostile' }
+  | { kind: 'fetch'; url: string };
 
 export interface ChaosWorkerOptions {
   databaseUrl: string;
   pipeline: string;
   handler?: ChaosHandler;
   concurrency?: number;
+  /** Each call needs all of them; with `isKeyed`, by the host of its row. */
+  resources?: Record<string, DeclaredLimits>;
+  isKeyed?: boolean;
   timeoutMs?: number;
   settings?: Partial<Settings>;
   /** As in ROWMILL_FAULT_POINTS. */

@@ -3,7 +3,7 @@
 // It is plain JavaScript on the compiled package, because that is what users run and it starts without a loader.
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { definePipeline, Events, openRowmill, RowmillWorker } from '../../dist/index.js';
+import { definePipeline, Events, openRowmill, resource, RowmillWorker } from '../../dist/index.js';
 import { runHostile } from './hostile-handlers.mjs';
 
 const FORWARDED = [
@@ -92,13 +92,18 @@ function chaosPipeline() {
   const { handler } = config;
   return definePipeline({
     name: config.pipeline,
+    resources: config.resources,
     phases: [
       {
         name: 'only',
         concurrency: config.concurrency,
+        // By host where the rows have one.
+        resources: Object.keys(config.resources ?? {}).map((name) =>
+          config.isKeyed ? resource(name, ({ host }) => host) : name,
+        ),
         timeoutMs: config.timeoutMs,
         cost: handler.kind === 'pay' ? 1 : undefined,
-        run: handler.kind === 'hostile' ? beHostile : callHandler,
+        run: { hostile: beHostile, fetch: fetchUrl }[handler.kind] ?? callHandler,
         // One call each: what is retried is not the question here.
         retry: handler.kind === 'hostile' ? { throttled: { maxAttempts: 1 } } : {},
         classify: handler.kind === 'hostile' ? (error) => error?.classified : undefined,
@@ -119,6 +124,16 @@ async function work() {
   say('worker', { workerId: worker.workerId });
   await worker.start();
   say('ready', { wallClockMs: Date.now() });
+}
+
+/** A call of a service; too many of them to report each. */
+async function fetchUrl({ n, host = '' }) {
+  // When the permit was used: the machine may be slow to bring the call to the service.
+  const sentMs = performance.timeOrigin + performance.now();
+  const response = await fetch(`${config.handler.url}/${host}?sentMs=${sentMs}`);
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  await response.text();
+  return { n };
 }
 
 async function callHandler(input, context) {

@@ -29,6 +29,8 @@ export interface RunOptions extends ServerOptions, FileOptions {
   budgetPerItem?: number;
   update?: string;
   key?: string[];
+  owner?: string;
+  priority?: number;
 }
 
 const say = (line: string): void => console.error(line);
@@ -119,6 +121,8 @@ async function openJob(
     format: formatOptions(options),
     mapping: options.map ?? {},
     ...(options.key && { key: options.key }),
+    ...(options.owner !== undefined && { ownerId: options.owner }),
+    ...(options.priority !== undefined && { priority: options.priority }),
     ...(options.update !== undefined && { updatesJobId: (await findJob(rowmill, options.update)).jobId }),
     ...(options.again && { again: true }),
     ...(options.hold && { hold: true }),

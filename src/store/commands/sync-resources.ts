@@ -1,5 +1,6 @@
 import type { ResourceState } from '../../core/resource-control.ts';
-import type { ResourceLimits, ResourceOverride } from '../../core/resource-limits.ts';
+import { OWNER_RESOURCE, type ResourceLimits, type ResourceOverride } from '../../core/resource-limits.ts';
+import { monotonicMs } from '../../platform/clock.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 import { readClock } from '../views/read-clock.ts';
 
@@ -14,7 +15,8 @@ const INSERT_RESOURCES: Statement = {
 };
 
 // Locked in key order, so that workers wait for each other and never in a circle. The clock is read behind the lock of
-// the last row: nobody who comes later has an earlier time.
+// the last row: nobody who comes later has an earlier time. What owners may have is read here too: workers hold claims that
+// were made under older limits.
 const LOCK_RESOURCES: Statement = {
   name: 'lock-resources',
   text: `
@@ -26,7 +28,9 @@ const LOCK_RESOURCES: Statement = {
       for update of r
     )
     select l.name, l.key, l.state, coalesce(a.override, '{}') || coalesce(o.override, '{}')
+      || case when l.name = '${OWNER_RESOURCE}' then jsonb_build_object('concurrency', w.max_in_flight) else '{}' end
     from locked l
+    left join owners w on l.name = '${OWNER_RESOURCE}' and w.owner_id = l.key
     left join resource_overrides a on a.name = l.name and a.key = ''
     left join resource_overrides o on o.name = l.name and o.key = l.key and o.key <> ''`,
 };
@@ -62,20 +66,22 @@ export async function insertResources(
   ]);
 }
 
-/** The rows, and the database's clock in milliseconds. */
+/** The rows, and the database's clock in milliseconds: `nowMs` there was `saidAtMs` here, to half a round trip. */
 export async function lockResources(
   db: Executor,
   keys: ResourceKey[],
-): Promise<{ resources: LockedResource[]; nowMs: number }> {
+): Promise<{ resources: LockedResource[]; nowMs: number; saidAtMs: number }> {
   const rows = await db.runArrays(LOCK_RESOURCES, [keys.map(({ name }) => name), keys.map(({ key }) => key)]);
+  const askedMs = monotonicMs();
   const nowMs = await readClock(db);
+  const saidAtMs = (askedMs + monotonicMs()) / 2;
   const resources = rows.map((row) => ({
     name: row[0] as string,
     key: row[1] as string,
     state: row[2] as ResourceState | null,
     override: row[3] as ResourceOverride,
   }));
-  return { resources, nowMs };
+  return { resources, nowMs, saidAtMs };
 }
 
 export async function storeResources(

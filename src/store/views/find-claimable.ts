@@ -31,14 +31,15 @@ const KINDS = `(
       )
       select phase, suspect, ready_at from kind
     ) k`;
-const FIELDS = `j.job_id, j.owner_id, w.weight, w.max_in_flight, w.budget_total, w.budget_per_day, j.budget_max, j.budget_per_item, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority,
+const FIELDS = `j.job_id, j.owner_id, w.weight, w.max_in_flight, w.max_running_jobs, w.budget_total, w.budget_per_day, j.budget_max, j.budget_per_item, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority,
            j.started_at is null as unstarted, j.has_edits, k.phase, k.suspect,
            greatest(0, extract(epoch from (k.ready_at - now())) * 1000)::float8 as ready_in_ms`;
 
 // What waits of these pipelines. One look serves all pools of a worker. It goes from owner to owner through an index and
 // takes of each the first jobs that have something ready now or soon: whoever has a thousand jobs hides nobody, and what
 // is finished, paused or far off is not passed over. Of an owner with a limit on running jobs only so many are seen at
-// all, those first that have begun. Index: jobs_claimable, then spans_first_ready.
+// all, those first that have begun; one of the two parts is never executed. Index: jobs_claimable or jobs_begun_first,
+// then spans_first_ready.
 const FIND_CLAIMABLE: Statement = {
   name: 'find-claimable',
   text: `
@@ -65,14 +66,25 @@ const FIND_CLAIMABLE: Statement = {
       from o
       left join owners w using (owner_id)
       cross join lateral (
-        select j.* from jobs j
-        where j.owner_id = o.owner_id and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
-          and (w.max_running_jobs is not null or j.pipeline = any($1) and exists (
-            select from spans s
-            where s.job_id = j.job_id and s.owner is null and s.ready_at <= now() + interval '10 seconds'
-          ))
-        order by w.max_running_jobs is not null and j.started_at is not null desc, j.priority desc, j.created_at
-        limit coalesce(w.max_running_jobs, 50)
+        (
+          select j.* from jobs j
+          where w.max_running_jobs is null
+            and j.owner_id = o.owner_id and j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.pipeline = any($1)
+            and exists (
+              select from spans s
+              where s.job_id = j.job_id and s.owner is null and s.ready_at <= now() + interval '10 seconds'
+            )
+          order by j.priority desc, j.created_at
+          limit 50
+        )
+        union all
+        (
+          select j.* from jobs j
+          where w.max_running_jobs is not null
+            and j.owner_id = o.owner_id and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
+          order by (j.started_at is not null) desc, j.priority desc, j.created_at
+          limit w.max_running_jobs
+        )
       ) j
       cross join lateral ${KINDS}
       where j.pipeline = any($1)
@@ -105,6 +117,8 @@ export interface ClaimableWork {
   suspect: boolean;
   /** The job has not been marked as started. */
   unstarted: boolean;
+  /** Its owner has a limit on running jobs: it must be admitted before its first claim. */
+  needsAdmission: boolean;
   /** Some of its items have an edited input. */
   hasEdits: boolean;
   readyInMs: number;
@@ -115,6 +129,7 @@ interface ClaimableRow extends BudgetColumns {
   owner_id: string;
   weight: number | null;
   max_in_flight: number | null;
+  max_running_jobs: number | null;
   pipeline: string;
   pipeline_version: string | null;
   phases: string[];
@@ -160,6 +175,7 @@ function toWork(row: ClaimableRow): ClaimableWork {
     priority: row.priority,
     suspect: row.suspect,
     unstarted: row.unstarted || row.state === 'QUEUED',
+    needsAdmission: row.unstarted && row.max_running_jobs !== null,
     hasEdits: row.has_edits,
     readyInMs: row.ready_in_ms,
   };

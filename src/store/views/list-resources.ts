@@ -1,8 +1,8 @@
-import type { ResourceState } from '../../core/resource-control.ts';
-import type { ResourceLimits, ResourceOverride } from '../../core/resource-limits.ts';
+import type { StoredResource } from '../../core/resource-status.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
-// Resources that workers use or used lately, and overrides of such that nobody uses. The busiest keys first.
+// Resources that workers use or used lately, and overrides of such that nobody uses; those used last come first. What
+// owners have under way is a resource too, and is listed only by its name.
 const LIST_RESOURCES: Statement = {
   name: 'list-resources',
   text: `
@@ -13,23 +13,12 @@ const LIST_RESOURCES: Statement = {
     from resources r
     full join resource_overrides o on o.name = r.name and o.key = r.key
     left join resource_overrides a on a.name = coalesce(r.name, o.name) and a.key = ''
-    where $1::text is null or coalesce(r.name, o.name) = $1
+    where coalesce(r.name, o.name) = $1 or $1::text is null and coalesce(r.name, o.name) not like '@%'
     order by r.synced_at desc nulls last, 1, 2
     limit $2`,
 };
 
-export interface ListedResource {
-  name: string;
-  key: string;
-  /** Null when no worker has used it. */
-  limits: ResourceLimits | null;
-  state: ResourceState | null;
-  override: ResourceOverride;
-  idleMs: number | null;
-  nowMs: number;
-}
-
-interface ResourceRow extends Omit<ListedResource, 'idleMs' | 'nowMs'> {
+interface ResourceRow extends Omit<StoredResource, 'idleMs' | 'nowMs'> {
   idle_ms: string | null;
   now_ms: string;
 }
@@ -38,7 +27,7 @@ export async function listResources(
   db: Executor,
   name: string | null,
   limit: number,
-): Promise<ListedResource[]> {
+): Promise<StoredResource[]> {
   const { rows } = await db.run<ResourceRow & Record<string, unknown>>(LIST_RESOURCES, [name, limit]);
   return rows.map(({ idle_ms: idleMs, now_ms: nowMs, ...row }) => ({
     ...row,

@@ -1,0 +1,105 @@
+// rowmill owners and rowmill audit: what owners may have of the workers, and who changed what (docs/fairness.md).
+import { InvalidArgumentError } from 'commander';
+import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
+import type { OwnerChange } from '../../store/commands/set-owner.ts';
+import { listAudit } from '../../store/views/list-audit.ts';
+import { currentAccount } from '../current-account.ts';
+import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { formatCount, printable } from '../progress-lines.ts';
+import { textTable } from '../text-table.ts';
+
+interface ListOptions extends ServerOptions {
+  json?: boolean;
+  limit?: number;
+}
+
+export interface OwnerSetOptions extends ServerOptions {
+  json?: boolean;
+  weight?: number;
+  maxJobs?: number | 'none';
+  maxItems?: number | 'none';
+}
+
+export async function showOwners(options: ListOptions): Promise<number> {
+  return withRowmill(options, async (rowmill) => {
+    const owners = await rowmill.owners(options.limit);
+    if (options.json) console.log(JSON.stringify(owners));
+    else if (owners.length === 0) console.log('no owner has open jobs, and nothing is set of any');
+    else console.log(ownerTable(owners).join('\n'));
+  });
+}
+
+const HEADERS = ['owner', 'weight', 'jobs', 'running', 'max jobs', 'waiting', 'with workers', 'max items'];
+
+function ownerTable(owners: Awaited<ReturnType<Rowmill['owners']>>): string[] {
+  const limit = (value: number | null): string => (value === null ? '-' : formatCount(value));
+  return textTable(
+    HEADERS,
+    owners.map((owner) => [
+      owner.ownerId,
+      String(owner.weight),
+      formatCount(owner.jobs),
+      formatCount(owner.running),
+      limit(owner.maxRunningJobs),
+      formatCount(owner.waiting),
+      formatCount(owner.leased),
+      limit(owner.maxInFlight),
+    ]),
+  );
+}
+
+export async function setOwnerOf(ownerId: string, options: OwnerSetOptions): Promise<number> {
+  const { weight, maxJobs, maxItems } = options;
+  const change: OwnerChange = {
+    ...(weight !== undefined && { weight }),
+    ...(maxJobs !== undefined && { maxRunningJobs: limitOf(maxJobs) }),
+    ...(maxItems !== undefined && { maxInFlight: limitOf(maxItems) }),
+  };
+  return withRowmill(options, async (rowmill) => {
+    const limits = await rowmill.setOwner(ownerId, change, { actor: currentAccount() });
+    if (options.json) return console.log(JSON.stringify({ ownerId, ...limits }));
+    const atMost = (value: number | null, what: string): string =>
+      value === null ? `any number of ${what}` : `at most ${formatCount(value)} ${what}`;
+    console.log(
+      `owner ${printable(ownerId)}: weight ${limits.weight}, ${atMost(limits.maxRunningJobs, 'running jobs')}, ${atMost(limits.maxInFlight, 'items at once')}`,
+    );
+  });
+}
+
+const limitOf = (given: number | 'none'): number | null => (given === 'none' ? null : given);
+
+/** Not null: Commander would take it for an empty text. */
+export function wholeNumberOrNone(text: string): number | 'none' {
+  if (text === 'none') return text;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError('expected a whole number from 1, or none');
+  return value;
+}
+
+export async function showAudit(subject: string | undefined, options: ListOptions): Promise<number> {
+  return withRowmill(options, async (rowmill) => {
+    const entries = await listAudit(rowmill.context.db, subject ?? null, options.limit ?? 50);
+    if (options.json) return console.log(JSON.stringify(entries));
+    if (entries.length === 0) return console.log('nothing was changed by hand');
+    for (const { at, actor, action, subject: changed, detail } of entries)
+      console.log(
+        `${at.toISOString()}  ${printable(actor)}  ${action}  ${printable(changed)}  ${printable(JSON.stringify(detail))}`,
+      );
+  });
+}
+
+async function withRowmill(
+  options: ServerOptions,
+  work: (rowmill: Rowmill) => Promise<void>,
+): Promise<number> {
+  const server = await openServer(options, () => {});
+  const rowmill = await openRowmill({ databaseUrl: server.url, settings: commandSettings(options) });
+  try {
+    await work(rowmill);
+    return 0;
+  } finally {
+    await rowmill.close();
+    await server.stop();
+  }
+}

@@ -1,0 +1,159 @@
+// rowmill resources: what services outside may be used for, and what of it is used at present (docs/resources.md).
+import { InvalidArgumentError } from 'commander';
+import type { ResourceLimits, ResourceOverride } from '../../core/resource-limits.ts';
+import type { ResourceStatus } from '../../core/resource-status.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
+import { waitMs } from '../../platform/clock.ts';
+import type { OverrideChange } from '../../store/commands/override-resource.ts';
+import { currentAccount } from '../current-account.ts';
+import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { listenForStop } from '../stop-signals.ts';
+import { textTable } from '../text-table.ts';
+
+const WATCH_MS = 1000;
+
+export interface ResourcesOptions extends ServerOptions {
+  json?: boolean;
+  limit?: number;
+  watch?: boolean;
+}
+
+export interface ResourceSetOptions extends ServerOptions {
+  json?: boolean;
+  key?: string;
+  rate?: number;
+  concurrency?: number;
+  minDelay?: number;
+  adaptive?: boolean;
+  pause?: boolean;
+  resume?: boolean;
+  clear?: boolean;
+}
+
+export async function showResources(name: string | undefined, options: ResourcesOptions): Promise<number> {
+  return withRowmill(options, async (rowmill) => {
+    if (!options.watch) {
+      await print(rowmill, name, options);
+      return 0;
+    }
+    const stop = listenForStop(
+      () => {},
+      () => {},
+    );
+    while (!stop.signal.aborted) {
+      await print(rowmill, name, options);
+      await waitMs(WATCH_MS, stop.signal);
+    }
+    stop.dispose();
+    return 0;
+  });
+}
+
+export async function setResource(name: string, options: ResourceSetOptions): Promise<number> {
+  const change = changeOf(options);
+  return withRowmill(options, async (rowmill) => {
+    const key = options.key;
+    const override = await rowmill.setResource(name, change, {
+      ...(key !== undefined && { key }),
+      actor: currentAccount(),
+    });
+    if (options.json) console.log(JSON.stringify({ name, key: key ?? '', override }));
+    else {
+      const which = key === undefined ? name : `${name}, key ${key}`;
+      console.log(`resource ${which}: ${describeOverride(override) || 'as declared'}`);
+    }
+    return 0;
+  });
+}
+
+export function trueOrFalse(text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('expected true or false');
+  return text === 'true';
+}
+
+function changeOf(options: ResourceSetOptions): OverrideChange {
+  const { rate, concurrency, minDelay, adaptive, pause, resume, clear, key } = options;
+  if (pause && resume) throw new RowmillError('RESOURCE_INVALID', 'expected --pause or --resume, got both');
+  const cleared = { ratePerSecond: null, concurrency: null, minDelayMs: null, adaptive: null, paused: null };
+  return {
+    ...(clear && cleared),
+    ...(rate !== undefined && { ratePerSecond: rate }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(minDelay !== undefined && { minDelayMs: minDelay }),
+    ...(adaptive !== undefined && { adaptive }),
+    ...(pause && { paused: true }),
+    // Of one key: it goes on also when the resource as a whole is paused.
+    ...(resume && { paused: key === undefined ? null : false }),
+  };
+}
+
+async function withRowmill(
+  options: ServerOptions,
+  work: (rowmill: Rowmill) => Promise<number>,
+): Promise<number> {
+  const server = await openServer(options, () => {});
+  const rowmill = await openRowmill({ databaseUrl: server.url, settings: commandSettings(options) });
+  try {
+    return await work(rowmill);
+  } finally {
+    await rowmill.close();
+    await server.stop();
+  }
+}
+
+async function print(rowmill: Rowmill, name: string | undefined, options: ResourcesOptions): Promise<void> {
+  const listed = await rowmill.resources({
+    ...(name !== undefined && { name }),
+    limit: options.limit ?? 100,
+  });
+  if (options.json) console.log(JSON.stringify(listed));
+  else if (listed.length === 0)
+    console.log('no resource is in use: docs/resources.md says how to declare one');
+  else console.log(`${resourceTable(listed).join('\n')}${options.watch ? '\n' : ''}`);
+}
+
+const HEADERS = ['name', 'key', 'in use', 'declared', 'override', 'share', 'rate now', 'state', 'workers'];
+
+export function resourceTable(listed: readonly ResourceStatus[]): string[] {
+  return textTable(
+    HEADERS,
+    listed.map((each) => [
+      each.name,
+      each.key === '' ? '-' : each.key,
+      `${each.inUse} / ${each.held}`,
+      each.limits === null ? 'not used yet' : describeLimits(each.limits),
+      describeOverride(each.override) || '-',
+      `${Math.round(each.share * 100)} %`,
+      each.rateNow === null ? '-' : `${Number(each.rateNow.toPrecision(3))}/s`,
+      describeState(each),
+      String(each.workers),
+    ]),
+  );
+}
+
+function describeLimits({ ratePerSecond, concurrency, minDelayMs, adaptive }: ResourceLimits): string {
+  const parts = [
+    ...(ratePerSecond === null ? [] : [`${ratePerSecond}/s`]),
+    ...(concurrency === null ? [] : [`${concurrency} at once`]),
+    ...(minDelayMs === 0 ? [] : [`${minDelayMs} ms apart`]),
+  ];
+  return `${parts.join(', ') || 'no limits'}${adaptive ? '' : ', fixed'}`;
+}
+
+function describeOverride(override: ResourceOverride): string {
+  const { ratePerSecond, concurrency, minDelayMs, adaptive, paused } = override;
+  return [
+    ...(ratePerSecond == null ? [] : [`${ratePerSecond}/s`]),
+    ...(concurrency == null ? [] : [`${concurrency} at once`]),
+    ...(minDelayMs == null ? [] : [`${minDelayMs} ms apart`]),
+    ...(adaptive == null ? [] : [adaptive ? 'adaptive' : 'fixed']),
+    ...(paused == null ? [] : [paused ? 'paused' : 'not paused']),
+  ].join(', ');
+}
+
+function describeState({ state, stopped }: ResourceStatus): string {
+  if (!stopped) return state;
+  const forHowLong = stopped.forMs === null ? '' : ` for ${(stopped.forMs / 1000).toFixed(1)} s`;
+  return `${state}${forHowLong} (${stopped.reason})`;
+}

@@ -1,0 +1,14 @@
+// Rows of text as aligned columns. Numbers stand on the right, as far as a column has nothing else.
+import { printable } from './progress-lines.ts';
+
+export function textTable(headers: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const cells = [headers, ...rows].map((row) => row.map(printable));
+  const widths = headers.map((_, at) => Math.max(...cells.map((row) => row[at]!.length)));
+  const isNumber = headers.map((_, at) => rows.every((row) => /^[\d.,%/ -]*$/.test(row[at]!)));
+  return cells.map((row) =>
+    row
+      .map((cell, at) => (isNumber[at] ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!)))
+      .join('  ')
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,79 @@
+// One key of a resource as people see it: what is declared, what was set by hand, and what of it is used at present.
+import { concurrencyNow, rateNow, type ResourceState } from './resource-control.ts';
+import type { ResourceLimits, ResourceOverride } from './resource-limits.ts';
+
+export interface StoredResource {
+  name: string;
+  key: string;
+  /** Null when no worker has used it. */
+  limits: ResourceLimits | null;
+  state: ResourceState | null;
+  override: ResourceOverride;
+  idleMs: number | null;
+  nowMs: number;
+}
+
+export interface ResourceStatus {
+  name: string;
+  key: string;
+  /** As declared; null when no worker has used it. */
+  limits: ResourceLimits | null;
+  override: ResourceOverride;
+  /** Calls under way, what workers hold for calls, and what they could use. */
+  inUse: number;
+  held: number;
+  wanted: number;
+  workers: number;
+  /** Part of the limits that is used at present, and what follows from it; null: any number. */
+  share: number;
+  concurrencyNow: number | null;
+  rateNow: number | null;
+  state: 'closed' | 'open' | 'probing' | 'paused' | 'unused';
+  /** Why nothing may start, and for how long; null while calls may start. */
+  stopped: { reason: string; forMs: number | null } | null;
+  idleMs: number | null;
+}
+
+type ConcurrencyOptions = Parameters<typeof concurrencyNow>[2];
+
+export function resourceStatus(stored: StoredResource, options: ConcurrencyOptions): ResourceStatus {
+  const { name, key, limits: declared, state, override, idleMs, nowMs } = stored;
+  const { paused = false, ...changed } = override;
+  const limits = declared && { ...declared, ...changed };
+  const holders = Object.values(state?.holders ?? {}).filter(({ expiresAtMs }) => expiresAtMs > nowMs);
+  const sum = (of: 'inUse' | 'held' | 'wanted'): number =>
+    holders.reduce((total, holder) => total + (holder[of] ?? 0), 0);
+  const isUsed = state !== null && limits !== null;
+  return {
+    name,
+    key,
+    limits: declared,
+    override,
+    inUse: sum('inUse'),
+    held: sum('held'),
+    wanted: sum('wanted'),
+    workers: holders.length,
+    share: isUsed && limits.adaptive ? state.share.share : 1,
+    concurrencyNow: isUsed ? concurrencyNow(state, limits, options) : (limits?.concurrency ?? null),
+    rateNow: isUsed ? rateNow(state, limits) : (limits?.ratePerSecond ?? null),
+    ...stateOf(state, paused, nowMs),
+    idleMs,
+  };
+}
+
+function stateOf(
+  state: ResourceState | null,
+  isPaused: boolean,
+  nowMs: number,
+): Pick<ResourceStatus, 'state' | 'stopped'> {
+  if (isPaused) return { state: 'paused', stopped: { reason: 'paused by an operator', forMs: null } };
+  if (!state) return { state: 'unused', stopped: null };
+  if (state.pausedUntilMs > nowMs) {
+    const forMs = Math.round(state.pausedUntilMs - nowMs);
+    return { state: 'paused', stopped: { reason: 'asked to wait by the service', forMs } };
+  }
+  const { circuit } = state;
+  if (circuit.state !== 'open') return { state: circuit.state, stopped: null };
+  const forMs = Math.max(0, Math.round(circuit.openUntilMs - nowMs));
+  return { state: 'open', stopped: { reason: `failed ${circuit.run} times in a row`, forMs } };
+}

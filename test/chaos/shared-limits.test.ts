@@ -1,0 +1,198 @@
+// Limits of a service that four processes share, seen from the service, while one of them is killed.
+import { afterEach, expect, test } from 'vitest';
+import type { DeclaredLimits } from '../../src/core/resource-limits.ts';
+import { openRowmill } from '../../src/open-rowmill.ts';
+import { waitMs } from '../../src/platform/clock.ts';
+import { type Child, killAll } from '../support/child-process.ts';
+import {
+  averageAtOnce,
+  type CountingServer,
+  mostStartsIn,
+  startCountingServer,
+  startsBetween,
+} from '../support/counting-server.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import { chaosPipeline, startChaosWorker, workerIdOf } from './chaos-worker.ts';
+
+const database = useTestDatabase();
+let server: CountingServer;
+afterEach(async () => {
+  await killAll();
+  await server.close();
+});
+
+const PROCESSES = 4;
+const LEASE_MS = 2500;
+/** Part of a limit that is reached at least while there is work; bench/limits.ts measures it on a machine of its own. */
+const REACHED = 0.7;
+
+/**
+ * Every place on the line of starts is given out once, and a process that comes too late for one by more than 30 ms lets it
+ * go. So a second can hold the places of 1.03 seconds, and of each process one call that was on its way.
+ */
+const atMost = (perSecond: number): number => perSecond * 1.05 + PROCESSES;
+
+function startWorker(
+  pipeline: string,
+  resources: Record<string, DeclaredLimits>,
+  options: { isKeyed?: boolean } = {},
+): Child {
+  return startChaosWorker({
+    databaseUrl: database.url,
+    pipeline,
+    resources,
+    ...options,
+    handler: { kind: 'fetch', url: server.url },
+    concurrency: 20,
+    // Leases as they are by default: what a killed process held of the job is not the question here.
+    settings: { lockFloorMs: 5000, lockCapMs: 5000, claimMax: 200, resourceLeaseMs: LEASE_MS },
+  });
+}
+
+async function startAll(pipeline: string, resources: Record<string, DeclaredLimits>, isKeyed = false) {
+  const workers = Array.from({ length: PROCESSES }, () => startWorker(pipeline, resources, { isKeyed }));
+  await Promise.all(workers.map((worker) => worker.waitFor('ready', undefined, 30_000)));
+  return workers;
+}
+
+interface HolderRow {
+  worker: string;
+  held: number;
+}
+
+function holders(name: string): Promise<HolderRow[]> {
+  return database.query<HolderRow>(
+    `select h.key as worker, (h.value ->> 'held')::int as held
+     from resources r cross join lateral jsonb_each(r.state -> 'holders') h where r.name = $1`,
+    [name],
+  );
+}
+
+const until = async (is: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await is())) await waitMs(20);
+};
+
+test('calls at once: never more than declared; what a killed process held comes back when its lease has ended', async () => {
+  server = await startCountingServer(50);
+  const rowmill = await openRowmill({ databaseUrl: database.url });
+  const pipeline = chaosPipeline('at-once');
+  const workers = await startAll(pipeline.name, { atOnce: { concurrency: 12 } });
+  const jobId = await rowmill.submit(
+    pipeline,
+    Array.from({ length: 100_000 }, (_, n) => ({ n })),
+  );
+  await server.whenCalled(1);
+  const firstMs = server.now;
+  const victimId = await workerIdOf(workers[0]!);
+  await until(() => server.now > firstMs + 3000);
+  await until(async () =>
+    (await holders('atOnce')).some(({ worker, held }) => worker === victimId && held > 0),
+  );
+  workers[0]!.kill('SIGKILL');
+  await workers[0]!.exited;
+  const killedMs = server.now;
+  await until(async () => (await holders('atOnce')).every(({ worker }) => worker !== victimId));
+  const freedMs = server.now - killedMs;
+  await until(() => server.now > killedMs + freedMs + 3000);
+  const endMs = server.now;
+  await rowmill.cancel(jobId);
+
+  const before = averageAtOnce(server.calls, firstMs + 1000, killedMs);
+  const after = averageAtOnce(server.calls, killedMs + freedMs + 1000, endMs);
+  console.log(
+    `at once: ${server.most()} of 12 at most, on average ${before.toFixed(1)} before the kill and ${after.toFixed(1)} after, freed in ${Math.round(freedMs)} ms`,
+  );
+  expect(server.most()).toBeLessThanOrEqual(12);
+  expect(before).toBeGreaterThan(12 * REACHED);
+  expect(after).toBeGreaterThan(12 * REACHED);
+  expect(freedMs).toBeGreaterThan(LEASE_MS - 1000);
+  expect(freedMs).toBeLessThan(LEASE_MS + 3000);
+  await rowmill.close();
+});
+
+test('calls per second: never more than declared, with a process killed and replaced; a change holds within a second', async () => {
+  server = await startCountingServer(20);
+  const rowmill = await openRowmill({ databaseUrl: database.url });
+  const pipeline = chaosPipeline('per-second');
+  const resources = { perSecond: { ratePerSecond: 200 } };
+  const workers = await startAll(pipeline.name, resources);
+  const jobId = await rowmill.submit(
+    pipeline,
+    Array.from({ length: 100_000 }, (_, n) => ({ n })),
+  );
+  await server.whenCalled(1);
+  const firstMs = server.now;
+  await until(() => server.now > firstMs + 2000);
+  workers[0]!.kill('SIGKILL');
+  const replaced = startWorker(pipeline.name, resources);
+  await replaced.waitFor('ready', undefined, 30_000);
+  const replacedMs = server.now;
+  await until(() => server.now > replacedMs + 3000);
+  await rowmill.setResource('perSecond', { ratePerSecond: 50 });
+  const loweredMs = server.now;
+  await until(() => server.now > loweredMs + 3000);
+  await rowmill.setResource('perSecond', { paused: true });
+  const pausedMs = server.now;
+  await until(() => server.now > pausedMs + 2000);
+  await rowmill.setResource('perSecond', { paused: null, ratePerSecond: null });
+  const resumedMs = server.now;
+  await until(() => server.now > resumedMs + 3000);
+  const endMs = server.now;
+  await rowmill.cancel(jobId);
+
+  const between = (fromMs: number, toMs: number) =>
+    server.calls.filter(({ atMs }) => atMs >= fromMs && atMs < toMs);
+  const perSecond = (fromMs: number, toMs: number): number =>
+    (startsBetween(server.calls, fromMs, toMs) / (toMs - fromMs)) * 1000;
+  const seen = {
+    most: mostStartsIn(server.calls, 1000, 'sentMs'),
+    mostArrived: mostStartsIn(between(firstMs + 1000, endMs), 1000, 'atMs'),
+    first: perSecond(firstMs + 1000, loweredMs),
+    lowered: perSecond(loweredMs + 1000, pausedMs),
+    mostLowered: mostStartsIn(between(loweredMs + 1000, pausedMs), 1000, 'sentMs'),
+    paused: startsBetween(server.calls, pausedMs + 1000, resumedMs),
+    resumed: perSecond(resumedMs + 1000, endMs),
+  };
+  console.log(`per second: ${JSON.stringify(seen)}`);
+  expect(seen.most).toBeLessThanOrEqual(atMost(200));
+  // A busy machine brings some calls later than others.
+  expect(seen.mostArrived).toBeLessThanOrEqual(atMost(200) * 1.1);
+  expect(seen.first).toBeGreaterThan(200 * REACHED);
+  expect(seen.mostLowered).toBeLessThanOrEqual(atMost(50));
+  expect(seen.lowered).toBeGreaterThan(50 * REACHED);
+  expect(seen.paused).toBe(0);
+  expect(seen.resumed).toBeGreaterThan(200 * REACHED);
+  await rowmill.close();
+});
+
+test('fifty hosts, each with a delay: none is called too soon, and one with many rows does not delay the others', async () => {
+  server = await startCountingServer(10);
+  const rowmill = await openRowmill({ databaseUrl: database.url });
+  const pipeline = chaosPipeline('hosts');
+  await startAll(pipeline.name, { host: { concurrency: 1, minDelayMs: 100 } }, true);
+  const HOT = 150;
+  const rows = [
+    ...Array.from({ length: HOT }, (_, n) => ({ n, host: 'hot' })),
+    ...Array.from({ length: 490 }, (_, n) => ({ n, host: `host${n % 49}` })),
+  ];
+  const jobId = await rowmill.submit(pipeline, rows);
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(90_000));
+  const firstMs = server.calls[0]!.atMs;
+  const lastOf = (isHot: boolean): number =>
+    server.calls.findLast(({ key }) => (key === 'hot') === isHot)!.atMs - firstMs;
+  let closestMs = Number.POSITIVE_INFINITY;
+  for (const key of new Set(server.calls.map((call) => call.key))) {
+    expect(server.most(key), key).toBe(1);
+    const times = server.calls.filter((call) => call.key === key).map(({ sentMs }) => sentMs);
+    times.sort((a, b) => a - b);
+    for (let at = 1; at < times.length; at += 1) closestMs = Math.min(closestMs, times[at]! - times[at - 1]!);
+  }
+  console.log(
+    `hosts: the closest calls ${Math.round(closestMs)} ms apart; hot host done after ${Math.round(lastOf(true))} ms, the others after ${Math.round(lastOf(false))} ms`,
+  );
+  expect(server.calls).toHaveLength(HOT + 490);
+  expect(closestMs).toBeGreaterThan(50);
+  expect(lastOf(true)).toBeGreaterThan((HOT - 1) * 90);
+  expect(lastOf(false)).toBeLessThan(lastOf(true) / 2);
+  await rowmill.close();
+});

@@ -1,0 +1,149 @@
+// What operators see and change of resources and owners, as they type it.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rowmill-resources-'));
+  writeFileSync(
+    join(folder, 'pipeline.ts'),
+    `import { definePipeline, resource } from '${library}';
+     let calls = 0;
+     export const lookup = definePipeline({
+       name: 'lookup',
+       resources: { api: { ratePerSecond: 200, concurrency: 5 } },
+       phases: [{
+         name: 'only',
+         resources: [resource('api', (row) => row.host)],
+         retry: { throttled: { baseMs: 10, capMs: 20, maxAttempts: 50 } },
+         run: (row) => {
+           calls += 1;
+           if (calls === 20) throw Object.assign(new Error('slow down'), { status: 429, headers: { 'retry-after': '1' } });
+           return row;
+         },
+       }],
+     });`,
+  );
+  const lines = Array.from({ length: 60 }, (_, n) => `${n},host${n % 2}\n`);
+  writeFileSync(join(folder, 'rows.csv'), `n,host\n${lines.join('')}`);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function start(...args: string[]) {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, DATABASE_URL: database.url },
+  });
+  const said = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    said.stdout += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => {
+    said.stderr += String(chunk);
+  });
+  const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve) =>
+    child.on('close', (code) => resolve({ code, ...said })),
+  );
+  return { child, said, ended };
+}
+
+const rowmill = (...args: string[]) => start(...args).ended;
+
+/** Looks whenever it has said something. */
+function whenSaid({ child, said, ended }: ReturnType<typeof start>, what: RegExp): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const look = (): void => {
+      if (what.test(said.stdout + said.stderr)) resolve();
+    };
+    child.stdout.on('data', look);
+    child.stderr.on('data', look);
+    void ended.then(() => reject(new Error(`it ended without ${what}: ${said.stdout}${said.stderr}`)));
+    look();
+  });
+}
+
+test('a job for an owner; its resource is listed by key; the worker logs what it decided, with the reason', async () => {
+  expect((await rowmill('resources')).stdout).toContain('no resource is in use');
+  const made = await rowmill(
+    'run',
+    'pipeline.ts',
+    'rows.csv',
+    '--owner',
+    'alice',
+    '--priority',
+    '3',
+    '--no-worker',
+  );
+  expect(made.code, made.stderr).toBe(0);
+  const jobs = await database.query('select owner_id, priority from jobs');
+  expect(jobs).toEqual([{ owner_id: 'alice', priority: 3 }]);
+
+  const worker = start('worker', 'pipeline.ts', '--log-level', 'info');
+  await whenSaid(worker, /"kind":"pause".*asked to be left alone for 1000 ms/);
+  const watching = start('resources', 'api', '--watch');
+  await whenSaid(watching, /(api +host\d[^]*){4}/);
+  watching.child.kill('SIGINT');
+  const watched = await watching.ended;
+  expect(watched.code).toBe(0);
+  expect(watched.stdout).toMatch(/name +key +in use +declared +override +share +rate now +state +workers/);
+  expect(watched.stdout).toMatch(/api +host0 +\d+ \/ \d+ +200\/s, 5 at once +- +\d+ %/);
+  worker.child.kill('SIGTERM');
+  expect((await worker.ended).code).toBe(0);
+});
+
+test('a resource is changed, its change stands in the audit, and wrong values are answered with a sentence', async () => {
+  const set = await rowmill('resources', 'set', 'api', '--rate', '20', '--concurrency', '3', '--pause');
+  expect(set).toMatchObject({ code: 0, stdout: 'resource api: 20/s, 3 at once, paused\n' });
+  const keyed = await rowmill('resources', 'set', 'api', '--key', 'host1', '--resume', '--json');
+  expect(JSON.parse(keyed.stdout)).toEqual({ name: 'api', key: 'host1', override: { paused: false } });
+  const listed = JSON.parse((await rowmill('resources', 'api', '--json')).stdout);
+  const of = (key: string) => listed.find((each: { key: string }) => each.key === key);
+  expect(of('host0')).toMatchObject({
+    limits: { ratePerSecond: 200, concurrency: 5 },
+    override: { ratePerSecond: 20, concurrency: 3, paused: true },
+    state: 'paused',
+    stopped: { reason: 'paused by an operator' },
+  });
+  expect(of('host1')).toMatchObject({ override: { ratePerSecond: 20, paused: false } });
+  const cleared = await rowmill('resources', 'set', 'api', '--clear');
+  expect(cleared.stdout).toBe('resource api: as declared\n');
+
+  const audit = (await rowmill('audit', 'api')).stdout.trim().split('\n');
+  expect(audit).toHaveLength(3);
+  expect(audit[0]).toMatch(/^\d{4}-.*resource\.override {2}resource api .*"ratePerSecond":null/);
+  expect((await rowmill('resources', 'set', 'api')).stderr).toContain('expected something to change');
+  expect((await rowmill('resources', 'set', 'api', '--rate', '0')).stderr).toContain('a number above 0');
+  const both = await rowmill('resources', 'set', 'api', '--pause', '--resume', '--json');
+  expect(JSON.parse(both.stdout)).toMatchObject({ ok: false, error: { code: 'RESOURCE_INVALID' } });
+});
+
+test('an owner gets a weight and limits, and loses them again', async () => {
+  const set = await rowmill('owners', 'set', 'bob', '--weight', '3', '--max-jobs', '2', '--max-items', '10');
+  expect(set).toMatchObject({
+    code: 0,
+    stdout: 'owner bob: weight 3, at most 2 running jobs, at most 10 items at once\n',
+  });
+  const freed = await rowmill('owners', 'set', 'bob', '--max-items', 'none', '--json');
+  expect(JSON.parse(freed.stdout)).toEqual({
+    ownerId: 'bob',
+    weight: 3,
+    maxRunningJobs: 2,
+    maxInFlight: null,
+  });
+  expect((await rowmill('owners')).stdout).toMatch(/^bob +3 +0 +0 +2 +0 +0 +-$/m);
+  expect((await rowmill('owners', 'set', 'bob', '--weight', '1001')).stderr).toContain(
+    'expected weight to be a whole number from 1 to 1000, got 1001 [OWNER_INVALID]',
+  );
+  expect((await rowmill('owners', 'set', 'bob')).stderr).toContain('expected something to change');
+  expect(JSON.parse((await rowmill('audit', 'owner bob', '--json')).stdout)).toHaveLength(2);
+});
