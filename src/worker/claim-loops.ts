@@ -189,7 +189,9 @@ export class ClaimLoops {
     const bounds = { ...settings, claimMin, targetSliceMs };
     const size = claimSize(bounds, pool.options.slots * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
     const { ownerId, weight } = work.owner;
-    const part = isGuest ? Math.max(pool.options.slots, Math.ceil(size * pool.shareOf(ownerId, weight))) : size;
+    const part = isGuest
+      ? Math.max(pool.options.slots, Math.ceil(size * pool.shareOf(ownerId, weight)))
+      : size;
     const asked = Math.min(size, pool.maxIncoming, part);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
     const token = newId();

@@ -44,6 +44,9 @@ export class KeyPermits {
   readonly demands = new Map<object, Demand>();
   #held = 0;
   #heldUntilMs = 0;
+  /** What the database counts as held here: it stays wanted back until a sync has said that it is free. */
+  #counted = 0;
+  #reportedInUse = 0;
   /** Null: a call may start at any time. */
   #starts: { nextMs: number; everyMs: number; count: number }[] | null = [];
   #stoppedUntilMs = 0;
@@ -72,7 +75,7 @@ export class KeyPermits {
     const heard = this.#heard;
     return (
       this.inUse === 0 &&
-      this.#held === 0 &&
+      this.#counted === 0 &&
       this.demands.size === 0 &&
       heard.ok + heard.throttled + heard.failed === 0
     );
@@ -160,6 +163,7 @@ export class KeyPermits {
       retryAfterMs: this.#retryAfterMs,
     };
     this.#asked = { calls: report.wanted - report.inUse, starts: report.startsWanted };
+    this.#reportedInUse = this.inUse;
     this.#heard = { ...NO_CALLS };
     this.#retryAfterMs = null;
     return report;
@@ -180,6 +184,7 @@ export class KeyPermits {
   apply(grant: ResourceGrant, askedAtMs: number, saidAtMs: number, leaseMs: number): void {
     this.#onChange();
     this.#held = grant.held;
+    this.#counted = Math.max(grant.held, this.#reportedInUse);
     // From when it was asked for: the database counts from a later moment.
     this.#heldUntilMs = askedAtMs + leaseMs;
     this.stoppedBecause = grant.stopped?.reason ?? null;

@@ -10,10 +10,11 @@ import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
+import { byLease, isPerItem, returnPermits, startAll } from './call-permits.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import type { HandlerThreads } from './handler-threads.ts';
 import { type ItemGate, ItemQueue, type WaitingItem } from './item-queue.ts';
-import type { Heard, KeyPermits } from './key-permits.ts';
+import type { KeyPermits } from './key-permits.ts';
 import type { Lease } from './lease.ts';
 import { heardFrom } from './phase-gate.ts';
 import type { ResourceDesk } from './resource-desk.ts';
@@ -463,32 +464,6 @@ export class PhasePool {
   #noteIdle(): void {
     if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
-}
-
-function startAll(permits: readonly KeyPermits[], now: number): readonly KeyPermits[] {
-  for (const each of permits) each.start(now);
-  return permits;
-}
-
-const isPerItem = (permits: KeyPermits): boolean => permits.isPerItem;
-
-/** `heard` is null when the call told nothing about the service. */
-function returnPermits(call: Call, heard: Heard | null): void {
-  for (const permits of call.permits ?? []) {
-    if (heard) permits.finish(heard);
-    else permits.release();
-  }
-  call.permits = null;
-}
-
-function byLease(items: WaitingItem[]): Map<Lease, number[]> {
-  const seqs = new Map<Lease, number[]>();
-  for (const { lease, claimed } of items) {
-    const known = seqs.get(lease);
-    if (known) known.push(claimed.seq);
-    else seqs.set(lease, [claimed.seq]);
-  }
-  return seqs;
 }
 
 function openItemsOf(call: Call): RunningItem[] {

@@ -74,9 +74,7 @@ export class WorkFinder {
       });
       await this.#looking;
     }
-    const fitting = this.#fitting(ability, phase).filter(
-      (work) => !work.suspect && !isEnough(work.owner),
-    );
+    const fitting = this.#fitting(ability, phase).filter((work) => !work.suspect && !isEnough(work.owner));
     return fitting.length === 0 ? null : drawByOwner(fitting, randomFraction());
   }
 
