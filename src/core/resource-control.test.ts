@@ -179,11 +179,12 @@ describe('a resource', () => {
         );
         let given = 0;
         const busy = new Set<number>();
-        for (const [i, worker] of workers.entries()) {
+        // Each of those who are known has a look in the end: with one permit for all they take turns.
+        for (const [i, worker] of [...workers, ...new Set([0, ...workers])].entries()) {
           const inUse = busy.has(worker) ? 1 : 0;
           const synced = syncResource(state, NO_LIMITS, report(`w${worker}`, { inUse }), 1000 + i, OPTIONS);
           state = synced.state;
-          const startable = Math.min(synced.grant.held - inUse, synced.grant.starts!.count);
+          const startable = Math.max(0, Math.min(synced.grant.held - inUse, synced.grant.starts!.count));
           if (startable > 0) busy.add(worker);
           given += startable;
         }

@@ -42,6 +42,9 @@ export class KeyPermits implements Permit, PermitLine {
   readonly demands = new Map<object, Demand>();
   #held = 0;
   #heldUntilMs = 0;
+  /** What the database counts as held here: it stays wanted back until a sync has said that it is free. */
+  #counted = 0;
+  #reportedInUse = 0;
   /** Null: a call may start at any time. */
   #starts: { nextMs: number; everyMs: number; count: number }[] | null = [];
   #stoppedUntilMs = 0;
@@ -90,7 +93,7 @@ export class KeyPermits implements Permit, PermitLine {
     const heard = this.#heard;
     return (
       this.inUse === 0 &&
-      this.#held === 0 &&
+      this.#counted === 0 &&
       this.demands.size === 0 &&
       heard.ok + heard.throttled + heard.failed === 0
     );
@@ -119,14 +122,14 @@ export class KeyPermits implements Permit, PermitLine {
     if (first.count === 0) this.#starts.shift();
   }
 
-  finish({ kind, ms, retryAfterMs }: Heard): void {
+  finish({ kind, ms, retryAfterMs }: Heard, nowMs = monotonicMs()): void {
     this.release();
     this.#heard[kind] += 1;
     if (kind === 'ok') this.#heard.okMs += ms;
     // The permit of a call that was refused is not used again before the next sync: refusals come fast.
     if (kind === 'throttled') this.#held = Math.max(0, this.#held - 1);
     if (retryAfterMs === null) return;
-    this.#askedUntilMs = Math.max(this.#askedUntilMs ?? 0, monotonicMs() + retryAfterMs);
+    this.#askedUntilMs = Math.max(this.#askedUntilMs ?? 0, nowMs + retryAfterMs);
     // The others hear of it with the next sync; here it holds from now on.
     this.#starts = this.#starts === null ? null : [];
     this.#held = 0;
@@ -180,6 +183,7 @@ export class KeyPermits implements Permit, PermitLine {
       retryAfterMs: this.#askedUntilMs === null ? null : Math.max(0, this.#askedUntilMs - nowMs),
     };
     this.#asked = { calls: report.wanted - report.inUse, starts: report.startsWanted };
+    this.#reportedInUse = this.inUse;
     this.#heard = { ...NO_CALLS };
     this.#askedUntilMs = null;
     return report;
@@ -200,6 +204,7 @@ export class KeyPermits implements Permit, PermitLine {
   apply(grant: ResourceGrant, askedAtMs: number, saidAtMs: number, leaseMs: number): void {
     this.#onChange();
     this.#held = grant.held;
+    this.#counted = Math.max(grant.held, this.#reportedInUse);
     // From when it was asked for: the database counts from a later moment.
     this.#heldUntilMs = askedAtMs + leaseMs;
     this.stoppedBecause = grant.stopped?.reason ?? null;
