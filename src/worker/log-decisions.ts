@@ -26,5 +26,7 @@ export function logDecisions(events: Events, log: Logger): void {
   events.on('resource.sync_failed', ({ error }) =>
     log.warn({ error: String(error) }, 'permits could not be synced'),
   );
+  events.on('pressure.changed', (change) => log.info(change, 'the own side is slow, or no longer'));
+  events.on('phase.spike', (change) => log.info(change, 'failures of a phase'));
   events.on('claim.made', (claim) => log.debug(claim, 'a claim'));
 }
