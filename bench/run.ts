@@ -1,11 +1,12 @@
 // The bench: Rowmill, its peers and the limit on one server, interleaved, best of all rounds.
-//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files,pipelines,simulation]
+//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files,pipelines,limits,simulation]
 // --quick takes under two minutes; --json prints one JSON object as the last line.
 import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type Entry, entries } from './contestant.ts';
 import { measureFiles } from './files.ts';
+import { measureLimits } from './limits.ts';
 import { readServerFacts } from './measure.ts';
 import {
   type Measurement,
@@ -37,6 +38,7 @@ const plan = flags.quick
       files: { rounds: 1, csvRows: 200_000, xlsxRows: 50_000 },
       pipelines: { rounds: 1, phaseItems: 30_000, emittingItems: 2000, reprocessItems: 100_000 },
       simulation: { capacity: 50, latencyMs: 400, seeds: [301] },
+      limits: { rounds: 1, items: 50_000, largeItems: 200_000, useMs: 3000 },
     }
   : {
       rounds: 3,
@@ -47,6 +49,7 @@ const plan = flags.quick
       files: { rounds: 2, csvRows: 1_000_000, xlsxRows: 500_000 },
       pipelines: { rounds: 3, phaseItems: 100_000, emittingItems: 10_000, reprocessItems: 1_000_000 },
       simulation: { capacity: 50, latencyMs: 400, seeds: [301, 302, 303] },
+      limits: { rounds: 3, items: 200_000, largeItems: 1_000_000, useMs: 10_000 },
     };
 
 const scenarios: readonly Scenario[] = [
@@ -57,7 +60,7 @@ const scenarios: readonly Scenario[] = [
 
 const only = flags.only?.split(',');
 /** Parts without contestants. */
-const OWN_PARTS = ['files', 'pipelines', 'simulation'];
+const OWN_PARTS = ['files', 'pipelines', 'limits', 'simulation'];
 
 type PerContestant = Record<string, number | null>;
 const KEYS = [
@@ -93,6 +96,14 @@ const PIPELINE_LABELS: Record<string, string> = {
   reprocessAllPerSecond: 'items/s',
   cancelAllMs: 'cancel it again, ms',
   cancelAllPerSecond: 'items/s',
+};
+
+const LIMIT_LABELS: Record<string, string> = {
+  permitsPerSecond: 'calls through one resource, four processes, per second',
+  limiterOverheadPerItemUs: 'a resource in one process, µs per item',
+  fairnessSmallJobDelayMs: 'ten rows beside a large job, ms',
+  rateUtilisation: 'part of a rate used by four processes',
+  concurrencyUtilisation: 'part of calls at once used by four processes',
 };
 
 const FILE_LABELS: Record<string, string> = {
@@ -199,6 +210,10 @@ try {
     only === undefined || only.includes('pipelines')
       ? await measurePipelines(server.url, plan.pipelines, report)
       : null;
+  const limits =
+    only === undefined || only.includes('limits')
+      ? await measureLimits(server.url, plan.limits, report)
+      : null;
   const results = await runAll(server.url, chosen);
   const columns = entries.filter((entry) => chosen.includes(entry)).map(({ key }) => key);
   const about = {
@@ -225,6 +240,13 @@ try {
     }));
     console.log(`${formatTable(['rowmill'], rows)}\n`);
   }
+  if (limits) {
+    const rows = Object.entries(LIMIT_LABELS).map(([key, label]) => ({
+      label,
+      values: { rowmill: limits[key] ?? null },
+    }));
+    console.log(`${formatTable(['rowmill'], rows)}\n`);
+  }
   console.log(
     formatTable(
       columns,
@@ -240,7 +262,7 @@ try {
     const own = Object.fromEntries(
       KEYS.map((key) => [key, key === 'drain' ? results.drain : results[key].rowmill]),
     );
-    console.log(JSON.stringify({ ...own, ...files, ...pipelines, all: results, about }));
+    console.log(JSON.stringify({ ...own, ...files, ...pipelines, ...limits, all: results, about }));
   }
 } finally {
   await server.stop();

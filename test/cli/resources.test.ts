@@ -91,7 +91,7 @@ test('a job for an owner; its resource is listed by key; the worker logs what it
   const worker = start('worker', 'pipeline.ts', '--log-level', 'info');
   await whenSaid(worker, /"kind":"pause".*asked to be left alone for \d+ ms/);
   const watching = start('resources', 'api', '--watch');
-  await whenSaid(watching, /(api +host\d[^]*){4}/);
+  await whenSaid(watching, /(api +host\d.*){4}/s);
   watching.child.kill('SIGINT');
   const watched = await watching.ended;
   expect(watched.code).toBe(0);
