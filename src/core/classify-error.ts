@@ -64,7 +64,7 @@ function retryAfterOf(error: unknown, nowMs: number): number | null {
   const text = textOf(header(headers, 'retry-after')) ?? textOf(read(error, 'retryAfter'));
   if (text === null) return null;
   const seconds = Number(text);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  if (Number.isFinite(seconds)) return Math.min(Number.MAX_VALUE, Math.max(0, seconds * 1000));
   const date = Date.parse(text);
   return Number.isNaN(date) ? null : Math.max(0, date - nowMs);
 }

@@ -326,7 +326,9 @@ describe('what slices learn', () => {
     const off = on.context.events.on('claim.made', (claim) => {
       if (claim.jobId === jobId) reasons.push(claim.reason);
     });
-    await on.runSlice(jobId, 150, { pipelines: [pipeline] });
+    // A busy machine may need more than one to come to a claim.
+    for (let slice = 0; slice < 20 && reasons.length === 0; slice += 1)
+      await on.runSlice(jobId, 150, { pipelines: [pipeline] });
     off();
     return reasons;
   };
@@ -349,14 +351,15 @@ describe('what slices learn', () => {
 
   test('may be anything: what makes no sense is left out', async () => {
     const { pipeline } = counted((n) => waitMs(5).then(() => ({ n })));
-    const jobId = await rowmill.submit(pipeline, numbered(500));
+    // More than three slices can do.
+    const jobId = await rowmill.submit(pipeline, numbered(2000));
     const garbage = ['7', '[]', '{"phases": {"only": {"itemMs": ["x", -1, 1e300, null], "claimMs": 3}}}'];
     for (const stored of garbage) {
       await database.query('update jobs set slice_state = $2 where job_id = $1', [jobId, stored]);
       expect((await claimsOf(rowmill, jobId, pipeline))[0]).toBe('first claim');
     }
     await sliceUntilFinished(rowmill, jobId, 2000, [pipeline]);
-    await expectExact(jobId, { DONE: 500 });
+    await expectExact(jobId, { DONE: 2000 });
   });
 });
 
