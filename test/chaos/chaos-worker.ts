@@ -11,6 +11,7 @@ export type ChaosHandler =
   | { kind: 'poison'; how: 'exit 1' | 'exit 0' | 'abort' }
   | { kind: 'block'; ms: number }
   | { kind: 'pay'; url: string }
+  | { kind: 'emit'; perItem: number; keys: number }
   | { kind: 'hostile' }
   | { kind: 'fetch'; url: string };
 

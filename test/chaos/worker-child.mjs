@@ -150,6 +150,16 @@ function beHostile(input) {
 }
 
 const HANDLERS = {
+  /** Names so many others, most of which are known. */
+  async emit({ n, page }, { emit }) {
+    const { perItem, keys } = config.handler;
+    for (let i = 0; i < perItem && page === undefined; i += 1) {
+      const key = (n * 7 + i * 13) % keys;
+      emit(`page ${key}`, { n: key, page: key });
+    }
+    await sleep(5);
+    return { n, pid: process.pid };
+  },
   async work({ n }) {
     const { minMs = 0, maxMs = minMs } = config.handler;
     if (maxMs > 0) await sleep(minMs + Math.random() * (maxMs - minMs));

@@ -1,14 +1,13 @@
 // Pause, resume, cancel, --hold and --trial as a person uses them.
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 let folder: string;
 
@@ -24,21 +23,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function rowmill(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [main, ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, DATABASE_URL: database.url },
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (chunk) => {
-    stdout += String(chunk);
-  });
-  child.stderr.on('data', (chunk) => {
-    stderr += String(chunk);
-  });
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
-}
+const rowmill = (...args: string[]) => runCommand({ folder, databaseUrl: database.url }, args);
 
 const jobOf = (stdout: string): string => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(stdout)![0];
 

@@ -1,0 +1,42 @@
+// Four processes emit the same items at once, and one of them is killed: each key becomes one item, whoever brings it.
+import { afterEach, expect, test } from 'vitest';
+import { openRowmill } from '../../src/open-rowmill.ts';
+import { killAll } from '../support/child-process.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import { CHAOS_SETTINGS, chaosPipeline, numberedItems, startChaosWorker } from './chaos-worker.ts';
+import { checkFinishedJob } from './check-finished-job.ts';
+
+const database = useTestDatabase();
+afterEach(killAll);
+
+const PARENTS = 400;
+const KEYS = 300;
+
+test('each key once and the count exact', async () => {
+  database.keepIfFailed();
+  const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
+  const pipeline = chaosPipeline('emit');
+  const workers = Array.from({ length: 4 }, () =>
+    startChaosWorker({
+      databaseUrl: database.url,
+      pipeline: pipeline.name,
+      handler: { kind: 'emit', perItem: 12, keys: KEYS },
+      concurrency: 4,
+      settings: { claimMin: 5, claimMax: 10, flushMaxDelayMs: 10 },
+    }),
+  );
+  await Promise.all(workers.map((worker) => worker.waitFor('ready')));
+  const jobId = await rowmill.submit(pipeline, numberedItems(PARENTS));
+  await Promise.all(workers.map((worker) => worker.waitFor('flush.committed')));
+  workers[0]!.kill('SIGKILL');
+  const summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  expect(summary.total).toBe(PARENTS + KEYS);
+  await checkFinishedJob(database, jobId, { counts: { DONE: PARENTS + KEYS } });
+  const keys = await database.query<{ item_key: string }>(
+    'select item_key from items where job_id = $1 and item_key is not null',
+    [jobId],
+  );
+  expect(new Set(keys.map((row) => row.item_key)).size).toBe(KEYS);
+  expect(keys).toHaveLength(KEYS);
+  await rowmill.close();
+});
