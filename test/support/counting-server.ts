@@ -99,7 +99,3 @@ export function mostStartsIn(calls: readonly Call[], ms: number, by: 'sentMs' | 
   }
   return most;
 }
-
-export function startsBetween(calls: readonly Call[], fromMs: number, toMs: number): number {
-  return calls.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).length;
-}

@@ -17,6 +17,7 @@ import {
 } from '../../core/seq-ranges.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { rescueLeases } from '../../engine/rescue-leases.ts';
+import { sessionParameters } from '../../platform/database.ts';
 import { type Claim, type ClaimRequest, claimItems } from './claim-items.ts';
 
 const database = useTestDatabase();
@@ -393,8 +394,8 @@ describe('the plan of a claim', () => {
     const { text, values } = sent!;
     await database.query('begin');
     try {
-      await database.query('set local plan_cache_mode = force_generic_plan');
-      await database.query('set local jit = off');
+      for (const [name, value] of sessionParameters({ keyedAccess: true, deadlineMs: 60_000 }))
+        await database.query(`set local ${name} = ${value}`);
       await database.query(`prepare explained as ${text}`);
       const literals = values.map((value) => (typeof value === 'number' ? value : `'${value}'`)).join(', ');
       const rows = await database.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
