@@ -50,7 +50,7 @@ describe('docs/errors.md', () => {
 });
 
 describe('docs/configuration.md', () => {
-  const rows = readRows('../docs/configuration.md', { to: '### Where files are kept' }).concat(
+  const rows = readRows('../docs/configuration.md', { to: '### Settings that are texts' }).concat(
     readRows('../docs/configuration.md', { from: '### The rest', to: '## Other variables' }),
   );
   const number = (value: number) => value.toLocaleString('en-US');
@@ -70,7 +70,7 @@ describe('docs/configuration.md', () => {
   });
 
   it('has every setting that is text', () => {
-    const section = { from: '### Where files are kept', to: '### The rest' };
+    const section = { from: '### Settings that are texts', to: '### The rest' };
     const known = Object.entries(TEXT_SETTINGS).map(([key, { default: value, why }]) => [
       `\`${key}\``,
       `\`${environmentName(key)}\``,

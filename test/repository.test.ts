@@ -33,7 +33,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   worker: BELOW_WORKER,
   contract: ['core'],
   client: ['core', 'contract'],
-  api: ['core', 'platform', 'contract', 'engine', 'ingest', 'export', 'store/views'],
+  api: ['core', 'platform', 'contract', 'engine', 'ingest', 'export', 'store/views', 'worker'],
   cli: EVERYTHING_BELOW_CLI,
   testing: EVERYTHING_BELOW_CLI,
   'open-rowmill.ts': EVERYTHING_BELOW_CLI,

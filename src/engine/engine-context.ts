@@ -4,10 +4,18 @@ import type { Database } from '../platform/database.ts';
 import type { Events } from '../platform/events.ts';
 import type { Settings } from '../platform/settings.ts';
 
+export interface Caller {
+  actor: string;
+  requestId: string | null;
+  address: string | null;
+}
+
 export interface EngineContext {
   db: Database;
   /** Uploaded files and output files. */
   blobs: BlobStore;
   events: Events;
   settings: Settings;
+  /** Who acts, for the audit. Default: the library. */
+  by?: Caller;
 }

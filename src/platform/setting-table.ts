@@ -1,12 +1,7 @@
 // Every setting with its default, its bounds and the reason. docs/configuration.md lists the same keys; a test keeps the two
 // equal.
 
-interface NumberSetting {
-  default: number;
-  min: number;
-  max: number;
-  why: string;
-}
+import { type NumberSetting, SERVER_NUMBERS, SERVER_TEXTS } from './server-settings.ts';
 
 /** Key in files and code; the environment variable is the same in upper snake case. */
 export const NUMBER_SETTINGS = {
@@ -377,6 +372,7 @@ export const NUMBER_SETTINGS = {
     max: 31_536_000_000,
     why: 'Age at which unfinished and unreferenced files in the blob store are deleted.',
   },
+  ...SERVER_NUMBERS,
 } as const satisfies Record<string, NumberSetting>;
 
 /** Settings that are text. */
@@ -385,4 +381,5 @@ export const TEXT_SETTINGS = {
     default: '.rowmill/blobs',
     why: 'Where uploaded files and output files are kept: a folder, or s3://bucket/prefix?endpoint=…&region=…',
   },
+  ...SERVER_TEXTS,
 } as const satisfies Record<string, { default: string; why: string }>;

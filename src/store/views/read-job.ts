@@ -10,6 +10,11 @@ const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priori
   extract(epoch from ingest_expires_at - now()) * 1000 as ingest_lease_ms`;
 
 const READ_JOB: Statement = { name: 'read-job', text: `select ${COLUMNS} from jobs where job_id = $1` };
+// Ownership is part of the question: a job of somebody else is not found. Null owners: everybody's.
+const READ_VISIBLE_JOB: Statement = {
+  name: 'read-visible-job',
+  text: `select ${COLUMNS} from jobs where job_id = $1 and ($2::text[] is null or owner_id = any($2::text[]))`,
+};
 const LIST_JOBS: Statement = {
   name: 'list-jobs',
   text: `select ${COLUMNS} from jobs order by created_at desc, job_id limit $1`,
@@ -130,6 +135,16 @@ function toJob(row: JobRow): Job {
 
 export async function readJob(db: Executor, jobId: string): Promise<Job | null> {
   const { rows } = await db.run<JobRow>(READ_JOB, [jobId]);
+  return rows[0] ? toJob(rows[0]) : null;
+}
+
+/** Null when there is none, or it belongs to somebody else; null owners: everybody's. */
+export async function readVisibleJob(
+  db: Executor,
+  jobId: string,
+  owners: readonly string[] | null,
+): Promise<Job | null> {
+  const { rows } = await db.run<JobRow>(READ_VISIBLE_JOB, [jobId, owners]);
   return rows[0] ? toJob(rows[0]) : null;
 }
 

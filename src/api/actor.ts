@@ -1,0 +1,74 @@
+// Who sends a request, and what that lets them see.
+import type { Role } from '../contract/accounts.ts';
+import { type Access, type Route, SCOPES, type Scope } from '../contract/route.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+
+export interface Actor {
+  userId: string;
+  role: Role;
+  teamId: string | null;
+  via: 'session' | 'key' | 'none';
+  /** Owners whose jobs are the caller's: the account itself, and its team. */
+  own: readonly string[];
+  /** Scopes of the key; all of them for a session. */
+  scopes: readonly Scope[];
+  keyId: string | null;
+  /** Hash of the session's token, as it is stored. */
+  sessionId: Buffer | null;
+  expiresAt: Date | null;
+  confirmedUntil: Date | null;
+}
+
+const RANK: Record<Access, number> = { open: 0, viewer: 1, member: 2, admin: 3 };
+
+/** The person at the machine, when there are no accounts. */
+export const LOCAL_ACTOR: Actor = {
+  userId: 'local',
+  role: 'admin',
+  teamId: null,
+  via: 'none',
+  own: ['local'],
+  scopes: SCOPES,
+  keyId: null,
+  sessionId: null,
+  expiresAt: null,
+  confirmedUntil: null,
+};
+
+/** Owners whose things the caller may see by their id; null: everybody's. */
+export function seenBy(actor: Actor): readonly string[] | null {
+  return actor.role === 'admin' ? null : actor.own;
+}
+
+/** Owners whose things are listed: the caller's own, or everybody's where an admin asks for it. */
+export function listedFor(actor: Actor, all: boolean | undefined): readonly string[] | null {
+  if (!all) return actor.own;
+  if (actor.role !== 'admin')
+    throw new RowmillError('FORBIDDEN', 'only an administrator can ask for everything');
+  return null;
+}
+
+/** Owner of what the caller makes. */
+export function ownerOf(actor: Actor): string {
+  return actor.teamId ?? actor.userId;
+}
+
+/** As it stands in the audit. */
+export function actorLabel(actor: Actor): string {
+  if (actor.via === 'none') return 'local';
+  return actor.via === 'key' ? `${actor.userId} with key ${actor.keyId}` : actor.userId;
+}
+
+/** Refuses what the role or the key does not allow. */
+export function checkAllowed(actor: Actor | null, route: Pick<Route, 'access' | 'scope'>): void {
+  if (route.access === 'open') return;
+  if (actor === null)
+    throw new RowmillError('UNAUTHENTICATED', 'expected somebody to be signed in, or an API key');
+  if (RANK[actor.role] < RANK[route.access])
+    throw new RowmillError('FORBIDDEN', `expected the role ${route.access}, the caller is ${actor.role}`);
+  if (!actor.scopes.includes(route.scope))
+    throw new RowmillError(
+      'FORBIDDEN',
+      `expected a key with the scope ${route.scope}, got ${actor.scopes.join(', ')}`,
+    );
+}

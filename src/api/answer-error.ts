@@ -1,0 +1,82 @@
+// Every refusal has one shape: code, message, hint, request id. What is not ours to tell goes to the log instead.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { ErrorAnswer } from '../contract/route.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { databaseErrorKind } from '../platform/database-error.ts';
+import type { Logger } from '../platform/logger.ts';
+
+/** Seconds after which a database that did not answer may be asked again. */
+const DATABASE_RETRY_SECONDS = 5;
+
+/** A refusal that says when to come back. */
+export class RetryLaterError extends RowmillError {
+  readonly retryAfterMs: number;
+  constructor(code: ConstructorParameters<typeof RowmillError>[0], message: string, retryAfterMs: number) {
+    super(code, message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The value is not what the route expects; says where. */
+export class InvalidRequestError extends RowmillError {
+  readonly issues: { path: string; message: string }[];
+  constructor(where: 'params' | 'query' | 'body', error: z.ZodError) {
+    const issues = error.issues.slice(0, 20).map(({ path, message }) => ({
+      path: [where, ...path.map(String)].join('.'),
+      message,
+    }));
+    const first = issues[0];
+    super('REQUEST_INVALID', first ? `${first.path}: ${first.message}` : `the ${where} is not as expected`);
+    this.issues = issues;
+  }
+}
+
+export function answerError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  log: Logger,
+): FastifyReply {
+  const refusal = toRefusal(error);
+  if (refusal.status >= 500)
+    log.error(
+      {
+        requestId: request.id,
+        method: request.method,
+        route: request.routeOptions.url,
+        error: describe(error),
+      },
+      'a request failed',
+    );
+  if (refusal instanceof RetryLaterError)
+    void reply.header('retry-after', Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
+  else if (refusal.code === 'DATABASE_UNREACHABLE') void reply.header('retry-after', DATABASE_RETRY_SECONDS);
+  const body: ErrorAnswer = {
+    code: refusal.code,
+    message: refusal.message,
+    hint: refusal.hint,
+    requestId: request.id,
+    ...(refusal instanceof InvalidRequestError && { issues: refusal.issues }),
+  };
+  return reply.code(refusal.status).type('application/json; charset=utf-8').send(body);
+}
+
+function toRefusal(error: unknown): RowmillError {
+  if (error instanceof RowmillError) return error;
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
+  if (typeof code === 'string' && code.startsWith('FST_')) return ofFastify(code, statusCode, error as Error);
+  if (databaseErrorKind(error) === 'passing')
+    return new RowmillError('DATABASE_UNREACHABLE', 'the database did not answer');
+  return new RowmillError('INTERNAL_ERROR', 'something went wrong');
+}
+
+function ofFastify(code: string, status: unknown, error: Error): RowmillError {
+  if (status === 413) return new RowmillError('BODY_TOO_LARGE', `the body is over a limit: ${error.message}`);
+  if (typeof status === 'number' && status < 500) return new RowmillError('REQUEST_INVALID', error.message);
+  return new RowmillError('INTERNAL_ERROR', code);
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

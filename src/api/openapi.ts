@@ -1,0 +1,160 @@
+// The route table as an OpenAPI 3.1 document. Schemas with a name stand among the components, once.
+import { z } from 'zod';
+import { COMMON_ERRORS, errorAnswer, type Route } from '../contract/route.ts';
+import { ROUTES } from '../contract/routes.ts';
+import { ERROR_REGISTRY, type ErrorCode } from '../core/error-registry.ts';
+import { VERSION } from '../platform/version.ts';
+
+type Schema = Record<string, unknown>;
+
+export function openApiDocument(): Schema {
+  const schemas: Record<string, Schema> = {};
+  const paths: Record<string, Record<string, Schema>> = {};
+  const error = toSchema(errorAnswer, 'output', schemas);
+  for (const [name, route] of Object.entries(ROUTES) as [string, Route][]) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = {
+      operationId: name,
+      summary: route.summary,
+      tags: [tagOf(route.path)],
+      security: route.access === 'open' ? [] : [{ apiKey: [] }, { session: [] }],
+      ...(route.access !== 'open' && { 'x-role': route.access, 'x-scope': route.scope }),
+      parameters: [
+        ...parameters(route.params, 'path', schemas),
+        ...parameters(route.query, 'query', schemas),
+        ...(name === 'createJob' ? [idempotencyKey] : []),
+      ],
+      ...(route.body && { requestBody: requestBody(route, schemas) }),
+      responses: { ...success(route, schemas), ...refusals(route, error) },
+    };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Rowmill', version: VERSION, license: { name: 'MIT' } },
+    paths,
+    components: {
+      schemas,
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: rmk_<id>_<secret>' },
+        session: { type: 'apiKey', in: 'cookie', name: 'rowmill_session' },
+      },
+    },
+  };
+}
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'The same key again is the same job.',
+  schema: { type: 'string', minLength: 1, maxLength: 200 },
+};
+
+function tagOf(path: string): string {
+  return path.split('/').find((part) => part !== '' && part !== 'api') ?? 'server';
+}
+
+function parameters(
+  schema: z.ZodObject | undefined,
+  place: 'path' | 'query',
+  schemas: Record<string, Schema>,
+): Schema[] {
+  if (!schema) return [];
+  const { properties = {}, required = [] } = toSchema(schema, 'input', schemas) as {
+    properties?: Record<string, Schema>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, value]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema: value,
+  }));
+}
+
+function requestBody(route: Route, schemas: Record<string, Schema>): Schema {
+  const body = toSchema(route.body!, 'input', schemas);
+  return {
+    required: !route.body!.safeParse({}).success,
+    content: {
+      'application/json': { schema: body },
+      ...(route.upload && {
+        'multipart/form-data': {
+          schema: {
+            type: 'object',
+            properties: { job: body, file: { type: 'string', contentMediaType: 'application/octet-stream' } },
+            required: ['file'],
+          },
+          encoding: { job: { contentType: 'application/json' } },
+        },
+      }),
+    },
+  };
+}
+
+function success(route: Route, schemas: Record<string, Schema>): Schema {
+  const { status, schema, type = 'json' } = route.answer;
+  const media = {
+    json: schema && { 'application/json': { schema: toSchema(schema, 'output', schemas) } },
+    bytes: {
+      'application/octet-stream': {
+        schema: { type: 'string', contentMediaType: 'application/octet-stream' },
+      },
+    },
+    events: { 'text/event-stream': { schema: { type: 'string' } } },
+    text: { 'text/plain': { schema: { type: 'string' } } },
+  }[type];
+  return { [status]: { description: route.summary, ...(media && { content: media }) } };
+}
+
+/** Refusals that follow from what a route is. */
+export function errorsOf(route: Route): ErrorCode[] {
+  const codes: ErrorCode[] = [...COMMON_ERRORS, ...(route.errors ?? [])];
+  if (route.access !== 'open') codes.push('UNAUTHENTICATED', 'FORBIDDEN');
+  if (route.method !== 'GET') codes.push('CROSS_SITE');
+  if (route.body) codes.push('BODY_TOO_LARGE');
+  if (route.path.includes(':jobId')) codes.push('JOB_NOT_FOUND');
+  return [...new Set(codes)];
+}
+
+function refusals(route: Route, error: Schema): Schema {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of errorsOf(route)) {
+    const { status } = ERROR_REGISTRY[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      { description: codes.join(', '), content: { 'application/json': { schema: error } } },
+    ]),
+  );
+}
+
+/** JSON Schema with named parts moved to the components. */
+function toSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Record<string, Schema>): Schema {
+  const {
+    $schema: _,
+    $defs = {},
+    ...own
+  } = z.toJSONSchema(schema, {
+    target: 'draft-2020-12',
+    io,
+    unrepresentable: 'any',
+  }) as Schema & { $defs?: Record<string, Schema> };
+  for (const [name, definition] of Object.entries($defs))
+    schemas[name] ??= pointToComponents(withoutId(definition));
+  const id = own.id;
+  if (typeof id !== 'string') return pointToComponents(own);
+  schemas[id] ??= pointToComponents(withoutId(own));
+  return { $ref: `#/components/schemas/${id}` };
+}
+
+function withoutId({ id: _, ...rest }: Schema): Schema {
+  return rest;
+}
+
+function pointToComponents(schema: Schema): Schema {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as Schema;
+}

@@ -1,0 +1,93 @@
+// Puts every route of the table on the server: who asks, may they, is the request as it should be, then the handler.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { Route } from '../contract/route.ts';
+import { ROUTES, type Routes } from '../contract/routes.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { readVisibleJob } from '../store/views/read-job.ts';
+import { type Actor, actorLabel, checkAllowed, seenBy } from './actor.ts';
+import { InvalidRequestError } from './answer-error.ts';
+import type { ApiContext } from './api-context.ts';
+import { authenticate } from './authenticate.ts';
+import type { ApiRequest, BytesAnswer, Handler, Handlers } from './handler.ts';
+import { sendBytes } from './send-bytes.ts';
+
+export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>, context: ApiContext): void {
+  for (const [name, route] of Object.entries(ROUTES) as [keyof Routes, Route][]) {
+    const handle = handlers[name] as unknown as Handler<Route>;
+    app.route({
+      method: route.method,
+      url: route.path,
+      bodyLimit: bodyLimit(name, context),
+      handler: (raw, reply) => answer(route, handle, raw, reply, context),
+    });
+  }
+}
+
+async function answer(
+  route: Route,
+  handle: Handler<Route>,
+  raw: FastifyRequest,
+  reply: FastifyReply,
+  context: ApiContext,
+): Promise<unknown> {
+  const actor = await authenticate(raw, context);
+  checkAllowed(actor, route);
+  const params = parse(route.params, raw.params, 'params');
+  const job = route.path.includes(':jobId')
+    ? await visibleJob(context, actor!, (params as { jobId: string }).jobId)
+    : undefined;
+  const request: ApiRequest<Route> = {
+    actor: actor as Actor,
+    params: params as never,
+    query: parse(route.query, raw.query, 'query') as never,
+    body: (raw.isMultipart() ? undefined : parse(route.body, raw.body, 'body')) as never,
+    job: job as never,
+    engine: {
+      ...context.engine,
+      by: { actor: actor ? actorLabel(actor) : 'nobody', requestId: raw.id, address: raw.ip },
+    },
+    requestId: raw.id,
+    address: raw.ip,
+    signal: goneSignal(raw, reply),
+    raw,
+    reply,
+  };
+  const answered: unknown = await handle(request, context);
+  const { status, type = 'json' } = route.answer;
+  if (type === 'events') return reply;
+  void reply.code(status);
+  if (type === 'bytes') return sendBytes(reply, answered as unknown as BytesAnswer);
+  if (type === 'text') return reply.type('text/plain; charset=utf-8').send(answered);
+  return status === 204 ? reply.send() : reply.send(answered);
+}
+
+/** A job of somebody else is answered like one that is missing. */
+async function visibleJob(context: ApiContext, actor: Actor, jobId: string) {
+  const job = await readVisibleJob(context.engine.db, jobId, seenBy(actor));
+  if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  return job;
+}
+
+function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 'query' | 'body'): unknown {
+  if (!schema) return undefined;
+  const parsed = schema.safeParse(given ?? {});
+  if (!parsed.success) throw new InvalidRequestError(where, parsed.error);
+  return parsed.data;
+}
+
+function goneSignal(raw: FastifyRequest, reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort(new Error('the client is gone'));
+  });
+  raw.raw.once('error', (error) => gone.abort(error));
+  return gone.signal;
+}
+
+function bodyLimit(name: keyof Routes, { engine }: ApiContext): number {
+  const { apiItemsMaxBytes, apiBodyMaxBytes } = engine.settings;
+  return name === 'createJob' || name === 'appendItems' || name === 'reprocessJob'
+    ? apiItemsMaxBytes
+    : apiBodyMaxBytes;
+}

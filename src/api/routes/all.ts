@@ -1,0 +1,22 @@
+// The handler of every route.
+import type { Routes } from '../../contract/routes.ts';
+import type { Handlers } from '../handler.ts';
+import { accountHandlers } from './accounts.ts';
+import { controlHandlers } from './control.ts';
+import { eventHandlers } from './events.ts';
+import { fileHandlers } from './files.ts';
+import { itemHandlers } from './items.ts';
+import { jobHandlers } from './jobs.ts';
+import { operationHandlers } from './operations.ts';
+import { webhookHandlers } from './webhooks.ts';
+
+export const HANDLERS: Handlers<Routes> = {
+  ...jobHandlers,
+  ...controlHandlers,
+  ...itemHandlers,
+  ...fileHandlers,
+  ...operationHandlers,
+  ...eventHandlers,
+  ...accountHandlers,
+  ...webhookHandlers,
+};

@@ -1,0 +1,5 @@
+import { jobRoutes } from '../../contract/jobs.ts';
+import type { Handlers } from '../handler.ts';
+import { unbuilt } from './unbuilt.ts';
+
+export const jobHandlers: Handlers<typeof jobRoutes> = unbuilt(jobRoutes);

@@ -1,0 +1,49 @@
+// The HTTP server: limits, headers, errors and routes around one Fastify instance.
+import multipart from '@fastify/multipart';
+import fastify, { type FastifyInstance } from 'fastify';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { newId } from '../platform/random.ts';
+import { answerError } from './answer-error.ts';
+import type { ApiContext } from './api-context.ts';
+import { registerRoutes } from './register-routes.ts';
+import { HANDLERS } from './routes/all.ts';
+import { addSecurityHeaders } from './security-headers.ts';
+
+const HEADERS_MAX_BYTES = 16_384;
+const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
+
+export async function createServer(context: ApiContext): Promise<FastifyInstance> {
+  const { settings } = context.engine;
+  const app = fastify({
+    genReqId: () => newId(),
+    bodyLimit: settings.apiBodyMaxBytes,
+    trustProxy: (_address: string, hop: number) => hop < settings.apiTrustedProxies,
+    requestTimeout: 0,
+    connectionTimeout: 0,
+    http: { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: settings.apiHeaderMs },
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 500 },
+  });
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, context.log));
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?', 1)[0]!;
+    const other = METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
+    const refusal =
+      other.length > 0
+        ? new RowmillError('METHOD_NOT_ALLOWED', `expected ${other.join(' or ')}, got ${request.method}`)
+        : new RowmillError('ROUTE_NOT_FOUND', 'there is nothing at this address');
+    return answerError(refusal, request, reply, context.log);
+  });
+  addSecurityHeaders(app, { isHttps: settings.apiPublicUrl.startsWith('https:') });
+  await app.register(multipart, {
+    limits: {
+      files: 1,
+      fields: 1,
+      parts: 2,
+      fieldSize: settings.apiBodyMaxBytes,
+      fileSize: settings.uploadMaxBytes,
+    },
+  });
+  registerRoutes(app, HANDLERS, context);
+  return app;
+}

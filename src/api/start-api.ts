@@ -1,0 +1,70 @@
+// Opens the database for the server, and listens.
+import type { FastifyInstance } from 'fastify';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
+import { Database } from '../platform/database.ts';
+import { Events } from '../platform/events.ts';
+import type { Logger } from '../platform/logger.ts';
+import { WorkNotifier } from '../platform/notifier.ts';
+import type { Settings } from '../platform/settings.ts';
+import type { Pipeline } from '../worker/define-pipeline.ts';
+import { openConnections } from '../worker/worker-connections.ts';
+import type { ApiContext } from './api-context.ts';
+import { createServer } from './server.ts';
+
+export interface ApiOptions {
+  databaseUrl: string;
+  /** Jobs can be made for these; their handlers run here only in time slices. */
+  pipelines: readonly Pipeline[];
+  settings: Settings;
+  log: Logger;
+}
+
+export interface RunningApi {
+  /** Where it listens. */
+  url: string;
+  server: FastifyInstance;
+  context: ApiContext;
+  stop(): Promise<void>;
+}
+
+export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOptions): Promise<RunningApi> {
+  checkAddress(settings);
+  const db = new Database({
+    url: databaseUrl,
+    maxConnections: settings.apiConnections,
+    applicationName: 'rowmill api',
+    deadlineMs: settings.databaseDeadlineMs,
+    onError: (error) => log.warn({ error: error.message }, 'a database connection failed'),
+  });
+  const engine = { db, blobs: openBlobStore(settings.blobStore), events: new Events(), settings };
+  const slices = openConnections(databaseUrl, engine, log, engine);
+  const context: ApiContext = { engine, pipelines, notifier: new WorkNotifier(db), slices, log };
+  const server = await createServer(context);
+  const close = async (): Promise<void> => {
+    await server.close();
+    await Promise.all([slices.claims.db, slices.flushes.db, db].map((each) => each.close()));
+    await engine.blobs.close();
+  };
+  try {
+    const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
+    return { url, server, context, stop: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Without accounts only this machine may reach it. */
+function checkAddress({ authentication, apiHost }: Settings): void {
+  if (authentication !== 'password' && authentication !== 'none')
+    throw new RowmillError(
+      'SETTINGS_INVALID',
+      `expected authentication to be password or none, got ${authentication}`,
+    );
+  if (authentication === 'none' && !['127.0.0.1', '::1', 'localhost'].includes(apiHost))
+    throw new RowmillError(
+      'API_ADDRESS_REFUSED',
+      `expected a loopback address without accounts, got ${apiHost}`,
+    );
+}

@@ -1,0 +1,225 @@
+// Who uses it: first-run setup, signing in, people, teams, API keys.
+import { z } from 'zod';
+import { defineRoutes, SCOPES } from './route.ts';
+import { time } from './values.ts';
+
+export const ROLES = ['viewer', 'member', 'admin'] as const;
+export const role = z.enum(ROLES);
+export type Role = (typeof ROLES)[number];
+
+/** Name of an account or team; jobs carry it as their owner, so it never changes. */
+export const accountName = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9._-]{1,59}$/,
+    'expected 2 to 60 lower-case letters, digits, dots, dashes or underscores',
+  );
+/** Teams are told from people by the sign in front. */
+export const teamId = z
+  .string()
+  .regex(
+    /^@[a-z0-9][a-z0-9._-]{1,59}$/,
+    'expected @ and 2 to 60 lower-case letters, digits, dots, dashes or underscores',
+  );
+const password = z.string().min(12).max(256);
+
+export const user = z
+  .object({
+    userId: z.string(),
+    role,
+    teamId: z.string().nullable(),
+    disabled: z.boolean(),
+    createdAt: time,
+    lastSignInAt: time.nullable(),
+  })
+  .meta({ id: 'User' });
+
+export const session = z
+  .object({
+    userId: z.string(),
+    role,
+    teamId: z.string().nullable(),
+    /** How the caller is known. */
+    via: z.enum(['session', 'key', 'none']),
+    scopes: z.array(z.enum(SCOPES)),
+    expiresAt: time.nullable(),
+    /** Until when things that need the password again are allowed. */
+    confirmedUntil: time.nullable(),
+  })
+  .meta({ id: 'Session' });
+
+export const apiKey = z
+  .object({
+    keyId: z.string(),
+    name: z.string(),
+    userId: z.string(),
+    scopes: z.array(z.enum(SCOPES)),
+    createdAt: time,
+    expiresAt: time.nullable(),
+    lastUsedAt: time.nullable(),
+    revokedAt: time.nullable(),
+  })
+  .meta({ id: 'ApiKey' });
+
+export const team = z
+  .object({ teamId: z.string(), members: z.array(z.string()), createdAt: time })
+  .meta({ id: 'Team' });
+
+const own = { access: 'viewer', scope: 'admin' } as const;
+const admin = { access: 'admin', scope: 'admin' } as const;
+const userParams = z.object({ userId: accountName });
+const keyParams = z.object({ keyId: z.string().min(1).max(50) });
+
+export const accountRoutes = defineRoutes({
+  getSetup: {
+    method: 'GET',
+    path: '/api/setup',
+    summary: 'Whether the first account has still to be made.',
+    access: 'open',
+    scope: 'read',
+    answer: { status: 200, schema: z.object({ needed: z.boolean() }) },
+  },
+  setUp: {
+    method: 'POST',
+    path: '/api/setup',
+    summary: 'Make the first account, with the token that the server wrote to its log.',
+    access: 'open',
+    scope: 'admin',
+    body: z.strictObject({ token: z.string().min(1).max(200), userId: accountName, password }),
+    answer: { status: 201, schema: session },
+    errors: ['SETUP_DONE', 'SETUP_TOKEN_WRONG', 'PASSWORD_WEAK'],
+  },
+  signIn: {
+    method: 'POST',
+    path: '/api/session',
+    summary: 'Sign in; the session is a cookie.',
+    access: 'open',
+    scope: 'read',
+    body: z.strictObject({ userId: z.string().min(1).max(200), password: z.string().min(1).max(256) }),
+    answer: { status: 200, schema: session },
+    errors: ['SIGN_IN_FAILED', 'SIGN_IN_THROTTLED'],
+  },
+  getSession: {
+    method: 'GET',
+    path: '/api/session',
+    summary: 'Who is asking.',
+    access: 'viewer',
+    scope: 'read',
+    answer: { status: 200, schema: session },
+  },
+  confirmSession: {
+    method: 'POST',
+    path: '/api/session/confirm',
+    summary: 'Give the password again, before something that needs it.',
+    ...own,
+    body: z.strictObject({ password: z.string().min(1).max(256) }),
+    answer: { status: 200, schema: session },
+    errors: ['SIGN_IN_FAILED', 'SIGN_IN_THROTTLED'],
+  },
+  signOut: {
+    method: 'DELETE',
+    path: '/api/session',
+    summary: 'End the session.',
+    access: 'viewer',
+    scope: 'read',
+    answer: { status: 204, schema: null },
+  },
+  changePassword: {
+    method: 'POST',
+    path: '/api/account/password',
+    summary: 'Change the own password; all other sessions end.',
+    ...own,
+    body: z.strictObject({ current: z.string().min(1).max(256), password }),
+    answer: { status: 204, schema: null },
+    errors: ['SIGN_IN_FAILED', 'SIGN_IN_THROTTLED', 'PASSWORD_WEAK'],
+  },
+  listUsers: {
+    method: 'GET',
+    path: '/api/users',
+    summary: 'People.',
+    ...admin,
+    answer: { status: 200, schema: z.object({ items: z.array(user) }) },
+  },
+  createUser: {
+    method: 'POST',
+    path: '/api/users',
+    summary: 'Add somebody.',
+    ...admin,
+    body: z.strictObject({
+      userId: accountName,
+      password,
+      role: role.default('member'),
+      teamId: teamId.nullable().optional(),
+    }),
+    answer: { status: 201, schema: user },
+    errors: ['ACCOUNT_CONFLICT', 'TEAM_NOT_FOUND', 'PASSWORD_WEAK', 'CONFIRMATION_REQUIRED'],
+  },
+  changeUser: {
+    method: 'PATCH',
+    path: '/api/users/:userId',
+    summary: 'Change role, team or password, or disable somebody: their sessions and keys end at once.',
+    ...admin,
+    params: userParams,
+    body: z.strictObject({
+      role: role.optional(),
+      teamId: teamId.nullable().optional(),
+      disabled: z.boolean().optional(),
+      password: password.optional(),
+    }),
+    answer: { status: 200, schema: user },
+    errors: ['ACCOUNT_NOT_FOUND', 'TEAM_NOT_FOUND', 'LAST_ADMIN', 'PASSWORD_WEAK', 'CONFIRMATION_REQUIRED'],
+  },
+  listTeams: {
+    method: 'GET',
+    path: '/api/teams',
+    summary: 'Teams and their members.',
+    ...admin,
+    answer: { status: 200, schema: z.object({ items: z.array(team) }) },
+  },
+  createTeam: {
+    method: 'POST',
+    path: '/api/teams',
+    summary: 'Add a team; its members share its jobs.',
+    ...admin,
+    body: z.strictObject({ teamId }),
+    answer: { status: 201, schema: team },
+    errors: ['ACCOUNT_CONFLICT', 'CONFIRMATION_REQUIRED'],
+  },
+  listKeys: {
+    method: 'GET',
+    path: '/api/keys',
+    summary: 'API keys of the caller; for admins with all=true of everybody.',
+    ...own,
+    query: z.strictObject({
+      all: z
+        .enum(['true', 'false'])
+        .transform((text) => text === 'true')
+        .optional(),
+    }),
+    answer: { status: 200, schema: z.object({ items: z.array(apiKey) }) },
+    errors: ['FORBIDDEN'],
+  },
+  createKey: {
+    method: 'POST',
+    path: '/api/keys',
+    summary: 'Make an API key. Its text is shown this once.',
+    ...own,
+    body: z.strictObject({
+      name: z.string().trim().min(1).max(100),
+      scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).default(['read']),
+      /** Days until it ends; null: never. */
+      days: z.number().int().min(1).max(3650).nullable().default(90),
+    }),
+    answer: { status: 201, schema: apiKey.extend({ key: z.string() }) },
+    errors: ['FORBIDDEN', 'CONFIRMATION_REQUIRED'],
+  },
+  revokeKey: {
+    method: 'DELETE',
+    path: '/api/keys/:keyId',
+    summary: 'End an API key at once.',
+    ...own,
+    params: keyParams,
+    answer: { status: 204, schema: null },
+    errors: ['KEY_NOT_FOUND'],
+  },
+});

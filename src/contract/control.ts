@@ -1,0 +1,111 @@
+// What the owner of a job can do with it while it runs and afterwards.
+import { z } from 'zod';
+import { defineRoutes } from './route.ts';
+import { itemStatus, jobParams, jobState, jsonObject, seq } from './values.ts';
+
+/** Whether this request changed something, and the state of the job now. */
+const controlled = z.object({ changed: z.boolean(), state: jobState }).meta({ id: 'Controlled' });
+
+const control = {
+  method: 'POST',
+  access: 'member',
+  scope: 'write',
+  params: jobParams,
+} as const;
+
+const edit = z.strictObject({ seq: z.number().int().min(0), input: jsonObject });
+
+export const controlRoutes = defineRoutes({
+  pauseJob: {
+    ...control,
+    path: '/api/jobs/:jobId/pause',
+    summary: 'Start nothing new of it; what runs ends and is kept.',
+    answer: { status: 200, schema: controlled },
+    errors: ['JOB_CONFLICT'],
+  },
+  resumeJob: {
+    ...control,
+    path: '/api/jobs/:jobId/resume',
+    summary: 'Go on with a paused job, or release what a trial holds.',
+    answer: { status: 200, schema: controlled.extend({ released: z.number() }) },
+    errors: ['JOB_CONFLICT'],
+  },
+  cancelJob: {
+    ...control,
+    path: '/api/jobs/:jobId/cancel',
+    summary:
+      'End it: what has no result is CANCELLED. Answers when the decision is made; the ending follows.',
+    answer: { status: 202, schema: controlled },
+    errors: ['JOB_CONFLICT'],
+  },
+  sealJob: {
+    ...control,
+    path: '/api/jobs/:jobId/seal',
+    summary: 'These are all items.',
+    answer: { status: 200, schema: z.object({ itemCount: z.number() }) },
+    errors: ['JOB_NOT_INGESTING', 'JOB_CONFLICT'],
+  },
+  appendItems: {
+    ...control,
+    path: '/api/jobs/:jobId/items',
+    summary: 'Append items to a job that is not sealed.',
+    body: z.strictObject({
+      items: z.array(jsonObject).min(1).max(100_000),
+      /** How many items the job had before: the same request again appends nothing. */
+      from: z.number().int().min(0).optional(),
+    }),
+    answer: { status: 200, schema: z.object({ itemCount: z.number(), appended: z.number() }) },
+    errors: ['JOB_NOT_INGESTING', 'JOB_CONFLICT', 'ITEM_INVALID', 'QUOTA_EXCEEDED'],
+  },
+  kickoffJob: {
+    ...control,
+    path: '/api/jobs/:jobId/kickoff',
+    summary: 'Work on it here for a while, whether or not workers run.',
+    query: z.strictObject({ durationMs: z.coerce.number().int().min(1).max(600_000).default(5000) }),
+    answer: {
+      status: 200,
+      schema: z.looseObject({
+        state: jobState,
+        finished: z.boolean(),
+        elapsedMs: z.number(),
+        /** When another call is of use; null: not before something else happens. */
+        moreReadyInMs: z.number().nullable(),
+      }),
+    },
+    errors: ['SLICE_INVALID', 'PIPELINE_NOT_FOUND', 'JOB_CONFLICT', 'TOO_MANY_KICKOFFS'],
+  },
+  reprocessJob: {
+    ...control,
+    path: '/api/jobs/:jobId/reprocess',
+    summary: 'Run chosen rows of a finished job again, as its next generation.',
+    body: z.strictObject({
+      scope: z.enum(['job', 'items', 'filter', 'errorGroup']),
+      /** Scope items: row numbers from 0. */
+      itemIds: z.array(z.number().int().min(0)).min(1).max(100_000).optional(),
+      /** Default: ERROR and NOT_FOUND. */
+      statuses: z.array(itemStatus).min(1).optional(),
+      phase: z.number().int().min(0).max(1000).optional(),
+      errorGroup: z.string().min(1).max(500).optional(),
+      search: z.string().min(1).max(1000).optional(),
+      edits: z.array(edit).max(10_000).optional(),
+      includePermanent: z.boolean().optional(),
+      /** Also rows that were tried too often. */
+      resetAttempts: z.boolean().optional(),
+      /** Name of the phase to begin at. */
+      from: z.string().max(200).optional(),
+      /** Refused when somebody reprocessed it meanwhile. */
+      ifGeneration: z.number().int().min(1).optional(),
+    }),
+    answer: {
+      status: 202,
+      schema: z.object({
+        generation: z.number(),
+        selected: z.number(),
+        leftOut: z.object({ permanent: z.number(), exhausted: z.number() }),
+      }),
+    },
+    errors: ['REPROCESS_INVALID', 'NOTHING_TO_REPROCESS', 'JOB_CONFLICT', 'ITEM_NOT_FOUND', 'ITEM_INVALID'],
+  },
+});
+
+export const itemParams = jobParams.extend({ seq });

@@ -1,0 +1,80 @@
+// Live progress as server-sent events. Lifecycle events have ids and are never missed: who comes back with Last-Event-ID
+// gets those in between. Progress events have none: the next one says it all.
+import { z } from 'zod';
+import { defineRoutes } from './route.ts';
+import { flag, jobId, jobParams, jobState, json, time } from './values.ts';
+
+/** What happens to a job; also what webhooks are told. */
+export const EVENT_KINDS = [
+  'job.created',
+  'job.sealed',
+  'job.started',
+  'job.paused',
+  'job.resumed',
+  'job.cancelling',
+  'job.finished',
+  'job.failed',
+  'job.reprocessed',
+  'job.changed',
+  'job.deleted',
+] as const;
+export const eventKind = z.enum(EVENT_KINDS);
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+export const jobEvent = z
+  .object({
+    /** Rises; also the id of the server-sent event. */
+    position: z.number(),
+    kind: eventKind,
+    jobId,
+    ownerId: z.string(),
+    at: time,
+    generation: z.number(),
+    state: jobState,
+    detail: json,
+  })
+  .meta({ id: 'JobEvent' });
+export type JobEvent = z.infer<typeof jobEvent>;
+
+/** Event `progress`: sent when something changed, a few times per second at the most. */
+export const progressEvent = z
+  .object({
+    jobId,
+    state: jobState,
+    generation: z.number(),
+    itemCount: z.number(),
+    counts: z.record(z.string(), z.number()),
+    perSecond: z.number(),
+    cost: z.number(),
+    workers: z.number(),
+  })
+  .meta({ id: 'ProgressEvent' });
+export type ProgressEvent = z.infer<typeof progressEvent>;
+
+const stream = {
+  method: 'GET',
+  access: 'viewer',
+  scope: 'read',
+  answer: { status: 200, schema: null, type: 'events' },
+  errors: ['TOO_MANY_STREAMS'],
+} as const;
+
+/** In a query too, because a browser's EventSource cannot set the header Last-Event-ID for its first request. */
+const lastEventId = z.coerce.number().int().min(0).optional();
+
+export const eventRoutes = defineRoutes({
+  streamEvents: {
+    ...stream,
+    path: '/api/events',
+    summary: "Lifecycle and progress of the caller's jobs, as server-sent events.",
+    query: z.strictObject({ lastEventId, all: flag.optional() }),
+    errors: ['TOO_MANY_STREAMS', 'FORBIDDEN'],
+  },
+  streamJobEvents: {
+    ...stream,
+    path: '/api/jobs/:jobId/events',
+    summary: 'Lifecycle and progress of a job, as server-sent events.',
+    params: jobParams,
+    query: z.strictObject({ lastEventId }),
+  },
+});

@@ -1,0 +1,259 @@
+// Rows of a job: pages of the grid, one row with its history, errors by group, what is not done yet, and rates over time.
+import { z } from 'zod';
+import { itemParams } from './control.ts';
+import { defineRoutes } from './route.ts';
+import {
+  jobId,
+  jobParams,
+  json,
+  listOf,
+  name,
+  page,
+  pageOf,
+  pendingStatus,
+  rowFilterQuery,
+  rowStatus,
+  time,
+} from './values.ts';
+
+const read = { method: 'GET', access: 'viewer', scope: 'read', params: jobParams } as const;
+
+export const item = z
+  .object({
+    seq: z.number(),
+    status: rowStatus,
+    input: json,
+    result: json,
+    phase: z.number().nullable(),
+    attempts: z.number().nullable(),
+    errorClass: z.string().nullable(),
+    error: z.string().nullable(),
+    generation: z.number().nullable(),
+    handlerMs: z.number().nullable(),
+    cost: z.number().nullable(),
+    finishedAt: time.nullable(),
+  })
+  .meta({ id: 'Item' });
+
+export const itemDetail = item
+  .extend({
+    /** PENDING refined: PROCESSING, RETRYING, HELD. */
+    now: z.enum(['PENDING', 'PROCESSING', 'RETRYING', 'HELD', 'ENDED']),
+    readyAt: time.nullable(),
+    lockedBy: z.string().nullable(),
+    summary: z.string().nullable(),
+    /** Inputs that it had before somebody edited it, newest last. */
+    edits: z.array(z.object({ generation: z.number(), input: json, editedAt: time })),
+    originalInput: json,
+    stages: z.array(z.object({ generation: z.number(), phase: z.number(), output: json })),
+    failures: z.array(
+      z.object({
+        generation: z.number(),
+        phase: z.number(),
+        attempt: z.number(),
+        errorClass: z.string(),
+        error: z.string(),
+        failedAt: time,
+      }),
+    ),
+    /** The result of each generation that had one, newest first. */
+    results: z.array(
+      z.object({
+        generation: z.number(),
+        phase: z.number(),
+        attempt: z.number(),
+        status: rowStatus,
+        handlerMs: z.number().nullable(),
+        cost: z.number().nullable(),
+        errorClass: z.string().nullable(),
+        error: z.string().nullable(),
+        result: json,
+        finishedAt: time,
+      }),
+    ),
+    parent: z.object({ seq: z.number(), depth: z.number() }).nullable(),
+    children: z.array(z.object({ seq: z.number(), summary: z.string().nullable(), status: rowStatus })),
+    childCount: z.number(),
+  })
+  .meta({ id: 'ItemDetail' });
+
+export const errorGroup = z
+  .object({
+    phase: z.number(),
+    signature: z.string(),
+    errorClass: z.string(),
+    sample: z.string(),
+    sampleSeq: z.number(),
+    occurrences: z.number(),
+    failed: z.number(),
+    firstSeen: time,
+    lastSeen: time,
+  })
+  .meta({ id: 'ErrorGroup' });
+
+export const pendingItem = z
+  .object({
+    jobId,
+    seq: z.number(),
+    summary: z.string().nullable(),
+    status: pendingStatus,
+    phase: z.number(),
+    attempts: z.number(),
+    lockedBy: z.string().nullable(),
+    readyAt: time.nullable(),
+    updatedAt: time,
+    jobName: z.string(),
+    /** The pipeline. */
+    jobType: z.string(),
+    ownerId: z.string(),
+    /** Part of the job that has ended, from 0 to 1. */
+    progress: z.number(),
+  })
+  .meta({ id: 'PendingItem' });
+
+const pendingQuery = {
+  statuses: listOf(pendingStatus).optional(),
+  from: time.optional(),
+  to: time.optional(),
+  ...page,
+};
+
+export const itemRoutes = defineRoutes({
+  listItems: {
+    ...read,
+    path: '/api/jobs/:jobId/items',
+    summary: 'Rows of a job in the order of its file, each with its newest result.',
+    query: z.strictObject({
+      ...rowFilterQuery,
+      sort: z.enum(['seq', '-seq']).default('seq'),
+      /** Begin at this row instead of at a cursor: for scroll bars. */
+      fromSeq: z.coerce.number().int().min(0).optional(),
+      ...page,
+    }),
+    answer: { status: 200, schema: pageOf(item) },
+    errors: ['CURSOR_INVALID'],
+  },
+  getItem: {
+    ...read,
+    path: '/api/jobs/:jobId/items/:seq',
+    summary: 'One row: input, output of each phase, every attempt, lineage.',
+    params: itemParams,
+    answer: { status: 200, schema: itemDetail },
+    errors: ['ITEM_NOT_FOUND'],
+  },
+  listErrors: {
+    ...read,
+    path: '/api/jobs/:jobId/errors',
+    summary: 'Failures by group, the largest first.',
+    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(200).default(50) }),
+    answer: { status: 200, schema: z.object({ items: z.array(errorGroup) }) },
+  },
+  getTimeline: {
+    ...read,
+    path: '/api/jobs/:jobId/timeline',
+    summary: 'Rates per minute, from the ledger.',
+    query: z.strictObject({
+      from: time.optional(),
+      to: time.optional(),
+      /** Minutes are put together so that there are at most so many points. */
+      points: z.coerce.number().int().min(1).max(2000).default(240),
+    }),
+    answer: {
+      status: 200,
+      schema: z.object({
+        stepMs: z.number(),
+        points: z.array(
+          z.object({
+            at: time,
+            done: z.number(),
+            error: z.number(),
+            notFound: z.number(),
+            skipped: z.number(),
+            cancelled: z.number(),
+            advanced: z.number(),
+            retried: z.number(),
+            /** Average time of a call; null: there was none. */
+            handlerMs: z.number().nullable(),
+            cost: z.number(),
+          }),
+        ),
+      }),
+    },
+  },
+  listGenerations: {
+    ...read,
+    path: '/api/jobs/:jobId/generations',
+    summary: 'Runs of a job: what was chosen, how it ended, what changed.',
+    answer: {
+      status: 200,
+      schema: z.object({
+        items: z.array(
+          z.object({
+            generation: z.number(),
+            selection: json,
+            selected: z.number(),
+            leftOut: z.record(z.string(), z.number()),
+            openedAt: time,
+            finishedAt: time.nullable(),
+            outcome: z.string().nullable(),
+            counts: z.record(z.string(), z.number()).nullable(),
+            diff: z.looseObject({}).nullable(),
+          }),
+        ),
+      }),
+    },
+  },
+  listRejected: {
+    ...read,
+    path: '/api/jobs/:jobId/rejected',
+    summary: 'Rows of the file that could not become items.',
+    query: z.strictObject({ ...page }),
+    answer: {
+      status: 200,
+      schema: pageOf(z.object({ line: z.number(), reason: z.string(), raw: z.string() })),
+    },
+    errors: ['CURSOR_INVALID'],
+  },
+  listPendingOfJob: {
+    ...read,
+    path: '/api/jobs/:jobId/pending',
+    summary: 'Rows of a job that have not ended.',
+    query: z.strictObject(pendingQuery),
+    answer: { status: 200, schema: pageOf(pendingItem) },
+    errors: ['CURSOR_INVALID'],
+  },
+  listPending: {
+    method: 'GET',
+    access: 'viewer',
+    scope: 'read',
+    path: '/api/pending',
+    summary: 'Rows that have not ended, over all jobs of the caller. Behind the setting pendingDashboard.',
+    query: z.strictObject({
+      ...pendingQuery,
+      userId: z.enum(['me', 'all']).default('me'),
+      jobType: name.optional(),
+      jobId: jobId.optional(),
+    }),
+    answer: { status: 200, schema: pageOf(pendingItem) },
+    errors: ['CURSOR_INVALID', 'FEATURE_DISABLED', 'FORBIDDEN'],
+  },
+  listJobActivity: {
+    ...read,
+    path: '/api/jobs/:jobId/activity',
+    summary: 'Who did what to it, and its lifecycle, newest first.',
+    query: z.strictObject({ ...page }),
+    answer: {
+      status: 200,
+      schema: pageOf(
+        z.object({
+          at: time,
+          kind: z.enum(['audit', 'event']),
+          actor: z.string().nullable(),
+          action: z.string(),
+          detail: json,
+        }),
+      ),
+    },
+    errors: ['CURSOR_INVALID'],
+  },
+});

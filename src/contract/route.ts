@@ -1,0 +1,72 @@
+// One line of the route table: what a request holds, who may send it, what comes back. Validation, the OpenAPI document, the
+// client and the tests are all made from it. Nothing here knows of a server.
+import { z } from 'zod';
+import type { ErrorCode } from '../core/error-registry.ts';
+
+/** The least role that may ask. `open`: nobody has to be signed in. */
+export type Access = 'open' | 'viewer' | 'member' | 'admin';
+
+/** What an API key must be allowed to do. */
+export const SCOPES = ['read', 'write', 'export', 'admin'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+export interface Route {
+  method: Method;
+  /** With `:name` for parameters. A path with `:jobId` is answered only for jobs that the caller may see. */
+  path: `/${string}`;
+  summary: string;
+  access: Access;
+  scope: Scope;
+  params?: z.ZodObject;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  /** The body may be multipart: a field `job` with the JSON body, then the part `file`. */
+  upload?: boolean;
+  /** Status and schema of what comes back when it went well. */
+  answer: {
+    status: 200 | 201 | 202 | 204;
+    schema: z.ZodType | null;
+    type?: 'json' | 'bytes' | 'events' | 'text';
+  };
+  /** What may be refused besides the errors that any route has. */
+  errors?: readonly ErrorCode[];
+}
+
+/** Refusals that any route can answer with. */
+export const COMMON_ERRORS = [
+  'REQUEST_INVALID',
+  'RATE_LIMITED',
+  'DATABASE_UNREACHABLE',
+  'INTERNAL_ERROR',
+] as const satisfies readonly ErrorCode[];
+
+export function defineRoutes<const Routes extends Record<string, Route>>(routes: Routes): Routes {
+  return routes;
+}
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
+
+export type ParamsOf<R extends Route> = Parsed<R['params']>;
+export type QueryOf<R extends Route> = Parsed<R['query']>;
+export type BodyOf<R extends Route> = Parsed<R['body']>;
+export type GivenQueryOf<R extends Route> = Given<R['query']>;
+export type GivenBodyOf<R extends Route> = Given<R['body']>;
+export type AnswerOf<R extends Route> = R['answer']['schema'] extends z.ZodType
+  ? z.output<R['answer']['schema']>
+  : undefined;
+
+/** What every refusal looks like. */
+export const errorAnswer = z
+  .object({
+    code: z.string(),
+    message: z.string(),
+    hint: z.string(),
+    requestId: z.string(),
+    /** Where in the request it is wrong. */
+    issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  })
+  .meta({ id: 'Error' });
+export type ErrorAnswer = z.infer<typeof errorAnswer>;

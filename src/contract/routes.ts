@@ -1,0 +1,23 @@
+// Every route there is.
+import { accountRoutes } from './accounts.ts';
+import { controlRoutes } from './control.ts';
+import { eventRoutes } from './events.ts';
+import { fileRoutes } from './files.ts';
+import { itemRoutes } from './items.ts';
+import { jobRoutes } from './jobs.ts';
+import { operationRoutes } from './operations.ts';
+import { webhookRoutes } from './webhooks.ts';
+
+export const ROUTES = {
+  ...jobRoutes,
+  ...controlRoutes,
+  ...itemRoutes,
+  ...fileRoutes,
+  ...operationRoutes,
+  ...eventRoutes,
+  ...accountRoutes,
+  ...webhookRoutes,
+};
+
+export type Routes = typeof ROUTES;
+export type RouteName = keyof Routes;

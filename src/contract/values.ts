@@ -1,0 +1,68 @@
+// Values that many routes share, as they stand in a query or a body.
+import { z } from 'zod';
+import { ITEM_STATUSES } from '../core/outcome.ts';
+
+export const PAGE_SIZE_DEFAULT = 50;
+export const PAGE_SIZE_MAX = 200;
+
+export const jobId = z.uuid();
+export const seq = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+export const time = z.iso.datetime({ offset: true });
+export const name = z.string().trim().min(1).max(200);
+export const ownerId = z.string().min(1).max(200);
+/** Anything that JSON can hold. */
+export const json = z.json();
+export const jsonObject = z.record(z.string(), z.json());
+
+/** In a query a list is one text with commas, or the parameter again and again. */
+export function listOf<Item extends z.ZodType<string, string>>(item: Item) {
+  return z
+    .union([z.string(), z.array(z.string())])
+    .transform((given) => (Array.isArray(given) ? given : given.split(',')).filter((each) => each !== ''))
+    .pipe(z.array(item).min(1).max(50));
+}
+
+export const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
+
+export const JOB_STATES = [
+  'INGESTING',
+  'QUEUED',
+  'RUNNING',
+  'PAUSED',
+  'FINALIZING',
+  'DONE',
+  'FAILED',
+  'CANCELLED',
+] as const;
+export const jobState = z.enum(JOB_STATES);
+
+/** Of a row in lists and exports. */
+export const rowStatus = z.enum(['PENDING', ...ITEM_STATUSES]);
+export const itemStatus = z.enum(ITEM_STATUSES);
+/** Of a row that has not ended. */
+export const pendingStatus = z.enum(['PENDING', 'PROCESSING', 'RETRYING', 'HELD']);
+
+export const jobParams = z.object({ jobId });
+
+/** Opaque: what the answer before gave as `next`. */
+const after = z.string().min(1).max(500).optional();
+export const page = {
+  pageSize: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE_DEFAULT),
+  after,
+};
+
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    items: z.array(item),
+    /** For `after`; null on the last page. */
+    next: z.string().nullable(),
+  });
+}
+
+/** Which rows of a job: of a list, an export, a reprocess. */
+export const rowFilterQuery = {
+  statuses: listOf(rowStatus).optional(),
+  phase: z.coerce.number().int().min(0).max(1000).optional(),
+  errorGroup: z.string().min(1).max(500).optional(),
+  search: z.string().min(1).max(1000).optional(),
+};

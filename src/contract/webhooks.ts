@@ -1,0 +1,142 @@
+// Webhooks: what happens to jobs, told to other programs. Signed as Standard Webhooks say.
+import { z } from 'zod';
+import { eventKind } from './events.ts';
+import { defineRoutes } from './route.ts';
+import { flag, page, pageOf, time } from './values.ts';
+
+export const webhook = z
+  .object({
+    webhookId: z.uuid(),
+    ownerId: z.string(),
+    url: z.string(),
+    kinds: z.array(eventKind),
+    description: z.string(),
+    state: z.enum(['ACTIVE', 'DISABLED']),
+    /** Why it is disabled; null: somebody did it, or it is not. */
+    disabledBecause: z.string().nullable(),
+    createdAt: time,
+    lastDeliveredAt: time.nullable(),
+  })
+  .meta({ id: 'Webhook' });
+
+export const delivery = z
+  .object({
+    deliveryId: z.uuid(),
+    webhookId: z.uuid(),
+    kind: z.string(),
+    jobId: z.string().nullable(),
+    /** Header webhook-id: the same for all attempts. */
+    messageId: z.string(),
+    state: z.enum(['PENDING', 'DELIVERED', 'DEAD']),
+    attempts: z.number(),
+    nextAttemptAt: time.nullable(),
+    lastStatus: z.number().nullable(),
+    lastError: z.string().nullable(),
+    lastMs: z.number().nullable(),
+    createdAt: time,
+    deliveredAt: time.nullable(),
+  })
+  .meta({ id: 'Delivery' });
+
+const params = z.object({ webhookId: z.uuid() });
+const manage = { access: 'member', scope: 'write' } as const;
+const url = z.string().min(1).max(2000);
+const kinds = z.array(eventKind).min(1).max(20);
+
+export const webhookRoutes = defineRoutes({
+  listWebhooks: {
+    method: 'GET',
+    path: '/api/webhooks',
+    summary: "The caller's webhooks.",
+    access: 'viewer',
+    scope: 'read',
+    query: z.strictObject({ all: flag.optional() }),
+    answer: { status: 200, schema: z.object({ items: z.array(webhook) }) },
+    errors: ['FORBIDDEN'],
+  },
+  createWebhook: {
+    method: 'POST',
+    path: '/api/webhooks',
+    summary: 'Add a webhook. Its secret is shown this once.',
+    ...manage,
+    body: z.strictObject({
+      url,
+      kinds: kinds.default(['job.finished', 'job.failed']),
+      description: z.string().max(500).default(''),
+    }),
+    answer: { status: 201, schema: webhook.extend({ secret: z.string() }) },
+    errors: ['WEBHOOK_URL_REFUSED', 'QUOTA_EXCEEDED'],
+  },
+  getWebhook: {
+    method: 'GET',
+    path: '/api/webhooks/:webhookId',
+    summary: 'One webhook.',
+    access: 'viewer',
+    scope: 'read',
+    params,
+    answer: { status: 200, schema: webhook },
+    errors: ['WEBHOOK_NOT_FOUND'],
+  },
+  changeWebhook: {
+    method: 'PATCH',
+    path: '/api/webhooks/:webhookId',
+    summary: 'Change where it goes, what it is told, or disable it.',
+    ...manage,
+    params,
+    body: z.strictObject({
+      url: url.optional(),
+      kinds: kinds.optional(),
+      description: z.string().max(500).optional(),
+      state: z.enum(['ACTIVE', 'DISABLED']).optional(),
+    }),
+    answer: { status: 200, schema: webhook },
+    errors: ['WEBHOOK_NOT_FOUND', 'WEBHOOK_URL_REFUSED'],
+  },
+  deleteWebhook: {
+    method: 'DELETE',
+    path: '/api/webhooks/:webhookId',
+    summary: 'Remove it with its deliveries.',
+    ...manage,
+    params,
+    answer: { status: 204, schema: null },
+    errors: ['WEBHOOK_NOT_FOUND'],
+  },
+  rotateWebhookSecret: {
+    method: 'POST',
+    path: '/api/webhooks/:webhookId/secret',
+    summary: 'A new secret; messages are signed with both for a day.',
+    ...manage,
+    params,
+    answer: { status: 200, schema: z.object({ secret: z.string() }) },
+    errors: ['WEBHOOK_NOT_FOUND', 'CONFIRMATION_REQUIRED'],
+  },
+  testWebhook: {
+    method: 'POST',
+    path: '/api/webhooks/:webhookId/test',
+    summary: 'Send a test message now and say how it went.',
+    ...manage,
+    params,
+    answer: { status: 200, schema: delivery },
+    errors: ['WEBHOOK_NOT_FOUND'],
+  },
+  listDeliveries: {
+    method: 'GET',
+    path: '/api/webhooks/:webhookId/deliveries',
+    summary: 'Messages to it, newest first.',
+    access: 'viewer',
+    scope: 'read',
+    params,
+    query: z.strictObject({ state: z.enum(['PENDING', 'DELIVERED', 'DEAD']).optional(), ...page }),
+    answer: { status: 200, schema: pageOf(delivery) },
+    errors: ['WEBHOOK_NOT_FOUND', 'CURSOR_INVALID'],
+  },
+  resendDelivery: {
+    method: 'POST',
+    path: '/api/webhooks/:webhookId/deliveries/:deliveryId/resend',
+    summary: 'Send a message again, with the same id.',
+    ...manage,
+    params: params.extend({ deliveryId: z.uuid() }),
+    answer: { status: 202, schema: delivery },
+    errors: ['WEBHOOK_NOT_FOUND', 'DELIVERY_NOT_FOUND'],
+  },
+});

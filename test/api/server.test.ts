@@ -1,0 +1,54 @@
+// What holds for every route: one shape of refusals, headers, and a document that describes them all.
+import { describe, expect, test } from 'vitest';
+import { ROUTES } from '../../src/contract/routes.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+
+describe('the server', () => {
+  test('answers that it lives, with the headers of every response', async () => {
+    const { url } = await startTestApi(database.url);
+    const response = await fetch(`${url}/healthz`);
+    expect(await response.json()).toEqual({ ok: true });
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-security-policy': expect.stringContaining("default-src 'none'"),
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+  });
+
+  test.each([
+    ['GET', '/api/nothing', 404, 'ROUTE_NOT_FOUND'],
+    ['DELETE', '/healthz', 405, 'METHOD_NOT_ALLOWED'],
+    ['GET', '/api/jobs/not-an-id', 400, 'REQUEST_INVALID'],
+    ['GET', '/api/jobs/00000000-0000-4000-8000-000000000000', 404, 'JOB_NOT_FOUND'],
+  ])('refuses %s %s in the one shape of refusals', async (method, path, status, code) => {
+    const { url } = await startTestApi(database.url);
+    const response = await fetch(url + path, { method });
+    expect(response.status).toBe(status);
+    const body = (await response.json()) as Record<string, unknown>;
+    expect(body).toMatchObject({ code, message: expect.any(String), hint: expect.any(String) });
+    expect(body.requestId).toBe(response.headers.get('x-request-id'));
+  });
+
+  test('describes every route', async () => {
+    const { url } = await startTestApi(database.url);
+    const document = (await (await fetch(`${url}/api/openapi.json`)).json()) as {
+      paths: Record<string, Record<string, { operationId: string }>>;
+    };
+    const described = Object.values(document.paths).flatMap((path) =>
+      Object.values(path).map(({ operationId }) => operationId),
+    );
+    expect(described.sort()).toEqual(Object.keys(ROUTES).sort());
+    expect(JSON.stringify(document)).not.toContain('$defs');
+  });
+
+  test('without accounts binds to this machine only', async () => {
+    await expect(startTestApi(database.url, { settings: { apiHost: '0.0.0.0' } })).rejects.toMatchObject({
+      code: 'API_ADDRESS_REFUSED',
+    });
+  });
+});

@@ -1,0 +1,33 @@
+// A real server on a free port of this machine, with the database of the test file.
+import { afterEach } from 'vitest';
+import { type RunningApi, startApi } from '../../src/api/start-api.ts';
+import { silentLogger } from '../../src/platform/logger.ts';
+import { loadSettings, type Settings } from '../../src/platform/settings.ts';
+import type { Pipeline } from '../../src/worker/define-pipeline.ts';
+
+const running: RunningApi[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((api) => api.stop()));
+});
+
+/** Without accounts unless the settings say otherwise. Stopped after the test. */
+export async function startTestApi(
+  databaseUrl: string,
+  options: { pipelines?: Pipeline[]; settings?: Partial<Settings> } = {},
+): Promise<RunningApi> {
+  const flags = {
+    authentication: 'none',
+    apiPort: 0,
+    apiRequestsPerSecond: 10_000,
+    apiRequestBurst: 100_000,
+  };
+  const settings = loadSettings({ flags: { ...flags, ...options.settings } });
+  const api = await startApi({
+    databaseUrl,
+    pipelines: options.pipelines ?? [],
+    settings,
+    log: silentLogger,
+  });
+  running.push(api);
+  return api;
+}
