@@ -1,5 +1,6 @@
 // Values that many routes share, as they stand in a query or a body.
 import { z } from 'zod';
+import { JOB_STATES } from '../core/job-state.ts';
 import { ITEM_STATUSES } from '../core/outcome.ts';
 
 export const PAGE_SIZE_DEFAULT = 50;
@@ -24,16 +25,6 @@ export function listOf<Item extends z.ZodType<string, string>>(item: Item) {
 
 export const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
-export const JOB_STATES = [
-  'INGESTING',
-  'QUEUED',
-  'RUNNING',
-  'PAUSED',
-  'FINALIZING',
-  'DONE',
-  'FAILED',
-  'CANCELLED',
-] as const;
 export const jobState = z.enum(JOB_STATES);
 
 /** Of a row in lists and exports. */
