@@ -1,11 +1,10 @@
 // Who uses it: first-run setup, signing in, people, teams, API keys.
 import { z } from 'zod';
+import { ROLES } from '../core/role.ts';
 import { defineRoutes, SCOPES } from './route.ts';
 import { time } from './values.ts';
 
-export const ROLES = ['viewer', 'member', 'admin'] as const;
 export const role = z.enum(ROLES);
-export type Role = (typeof ROLES)[number];
 
 /** Name of an account or team; jobs carry it as their owner, so it never changes. */
 export const accountName = z
