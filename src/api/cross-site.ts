@@ -38,6 +38,11 @@ export function checkSameOrigin(
 }
 
 export function addCrossSiteRules(app: FastifyInstance, settings: SiteSettings): void {
+  if (!isWebAddress(settings.apiPublicUrl))
+    throw new RowmillError(
+      'SETTINGS_INVALID',
+      `expected apiPublicUrl to be an address such as https://example.org, got ${settings.apiPublicUrl}`,
+    );
   if (settings.authentication === 'none') refuseForeignHosts(app, settings);
   else shareWithListedOrigins(app, settings);
 }
@@ -81,7 +86,7 @@ export function listedOrigins(corsOrigins: string): Set<string> {
   return new Set(
     corsOrigins.split(',').map((text) => {
       const given = text.trim();
-      if (!URL.canParse(given) || new URL(given).origin !== given || given === 'null')
+      if (!isWebAddress(given) || new URL(given).origin !== given || given.includes('*'))
         throw new RowmillError(
           'SETTINGS_INVALID',
           `expected corsOrigins to be origins such as https://example.org, got ${given}`,
@@ -89,6 +94,10 @@ export function listedOrigins(corsOrigins: string): Set<string> {
       return given;
     }),
   );
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
 }
 
 function publicOrigin({ apiPublicUrl }: SiteSettings): string {

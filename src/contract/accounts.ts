@@ -67,7 +67,7 @@ export const team = z
 const own = { access: 'viewer', scope: 'admin' } as const;
 const admin = { access: 'admin', scope: 'admin' } as const;
 const userParams = z.object({ userId: accountName });
-const keyParams = z.object({ keyId: z.string().min(1).max(50) });
+const keyParams = z.object({ keyId: z.string().regex(/^[0-9a-f]{16}$/, 'expected 16 hexadecimal digits') });
 
 export const accountRoutes = defineRoutes({
   getSetup: {

@@ -1,5 +1,6 @@
 // Accounts from the first run to the last administrator, over HTTP and on a real database.
-import { beforeAll, describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Role } from '../../src/core/role.ts';
 import { newId } from '../../src/platform/random.ts';
 import type { Settings } from '../../src/platform/settings.ts';
@@ -158,7 +159,7 @@ describe('signing in', () => {
   test('counts attempts from one address over all accounts', async () => {
     await database.query('delete from sign_in_attempts');
     api = await start({ signInsPerMinuteAddress: 2 });
-    const names = await Promise.all([person(), person(), person()]);
+    const names = [await person(), await person(), await person()];
     const statuses: number[] = [];
     for (const name of names) statuses.push((await signIn('wrong one', {}, name)).status);
     expect(statuses).toEqual([401, 401, 429]);
@@ -412,6 +413,32 @@ describe('the last administrator', () => {
     const away = await person('admin');
     await database.query('update users set disabled = true where user_id = $1', [away]);
     expect((await demote(last, headers)).body).toMatchObject({ code: 'LAST_ADMIN' });
+  });
+});
+
+describe('the last administrator but one', () => {
+  test('is the last as soon as the other is demoted in a transaction that has not ended', async () => {
+    const api = await start();
+    await database.query(`update users set role = 'member' where role = 'admin'`);
+    const [one, two] = [await person('admin'), await person('admin')];
+    const headers = await keyHeaders(database, one, ['admin']);
+    const other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    try {
+      await other.query('begin');
+      await other.query(`update users set role = 'member' where user_id = $1`, [two]);
+      const demoted = api.send(`/api/users/${one}`, { method: 'PATCH', headers, body: { role: 'member' } });
+      await vi.waitFor(async () => {
+        const waiting = await database.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        expect(waiting).toHaveLength(1);
+      });
+      await other.query('commit');
+      expect((await demoted).body).toMatchObject({ code: 'LAST_ADMIN' });
+    } finally {
+      await other.end();
+    }
   });
 });
 
