@@ -64,6 +64,8 @@ export const team = z
   .object({ teamId: z.string(), members: z.array(z.string()), createdAt: time })
   .meta({ id: 'Team' });
 
+/** Without accounts there is only the person at the machine. */
+const NO_ACCOUNTS = ['FEATURE_DISABLED'] as const;
 const own = { access: 'viewer', scope: 'admin' } as const;
 const admin = { access: 'admin', scope: 'admin' } as const;
 const userParams = z.object({ userId: accountName });
@@ -86,7 +88,7 @@ export const accountRoutes = defineRoutes({
     scope: 'admin',
     body: z.strictObject({ token: z.string().min(1).max(200), userId: accountName, password }),
     answer: { status: 201, schema: session },
-    errors: ['SETUP_DONE', 'SETUP_TOKEN_WRONG', 'PASSWORD_WEAK'],
+    errors: [...NO_ACCOUNTS, 'SETUP_DONE', 'SETUP_TOKEN_WRONG', 'ACCOUNT_CONFLICT', 'PASSWORD_WEAK'],
   },
   signIn: {
     method: 'POST',
@@ -96,7 +98,7 @@ export const accountRoutes = defineRoutes({
     scope: 'read',
     body: z.strictObject({ userId: z.string().min(1).max(200), password: z.string().min(1).max(256) }),
     answer: { status: 200, schema: session },
-    errors: ['SIGN_IN_FAILED', 'SIGN_IN_THROTTLED'],
+    errors: [...NO_ACCOUNTS, 'SIGN_IN_FAILED', 'SIGN_IN_THROTTLED'],
   },
   getSession: {
     method: 'GET',
@@ -113,7 +115,7 @@ export const accountRoutes = defineRoutes({
     ...own,
     body: z.strictObject({ password: z.string().min(1).max(256) }),
     answer: { status: 200, schema: session },
-    errors: ['SIGN_IN_FAILED', 'SIGN_IN_THROTTLED'],
+    errors: [...NO_ACCOUNTS, 'SIGN_IN_FAILED', 'SIGN_IN_THROTTLED'],
   },
   signOut: {
     method: 'DELETE',
@@ -130,7 +132,7 @@ export const accountRoutes = defineRoutes({
     ...own,
     body: z.strictObject({ current: z.string().min(1).max(256), password }),
     answer: { status: 204, schema: null },
-    errors: ['SIGN_IN_FAILED', 'SIGN_IN_THROTTLED', 'PASSWORD_WEAK'],
+    errors: [...NO_ACCOUNTS, 'SIGN_IN_FAILED', 'SIGN_IN_THROTTLED', 'PASSWORD_WEAK'],
   },
   listUsers: {
     method: 'GET',
@@ -138,6 +140,7 @@ export const accountRoutes = defineRoutes({
     summary: 'People.',
     ...admin,
     answer: { status: 200, schema: z.object({ items: z.array(user) }) },
+    errors: NO_ACCOUNTS,
   },
   createUser: {
     method: 'POST',
@@ -151,7 +154,7 @@ export const accountRoutes = defineRoutes({
       teamId: teamId.nullable().optional(),
     }),
     answer: { status: 201, schema: user },
-    errors: ['ACCOUNT_CONFLICT', 'TEAM_NOT_FOUND', 'PASSWORD_WEAK', 'CONFIRMATION_REQUIRED'],
+    errors: [...NO_ACCOUNTS, 'ACCOUNT_CONFLICT', 'TEAM_NOT_FOUND', 'PASSWORD_WEAK', 'CONFIRMATION_REQUIRED'],
   },
   changeUser: {
     method: 'PATCH',
@@ -166,7 +169,14 @@ export const accountRoutes = defineRoutes({
       password: password.optional(),
     }),
     answer: { status: 200, schema: user },
-    errors: ['ACCOUNT_NOT_FOUND', 'TEAM_NOT_FOUND', 'LAST_ADMIN', 'PASSWORD_WEAK', 'CONFIRMATION_REQUIRED'],
+    errors: [
+      ...NO_ACCOUNTS,
+      'ACCOUNT_NOT_FOUND',
+      'TEAM_NOT_FOUND',
+      'LAST_ADMIN',
+      'PASSWORD_WEAK',
+      'CONFIRMATION_REQUIRED',
+    ],
   },
   listTeams: {
     method: 'GET',
@@ -174,6 +184,7 @@ export const accountRoutes = defineRoutes({
     summary: 'Teams and their members.',
     ...admin,
     answer: { status: 200, schema: z.object({ items: z.array(team) }) },
+    errors: NO_ACCOUNTS,
   },
   createTeam: {
     method: 'POST',
@@ -182,7 +193,7 @@ export const accountRoutes = defineRoutes({
     ...admin,
     body: z.strictObject({ teamId }),
     answer: { status: 201, schema: team },
-    errors: ['ACCOUNT_CONFLICT', 'CONFIRMATION_REQUIRED'],
+    errors: [...NO_ACCOUNTS, 'ACCOUNT_CONFLICT', 'CONFIRMATION_REQUIRED'],
   },
   listKeys: {
     method: 'GET',
@@ -196,7 +207,7 @@ export const accountRoutes = defineRoutes({
         .optional(),
     }),
     answer: { status: 200, schema: z.object({ items: z.array(apiKey) }) },
-    errors: ['FORBIDDEN'],
+    errors: [...NO_ACCOUNTS, 'FORBIDDEN'],
   },
   createKey: {
     method: 'POST',
@@ -210,7 +221,7 @@ export const accountRoutes = defineRoutes({
       days: z.number().int().min(1).max(3650).nullable().default(90),
     }),
     answer: { status: 201, schema: apiKey.extend({ key: z.string() }) },
-    errors: ['FORBIDDEN', 'CONFIRMATION_REQUIRED'],
+    errors: [...NO_ACCOUNTS, 'FORBIDDEN', 'CONFIRMATION_REQUIRED'],
   },
   revokeKey: {
     method: 'DELETE',
@@ -219,6 +230,6 @@ export const accountRoutes = defineRoutes({
     ...own,
     params: keyParams,
     answer: { status: 204, schema: null },
-    errors: ['KEY_NOT_FOUND'],
+    errors: [...NO_ACCOUNTS, 'KEY_NOT_FOUND'],
   },
 });

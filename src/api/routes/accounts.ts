@@ -12,6 +12,7 @@ import { revokeKey } from '../../engine/accounts/revoke-key.ts';
 import { setUp } from '../../engine/accounts/set-up.ts';
 import { signIn } from '../../engine/accounts/sign-in.ts';
 import { signOut } from '../../engine/accounts/sign-out.ts';
+import { HashQueueFullError } from '../../platform/password-hash.ts';
 import { hashToken } from '../../platform/secret-token.ts';
 import { type ListedKey, listKeys } from '../../store/views/list-keys.ts';
 import { listTeams, type Team } from '../../store/views/list-teams.ts';
@@ -94,6 +95,9 @@ const handlers: Handlers<typeof accountRoutes> = {
   },
 };
 
+/** How long to stay away when too many passwords wait to be hashed. */
+const BUSY_MS = 5000;
+
 /** What there is without accounts. */
 const WITHOUT_ACCOUNTS: readonly string[] = ['getSetup', 'getSession', 'signOut'];
 
@@ -110,18 +114,22 @@ function onlyWithAccounts(handle: AnyHandler): AnyHandler {
   return async (request, context) => {
     if (context.engine.settings.authentication === 'none')
       throw new RowmillError('FEATURE_DISABLED', 'there are no accounts (authentication is none)');
-    return handle(request, context);
+    return handle(request, context).catch((error: unknown) => {
+      throw error instanceof HashQueueFullError
+        ? new RetryLaterError('RATE_LIMITED', error.message, BUSY_MS)
+        : error;
+    });
   };
 }
 
 function proven<Proof extends { kind: string }>(
   proof: Proof,
 ): Exclude<Proof, { kind: 'wrong' } | { kind: 'throttled' }> {
-  if (proof.kind === 'throttled')
+  if ('retryAfterMs' in proof)
     throw new RetryLaterError(
       'SIGN_IN_THROTTLED',
       'there were too many attempts',
-      (proof as unknown as { retryAfterMs: number }).retryAfterMs,
+      Number(proof.retryAfterMs),
     );
   if (proof.kind === 'wrong')
     throw new RowmillError('SIGN_IN_FAILED', 'the name or the password is not right');
