@@ -48,7 +48,8 @@ export async function migrate(databaseUrl: string, folder = MIGRATIONS_FOLDER): 
   const files = readMigrations(folder);
   return withClient(databaseUrl, async (client) => {
     // Nothing to do is found by reading alone: the roles of workers and of the API may do no more.
-    const known = await readAppliedIfAny(client);
+    const begun = await client.query(`select to_regclass('rowmill_migrations') is not null as ok`);
+    const known = begun.rows[0].ok ? await readApplied(client) : [];
     refuseNewerOrChanged(known, files);
     if (files.every((file) => known.some((row) => row.version === file.version)))
       return { applied: [], version: files.at(-1)?.version ?? 0 };
@@ -69,7 +70,8 @@ export async function migrate(databaseUrl: string, folder = MIGRATIONS_FOLDER): 
 export async function checkMigrated(databaseUrl: string, folder = MIGRATIONS_FOLDER): Promise<void> {
   const files = readMigrations(folder);
   await withClient(databaseUrl, async (client) => {
-    const rows = await readAppliedIfAny(client);
+    const exists = await client.query(`select to_regclass('rowmill_migrations') is not null as ok`);
+    const rows = exists.rows[0].ok ? await readApplied(client) : [];
     refuseNewerOrChanged(rows, files);
     const missing = files.filter((file) => !rows.some((row) => row.version === file.version));
     if (missing.length > 0) {
@@ -107,11 +109,6 @@ async function applyOne(client: pg.Client, files: MigrationFile[], file: Migrati
       cause: error,
     });
   }
-}
-
-async function readAppliedIfAny(client: pg.Client): Promise<AppliedRow[]> {
-  const exists = await client.query(`select to_regclass('rowmill_migrations') is not null as ok`);
-  return exists.rows[0].ok ? readApplied(client) : [];
 }
 
 async function readApplied(client: pg.Client): Promise<AppliedRow[]> {
