@@ -556,16 +556,16 @@ describe('the limit on requests', () => {
     const api = await start({ apiRequestsPerSecond: 1, apiRequestBurst: 3 });
     const [one, two] = [await person(), await person()];
     const [first, second] = [await sessionHeaders(database, one), await keyHeaders(database, two, ['read'])];
-    const statuses: number[] = [];
-    let refused: Answered | undefined;
-    for (let i = 0; i < 20 && !refused; i += 1) {
-      const answered = await api.send('/api/session', { headers: first });
-      statuses.push(answered.status);
-      if (answered.status === 429) refused = answered;
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, () => api.send('/api/session', { headers: first })),
+    );
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(3);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { body, headers } of refused) {
+      expect(body).toMatchObject({ code: 'RATE_LIMITED' });
+      expect(headers['retry-after']).toBe('1');
     }
-    expect(statuses.slice(0, 3)).toEqual([200, 200, 200]);
-    expect(refused!.body).toMatchObject({ code: 'RATE_LIMITED' });
-    expect(refused!.headers['retry-after']).toBe('1');
     expect((await api.send('/api/session', { headers: second })).status).toBe(200);
     expect((await api.send('/healthz')).status).toBe(200);
   });
