@@ -5,6 +5,7 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import { newId } from '../platform/random.ts';
 import { answerError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
+import { addCrossSiteRules } from './cross-site.ts';
 import { registerRoutes } from './register-routes.ts';
 import { HANDLERS } from './routes/all.ts';
 import { addSecurityHeaders } from './security-headers.ts';
@@ -34,6 +35,7 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
         : new RowmillError('ROUTE_NOT_FOUND', 'there is nothing at this address');
     return answerError(refusal, request, reply, context.log);
   });
+  addCrossSiteRules(app, settings);
   addSecurityHeaders(app, { isHttps: settings.apiPublicUrl.startsWith('https:') });
   await app.register(multipart, {
     limits: {

@@ -10,6 +10,7 @@ import type { Settings } from '../platform/settings.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { openConnections } from '../worker/worker-connections.ts';
 import type { ApiContext } from './api-context.ts';
+import { offerFirstAccount } from './offer-first-account.ts';
 import { createServer } from './server.ts';
 
 export interface ApiOptions {
@@ -48,6 +49,7 @@ export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOpt
   };
   try {
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
+    await offerFirstAccount(context);
     return { url, server, context, stop: close };
   } catch (error) {
     await close();

@@ -7,6 +7,7 @@ import { VERSION } from '../platform/version.ts';
 import { CONTROL_COMMANDS, controlJob } from './commands/control.ts';
 import { doctor } from './commands/doctor.ts';
 import { exportResults } from './commands/export.ts';
+import { grantAccess } from './commands/grant.ts';
 import { init } from './commands/init.ts';
 import { inspect } from './commands/inspect.ts';
 import { migrateDatabase } from './commands/migrate.ts';
@@ -237,6 +238,11 @@ withSettings(command('check the invariants on a live database', 'doctor'))
 command('bring the database to the schema of this version', 'migrate').action(
   ending((options) => migrateDatabase(options)),
 );
+
+command('let logins of the database do what workers and the API need, and no more', 'grant')
+  .option('--worker <login>', 'existing login that workers connect with')
+  .option('--api <login>', 'existing login that the API connects with')
+  .action(ending((options) => grantAccess(options)));
 
 program
   .command('init [folder]')
