@@ -43,16 +43,39 @@ export async function sendFile(
   const { name, bytes, size } = file instanceof Blob ? ofBlob(file, options) : file;
   const total = size ?? null;
   const isFunction = typeof bytes === 'function';
+  // Some versions of Node go on reading a body that nobody sends any more.
+  const over = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, over.signal]) : over.signal;
+  let broken: { error: unknown } | null = null;
+  const guarded = async function* (source: Bytes): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of iterate(source)) {
+        // Not an end: what was sent so far must not look like a whole file.
+        signal.throwIfAborted();
+        yield chunk;
+      }
+    } catch (error) {
+      broken = { error };
+      throw error;
+    }
+  };
   const request: Request = {
     method: route.method,
     address,
     once: !isFunction,
     body: () =>
-      multipartBody(body, { name, bytes: iterate(isFunction ? bytes() : bytes) }, (sent) =>
+      multipartBody(body, { name, bytes: guarded(isFunction ? bytes() : bytes) }, (sent) =>
         options.onProgress?.({ sent, total }),
       ),
   };
-  return sendRequest(connection, request, options);
+  try {
+    return await sendRequest(connection, request, options);
+  } catch (error) {
+    // The file could not be read: the server has nothing to do with it.
+    throw (broken as { error: unknown } | null)?.error ?? error;
+  } finally {
+    over.abort();
+  }
 }
 
 function ofBlob(blob: Blob, options: UploadOptions): NamedBytes {

@@ -35,13 +35,19 @@ async function readAll(events: AsyncIterable<FollowedEvent>): Promise<string[]> 
 }
 
 test('a job is followed over a broken connection to its end, from the event that was seen last', async () => {
+  const sawProgress = { promise: Promise.resolve(), resolve: () => {} };
+  sawProgress.promise = new Promise((resolve) => {
+    sawProgress.resolve = resolve;
+  });
   const connections: ((asked: Asked) => void)[] = [
     ({ reply }) => {
       begin(reply);
       sendLifecycle(reply, 11, 'job.started');
       reply.write('event: job.unheard_of\ndata: {}\n\n');
       sendProgress(reply, 5);
-      reply.write('event: progress\ndata: {"cut', () => reply.destroy());
+      void sawProgress.promise.then(() =>
+        reply.write('event: progress\ndata: {"cut', () => reply.destroy()),
+      );
     },
     () => undefined,
     ({ reply }) => {
@@ -65,7 +71,12 @@ test('a job is followed over a broken connection to its end, from the event that
   const events = createClient({ baseUrl: server.url }).follow(JOB_ID, {
     onReconnect: (reason) => reconnects.push(reason),
   });
-  expect(await readAll(events)).toEqual([
+  const all: string[] = [];
+  for await (const event of events) {
+    all.push(told(event));
+    if (all.at(-1) === 'progress 5') sawProgress.resolve();
+  }
+  expect(all).toEqual([
     'progress 3',
     '11 job.started',
     'progress 5',
