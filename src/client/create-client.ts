@@ -5,13 +5,7 @@ import { ROUTES, type RouteName, type Routes } from '../contract/routes.ts';
 import { type FollowedEvent, readEvents, type StreamOptions } from './follow-events.ts';
 import { followJob } from './follow-job.ts';
 import { type Download, readDownload } from './read-download.ts';
-import {
-  type Answered,
-  type CallOptions,
-  type Given,
-  type RouteMethods,
-  splitCall,
-} from './route-call.ts';
+import { type Answered, type CallOptions, type Given, type RouteMethods, splitCall } from './route-call.ts';
 import { unexpectedAnswer } from './rowmill-api-error.ts';
 import { type UploadFile, type UploadOptions, sendFile } from './send-file.ts';
 import { type Connection, sendRequest } from './send-request.ts';

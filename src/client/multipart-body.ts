@@ -40,7 +40,7 @@ async function* parts(
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
   yield encoder.encode(
-    `--${boundary}\r\ncontent-disposition: form-data; name="job"\r\ncontent-type: application/json\r\n\r\n` +
+    `--${boundary}\r\ncontent-disposition: form-data; name="job"\r\n\r\n` +
       `${JSON.stringify(job)}\r\n--${boundary}\r\ncontent-disposition: form-data; name="file"; ` +
       `filename="${quoted(name)}"\r\ncontent-type: application/octet-stream\r\n\r\n`,
   );

@@ -39,7 +39,14 @@ export async function sendFile(
   const { address, body } = splitCall(route, job);
   const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => XhrLike };
   if (file instanceof Blob && connection.isOwnFetch && XMLHttpRequest)
-    return sendByXhr(new XMLHttpRequest(), connection, { method: route.method, address }, file, body, options);
+    return sendByXhr(
+      new XMLHttpRequest(),
+      connection,
+      { method: route.method, address },
+      file,
+      body,
+      options,
+    );
   const { name, bytes, size } = file instanceof Blob ? ofBlob(file, options) : file;
   const total = size ?? null;
   const isFunction = typeof bytes === 'function';
