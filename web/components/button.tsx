@@ -14,7 +14,10 @@ const KINDS = {
   danger: 'bg-surface text-bad border-line hover:bg-bad-soft',
 };
 
-export function buttonClass(kind: NonNullable<ButtonProps['kind']>, size: NonNullable<ButtonProps['size']>): string {
+export function buttonClass(
+  kind: NonNullable<ButtonProps['kind']>,
+  size: NonNullable<ButtonProps['size']>,
+): string {
   return classNames(
     'inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap',
     'disabled:opacity-50 disabled:pointer-events-none',
@@ -23,6 +26,12 @@ export function buttonClass(kind: NonNullable<ButtonProps['kind']>, size: NonNul
   );
 }
 
-export function Button({ kind = 'plain', size = 'normal', className, type = 'button', ...rest }: ButtonProps) {
+export function Button({
+  kind = 'plain',
+  size = 'normal',
+  className,
+  type = 'button',
+  ...rest
+}: ButtonProps) {
   return <button type={type} className={classNames(buttonClass(kind, size), className)} {...rest} />;
 }

@@ -33,7 +33,10 @@ export function Dialog({ open, onClose, title, description, children, side = fal
               <Parts.Title className="text-base font-semibold">{title}</Parts.Title>
               {description && <Parts.Description className="text-muted">{description}</Parts.Description>}
             </div>
-            <Parts.Close aria-label="Close" className="rounded p-1 text-muted hover:bg-sunken hover:text-text">
+            <Parts.Close
+              aria-label="Close"
+              className="rounded p-1 text-muted hover:bg-sunken hover:text-text"
+            >
               <X size={18} />
             </Parts.Close>
           </div>

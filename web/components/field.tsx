@@ -20,7 +20,11 @@ export function Field({ label, hint, error, children }: FieldProps) {
       <label htmlFor={id} className="font-medium">
         {label}
       </label>
-      {children({ id, ...(describedBy !== '' && { 'aria-describedby': describedBy }), ...(error && { 'aria-invalid': true as const }) })}
+      {children({
+        id,
+        ...(describedBy !== '' && { 'aria-describedby': describedBy }),
+        ...(error && { 'aria-invalid': true as const }),
+      })}
       {hint && (
         <p id={`${id}-hint`} className="text-[13px] text-muted">
           {hint}

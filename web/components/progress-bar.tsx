@@ -25,7 +25,12 @@ export function ProgressBar({ counts, total, className = 'h-2' }: ProgressBarPro
   );
   const label = `${formatPercent(total === 0 ? 0 : ended / total)} ended${words.length > 0 ? `: ${words.join(', ')}` : ''}`;
   return (
-    <div role="img" aria-label={label} title={label} className={`flex w-full overflow-hidden rounded-full bg-quiet-soft ${className}`}>
+    <div
+      role="img"
+      aria-label={label}
+      title={label}
+      className={`flex w-full overflow-hidden rounded-full bg-quiet-soft ${className}`}
+    >
       {total > 0 &&
         PARTS.map(([status, colour]) => (
           <div key={status} className={colour} style={{ width: `${(of(status) / total) * 100}%` }} />

@@ -1,44 +1,61 @@
 // One event stream for the whole page. Events refresh what is shown of their job; while the stream is down the page says
 // so and tries again by itself.
-import { useSyncExternalStore } from 'react';
+import { useEffect, useSyncExternalStore } from 'react';
 import type { ProgressEvent } from '../../src/contract/events.ts';
 import { client, queries } from './client.ts';
 
-export type Connection = 'connecting' | 'live' | 'lost';
+export type LiveState = 'connecting' | 'live' | 'lost';
 
-let connection: Connection = 'connecting';
+let state: LiveState = 'connecting';
 const listeners = new Set<() => void>();
 const progressListeners = new Set<(progress: ProgressEvent) => void>();
 
-function become(next: Connection): void {
-  if (connection === next) return;
+function become(next: LiveState): void {
+  if (state === next) return;
   // What happened while nobody listened is fetched anew.
-  if (next === 'live' && connection === 'lost') void queries.invalidateQueries();
-  connection = next;
+  if (next === 'live' && state === 'lost') void queries.invalidateQueries();
+  state = next;
   for (const listener of listeners) listener();
 }
 
-/** Listens until the signal fires. */
-export async function listen(signal: AbortSignal): Promise<void> {
-  const events = client.events({ signal, onConnection: (isLive) => become(isLive ? 'live' : 'lost') });
-  for await (const event of events) {
-    if (event.type === 'progress') for (const listener of progressListeners) listener(event.progress);
-    else void queries.invalidateQueries({ queryKey: ['job', event.event.jobId] });
-    if (event.type !== 'progress') void queries.invalidateQueries({ queryKey: ['jobs'] });
+async function listen(signal: AbortSignal): Promise<void> {
+  for await (const event of client.events({ signal, onReconnect: () => become('lost') })) {
+    become('live');
+    if (event.type === 'progress') {
+      for (const listener of progressListeners) listener(event);
+      continue;
+    }
+    void queries.invalidateQueries({ queryKey: ['job', event.jobId] });
+    void queries.invalidateQueries({ queryKey: ['jobs'] });
   }
 }
 
-export function onProgress(listener: (progress: ProgressEvent) => void): () => void {
-  progressListeners.add(listener);
-  return () => progressListeners.delete(listener);
+/** Listens while the page is shown. */
+export function useLiveEvents(): void {
+  useEffect(() => {
+    const stop = new AbortController();
+    void listen(stop.signal).catch(() => become('lost'));
+    return () => stop.abort();
+  }, []);
 }
 
-export function useConnection(): Connection {
+export function useProgress(listener: (progress: ProgressEvent) => void): void {
+  useEffect(() => {
+    progressListeners.add(listener);
+    return () => {
+      progressListeners.delete(listener);
+    };
+  }, [listener]);
+}
+
+export function useLiveState(): LiveState {
   return useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
-      return () => listeners.delete(listener);
+      return () => {
+        listeners.delete(listener);
+      };
     },
-    () => connection,
+    () => state,
   );
 }
