@@ -39,7 +39,11 @@ async function answerPage(
   query: PendingQuery,
   jobs: Pick<PendingRequest, 'owners' | 'jobId' | 'pipeline'>,
 ): Promise<{ items: z.infer<typeof pendingItem>[]; next: string | null }> {
-  const cursor = { list, sort: 'updated', key: ['time', 'time', 'uuid', 'seq'] } as const satisfies CursorKind;
+  const cursor = {
+    list,
+    sort: 'updated',
+    key: ['time', 'time', 'uuid', 'seq'],
+  } as const satisfies CursorKind;
   const after = query.after === undefined ? null : decodeCursor(cursor, query.after);
   const rows = await pendingPage(db, {
     ...jobs,

@@ -33,7 +33,8 @@ export function decodeCursor<const Kinds extends readonly KeyKind[]>(
   const [version, list, sort, ...key] = parts(text);
   if (version !== VERSION) refuse(`it is of version ${shown(version)}, expected ${VERSION}`);
   if (list !== kind.list) refuse('it belongs to another list');
-  if (sort !== kind.sort) refuse(`it belongs to the order ${shown(sort)}, the list is ordered by ${kind.sort}`);
+  if (sort !== kind.sort)
+    refuse(`it belongs to the order ${shown(sort)}, the list is ordered by ${kind.sort}`);
   if (key.length !== kind.key.length || !kind.key.every((each, place) => KINDS[each](key[place])))
     refuse('it is damaged');
   return key as KeyOf<Kinds>;
@@ -75,5 +76,8 @@ function shown(value: unknown): string {
 }
 
 function refuse(reason: string): never {
-  throw new RowmillError('CURSOR_INVALID', `expected the cursor that the page before gave as next: ${reason}`);
+  throw new RowmillError(
+    'CURSOR_INVALID',
+    `expected the cursor that the page before gave as next: ${reason}`,
+  );
 }

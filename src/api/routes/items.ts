@@ -62,7 +62,11 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
     };
   },
   listRejected: async ({ job, query, engine }) => {
-    const cursor = { list: `rejected ${job.jobId}`, sort: 'line', key: ['seq'] } as const satisfies CursorKind;
+    const cursor = {
+      list: `rejected ${job.jobId}`,
+      sort: 'line',
+      key: ['seq'],
+    } as const satisfies CursorKind;
     const after = query.after === undefined ? -1 : decodeCursor(cursor, query.after)[0];
     const rows = await rejectedPage(engine.db, job.jobId, after, query.pageSize + 1);
     const toItem = ({ line, reason, raw }: (typeof rows)[number]) => ({ line, reason, raw });
