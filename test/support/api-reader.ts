@@ -53,7 +53,7 @@ export function apiReader(url: string): ApiReader {
         pages.push(page);
         await afterEach?.(page as never);
         after = page.next ?? undefined;
-      } while (after !== undefined && pages.length < 10_000);
+      } while (after !== undefined && pages.length < 1000);
       return pages as never;
     },
   };

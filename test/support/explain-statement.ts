@@ -79,6 +79,7 @@ async function recordStatement(
 }
 
 function toLiteral(value: unknown): string {
+  if (value === null) return 'null';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const text = Array.isArray(value) ? `{${value.join(',')}}` : String(value);
   return `'${text.replaceAll("'", "''")}'`;
