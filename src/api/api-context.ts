@@ -1,6 +1,7 @@
 // What every handler of the API can use.
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { Metrics } from '../platform/metrics.ts';
 import type { WorkNotifier } from '../platform/notifier.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import type { WorkerConnections } from '../worker/worker-connections.ts';
@@ -11,5 +12,7 @@ export interface ApiContext {
   notifier: WorkNotifier;
   /** For time slices that run in this process. */
   slices: WorkerConnections;
+  /** Of this process. */
+  metrics: Metrics;
   log: Logger;
 }

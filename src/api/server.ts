@@ -5,6 +5,7 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import { newId } from '../platform/random.ts';
 import { answerError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
+import { addDocsPage } from './docs-page.ts';
 import { registerRoutes } from './register-routes.ts';
 import { HANDLERS } from './routes/all.ts';
 import { addSecurityHeaders } from './security-headers.ts';
@@ -45,5 +46,6 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     },
   });
   registerRoutes(app, HANDLERS, context);
+  await addDocsPage(app);
   return app;
 }

@@ -9,6 +9,7 @@ import { WorkNotifier } from '../platform/notifier.ts';
 import type { Settings } from '../platform/settings.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { openConnections } from '../worker/worker-connections.ts';
+import { createApiMetrics } from './api-metrics.ts';
 import type { ApiContext } from './api-context.ts';
 import { createServer } from './server.ts';
 
@@ -39,10 +40,13 @@ export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOpt
   });
   const engine = { db, blobs: openBlobStore(settings.blobStore), events: new Events(), settings };
   const slices = openConnections(databaseUrl, engine, log, engine);
-  const context: ApiContext = { engine, pipelines, notifier: new WorkNotifier(db), slices, log };
+  const notifier = new WorkNotifier(db);
+  const metrics = createApiMetrics(engine);
+  const context: ApiContext = { engine, pipelines, notifier, slices, metrics, log };
   const server = await createServer(context);
   const close = async (): Promise<void> => {
     await server.close();
+    metrics.stop();
     await Promise.all([slices.claims.db, slices.flushes.db, db].map((each) => each.close()));
     await engine.blobs.close();
   };

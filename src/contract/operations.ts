@@ -137,7 +137,7 @@ export const operationRoutes = defineRoutes({
     summary: 'Turn new files of the configured sources into jobs now.',
     query: z.strictObject({ sources: listOf(name).optional() }),
     answer: { status: 200, schema: z.object({ items: z.array(scanReport) }) },
-    errors: ['SOURCE_NOT_FOUND', 'SOURCE_UNAVAILABLE'],
+    errors: ['SOURCE_NOT_FOUND', 'SOURCE_UNAVAILABLE', 'PIPELINE_NOT_FOUND'],
   },
   listResources: {
     ...operate,
@@ -245,7 +245,7 @@ export const operationRoutes = defineRoutes({
     path: '/readyz',
     summary: 'The database answers and has the schema of this version.',
     answer: { status: 200, schema: z.object({ ok: z.literal(true) }) },
-    errors: ['DATABASE_NOT_MIGRATED', 'DATABASE_NEWER'],
+    errors: ['DATABASE_NOT_MIGRATED', 'DATABASE_NEWER', 'MIGRATION_CHANGED'],
   },
   getMetrics: {
     ...operate,
