@@ -155,7 +155,10 @@ describe('paging while rows move', () => {
     async (seed) => {
       const { url, context } = await startTestApi(database.url, ON);
       let drawn = 0;
-      const random = (): number => seededFraction(seed, (drawn += 1));
+      const random = (): number => {
+        drawn += 1;
+        return seededFraction(seed, drawn);
+      };
       const jobs: string[] = [];
       for (let n = 0; n < 3; n += 1)
         jobs.push(

@@ -1,5 +1,5 @@
 // Rows of a job: pages, one row with its history, errors by group, rates over time, what is not done yet.
-import { itemRoutes } from '../../contract/items.ts';
+import type { itemRoutes } from '../../contract/items.ts';
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/cursor.ts';
 import { type ActivityRow, jobActivityPage } from '../../store/views/job-activity-page.ts';
 import { listGenerations } from '../../store/views/list-generations.ts';

@@ -1,5 +1,5 @@
 // What runs, what it may use, who shares it; health for machines.
-import { operationRoutes } from '../../contract/operations.ts';
+import type { operationRoutes } from '../../contract/operations.ts';
 import { PAGE_SIZE_MAX } from '../../contract/values.ts';
 import { type CursorKind, decodeCursor } from '../../core/cursor.ts';
 import { resourceStatus } from '../../core/resource-status.ts';
