@@ -10,6 +10,8 @@ import { type ListedRow, PAGE_BYTES, type PageOrder } from '../store/views/expor
 // Seqs that one statement goes through, and that one request goes through: rows are looked at in 10 µs each, and a stretch
 // of the index that holds only rows that did not end well is cheaper to pass by.
 const SCAN = { rows: { seqs: 10_000, most: 100_000 }, notDone: { seqs: 100_000, most: 2_000_000 } };
+/** Rows of one statement that the filter itself still has to look at: more and more while few of them pass. */
+const CANDIDATES_MAX = 2000;
 /** No further statement is sent after this time. */
 const LOOK_MS = 1000;
 
@@ -41,24 +43,35 @@ export async function listItems(db: Executor, request: ItemsRequest): Promise<It
   const { filter, order, itemCount, limit } = request;
   const matches = rowFilter(filter);
   const { read, seqs, most } = chooseRows(db, request, matches === null);
+  // The statements decide about everything else.
+  const isExact = filter.search === undefined && filter.errorGroup === undefined;
+  let candidates = limit;
   const startedMs = monotonicMs();
   const rows: ListedRow[] = [];
   let next = firstSeq(request);
   let looked = 0;
   let bytes = 0;
-  while (next !== null && rows.length < limit && bytes < PAGE_BYTES && looked < most) {
+  const isFull = (): boolean => rows.length >= limit || bytes >= PAGE_BYTES;
+  while (next !== null && !isFull() && looked < most) {
     if (looked > 0 && monotonicMs() - startedMs > LOOK_MS) break;
     const window: Window =
       order === 'asc'
         ? { fromSeq: next, toSeq: Math.min(itemCount, next + seqs) }
         : { fromSeq: Math.max(0, next + 1 - seqs), toSeq: next + 1 };
-    const found = await read(window, limit - rows.length);
-    for (const row of matches === null ? found : found.filter(matches)) {
+    const found = await read(window, isExact ? limit - rows.length : candidates);
+    candidates = Math.min(CANDIDATES_MAX, candidates * 4);
+    let last = found.at(-1);
+    for (const row of found) {
+      if (matches?.(row) === false) continue;
       rows.push(row);
       bytes += row.inputJson.length + (row.resultJson?.length ?? 0);
+      if (!isFull()) continue;
+      last = row;
+      break;
     }
-    looked += window.toSeq - window.fromSeq;
-    next = seqBehind(window, found.at(-1)?.seq, request);
+    const behind = seqBehind(window, last?.seq, request);
+    looked += Math.abs((behind ?? (order === 'asc' ? itemCount : -1)) - next);
+    next = behind;
   }
   return { rows, next };
 }
