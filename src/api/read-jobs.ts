@@ -18,7 +18,7 @@ import { readCreator } from '../store/views/read-creator.ts';
 import { readExportColumns } from '../store/views/read-export-columns.ts';
 import type { Job } from '../store/views/read-job.ts';
 import { type PhaseCounts, readPhases } from '../store/views/read-phases.ts';
-import { readProgress, readSummary } from '../store/views/read-progress.ts';
+import { readSummary } from '../store/views/read-progress.ts';
 import { type Actor, listedFor, seenBy } from './actor.ts';
 import type { ApiContext } from './api-context.ts';
 import { cutPage } from './cut-page.ts';
@@ -113,8 +113,7 @@ export async function describeJob(
 ): Promise<z.infer<typeof jobSchema>> {
   const { db } = engine;
   const { jobId, generation } = job;
-  const [progress, phases, budgets, columns, limits, abilities, createdBy] = await Promise.all([
-    readProgress(db, jobId),
+  const [phases, budgets, columns, limits, abilities, createdBy] = await Promise.all([
     readPhases(db, jobId, LATELY_MS),
     readBudgets(db, jobId),
     readExportColumns(db, job, generation),
@@ -122,8 +121,11 @@ export async function describeJob(
     CLAIMABLE_STATES.includes(job.state) ? listAbilities(db, engine.settings.heartbeatMs * 3) : null,
     readCreator(db, jobId),
   ]);
-  if (!progress) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
-  const blocked = abilities && progress.counts.PENDING > 0 ? blockedBecause(abilities, job) : null;
+  const [first] = phases;
+  if (!first) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  const sum = (key: Exclude<keyof PhaseCounts, 'name'>): number =>
+    phases.reduce((total, phase) => total + phase[key], 0);
+  const blocked = abilities && sum('waiting') > 0 ? blockedBecause(abilities, job) : null;
   return {
     jobId,
     name: job.name,
@@ -132,11 +134,19 @@ export async function describeJob(
     state: job.state,
     generation,
     priority: job.priority,
-    itemCount: progress.itemCount,
+    itemCount: first.itemCount,
     sealed: job.sealedAt !== null,
-    counts: progress.counts,
-    perSecond: phases.reduce((sum, phase) => sum + phase.latelyEnded, 0) / 60,
-    cost: progress.cost,
+    counts: {
+      PENDING: sum('waiting'),
+      PROCESSING: sum('processing'),
+      DONE: sum('done'),
+      ERROR: sum('error'),
+      NOT_FOUND: sum('notFound'),
+      SKIPPED: sum('skipped'),
+      CANCELLED: sum('cancelled'),
+    },
+    perSecond: sum('lastMinute') / 60,
+    cost: sum('cost'),
     pausedBecause: job.pausedBecause,
     createdAt: job.createdAt.toISOString(),
     startedAt: timeOrNull(job.startedAt),
@@ -158,11 +168,11 @@ export async function describeJob(
     outputs: job.outputs,
     budget: job.budget,
     budgets: budgets.map((budget) => ({ ...budget })),
-    held: progress.held,
-    retrying: progress.retrying,
-    retried: progress.retried,
-    fenced: progress.fenced,
-    workers: progress.workers,
+    held: sum('held'),
+    retrying: sum('retrying'),
+    retried: sum('retried'),
+    fenced: sum('fenced'),
+    workers: first.workers,
     perPhase: phases.map(toPhase),
     eta: blocked === null ? estimateOf(job, phases) : null,
     limits,
