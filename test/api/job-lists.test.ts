@@ -1,5 +1,9 @@
 // Jobs as they are listed and looked at: pages, filters, counts that add up, and when a job will be done.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Actor, LOCAL_ACTOR } from '../../src/api/actor.ts';
+import type { ApiContext } from '../../src/api/api-context.ts';
+import { HANDLERS } from '../../src/api/routes/all.ts';
+import { addItems } from '../../src/engine/add-items.ts';
 import { createJob } from '../../src/engine/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { definePipeline, fail, openRowmill, type Rowmill } from '../../src/index.ts';
@@ -118,6 +122,50 @@ describe('the list of jobs', () => {
       finishedAt: expect.any(String),
     });
     expect(items[0]!.perSecond).toBeCloseTo(20 / 60, 5);
+  });
+});
+
+describe('for somebody who is no administrator', () => {
+  const ada: Actor = {
+    ...LOCAL_ACTOR,
+    userId: 'ada',
+    role: 'member',
+    teamId: '@shop',
+    own: ['ada', '@shop'],
+  };
+  const ask = async <Name extends keyof typeof HANDLERS>(name: Name, query: object, context: ApiContext) =>
+    (await HANDLERS[name](
+      { actor: ada, query: { pageSize: 50, ...query }, engine: context.engine } as never,
+      context,
+    )) as { items: { jobId: string }[] };
+
+  test('lists have the jobs of the account and its team, and no others', async () => {
+    const { context } = await startTestApi(database.url, { settings: { pendingDashboard: 'on' } });
+    const jobs: Record<string, string> = {};
+    for (const ownerId of ['ada', '@shop', 'eve']) {
+      const { jobId } = await createJob(context.engine, { pipeline: 'shared', phases: ['only'], ownerId });
+      await addItems(context.engine, jobId, [{ n: 1 }]);
+      jobs[ownerId] = jobId;
+    }
+    const own = [jobs.ada, jobs['@shop']].sort();
+    const idsOf = async (name: 'listJobs' | 'listPending', query: object) =>
+      (await ask(name, query, context)).items.map(({ jobId }) => jobId).sort();
+    expect(await idsOf('listJobs', { pipeline: 'shared' })).toEqual(own);
+    expect(await idsOf('listJobs', { pipeline: 'shared', ownerId: '@shop' })).toEqual([jobs['@shop']]);
+    expect(await idsOf('listJobs', { ownerId: 'eve' })).toEqual([]);
+    expect(await idsOf('listPending', { userId: 'me', jobType: 'shared' })).toEqual(own);
+    expect(await idsOf('listPending', { userId: 'me', jobId: jobs.eve })).toEqual([]);
+    expect(await ask('getStats', {}, context)).toMatchObject({ pending: 2 });
+  });
+
+  test.each([
+    ['listJobs', { all: true }],
+    ['listJobs', { all: true, ownerId: 'ada' }],
+    ['listPending', { userId: 'all' }],
+    ['getStats', { all: true }],
+  ] as const)('%s refuses %o', async (name, query) => {
+    const { context } = await startTestApi(database.url, { settings: { pendingDashboard: 'on' } });
+    await expect((async () => ask(name, query, context))()).rejects.toMatchObject({ code: 'FORBIDDEN' });
   });
 });
 
