@@ -4,6 +4,7 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import { wallClockMs } from '../platform/clock.ts';
 import { type TimelineStep, readTimeline } from '../store/views/read-timeline.ts';
 import type { Handler } from './handler.ts';
+import { boundedTimeMs } from './wire-values.ts';
 
 /** The ledger is folded into minutes: nothing finer stays. */
 const MINUTE_MS = 60_000;
@@ -21,8 +22,8 @@ const NOTHING: Omit<TimelineStep, 'atMs'> = {
 };
 
 export const getTimeline: Handler<typeof itemRoutes.getTimeline> = async ({ job, query, engine }) => {
-  const begin = query.from ? Date.parse(query.from) : job.createdAt.getTime();
-  const end = query.to ? Date.parse(query.to) : (job.finishedAt?.getTime() ?? wallClockMs()) + 1;
+  const begin = query.from ? boundedTimeMs(query.from) : job.createdAt.getTime();
+  const end = query.to ? boundedTimeMs(query.to) : (job.finishedAt?.getTime() ?? wallClockMs()) + 1;
   const fromMs = Math.floor(begin / MINUTE_MS) * MINUTE_MS;
   if (end <= fromMs) throw new RowmillError('REQUEST_INVALID', 'expected `to` to be later than `from`');
   const minutes = Math.ceil((end - fromMs) / MINUTE_MS);

@@ -8,7 +8,7 @@ import { type PendingRequest, type PendingRow, pendingPage } from '../store/view
 import { listedFor } from './actor.ts';
 import { cutPage } from './cut-page.ts';
 import type { Handlers } from './handler.ts';
-import { timeOrNull } from './wire-values.ts';
+import { boundedTimeMs, timeOrNull } from './wire-values.ts';
 
 /** After the deadline of a transaction, until the server has ended it too. */
 const MARGIN_MS = 15_000;
@@ -48,8 +48,8 @@ async function answerPage(
   const rows = await pendingPage(db, {
     ...jobs,
     statuses: query.statuses ?? null,
-    from: query.from ?? null,
-    to: query.to ?? null,
+    from: boundedTime(query.from),
+    to: boundedTime(query.to),
     settledAfterMs: settings.databaseDeadlineMs + MARGIN_MS,
     after: after && { settled: after[0], place: after[1], jobId: after[2], seq: after[3] },
     limit: query.pageSize + 1,
@@ -60,6 +60,10 @@ async function answerPage(
     jobId,
     seq,
   ]);
+}
+
+function boundedTime(text: string | undefined): string | null {
+  return text === undefined ? null : new Date(boundedTimeMs(text)).toISOString();
 }
 
 function toPendingItem({

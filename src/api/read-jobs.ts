@@ -51,8 +51,8 @@ export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJ
   },
   getJob: ({ job, engine }, { pipelines }) => describeJob(engine, pipelines, job),
   getSummary: async ({ job, query, engine }) => {
-    const summary = await readSummary(engine.db, job.jobId, query.generation ?? null);
-    const generation = query.generation ?? job.generation;
+    const { generation = job.generation } = query;
+    const summary = generation <= job.generation ? await readSummary(engine.db, job.jobId, generation) : null;
     if (!summary)
       throw new RowmillError('SUMMARY_NOT_FOUND', `generation ${generation} of the job has not ended`);
     const { fencedCost: _, createdAt, phases, files, diff, ...rest } = summary;

@@ -155,7 +155,13 @@ export const operationRoutes = defineRoutes({
     path: '/api/resources/:name',
     summary: 'Change what a service may be used for while things run; null takes a change back.',
     params: z.object({ name }),
-    body: override.extend({ key: z.string().max(500).optional() }),
+    body: override.extend({
+      key: z
+        .string()
+        .max(500)
+        .regex(/^[^\0]*$/, 'expected no NUL character')
+        .optional(),
+    }),
     answer: { status: 200, schema: z.object({ override: z.looseObject({}) }) },
     errors: ['RESOURCE_INVALID'],
   },

@@ -117,4 +117,27 @@ describe('a query', () => {
       expect(`${path} ${response.status}`).toBe(`${path} 400`);
     }
   });
+
+  test('with a time or a number that the database could not hold is answered all the same', async () => {
+    const { url } = await startTestApi(database.url, ON);
+    const times = ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-23:59', '2026-01-01T00:00:00+23:59'];
+    const job = `/api/jobs/${jobs[0]}`;
+    const paths: [string, number][] = [
+      ...times.flatMap((time): [string, number][] => [
+        [`/api/pending?from=${encodeURIComponent(time)}&to=${encodeURIComponent(time)}`, 200],
+        [`${job}/timeline?from=0000-01-01T00:00:00Z&to=${encodeURIComponent(time)}`, 200],
+      ]),
+      [`${job}/summary?generation=9007199254740991`, 404],
+      [`${job}/items/9007199254740991`, 404],
+      [`${job}/items?fromSeq=9007199254740991`, 200],
+      [`${job}/items?phase=1000`, 200],
+    ];
+    for (const [path, status] of paths) {
+      const response = await fetch(url + path);
+      const { code } = (await response.json()) as { code?: string };
+      // A time before all others has nothing behind it.
+      if (path.includes('timeline') && code === 'REQUEST_INVALID') continue;
+      expect(`${path} ${response.status}`).toBe(`${path} ${status}`);
+    }
+  });
 });

@@ -146,6 +146,12 @@ describe('what may be used', () => {
       body: '{}',
     });
     expect(await refused.json()).toMatchObject({ code: 'RESOURCE_INVALID' });
+    const hostile = await fetch(`${url}/api/resources/shop`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ key: 'a\0b', paused: true }),
+    });
+    expect(hostile.status).toBe(400);
   });
 
   test('is shared by owners, whose part is changed by hand', async () => {
@@ -252,6 +258,16 @@ describe('the server', () => {
       [JSON.stringify(last)],
     );
     expect(await reader.read('getReadiness')).toEqual({ ok: true });
+  });
+
+  test('is not ready without its database, and says when to ask again', async () => {
+    const { url, context } = await startTestApi(database.url);
+    context.engine.db.destroy();
+    const response = await fetch(`${url}/readyz`);
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await response.json()).toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
   test('has a page to try it whose scripts are all files', async () => {

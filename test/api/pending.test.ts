@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createJob } from '../../src/engine/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { definePipeline, openRowmill } from '../../src/index.ts';
 import { pendingPage } from '../../src/store/views/pending-page.ts';
 import { seededFraction } from '../../src/testing/seeded-fraction.ts';
 import { apiReader } from '../support/api-reader.ts';
@@ -187,6 +188,39 @@ describe('paging while rows move', () => {
       expect(stays.size).toBeGreaterThan(50);
     },
   );
+});
+
+test('meets everything that stays pending while a worker claims, retries and writes', async () => {
+  const { url } = await startTestApi(database.url);
+  const rowmill = await openRowmill({ databaseUrl: database.url });
+  const busy = definePipeline({
+    name: 'busy',
+    phases: [
+      {
+        name: 'only',
+        concurrency: 5,
+        retry: { overloaded: { maxAttempts: 1000, baseMs: 20, capMs: 20 } },
+        run: ({ n }) => {
+          if (Number(n) % 2 === 0) throw Object.assign(new Error('busy'), { status: 503 });
+          return { n };
+        },
+      },
+    ],
+  });
+  const jobId = await rowmill.submit(
+    busy,
+    Array.from({ length: 300 }, (_, n) => ({ n })),
+  );
+  const worker = await rowmill.startWorker([busy]);
+  const seen = new Set<number>();
+  const pages = await apiReader(url).pages('listPendingOfJob', { jobId }, { pageSize: 5 }, async (page) => {
+    for (const { seq } of page.items) seen.add(seq);
+  });
+  await worker.stop({ drainMs: 0 });
+  await rowmill.cancel(jobId);
+  await rowmill.close();
+  expect(pages.length).toBeLessThanOrEqual(2 * 60);
+  for (let n = 0; n < 300; n += 2) expect(seen.has(n), `row ${n}`).toBe(true);
 });
 
 /**
