@@ -1,17 +1,23 @@
 // Numbers for Prometheus: what this process counted, and what the database holds at the moment it is asked.
 import { Gauge } from 'prom-client';
 import type { EngineContext } from '../engine/engine-context.ts';
+import type { Database } from '../platform/database.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { readStats, type Stats } from '../store/views/read-stats.ts';
 import { JOB_STATES } from '../core/job-state.ts';
 
-export function createApiMetrics({ db, events, settings }: EngineContext): Metrics {
-  const metrics = createMetrics(events, { transactions: () => db.transactions });
+export function createApiMetrics({ db, events, settings }: EngineContext, reads: Database): Metrics {
+  const metrics = createMetrics(events, {
+    transactions: () => ({
+      committed: db.transactions.committed + reads.transactions.committed,
+      rolledBack: db.transactions.rolledBack + reads.transactions.rolledBack,
+    }),
+  });
   const registers = [metrics.registry];
   // The registry asks all gauges at once: one look at the database serves them.
   let asked: Promise<Stats> | null = null;
   const read = (): Promise<Stats> => {
-    asked ??= readStats(db, null, settings.heartbeatMs * 3).finally(() => {
+    asked ??= readStats(reads, null, settings.heartbeatMs * 3).finally(() => {
       asked = null;
     });
     return asked;

@@ -8,12 +8,12 @@ import { asJson, timeOrNull } from './wire-values.ts';
 
 const CHILDREN = 100;
 
-export const getItem: Handler<typeof itemRoutes.getItem> = async ({ job, params: { seq }, engine }) => {
+export const getItem: Handler<typeof itemRoutes.getItem> = async ({ job, params: { seq } }, { reads }) => {
   const { jobId, generation } = job;
   const [item, history, lineage] = await Promise.all([
-    readItem(engine.db, jobId, generation, seq),
-    readItemHistory(engine.db, jobId, generation, seq),
-    readChildren(engine.db, jobId, generation, seq, CHILDREN),
+    readItem(reads, jobId, generation, seq),
+    readItemHistory(reads, jobId, generation, seq),
+    readChildren(reads, jobId, generation, seq, CHILDREN),
   ]);
   if (!item) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${seq}`);
   return {

@@ -21,7 +21,7 @@ const NOTHING: Omit<TimelineStep, 'atMs'> = {
   cost: 0,
 };
 
-export const getTimeline: Handler<typeof itemRoutes.getTimeline> = async ({ job, query, engine }) => {
+export const getTimeline: Handler<typeof itemRoutes.getTimeline> = async ({ job, query }, { reads }) => {
   const begin = query.from ? boundedTimeMs(query.from) : job.createdAt.getTime();
   const end = query.to ? boundedTimeMs(query.to) : (job.finishedAt?.getTime() ?? wallClockMs()) + 1;
   const fromMs = Math.floor(begin / MINUTE_MS) * MINUTE_MS;
@@ -29,7 +29,7 @@ export const getTimeline: Handler<typeof itemRoutes.getTimeline> = async ({ job,
   const minutes = Math.ceil((end - fromMs) / MINUTE_MS);
   const stepMs = Math.ceil(minutes / query.points) * MINUTE_MS;
   const toMs = fromMs + Math.ceil((minutes * MINUTE_MS) / stepMs) * stepMs;
-  const steps = await readTimeline(engine.db, job.jobId, { fromMs, toMs, stepMs });
+  const steps = await readTimeline(reads, job.jobId, { fromMs, toMs, stepMs });
   const byTime = new Map(steps.map((step) => [step.atMs, step]));
   const count = (toMs - fromMs) / stepMs;
   const points = Array.from({ length: count }, (_, place) => {

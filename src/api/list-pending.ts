@@ -3,9 +3,9 @@ import type { z } from 'zod';
 import type { itemRoutes, pendingItem } from '../contract/items.ts';
 import { type CursorKind, decodeCursor } from '../core/cursor.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import type { EngineContext } from '../engine/engine-context.ts';
 import { type PendingRequest, type PendingRow, pendingPage } from '../store/views/pending-page.ts';
 import { listedFor } from './actor.ts';
+import type { ApiContext } from './api-context.ts';
 import { cutPage } from './cut-page.ts';
 import type { Handlers } from './handler.ts';
 import { boundedTimeMs, timeOrNull } from './wire-values.ts';
@@ -14,14 +14,14 @@ import { boundedTimeMs, timeOrNull } from './wire-values.ts';
 const MARGIN_MS = 15_000;
 
 export const pendingHandlers: Handlers<Pick<typeof itemRoutes, 'listPendingOfJob' | 'listPending'>> = {
-  listPendingOfJob: ({ job, query, engine }) =>
-    answerPage(engine, `pending ${job.jobId}`, query, { owners: null, jobId: job.jobId, pipeline: null }),
-  listPending: async ({ actor, query, engine }) => {
-    if (engine.settings.pendingDashboard !== 'on')
+  listPendingOfJob: ({ job, query }, context) =>
+    answerPage(context, `pending ${job.jobId}`, query, { owners: null, jobId: job.jobId, pipeline: null }),
+  listPending: async ({ actor, query }, context) => {
+    if (context.engine.settings.pendingDashboard !== 'on')
       throw new RowmillError('FEATURE_DISABLED', 'expected the setting pendingDashboard to be on');
     const owners = listedFor(actor, query.userId === 'all');
     const { jobId = null, jobType = null } = query;
-    return answerPage(engine, 'pending', query, { owners, jobId, pipeline: jobType });
+    return answerPage(context, 'pending', query, { owners, jobId, pipeline: jobType });
   },
 };
 
@@ -34,7 +34,7 @@ interface PendingQuery {
 }
 
 async function answerPage(
-  { db, settings }: EngineContext,
+  { reads, engine: { settings } }: ApiContext,
   list: string,
   query: PendingQuery,
   jobs: Pick<PendingRequest, 'owners' | 'jobId' | 'pipeline'>,
@@ -45,7 +45,7 @@ async function answerPage(
     key: ['time', 'time', 'uuid', 'seq'],
   } as const satisfies CursorKind;
   const after = query.after === undefined ? null : decodeCursor(cursor, query.after);
-  const rows = await pendingPage(db, {
+  const rows = await pendingPage(reads, {
     ...jobs,
     statuses: query.statuses ?? null,
     from: boundedTime(query.from),

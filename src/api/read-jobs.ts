@@ -7,7 +7,6 @@ import { estimateEnd } from '../core/estimate-end.ts';
 import { CLAIMABLE_STATES } from '../core/job-state.ts';
 import { resourceStatus } from '../core/resource-status.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import type { EngineContext } from '../engine/engine-context.ts';
 import { controlOptions } from '../engine/sync-resources.ts';
 import { wallClockMs } from '../platform/clock.ts';
 import { type ListedJobRow, jobsPage } from '../store/views/jobs-page.ts';
@@ -37,9 +36,9 @@ const LATELY_MS = 5 * 60_000;
 const KEYS_PER_RESOURCE = 20;
 
 export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJob' | 'getSummary'>> = {
-  listJobs: async ({ actor, query, engine }) => {
+  listJobs: async ({ actor, query }, { reads }) => {
     const after = query.after === undefined ? null : decodeCursor(CURSOR, query.after);
-    const rows = await jobsPage(engine.db, {
+    const rows = await jobsPage(reads, {
       owners: askedOwners(actor, query),
       states: query.states ?? null,
       pipeline: query.pipeline ?? null,
@@ -49,10 +48,10 @@ export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJ
     });
     return cutPage(rows, query.pageSize, toListedJob, CURSOR, (last) => [last.cursor_time, last.job_id]);
   },
-  getJob: ({ job, engine }, { pipelines }) => describeJob(engine, pipelines, job),
-  getSummary: async ({ job, query, engine }) => {
+  getJob: ({ job }, context) => describeJob(context, job),
+  getSummary: async ({ job, query }, { reads }) => {
     const { generation = job.generation } = query;
-    const summary = generation <= job.generation ? await readSummary(engine.db, job.jobId, generation) : null;
+    const summary = generation <= job.generation ? await readSummary(reads, job.jobId, generation) : null;
     if (!summary)
       throw new RowmillError('SUMMARY_NOT_FOUND', `generation ${generation} of the job has not ended`);
     const { fencedCost: _, createdAt, phases, files, diff, ...rest } = summary;
@@ -106,18 +105,14 @@ function toListedJob(row: ListedJobRow): z.infer<typeof listedJob> {
 }
 
 /** Everything about one job. */
-export async function describeJob(
-  engine: EngineContext,
-  pipelines: ApiContext['pipelines'],
-  job: Job,
-): Promise<z.infer<typeof jobSchema>> {
-  const { db } = engine;
+export async function describeJob(context: ApiContext, job: Job): Promise<z.infer<typeof jobSchema>> {
+  const { reads: db, engine } = context;
   const { jobId, generation } = job;
   const [phases, budgets, columns, limits, abilities, createdBy] = await Promise.all([
     readPhases(db, jobId, LATELY_MS),
     readBudgets(db, jobId),
     readExportColumns(db, job, generation),
-    readLimits(engine, pipelines, job),
+    readLimits(context, job),
     CLAIMABLE_STATES.includes(job.state) ? listAbilities(db, engine.settings.heartbeatMs * 3) : null,
     readCreator(db, jobId),
   ]);
@@ -203,11 +198,11 @@ function estimateOf(job: Job, phases: readonly PhaseCounts[]): { at: string; bas
 }
 
 /** The resources that its pipeline declares, as far as this process knows it. */
-async function readLimits({ db, settings }: EngineContext, pipelines: ApiContext['pipelines'], job: Job) {
+async function readLimits({ reads, pipelines, engine: { settings } }: ApiContext, job: Job) {
   const pipeline =
     pipelines.find(({ name, version }) => name === job.pipeline && version === job.pipelineVersion) ??
     pipelines.find(({ name }) => name === job.pipeline);
   const names = Object.keys(pipeline?.resources ?? {});
-  const stored = await Promise.all(names.map((name) => listResources(db, name, KEYS_PER_RESOURCE)));
+  const stored = await Promise.all(names.map((name) => listResources(reads, name, KEYS_PER_RESOURCE)));
   return stored.flat().map((each) => ({ ...resourceStatus(each, controlOptions(settings)) }));
 }

@@ -14,12 +14,12 @@ import { pendingHandlers } from '../list-pending.ts';
 import { asJson, timeOrNull } from '../wire-values.ts';
 
 export const itemHandlers: Handlers<typeof itemRoutes> = {
-  listItems: async ({ job, query, engine }) => {
+  listItems: async ({ job, query }, { reads }) => {
     const { jobId, generation, itemCount } = job;
     const { sort, after, fromSeq, pageSize, ...filter } = query;
     const cursor = { list: `items ${jobId}`, sort, key: ['seq'] } as const satisfies CursorKind;
     const from = after === undefined ? (fromSeq ?? null) : decodeCursor(cursor, after)[0];
-    const { rows, next } = await listItems(engine.db, {
+    const { rows, next } = await listItems(reads, {
       jobId,
       generation,
       itemCount,
@@ -39,8 +39,8 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
     };
   },
   getItem,
-  listErrors: async ({ job, query, engine }) => {
-    const groups = await readErrorGroups(engine.db, job.jobId, query.limit);
+  listErrors: async ({ job, query }, { reads }) => {
+    const groups = await readErrorGroups(reads, job.jobId, query.limit);
     return {
       items: groups.map((group) => ({
         ...group,
@@ -50,8 +50,8 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
     };
   },
   getTimeline,
-  listGenerations: async ({ job, engine }) => {
-    const generations = await listGenerations(engine.db, job.jobId);
+  listGenerations: async ({ job }, { reads }) => {
+    const generations = await listGenerations(reads, job.jobId);
     return {
       items: generations.map((each) => ({
         ...each,
@@ -61,26 +61,26 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
       })),
     };
   },
-  listRejected: async ({ job, query, engine }) => {
+  listRejected: async ({ job, query }, { reads }) => {
     const cursor = {
       list: `rejected ${job.jobId}`,
       sort: 'line',
       key: ['seq'],
     } as const satisfies CursorKind;
     const after = query.after === undefined ? -1 : decodeCursor(cursor, query.after)[0];
-    const rows = await rejectedPage(engine.db, job.jobId, after, query.pageSize + 1);
+    const rows = await rejectedPage(reads, job.jobId, after, query.pageSize + 1);
     const toItem = ({ line, reason, raw }: (typeof rows)[number]) => ({ line, reason, raw });
     return cutPage(rows, query.pageSize, toItem, cursor, ({ ordinal }) => [ordinal]);
   },
   ...pendingHandlers,
-  listJobActivity: async ({ job, query, engine }) => {
+  listJobActivity: async ({ job, query }, { reads }) => {
     const cursor = {
       list: `activity ${job.jobId}`,
       sort: 'newest',
       key: ['time', 'word', 'seq'],
     } as const satisfies CursorKind;
     const after = query.after === undefined ? null : decodeCursor(cursor, query.after);
-    const rows = await jobActivityPage(engine.db, job.jobId, after, query.pageSize + 1);
+    const rows = await jobActivityPage(reads, job.jobId, after, query.pageSize + 1);
     const toItem = ({ at, kind, actor, action, detail }: ActivityRow) => ({
       at: at.toISOString(),
       kind,

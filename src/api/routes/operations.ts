@@ -68,8 +68,8 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
     await notifier.hint();
     return { ...limits };
   },
-  listWorkers: async ({ engine }) => {
-    const workers = await listWorkers(engine.db, engine.settings.heartbeatMs * 3);
+  listWorkers: async ({ engine }, { reads }) => {
+    const workers = await listWorkers(reads, engine.settings.heartbeatMs * 3);
     return {
       items: workers.map((worker) => ({
         ...worker,
@@ -87,8 +87,8 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
       })),
     };
   },
-  getStats: ({ actor, query, engine }) =>
-    readStats(engine.db, listedFor(actor, query.all), engine.settings.heartbeatMs * 3),
+  getStats: async ({ actor, query, engine }, { reads }) =>
+    readStats(reads, listedFor(actor, query.all), engine.settings.heartbeatMs * 3),
   getConfiguration: async ({ engine: { settings } }) => ({
     version: VERSION,
     authentication: settings.authentication === 'none' ? 'none' : 'password',
@@ -103,9 +103,9 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
       kickoffMaxMs: settings.sliceMaxMs,
     },
   }),
-  listAudit: async ({ query, engine }) => {
+  listAudit: async ({ query }, { reads }) => {
     const after = query.after === undefined ? null : decodeCursor(AUDIT_CURSOR, query.after);
-    const rows = await auditPage(engine.db, {
+    const rows = await auditPage(reads, {
       subject: query.subject ?? null,
       actor: query.actor ?? null,
       beforeId: after?.[0] ?? null,
