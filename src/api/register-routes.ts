@@ -91,6 +91,14 @@ async function visibleJob(context: ApiContext, actor: Actor, jobId: string) {
 
 function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 'query' | 'body'): unknown {
   if (!schema) return undefined;
+  // The database stores no NUL, so nothing is found by it. In bodies each use case decides about it.
+  if (
+    where !== 'body' &&
+    Object.values(given ?? {})
+      .flat()
+      .some((text) => String(text).includes('\0'))
+  )
+    throw new RowmillError('REQUEST_INVALID', `${where}: expected no NUL character`);
   const parsed = schema.safeParse(given ?? {});
   if (!parsed.success) throw new InvalidRequestError(where, parsed.error);
   return parsed.data;

@@ -9,6 +9,7 @@ import { WorkNotifier } from '../platform/notifier.ts';
 import type { Settings } from '../platform/settings.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { openConnections } from '../worker/worker-connections.ts';
+import { createApiMetrics } from './api-metrics.ts';
 import type { ApiContext } from './api-context.ts';
 import { offerFirstAccount } from './offer-first-account.ts';
 import { createServer } from './server.ts';
@@ -31,20 +32,28 @@ export interface RunningApi {
 
 export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOptions): Promise<RunningApi> {
   checkAddress(settings);
-  const db = new Database({
+  const connections = {
     url: databaseUrl,
-    maxConnections: settings.apiConnections,
     applicationName: 'rowmill api',
     deadlineMs: settings.databaseDeadlineMs,
-    onError: (error) => log.warn({ error: error.message }, 'a database connection failed'),
+    onError: (error: Error) => log.warn({ error: error.message }, 'a database connection failed'),
+  };
+  const forReads = Math.floor(settings.apiConnections / 2);
+  const db = new Database({
+    ...connections,
+    maxConnections: Math.max(2, settings.apiConnections - forReads),
   });
+  const reads = new Database({ ...connections, maxConnections: forReads, keyedAccess: true });
   const engine = { db, blobs: openBlobStore(settings.blobStore), events: new Events(), settings };
   const slices = openConnections(databaseUrl, engine, log, engine);
-  const context: ApiContext = { engine, pipelines, notifier: new WorkNotifier(db), slices, log };
+  const notifier = new WorkNotifier(db);
+  const metrics = createApiMetrics(engine, reads);
+  const context: ApiContext = { engine, reads, pipelines, notifier, slices, metrics, log };
   const server = await createServer(context);
   const close = async (): Promise<void> => {
     await server.close();
-    await Promise.all([slices.claims.db, slices.flushes.db, db].map((each) => each.close()));
+    metrics.stop();
+    await Promise.all([slices.claims.db, slices.flushes.db, reads, db].map((each) => each.close()));
     await engine.blobs.close();
   };
   try {

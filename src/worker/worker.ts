@@ -419,6 +419,8 @@ export class RowmillWorker {
       name: this.#options.name ?? `pid ${process.pid}`,
       version: VERSION,
       abilities: this.#abilities,
+      pools: this.pools(),
+      pressure: this.#pressure.told,
     });
   }
 
