@@ -68,6 +68,13 @@ export const jobsRoute = createRoute({
   component: lazyRouteComponent(() => import('../screens/jobs/jobs-screen.tsx'), 'JobsScreen'),
 });
 
+export const newJobRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/jobs/new',
+  validateSearch: z.object({ pipeline: z.string().optional() }),
+  component: lazyRouteComponent(() => import('../screens/new-job/new-job-screen.tsx'), 'NewJobScreen'),
+});
+
 export const jobRoute = createRoute({
   getParentRoute: () => shell,
   path: '/jobs/$jobId',
@@ -76,7 +83,7 @@ export const jobRoute = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([setup, signIn, shell.addChildren([home, jobsRoute, jobRoute])]),
+  routeTree: root.addChildren([setup, signIn, shell.addChildren([home, jobsRoute, newJobRoute, jobRoute])]),
   basepath: basePath === '' ? '/' : basePath,
   defaultErrorComponent: FailedScreen,
 });
