@@ -47,10 +47,8 @@ export function NewJobScreen() {
 function NoPipelines() {
   return (
     <EmptyState title="There is no pipeline yet">
-      <p>A pipeline is the code that runs over each row. Start the server with the files that define them:</p>
-      <pre className="mt-3 overflow-x-auto rounded-md bg-sunken p-3 text-left font-mono text-xs">
-        rowmill serve pipelines/price-lookup.ts
-      </pre>
+      A pipeline is the code that runs over each row. Whoever runs this server tells it which files define
+      them when it starts.
     </EmptyState>
   );
 }
