@@ -18,7 +18,7 @@ export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>,
     app.route({
       method: route.method,
       url: route.path,
-      bodyLimit: bodyLimit(name, context),
+      ...bodyLimit(name, context),
       handler: (raw, reply) => answer(route, handle, raw, reply, context),
     });
   }
@@ -41,7 +41,7 @@ async function answer(
     actor: actor as Actor,
     params: params as never,
     query: parse(route.query, raw.query, 'query') as never,
-    body: (raw.isMultipart() ? undefined : parse(route.body, raw.body, 'body')) as never,
+    body: (route.upload && raw.isMultipart() ? undefined : parse(route.body, raw.body, 'body')) as never,
     job: job as never,
     engine: {
       ...context.engine,
@@ -85,9 +85,11 @@ function goneSignal(raw: FastifyRequest, reply: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-function bodyLimit(name: keyof Routes, { engine }: ApiContext): number {
-  const { apiItemsMaxBytes, apiBodyMaxBytes } = engine.settings;
-  return name === 'createJob' || name === 'appendItems' || name === 'reprocessJob'
-    ? apiItemsMaxBytes
-    : apiBodyMaxBytes;
+/** The name of the setting goes along for whoever is refused. */
+function bodyLimit(name: keyof Routes, { engine }: ApiContext) {
+  const bodyLimitName =
+    name === 'createJob' || name === 'appendItems' || name === 'reprocessJob'
+      ? 'apiItemsMaxBytes'
+      : 'apiBodyMaxBytes';
+  return { bodyLimit: engine.settings[bodyLimitName], config: { bodyLimitName } };
 }

@@ -1,6 +1,7 @@
 // Opens the database for the server, and listens.
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
+import type { SourceConfig } from '../ingest/sources/source-config.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
@@ -10,13 +11,21 @@ import type { Settings } from '../platform/settings.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { openConnections } from '../worker/worker-connections.ts';
 import type { ApiContext } from './api-context.ts';
+import { ApiServices } from './api-services.ts';
+import { BackgroundWork } from './background-work.ts';
 import { createServer } from './server.ts';
+import { Slots } from './slots.ts';
+
+/** Files that are read and jobs that are removed or cancelled at once. */
+const BACKGROUND_AT_ONCE = 4;
 
 export interface ApiOptions {
   databaseUrl: string;
   /** Jobs can be made for these; their handlers run here only in time slices. */
   pipelines: readonly Pipeline[];
   settings: Settings;
+  /** Configured sources of files. Default: none. */
+  sources?: readonly SourceConfig[];
   log: Logger;
 }
 
@@ -28,7 +37,8 @@ export interface RunningApi {
   stop(): Promise<void>;
 }
 
-export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOptions): Promise<RunningApi> {
+export async function startApi(options: ApiOptions): Promise<RunningApi> {
+  const { databaseUrl, pipelines, settings, sources = [], log } = options;
   checkAddress(settings);
   const db = new Database({
     url: databaseUrl,
@@ -39,15 +49,27 @@ export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOpt
   });
   const engine = { db, blobs: openBlobStore(settings.blobStore), events: new Events(), settings };
   const slices = openConnections(databaseUrl, engine, log, engine);
-  const context: ApiContext = { engine, pipelines, notifier: new WorkNotifier(db), slices, log };
+  const context: ApiContext = {
+    engine,
+    pipelines,
+    notifier: new WorkNotifier(db),
+    slices,
+    sources,
+    background: new BackgroundWork(log, BACKGROUND_AT_ONCE),
+    slots: { uploads: new Slots(), exports: new Slots(), kickoffs: new Slots() },
+    log,
+  };
   const server = await createServer(context);
+  const services = new ApiServices(context);
   const close = async (): Promise<void> => {
     await server.close();
+    await Promise.all([services.stop(), context.background.stop()]);
     await Promise.all([slices.claims.db, slices.flushes.db, db].map((each) => each.close()));
     await engine.blobs.close();
   };
   try {
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
+    services.start();
     return { url, server, context, stop: close };
   } catch (error) {
     await close();

@@ -13,6 +13,8 @@ export interface AddItemsOptions {
   checkpoint?: (itemsRead: number) => unknown;
   /** Items that are stored already: these are skipped, and the rest must follow right behind them. */
   resumeAfter?: number;
+  /** So many items the job has, emitted ones apart: these are appended right behind them, or refused. */
+  behind?: number;
 }
 
 /** Resolves with the number of items stored, all of them durable. */
@@ -26,6 +28,7 @@ export async function addItems(
   let batch: IngestRow[] = [];
   let batchBytes = 0;
   let read = 0;
+  const isPlaced = options.resumeAfter !== undefined || options.behind !== undefined;
   const columns = new ColumnsMet(context.settings.ingestMaxColumns);
   const store = async (): Promise<void> => {
     if (batch.length === 0) return;
@@ -35,7 +38,7 @@ export async function addItems(
       rejected: [],
       rejectedBefore: 0,
       checkpoint: options.checkpoint?.(read),
-      expectedCount: options.resumeAfter === undefined ? null : read - batch.length,
+      expectedCount: isPlaced ? (options.behind ?? 0) + read - batch.length : null,
       lease: null,
       newColumns: columns.takeNew(),
       updatesJobId: null,

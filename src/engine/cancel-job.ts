@@ -14,10 +14,16 @@ const ITEMS_PER_STEP = 20_000;
 
 /** False when the job was cancelled already. Resolves when every item has its result. */
 export async function cancelJob(context: EngineContext, jobId: string): Promise<boolean> {
+  const began = await decideCancel(context, jobId);
+  await cancelRest(context, jobId);
+  return began;
+}
+
+/** From here on nothing of it starts. False when the job was cancelled already; `cancelRest` does what is left. */
+export async function decideCancel(context: EngineContext, jobId: string): Promise<boolean> {
   const began = await retryPassing(() => beginCancelling(context.db, jobId));
   if (!began) await refuseControl(context, jobId, 'cancel', ({ cancelledAt }) => cancelledAt !== null);
   faultPoint('cancel.after_begin');
-  await cancelRest(context, jobId);
   return began;
 }
 

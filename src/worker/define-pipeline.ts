@@ -91,6 +91,8 @@ interface Shared<Schema> {
   version?: string;
   /** Any Standard Schema (zod, valibot, arktype …). Without one, handlers get the row as it is stored. */
   input?: Schema;
+  /** What a job may be given besides its rows; any Standard Schema. Without one, anything is passed on. */
+  params?: AnySchema;
   /** What to do with NUL characters and half surrogate pairs in results. Default: the item fails. */
   unstorable?: UnstorablePolicy;
   /**
@@ -117,6 +119,7 @@ export interface Pipeline {
   readonly name: string;
   readonly version: string | null;
   readonly input: AnySchema | undefined;
+  readonly params: AnySchema | undefined;
   readonly unstorable: UnstorablePolicy;
   readonly key: readonly string[];
   readonly summary: readonly string[];
@@ -157,6 +160,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     name,
     version = null,
     input,
+    params,
     unstorable = 'fail',
     summary = [],
     strategies = [],
@@ -175,12 +179,16 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     throw invalid(
       `expected the version of pipeline ${name} to be a short text such as 2 or 1.4.0, got ${JSON.stringify(version)}`,
     );
-  if (input !== undefined && typeof input?.['~standard']?.validate !== 'function') {
-    throw invalid(
-      `expected the input of pipeline ${name} to be a Standard Schema such as z.object(…), got ${kindOf(input)}`,
-      'Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or leave input out to get rows as they are stored.',
-    );
-  }
+  checkSchema(
+    `input of pipeline ${name}`,
+    input,
+    'Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or leave input out to get rows as they are stored.',
+  );
+  checkSchema(
+    `params of pipeline ${name}`,
+    params,
+    'Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or leave params out to take anything.',
+  );
   checkResources(name, resources);
   checkNames(name, 'key', key);
   checkNames(name, 'summary', summary);
@@ -228,6 +236,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     name,
     version,
     input,
+    params,
     unstorable,
     key,
     summary,
@@ -276,6 +285,14 @@ function checkRetry(pipeline: string, phase: Phase<unknown, unknown, unknown>): 
       );
     }
   }
+}
+
+function checkSchema(what: string, schema: AnySchema | undefined, hint: string): void {
+  if (schema === undefined || typeof schema?.['~standard']?.validate === 'function') return;
+  throw invalid(
+    `expected the ${what} to be a Standard Schema such as z.object(…), got ${kindOf(schema)}`,
+    hint,
+  );
 }
 
 function checkCost(pipeline: string, { name, cost }: { name: string; cost?: unknown }): void {
