@@ -1,4 +1,5 @@
 // What the server does at intervals, beside its requests: what another process left undone.
+import { createExportRunner } from '../engine/services/export-runner.ts';
 import { createSweeper } from '../engine/services/sweeper.ts';
 import { createIngestResumer } from '../ingest/ingest-resumer.ts';
 import type { PeriodicService } from '../platform/periodic-service.ts';
@@ -9,7 +10,11 @@ export class ApiServices {
   readonly #services: PeriodicService[];
 
   constructor({ engine, pipelines }: ApiContext) {
-    this.#services = [createSweeper(engine), createIngestResumer(engine, pipelines, this.#stopping.signal)];
+    this.#services = [
+      createSweeper(engine),
+      createIngestResumer(engine, pipelines, this.#stopping.signal),
+      createExportRunner(engine, this.#stopping.signal),
+    ];
   }
 
   start(): void {

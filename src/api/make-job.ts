@@ -35,6 +35,8 @@ type CreatedJob = z.output<typeof createdJob>;
 const MAX_KEY_LENGTH = 200;
 /** Two requests with one idempotency key at the same moment: one waits for the other, this often and this long. */
 const CONFLICT_TRIES = 40;
+/** Another one stores them, or has just sealed the job. */
+const BUSY: readonly string[] = ['JOB_CONFLICT', 'JOB_NOT_INGESTING'];
 const CONFLICT_WAIT_MS = 100;
 
 export const makeJob: Handler<typeof jobRoutes.createJob> = async (request, context) => {
@@ -168,7 +170,7 @@ async function storeItems(
       if (!isOpen) await sealJob(engine, jobId);
       return;
     } catch (error) {
-      const isBusy = error instanceof RowmillError && error.code === 'JOB_CONFLICT';
+      const isBusy = error instanceof RowmillError && BUSY.includes(error.code);
       if (!isBusy || tries === CONFLICT_TRIES) throw error;
       await waitMs(CONFLICT_WAIT_MS);
     }

@@ -24,13 +24,13 @@ export async function receiveUpload<Schema extends z.ZodType>(
   settings: Pick<Settings, 'apiIdleMs' | 'apiBodyMaxBytes' | 'uploadMaxBytes'>,
 ): Promise<Upload<z.output<Schema>>> {
   // One more than may be stored: the store refuses it, and names the setting.
-  const limits = { fileSize: settings.uploadMaxBytes + 1 };
+  const limits = { files: 2, fileSize: settings.uploadMaxBytes + 1 };
   const parts = raw.parts({ limits })[Symbol.asyncIterator]();
   const next = () => unlessIdle(parts.next(), settings.apiIdleMs);
   let part = await next();
   let given: unknown = {};
-  if (!part.done && part.value.type === 'field') {
-    given = readField(part.value, settings.apiBodyMaxBytes);
+  if (!part.done && (part.value.type === 'field' || part.value.fieldname === 'job')) {
+    given = await readField(part.value, settings);
     part = await next();
   }
   if (part.done || part.value.type !== 'file' || part.value.fieldname !== 'file')
@@ -106,17 +106,33 @@ function unlessIdle<T>(reading: Promise<T>, idleMs: number): Promise<T> {
   });
 }
 
-function readField(part: Extract<Multipart, { type: 'field' }>, maxBytes: number): unknown {
+/** Browsers can name its type only by sending it as a file. */
+async function readField(
+  part: Multipart,
+  { apiBodyMaxBytes, apiIdleMs }: Pick<Settings, 'apiBodyMaxBytes' | 'apiIdleMs'>,
+): Promise<unknown> {
   if (part.fieldname !== 'job')
     throw new RowmillError('REQUEST_INVALID', 'expected the field job, got another one');
-  if (part.valueTruncated)
-    throw new RowmillError(
-      'BODY_TOO_LARGE',
-      `expected the field job to have at most ${maxBytes} bytes (apiBodyMaxBytes)`,
-    );
-  if (typeof part.value !== 'string') return part.value;
+  const tooLarge = new RowmillError(
+    'BODY_TOO_LARGE',
+    `expected the field job to have at most ${apiBodyMaxBytes} bytes (apiBodyMaxBytes)`,
+  );
+  let text = '';
+  if (part.type === 'field') {
+    if (part.valueTruncated) throw tooLarge;
+    if (typeof part.value !== 'string') return part.value;
+    text = part.value;
+  } else {
+    const chunks = part.file.setEncoding('utf8')[Symbol.asyncIterator]() as AsyncIterator<string>;
+    for (;;) {
+      const chunk = await unlessIdle(incompleteUnlessWhole(chunks.next()), apiIdleMs);
+      if (chunk.done) break;
+      text += chunk.value;
+      if (text.length > apiBodyMaxBytes) throw tooLarge;
+    }
+  }
   try {
-    return JSON.parse(part.value);
+    return JSON.parse(text);
   } catch {
     throw new RowmillError('REQUEST_INVALID', 'expected the field job to be JSON');
   }

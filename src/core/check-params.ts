@@ -1,4 +1,4 @@
-// Parameters of a job, checked by the pipeline before there is a job. Handlers get them as the schema gives them back.
+// Parameters of a job, checked by the pipeline before there is a job. The job keeps them as the schema gives them back.
 import { checkInput, type InputSchema } from './input-schema.ts';
 import { RowmillError } from './rowmill-error.ts';
 

@@ -102,6 +102,17 @@ describe('a job of an upload', () => {
     expect(await database.query('select job_id from jobs')).toHaveLength(before.length);
   });
 
+  test('takes its options as a part with a type too, as browsers send them', async () => {
+    const { url } = await startTestApi(database.url, { pipelines });
+    const form = new FormData();
+    const options = JSON.stringify({ pipeline: 'doubling', name: 'typed' });
+    form.append('job', new Blob([options], { type: 'application/json' }));
+    form.append('file', new Blob([csvOf(2, 6000)]), 'rows.csv');
+    const { status, body } = await send(url, 'POST', '/api/jobs', form);
+    expect(status).toBe(202);
+    expect(await jobRow(body.jobId)).toMatchObject({ name: 'typed' });
+  });
+
   test('is refused when something stands behind the file', async () => {
     const { url } = await startTestApi(database.url, { pipelines });
     const form = new FormData();

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
 
-/** Doubles n; fails for 13, finds nothing for 404. */
+/** Doubles n; fails for 13. */
 export const doubling: Pipeline = definePipeline({
   name: 'doubling',
   input: z.object({ n: z.coerce.number(), note: z.string().optional() }),
@@ -10,9 +10,9 @@ export const doubling: Pipeline = definePipeline({
   phases: [
     {
       name: 'double',
-      run: async ({ n }, { params }) => {
+      run: async ({ n }) => {
         if (n === 13) throw new Error('thirteen is broken');
-        return { doubled: n * (params as { factor: number }).factor };
+        return { doubled: n * 2 };
       },
       retry: { permanent: { maxAttempts: 1 } },
     },
@@ -21,7 +21,7 @@ export const doubling: Pipeline = definePipeline({
 
 export function uploadForm(job: object, text: string, name = 'rows.csv'): FormData {
   const form = new FormData();
-  form.append('job', new Blob([JSON.stringify(job)], { type: 'application/json' }));
+  form.append('job', JSON.stringify(job));
   form.append('file', new Blob([text]), name);
   return form;
 }
