@@ -1,5 +1,6 @@
 // What the server does at intervals, beside its requests: what another process left undone.
 import { createExportRunner } from '../engine/services/export-runner.ts';
+import { createJobRemover } from '../engine/services/job-remover.ts';
 import { createSweeper } from '../engine/services/sweeper.ts';
 import { createIngestResumer } from '../ingest/ingest-resumer.ts';
 import type { PeriodicService } from '../platform/periodic-service.ts';
@@ -14,6 +15,7 @@ export class ApiServices {
       createSweeper(engine),
       createIngestResumer(engine, pipelines, this.#stopping.signal),
       createExportRunner(engine, this.#stopping.signal),
+      createJobRemover(engine, this.#stopping.signal),
     ];
   }
 
