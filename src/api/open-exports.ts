@@ -8,12 +8,15 @@ import { type BackgroundExport, prepareExport } from '../engine/prepare-export.t
 import { recordAccess } from '../engine/record-access.ts';
 import { runExports } from '../engine/run-exports.ts';
 import { exportJob } from '../export/export-job.ts';
+import { RetryLaterError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
 import type { Handler } from './handler.ts';
 import { listJobFiles, shownFile } from './list-job-files.ts';
 import { sendDownload } from './send-download.ts';
 
 type ExportQuery = QueryOf<typeof fileRoutes.exportJob>;
+
+const RETRY_MS = 5000;
 
 export const streamExport: Handler<typeof fileRoutes.exportJob> = async (request, context) => {
   const { engine, job, query, signal } = request;
@@ -32,7 +35,10 @@ export const prepareInBackground: Handler<typeof fileRoutes.prepareExport> = asy
   { engine, job, query },
   context,
 ) => {
-  const exportId = await prepareExport(engine, job, requestOf(query));
+  const exportId = await prepareExport(engine, job, requestOf(query)).catch((error: unknown) => {
+    const isFull = error instanceof RowmillError && error.code === 'TOO_MANY_EXPORTS';
+    throw isFull ? new RetryLaterError(error.code, error.message, RETRY_MS) : error;
+  });
   const files = await listJobFiles(engine.db, job);
   startExports(context);
   return shownFile(files.find((file) => file.fileId === exportId)!);

@@ -16,7 +16,7 @@ const blobStore = mkdtempSync(join(tmpdir(), 'rowmill-delete-'));
 afterAll(() => rmSync(blobStore, { recursive: true, force: true }));
 
 function start(settings = {}): Promise<RunningApi> {
-  return startTestApi(database.url, { pipelines, settings: { blobStore, ...settings } });
+  return startTestApi(database.url, { pipelines, settings: { blobStore, sweepMs: 60_000, ...settings } });
 }
 
 /** Run to its end. */
