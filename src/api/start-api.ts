@@ -13,6 +13,7 @@ import { openConnections } from '../worker/worker-connections.ts';
 import type { ApiContext } from './api-context.ts';
 import { ApiServices } from './api-services.ts';
 import { BackgroundWork } from './background-work.ts';
+import { drainRequests } from './drain-requests.ts';
 import { createServer } from './server.ts';
 import { Slots } from './slots.ts';
 
@@ -26,6 +27,8 @@ export interface ApiOptions {
   settings: Settings;
   /** Configured sources of files. Default: none. */
   sources?: readonly SourceConfig[];
+  /** How long requests under way are waited for at the end. Default: not at all. */
+  graceMs?: number;
   log: Logger;
 }
 
@@ -60,6 +63,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     log,
   };
   const server = await createServer(context);
+  drainRequests(server, options.graceMs ?? 0);
   const services = new ApiServices(context);
   const close = async (): Promise<void> => {
     await server.close();

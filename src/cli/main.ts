@@ -15,6 +15,7 @@ import { reprocess } from './commands/reprocess.ts';
 import { setResource, showResources, trueOrFalse } from './commands/resources.ts';
 import { run } from './commands/run.ts';
 import { scanSources, watchSourcesUntilStopped } from './commands/scan.ts';
+import { runDev, runServer } from './commands/server.ts';
 import { parseDuration, slice } from './commands/slice.ts';
 import { status } from './commands/status.ts';
 import { runWorkers } from './commands/worker.ts';
@@ -132,9 +133,17 @@ withSettings(command('run worker processes until stopped', 'worker <pipelines...
   .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
   .action(ending((modules: string[], options) => runWorkers(modules, options)));
 
-withSettings(command('develop: an embedded PostgreSQL and a worker in one command', 'dev <pipelines...>'))
+withSettings(command('serve the HTTP API until stopped', 'server <pipelines...>'))
+  .option('--config <file>', 'JSON file with settings and sources; default: ROWMILL_CONFIG')
   .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
-  .action(ending((modules: string[], options) => runWorkers(modules, options)));
+  .action(ending((modules: string[], options) => runServer(modules, options)));
+
+withSettings(
+  command('develop: an embedded PostgreSQL, the HTTP API and a worker in one command', 'dev <pipelines...>'),
+)
+  .option('--config <file>', 'JSON file with settings and sources; default: ROWMILL_CONFIG')
+  .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
+  .action(ending((modules: string[], options) => runDev(modules, options)));
 
 withSettings(command('work on one job here for a while; repeat it to the end', 'slice <job> <pipelines...>'))
   .option('--duration <time>', 'such as 200ms, 5s or 1m', parseDuration, 5000)

@@ -41,7 +41,7 @@ test('the same request again is the same job, although there is no room for anot
 });
 
 test('files of an owner have so many bytes together', async () => {
-  const text = csvOf(1000);
+  const text = csvOf(10_000);
   const bytes = Buffer.byteLength(text);
   const { url } = await startTestApi(database.url, {
     pipelines,
