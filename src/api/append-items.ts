@@ -14,7 +14,7 @@ export const appendItems: Handler<typeof controlRoutes.appendItems> = async (
     throw new RowmillError('JOB_CONFLICT', `the items of job ${job.jobId} come from its file`);
   const { items, from } = body;
   let stored = 0;
-  if (from === undefined) await addItems(engine, job.jobId, items);
+  if (from === undefined) await addItems(engine, job.jobId, items, { audited: true });
   else {
     stored = storedOf(job) - from;
     if (stored < 0 || stored > items.length)
@@ -24,7 +24,7 @@ export const appendItems: Handler<typeof controlRoutes.appendItems> = async (
         { hint: 'Somebody else appended to it, or `from` is wrong.' },
       );
     if (stored < items.length)
-      await addItems(engine, job.jobId, items.slice(stored), { behind: from + stored });
+      await addItems(engine, job.jobId, items.slice(stored), { behind: from + stored, audited: true });
   }
   await context.notifier.hint();
   const now = (await readJob(engine.db, job.jobId)) ?? job;

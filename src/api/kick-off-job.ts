@@ -1,6 +1,7 @@
 // POST /api/jobs/:jobId/kickoff: a time slice of the job inside the request, whether or not workers run.
 import type { controlRoutes } from '../contract/control.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { auditJob } from '../engine/audit-job.ts';
 import { runSlice } from '../worker/run-slice.ts';
 import { RetryLaterError } from './answer-error.ts';
 import type { Handler } from './handler.ts';
@@ -22,6 +23,7 @@ export const kickOffJob: Handler<typeof controlRoutes.kickoffJob> = async (reque
       query.durationMs,
     );
   try {
+    await auditJob(context.engine.db, request.engine, job.jobId, 'job.kickoff', query);
     const { pipelines, slices, log } = context;
     return {
       ...(await runSlice(slices, job.jobId, query.durationMs, { pipelines: [...pipelines], signal, log })),

@@ -5,7 +5,7 @@ import type { QueryOf } from '../contract/route.ts';
 import { parseSeqList } from '../core/parse-seq-list.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { type BackgroundExport, prepareExport } from '../engine/prepare-export.ts';
-import { recordAccess } from '../engine/record-access.ts';
+import { auditJob } from '../engine/audit-job.ts';
 import { runExports } from '../engine/run-exports.ts';
 import { exportJob } from '../export/export-job.ts';
 import { RetryLaterError } from './answer-error.ts';
@@ -26,7 +26,7 @@ export const streamExport: Handler<typeof fileRoutes.exportJob> = async (request
     const bytesOf = exportJob(db, { ...asked, jobId: job.jobId, pageRows: settings.exportPageRows, signal });
     // Before the first byte: what is wrong with it is still an answer.
     await bytesOf.prepare();
-    await recordAccess(engine, 'job.exported', job.jobId, asked);
+    await auditJob(db, engine, job.jobId, 'job.export', asked);
     return { bytesOf, name: bytesOf.fileName, contentType: bytesOf.contentType };
   });
 };

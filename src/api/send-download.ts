@@ -25,6 +25,12 @@ export async function sendDownload(
     );
   try {
     const { bytesOf, ...answer } = await open();
+    if (reply.request.method === 'HEAD') {
+      // Headers only: nothing is read for them.
+      if (bytesOf instanceof Readable) bytesOf.destroy();
+      release();
+      return { ...answer, stream: Readable.from([]) };
+    }
     const stream =
       bytesOf instanceof Readable
         ? bytesOf

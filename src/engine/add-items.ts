@@ -15,6 +15,8 @@ export interface AddItemsOptions {
   resumeAfter?: number;
   /** So many items the job has, emitted ones apart: these are appended right behind them, or refused. */
   behind?: number;
+  /** Each batch leaves an entry in the audit. */
+  audited?: boolean;
 }
 
 /** Resolves with the number of items stored, all of them durable. */
@@ -42,6 +44,7 @@ export async function addItems(
       lease: null,
       newColumns: columns.takeNew(),
       updatesJobId: null,
+      audited: options.audited ?? false,
     });
     batch = [];
     batchBytes = 0;

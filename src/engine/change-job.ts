@@ -3,18 +3,17 @@ import { checkBudget, type JobBudget } from '../core/budget.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { changeJobRow, type JobChange } from '../store/commands/change-job.ts';
-import { insertAudit } from '../store/commands/insert-audit.ts';
+import { auditJob } from './audit-job.ts';
 import type { EngineContext } from './engine-context.ts';
 
 export async function changeJob(context: EngineContext, jobId: string, change: JobChange): Promise<void> {
   const wrong = change.budget === undefined ? null : checkBudget(change.budget as JobBudget);
   if (wrong !== null) throw new RowmillError('BUDGET_INVALID', wrong);
-  const actor = context.by?.actor ?? 'library';
   await retryPassing(() =>
     context.db.transaction(async (tx) => {
       if (!(await changeJobRow(tx, jobId, change)))
         throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
-      await insertAudit(tx, { actor, action: 'job.change', subject: `job ${jobId}`, detail: change });
+      await auditJob(tx, context, jobId, 'job.change', change);
     }),
   );
 }

@@ -3,11 +3,11 @@
 import { isFinished } from '../core/job-state.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
-import { insertAudit } from '../store/commands/insert-audit.ts';
 import { endRemoval, removeJobRow, removeRest, removeRows } from '../store/commands/remove-job.ts';
 import { findReferencedFiles } from '../store/views/find-referenced-blobs.ts';
 import { type JobRemoval, listRemovals } from '../store/views/list-removals.ts';
 import { readJob } from '../store/views/read-job.ts';
+import { auditJob } from './audit-job.ts';
 import type { EngineContext } from './engine-context.ts';
 
 const ROWS_PER_STEP = 10_000;
@@ -15,7 +15,6 @@ const ROWS_PER_STEP = 10_000;
 /** Gone for everybody when this resolves; `removeRemains` does what is left. */
 export async function deleteJob(context: EngineContext, jobId: string): Promise<void> {
   const { db, settings } = context;
-  const actor = context.by?.actor ?? 'library';
   let tries = 0;
   const isRemoved = await retryPassing(() => {
     tries += 1;
@@ -24,7 +23,7 @@ export async function deleteJob(context: EngineContext, jobId: string): Promise<
       if (!job || !(await removeJobRow(tx, jobId, settings.jobRetentionMinMs))) return false;
       const { ownerId, pipeline, name, state, itemCount } = job;
       const detail = { ownerId, pipeline, name, state, itemCount };
-      await insertAudit(tx, { actor, action: 'job.delete', subject: `job ${jobId}`, detail });
+      await auditJob(tx, context, jobId, 'job.delete', detail);
       return true;
     });
   });

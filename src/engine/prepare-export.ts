@@ -3,11 +3,11 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import { type ExportRequest, exportJob } from '../export/export-job.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
-import { insertAudit } from '../store/commands/insert-audit.ts';
 import { insertExport } from '../store/commands/insert-export.ts';
 import { lockOwner } from '../store/commands/lock-owner.ts';
 import { countPreparingExports } from '../store/views/list-exports.ts';
 import type { Job } from '../store/views/read-job.ts';
+import { auditJob } from './audit-job.ts';
 import type { EngineContext } from './engine-context.ts';
 
 /** What is stored of a request; the rest belongs to the run. */
@@ -49,9 +49,7 @@ export async function prepareExport(
           `expected at most ${settings.exportsAtOnce} exports of ${ownerId} to be prepared at once (exportsAtOnce)`,
           { hint: 'Try again when one has ended.' },
         );
-      const actor = context.by?.actor ?? 'library';
-      const detail = { exportId, ...stored };
-      await insertAudit(tx, { actor, action: 'job.export_prepared', subject: `job ${jobId}`, detail });
+      await auditJob(tx, context, jobId, 'job.export_prepare', { exportId, ...stored });
     }),
   );
   return exportId;

@@ -102,6 +102,11 @@ test('items are appended until the seal, once each', async () => {
   expect((await append(numbers(1))).body).toEqual({ itemCount: 9, appended: 1 });
   const many = await Promise.all(Array.from({ length: 6 }, () => append(numbers(2), 9)));
   expect(many.filter(({ status }) => status === 200 || status === 409)).toHaveLength(6);
+  const audit = await database.query<{ items: number }>(
+    `select (detail ->> 'items')::int as items from audit where subject = $1 and action = 'job.items_append' order by audit_id`,
+    [`job ${jobId}`],
+  );
+  expect(audit.map(({ items }) => items)).toEqual([3, 3, 1, 2]);
   expect((await send(url, 'POST', `/api/jobs/${jobId}/seal`)).body).toEqual({ itemCount: 11 });
   expect((await send(url, 'POST', `/api/jobs/${jobId}/seal`)).body).toEqual({ itemCount: 11 });
   const late = await append(numbers(1));

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parseSources } from '../../src/ingest/sources/source-config.ts';
+import { submitFile } from '../../src/ingest/submit-file.ts';
 import { newId } from '../../src/platform/random.ts';
 import { csvOf, doubling, send, uploadForm } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';
@@ -123,14 +124,46 @@ describe('a job of an upload', () => {
   });
 
   test('names the limit that a file is over', async () => {
-    const { url } = await startTestApi(database.url, { pipelines, settings: { uploadMaxBytes: 1000 } });
+    const { url } = await startTestApi(database.url, {
+      pipelines,
+      settings: { uploadMaxBytes: 10_000, apiItemsMaxBytes: 1024, apiBodyMaxBytes: 1024 },
+    });
     const post = (text: string) => send(url, 'POST', '/api/jobs', uploadForm({ pipeline: 'doubling' }, text));
     const head = 'n,note\n';
-    const fits = await post(`${head}${'1'.repeat(1000 - head.length - 3)},a\n`);
+    const fits = await post(`${head}${'1'.repeat(10_000 - head.length - 3)},a\n`);
     expect(fits.status).toBe(202);
-    const over = await post(`${head}${'1'.repeat(1000 - head.length - 2)},a\n`);
+    const over = await post(`${head}${'1'.repeat(10_000 - head.length - 2)},a\n`);
     expect([over.status, over.body.code]).toEqual([413, 'FILE_TOO_LARGE']);
     expect(over.body.message).toContain('uploadMaxBytes');
+  });
+
+  test('names the limit that its columns are over', async () => {
+    const { url } = await startTestApi(database.url, { pipelines, settings: { ingestMaxColumns: 3 } });
+    const form = uploadForm({ pipeline: 'doubling' }, 'n,a,b,c\n1,2,3,4\n');
+    const { status, body } = await send(url, 'POST', '/api/jobs', form);
+    expect([status, body.code]).toEqual([413, 'FILE_TOO_LARGE']);
+    expect(body.message).toContain('ingestMaxColumns');
+  });
+
+  test('whose reader died is read on by any server', async () => {
+    const context = database.context();
+    const bytes = (async function* () {
+      yield Buffer.from(csvOf(40, 8000));
+    })();
+    const { jobId } = await submitFile(
+      context,
+      doubling,
+      { kind: 'upload', name: 'left.csv', bytes },
+      { hold: true },
+    );
+    await database.query(`update jobs set created_at = now() - interval '1 day' where job_id = $1`, [jobId]);
+    await startTestApi(database.url, {
+      pipelines,
+      settings: { sweepMs: 50, blobStore: context.settings.blobStore },
+    });
+    await expect
+      .poll(() => jobRow(jobId), { timeout: 30_000 })
+      .toMatchObject({ item_count: '40', sealed: true });
   });
 
   test('keeps the name of the file as data', async () => {

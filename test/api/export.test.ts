@@ -86,6 +86,8 @@ describe('an export', () => {
     expect(Buffer.from(await withMark.arrayBuffer()).subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]));
     const lines = (await get('?format=jsonl&search=thirteen')).body.trimEnd().split('\n');
     expect(lines.map((line: string) => JSON.parse(line).seq)).toEqual([1]);
+    const head = await fetch(`${api.url}/api/jobs/${jobId}/export`, { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
     const xlsx = await fetch(`${api.url}/api/jobs/${jobId}/export?format=xlsx`);
     expect(
       Buffer.from(await xlsx.arrayBuffer())
@@ -93,10 +95,17 @@ describe('an export', () => {
         .toString(),
     ).toBe('PK');
     const audit = await database.query(
-      `select actor, detail ->> 'format' as format from audit where subject = $1 and action = 'job.exported'`,
+      `select actor, detail ->> 'format' as format from audit where subject = $1 and action = 'job.export'`,
       [`job ${jobId}`],
     );
-    expect(audit.map(({ format }) => format as string)).toEqual(['csv', 'csv', 'csv', 'jsonl', 'xlsx']);
+    expect(audit.map(({ format }) => format as string)).toEqual([
+      'csv',
+      'csv',
+      'csv',
+      'jsonl',
+      'csv',
+      'xlsx',
+    ]);
   });
 
   test('has the rows and columns that were asked for, in that order', async () => {

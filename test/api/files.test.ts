@@ -82,7 +82,7 @@ test('input and outputs of each generation are listed and fetched with length an
     expect(response.headers.get('content-disposition')).toContain(`filename="${file.name}"`);
   }
   const audit = await database.query(
-    `select detail ->> 'fileId' as id from audit where subject = $1 and action = 'file.downloaded' order by audit_id`,
+    `select detail ->> 'fileId' as id from audit where subject = $1 and action = 'job.file_download' order by audit_id`,
     [`job ${jobId}`],
   );
   expect(audit.map(({ id }) => id as string)).toEqual(files.map(({ fileId }) => fileId));
@@ -143,7 +143,7 @@ describe('an export in the background', () => {
     const fetched = await send(api.url, 'GET', `/api/jobs/${jobId}/files/${body.fileId}`);
     expect(fetched.body).toBe(streamed.body);
     const audit = await database.query(
-      `select actor from audit where subject = $1 and action = 'job.export_prepared'`,
+      `select actor from audit where subject = $1 and action = 'job.export_prepare'`,
       [`job ${jobId}`],
     );
     expect(audit).toEqual([{ actor: 'local' }]);

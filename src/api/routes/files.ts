@@ -1,7 +1,7 @@
 // Results as files: streamed, prepared in the background, or left by the job when it ended.
 import type { fileRoutes } from '../../contract/files.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
-import { recordAccess } from '../../engine/record-access.ts';
+import { auditJob } from '../../engine/audit-job.ts';
 import type { Handlers } from '../handler.ts';
 import { listJobFiles, shownFile } from '../list-job-files.ts';
 import { prepareInBackground, streamExport } from '../open-exports.ts';
@@ -30,7 +30,8 @@ export const fileHandlers: Handlers<typeof fileRoutes> = {
         throw error instanceof RowmillError && error.code === 'BLOB_NOT_FOUND' ? notFound() : error;
       });
       try {
-        await recordAccess(engine, 'file.downloaded', job.jobId, { fileId: file.fileId, name, sha256 });
+        const detail = { fileId: file.fileId, name, sha256 };
+        await auditJob(engine.db, engine, job.jobId, 'job.file_download', detail);
       } catch (error) {
         bytesOf.destroy();
         throw error;

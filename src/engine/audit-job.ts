@@ -1,0 +1,23 @@
+// The entry in the audit for what somebody did with a job: in the transaction of the change, or alone before data leaves.
+import type { Executor } from '../platform/database.ts';
+import { insertAudit } from '../store/commands/insert-audit.ts';
+import type { EngineContext } from './engine-context.ts';
+
+export type JobAction =
+  | 'job.change'
+  | 'job.delete'
+  | 'job.items_append'
+  | 'job.kickoff'
+  | 'job.export'
+  | 'job.export_prepare'
+  | 'job.file_download';
+
+export async function auditJob(
+  db: Executor,
+  { by }: Pick<EngineContext, 'by'>,
+  jobId: string,
+  action: JobAction,
+  detail: object,
+): Promise<void> {
+  await insertAudit(db, { actor: by?.actor ?? 'library', action, subject: `job ${jobId}`, detail });
+}
