@@ -2,7 +2,7 @@
 // nothing, and one that was cut off is gone on with.
 import type { controlRoutes } from '../contract/control.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { addItems } from '../engine/add-items.ts';
+import { addItems, toRow } from '../engine/add-items.ts';
 import { type Job, readJob } from '../store/views/read-job.ts';
 import type { Handler } from './handler.ts';
 
@@ -13,6 +13,8 @@ export const appendItems: Handler<typeof controlRoutes.appendItems> = async (
   if (job.source !== null)
     throw new RowmillError('JOB_CONFLICT', `the items of job ${job.jobId} come from its file`);
   const { items, from } = body;
+  // All of them or none.
+  for (const [position, item] of items.entries()) toRow(item, position);
   let stored = 0;
   if (from === undefined) await addItems(engine, job.jobId, items, { audited: true });
   else {

@@ -8,7 +8,7 @@ import type { createdJob } from '../contract/jobs.ts';
 import { type jobRoutes, newJob } from '../contract/jobs.ts';
 import { isFinished } from '../core/job-state.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { addItems } from '../engine/add-items.ts';
+import { addItems, toRow } from '../engine/add-items.ts';
 import { checkQuota } from '../engine/check-quota.ts';
 import { createJob } from '../engine/create-job.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -138,6 +138,8 @@ async function fromItems(
   const pipeline = findPipeline(context.pipelines, body.pipeline);
   checkPayable(pipeline, body);
   const idempotencyKey = keyOf(request);
+  // Before there is a job: one that cannot be stored must not leave half of them behind.
+  for (const [position, item] of items.entries()) toRow(item, position);
   const { jobId, created } = await createJob(engine, {
     ...commonOptions(body),
     params: await checkParams(pipeline, body.params),

@@ -8,7 +8,7 @@ import type { z } from 'zod';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toStorableText } from '../core/storable-json.ts';
 import type { Settings } from '../platform/settings.ts';
-import { InvalidRequestError } from './answer-error.ts';
+import { parseGiven } from './parse-given.ts';
 
 const MAX_NAME_LENGTH = 200;
 const DRAIN_MS = 2000;
@@ -26,7 +26,7 @@ export async function receiveUpload<Schema extends z.ZodType>(
   // One more than may be stored: the store refuses it, and names the setting.
   const limits = { files: 2, fileSize: settings.uploadMaxBytes + 1 };
   const parts = raw.parts({ limits })[Symbol.asyncIterator]();
-  const next = () => unlessIdle(parts.next(), settings.apiIdleMs);
+  const next = () => unlessIdle(incompleteUnlessWhole(parts.next()), settings.apiIdleMs);
   let part = await next();
   let given: unknown = {};
   if (!part.done && (part.value.type === 'field' || part.value.fieldname === 'job')) {
@@ -38,12 +38,8 @@ export async function receiveUpload<Schema extends z.ZodType>(
       hint: 'Send multipart/form-data: a field job with JSON, then a part file.',
     });
   const file = part.value;
-  const parsed = schema.safeParse(given);
-  if (!parsed.success) {
-    file.file.destroy();
-    throw new InvalidRequestError('body', parsed.error);
-  }
-  return { body: parsed.data, file: { name: nameOf(file), bytes: bytesOf(file, next, settings.apiIdleMs) } };
+  const body = parseGiven(schema, given, 'body');
+  return { body, file: { name: nameOf(file), bytes: bytesOf(file, next, settings.apiIdleMs) } };
 }
 
 /**
@@ -71,7 +67,7 @@ async function* bytesOf(
       yield chunk.value;
     }
     // The end of the part is not the end of the request: what is behind it has to be read before anything is made of it.
-    const behind = await incompleteUnlessWhole(next());
+    const behind = await next();
     if (!behind.done) throw new RowmillError('REQUEST_INVALID', 'expected nothing behind the part file');
   } finally {
     file.destroy();
@@ -85,6 +81,8 @@ async function incompleteUnlessWhole<T>(reading: Promise<T>): Promise<T> {
     if (error instanceof RowmillError) throw error;
     const { code, message } = error as { code?: string; message?: string };
     if (code?.startsWith('FST_') && code !== 'FST_MP_PREMATURE_CLOSE') throw error;
+    if (/boundary|malformed/i.test(message ?? ''))
+      throw new RowmillError('REQUEST_INVALID', `the multipart body cannot be read: ${message}`);
     throw new RowmillError(
       'FILE_INCOMPLETE',
       `the upload ended before its end: ${message ?? code ?? 'it was cut'}`,

@@ -6,10 +6,10 @@ import { ROUTES, type Routes } from '../contract/routes.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { readVisibleJob } from '../store/views/read-job.ts';
 import { type Actor, actorLabel, checkAllowed, seenBy } from './actor.ts';
-import { InvalidRequestError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
 import { authenticate } from './authenticate.ts';
 import type { ApiRequest, BytesAnswer, Handler, Handlers } from './handler.ts';
+import { parseGiven } from './parse-given.ts';
 import { sendBytes } from './send-bytes.ts';
 
 export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>, context: ApiContext): void {
@@ -70,10 +70,7 @@ async function visibleJob(context: ApiContext, actor: Actor, jobId: string) {
 }
 
 function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 'query' | 'body'): unknown {
-  if (!schema) return undefined;
-  const parsed = schema.safeParse(given ?? {});
-  if (!parsed.success) throw new InvalidRequestError(where, parsed.error);
-  return parsed.data;
+  return schema ? parseGiven(schema, given ?? {}, where) : undefined;
 }
 
 function goneSignal(raw: FastifyRequest, reply: FastifyReply): AbortSignal {

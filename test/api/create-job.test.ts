@@ -217,6 +217,26 @@ describe('a job of items', () => {
     expect([answer.status, answer.body.code]).toEqual([status, code]);
   });
 
+  test.each([2000, 200_000])('nested %i levels deep is refused, and nothing is made', async (depth) => {
+    const { url } = await startTestApi(database.url, { pipelines });
+    const before = await database.query('select job_id from jobs');
+    const deep = '['.repeat(depth) + ']'.repeat(depth);
+    const bodies = [`{"items":[{"n":1},{"n":${deep}}]`, `{"items":[],"params":{"deep":${deep}}`];
+    for (const text of bodies) {
+      const response = await fetch(`${url}/api/jobs`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: `${text},"pipeline":"doubling"}`,
+      });
+      expect(response.status).toBe(400);
+    }
+    const form = new FormData();
+    form.append('job', `{"pipeline":"doubling","params":{"deep":${deep}}}`);
+    form.append('file', new Blob([csvOf(1)]), 'rows.csv');
+    expect((await send(url, 'POST', '/api/jobs', form)).status).toBe(400);
+    expect(await database.query('select job_id from jobs')).toHaveLength(before.length);
+  });
+
   test('names the limit that a body is over', async () => {
     const { url } = await startTestApi(database.url, { pipelines, settings: { apiItemsMaxBytes: 2000 } });
     const { status, body } = await send(url, 'POST', '/api/jobs', {

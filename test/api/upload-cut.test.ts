@@ -169,3 +169,72 @@ describe('uploads that take their time', () => {
     expect(filesIn(blobStore)).toEqual([]);
   });
 });
+
+describe('a body that is not as it should be', () => {
+  const part = (disposition: string, content: string, type = ''): string =>
+    `--${BOUNDARY}\r\ncontent-disposition: form-data; ${disposition}\r\n${type && `content-type: ${type}\r\n`}\r\n${content}\r\n`;
+  const job = part('name="job"', '{"pipeline":"doubling"}');
+  const file = part('name="file"; filename="rows.csv"', csvOf(2));
+  const end = `--${BOUNDARY}--\r\n`;
+  const bodies: [string, string, string][] = [
+    ['nothing at all', '', 'REQUEST_INVALID'],
+    ['no part', end, 'REQUEST_INVALID'],
+    ['no file', job + end, 'REQUEST_INVALID'],
+    ['no boundary', 'hello', 'FILE_INCOMPLETE|REQUEST_INVALID'],
+    ['a job that is no JSON', part('name="job"', '{') + file + end, 'REQUEST_INVALID'],
+    [
+      'a job that is said to be JSON',
+      part('name="job"', '{', 'application/json') + file + end,
+      'REQUEST_INVALID',
+    ],
+    ['a job that is a list', part('name="job"', '[]') + file + end, 'REQUEST_INVALID'],
+    ['a job without a pipeline', part('name="job"', '{}') + file + end, 'REQUEST_INVALID'],
+    ['a job that is too long', part('name="job"', `"${'x'.repeat(5000)}"`) + file + end, 'BODY_TOO_LARGE'],
+    [
+      'a typed job that is too long',
+      part('name="job"; filename="blob"', `"${'x'.repeat(5000)}"`, 'application/json') + file + end,
+      'BODY_TOO_LARGE',
+    ],
+    ['a field of a prototype', part('name="__proto__"', 'x') + file + end, 'REQUEST_INVALID'],
+    ['another field', part('name="other"', 'x') + file + end, 'REQUEST_INVALID'],
+    [
+      'a file of another name',
+      job + part('name="data"; filename="a.csv"', csvOf(2)) + end,
+      'REQUEST_INVALID',
+    ],
+    ['two files', job + file + file + end, 'REQUEST_INVALID|BODY_TOO_LARGE'],
+    ['a part behind the file', job + file + part('name="more"', 'x') + end, 'REQUEST_INVALID|BODY_TOO_LARGE'],
+    ['many parts', part('name="job"', '{}').repeat(20) + file + end, 'REQUEST_INVALID|BODY_TOO_LARGE'],
+  ];
+
+  test('without a boundary in its type is refused', async () => {
+    const { url } = await startTestApi(database.url, { pipelines: [doubling], settings: { blobStore } });
+    const headers = { 'content-type': 'multipart/form-data' };
+    const response = await fetch(`${url}/api/jobs`, { method: 'POST', headers, body: job + file + end });
+    expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([
+      400,
+      'REQUEST_INVALID',
+    ]);
+  });
+
+  test.each(bodies)('%s is refused in one answer', async (_, text, codes) => {
+    for (const path of ['/api/jobs', '/api/jobs/preview']) {
+      const { url } = await startTestApi(database.url, {
+        pipelines: [doubling],
+        settings: { blobStore, apiBodyMaxBytes: 2000, apiIdleMs: 5000 },
+      });
+      const jobs = await jobCount();
+      const { socket, answer } = await beginUpload(url, Buffer.byteLength(text), path);
+      socket.write(text);
+      const answered = await answer;
+      // A preview needs no pipeline.
+      if (path.endsWith('preview') && codes === 'REQUEST_INVALID' && answered.startsWith('HTTP/1.1 200'))
+        continue;
+      expect(answered).toMatch(/^HTTP\/1.1 4\d\d /);
+      expect(answered).toMatch(new RegExp(`"code":"(${codes})"`));
+      expect(await jobCount()).toBe(jobs);
+      expect(filesIn(blobStore)).toEqual([]);
+      expect(temporaryFiles()).toEqual([]);
+    }
+  });
+});

@@ -17,8 +17,8 @@ const REMOVE_JOB: Statement = {
     returning job_id`,
 };
 
-// One stretch of every table that grows with the rows of a job; all by the beginning of their keys, or an index of it. Ten
-// thousand rows of a job with three phases take about a fifth of a second.
+// One stretch of every table that grows with the rows of a job; all by the beginning of their keys, or an index of it. A
+// stretch of 10,000 rows with two stage outputs each takes 30 to 65 ms, the first as the last of 300,000.
 const REMOVE_ROWS: Statement = {
   name: 'remove-job-rows',
   text: `
