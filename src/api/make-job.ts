@@ -21,6 +21,7 @@ import type { Pipeline } from '../worker/define-pipeline.ts';
 import { seenBy } from './actor.ts';
 import { RetryLaterError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
+import { checkStorable } from './check-storable.ts';
 import { chooseOwner } from './choose-owner.ts';
 import { findPipeline } from './find-pipeline.ts';
 import { findSource } from './find-source.ts';
@@ -106,6 +107,7 @@ async function fileOptions(
   body: NewJob,
   pipeline: Pipeline,
 ): Promise<SubmitFileOptions & { ownerId: string }> {
+  checkStorable(body);
   if (body.open) throw new RowmillError('REQUEST_INVALID', 'expected open only with items');
   checkPayable(pipeline, body);
   const { actor, engine } = request;
@@ -135,6 +137,8 @@ async function fromItems(
   for (const name of ['format', 'mapping', 'again', 'updatesJobId', 'key'] as const)
     if (body[name] !== undefined)
       throw new RowmillError('REQUEST_INVALID', `expected ${name} only with a file`);
+  const { items: _items, ...options } = body;
+  checkStorable(options);
   const pipeline = findPipeline(context.pipelines, body.pipeline);
   checkPayable(pipeline, body);
   const idempotencyKey = keyOf(request);

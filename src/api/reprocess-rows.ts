@@ -4,6 +4,7 @@ import type { BodyOf } from '../contract/route.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { rangesOf } from '../core/seq-ranges.ts';
 import { type ReprocessRequest, reprocessJob } from '../engine/reprocess-job.ts';
+import { checkStorable } from './check-storable.ts';
 import type { Handler } from './handler.ts';
 
 type Body = BodyOf<typeof controlRoutes.reprocessJob>;
@@ -30,6 +31,8 @@ export const reprocessRows: Handler<typeof controlRoutes.reprocessJob> = async (
 };
 
 function requestOf(body: Body): ReprocessRequest {
+  const { edits: _edits, ...selection } = body;
+  checkStorable(selection);
   checkScope(body);
   const { scope, itemIds, statuses, phase, errorGroup, search, edits } = body;
   const { includePermanent, resetAttempts, from, ifGeneration } = body;

@@ -204,6 +204,7 @@ test('failed rows are reprocessed by every scope', async () => {
     [{ scope: 'job', itemIds: [1] }, 400, 'REPROCESS_INVALID'],
     [{ scope: 'filter', from: 'nothing' }, 400, 'REPROCESS_INVALID'],
     [{ scope: 'other' }, 400, 'REQUEST_INVALID'],
+    [{ scope: 'errorGroup', errorGroup: 'a\0' }, 400, 'REQUEST_INVALID'],
     [{ scope: 'items', itemIds: [3] }, 404, 'ITEM_NOT_FOUND'],
     [{ scope: 'filter' }, 409, 'NOTHING_TO_REPROCESS'],
     [{ scope: 'job', ifGeneration: 1 }, 409, 'JOB_CONFLICT'],

@@ -85,6 +85,14 @@ describe('a job of an upload', () => {
       'REQUEST_INVALID',
     ],
     ['unknown options', { pipeline: 'doubling', state: 'DONE' }, csvOf(1), 400, 'REQUEST_INVALID'],
+    ['NUL in a name', { pipeline: 'doubling', name: 'a\0b' }, csvOf(1), 400, 'REQUEST_INVALID'],
+    [
+      'NUL in a mapping',
+      { pipeline: 'doubling', mapping: { note: 'a\0' } },
+      csvOf(1),
+      400,
+      'REQUEST_INVALID',
+    ],
     ['a missing column', { pipeline: 'doubling' }, 'm,note\n1,a\n', 400, 'COLUMNS_MISSING'],
     ['an empty file', { pipeline: 'doubling' }, '', 400, 'FILE_INVALID'],
     ['items beside the file', { pipeline: 'doubling', items: [] }, csvOf(1), 400, 'REQUEST_INVALID'],
@@ -210,6 +218,9 @@ describe('a job of items', () => {
     ['an item that is no object', { items: [1] }, 400, 'REQUEST_INVALID'],
     ['options of files', { items: [], mapping: { n: 'm' } }, 400, 'REQUEST_INVALID'],
     ['a budget without costs', { items: [], budget: { max: 1 } }, 400, 'BUDGET_INVALID'],
+    ['NUL in a name', { items: [], name: 'a\0b' }, 400, 'REQUEST_INVALID'],
+    ['NUL in an owner', { items: [], ownerId: 'a\0b' }, 400, 'REQUEST_INVALID'],
+    ['half a character', { items: [], params: { factor: '\ud800' } }, 400, 'REQUEST_INVALID'],
     ['an unknown source', { source: { name: 'nothing', path: 'a.csv' } }, 404, 'SOURCE_NOT_FOUND'],
   ])('is refused with %s', async (_, job, status, code) => {
     const { url } = await startTestApi(database.url, { pipelines });

@@ -180,6 +180,7 @@ describe('a change', () => {
     [{ priority: 40_000 }, 400, 'REQUEST_INVALID'],
     [{ ownerId: 'me' }, 400, 'REQUEST_INVALID'],
     [{ name: '' }, 400, 'REQUEST_INVALID'],
+    [{ name: 'a\0b' }, 400, 'REQUEST_INVALID'],
     [{ budget: { max: 5 } }, 400, 'BUDGET_INVALID'],
   ])('to %j is refused', async (change, status, code) => {
     const api = await start();

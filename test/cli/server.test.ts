@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { send } from '../support/api-pipelines.ts';
+import { send, uploadForm } from '../support/api-pipelines.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -44,10 +44,16 @@ interface Started {
   ended: Promise<number | null>;
 }
 
+let faultPoints: string | undefined;
+
 async function startCommand(...args: string[]): Promise<Started> {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, DATABASE_URL: database.url },
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: database.url,
+      ...(faultPoints && { ROWMILL_FAULT_POINTS: faultPoints }),
+    },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   children.add(child);
@@ -119,6 +125,49 @@ test('a second server on the same port is told why it cannot start', async () =>
 test('without accounts it does not start on an address that others can reach', async () => {
   const started = startCommand('server', 'pipeline.ts', ...local, '--set', 'apiHost=0.0.0.0');
   await expect(started).rejects.toThrow('API_ADDRESS_REFUSED');
+});
+
+test.each([
+  ['is killed while it reads a file', 'ingest.after_commit=kill@2'],
+  ['is stopped while it reads a file', undefined],
+])('what a server that %s has left is done by the next one, every row once', async (_, fault) => {
+  const rows = 60_000;
+  const quick = [
+    ...local,
+    '--set',
+    'ingestLeaseMs=1000',
+    '--set',
+    'sweepMs=100',
+    '--set',
+    'ingestMaxRows=500',
+  ];
+  faultPoints = fault;
+  const first = await startCommand('server', 'pipeline.ts', ...quick);
+  faultPoints = undefined;
+  const text = `text\n${Array.from({ length: rows }, (_row, n) => `row ${n} ${fault}\n`).join('')}`;
+  const form = uploadForm({ pipeline: 'lengths', name: `left by ${fault}`, hold: true }, text);
+  // The answer may be lost with the process; the job is not.
+  void send(first.url, 'POST', '/api/jobs', form).catch(() => {});
+  const job = async () =>
+    (
+      await database.query<{ item_count: string; sealed: boolean }>(
+        'select item_count, sealed_at is not null as sealed from jobs where name = $1',
+        [`left by ${fault}`],
+      )
+    )[0];
+  if (fault === undefined) {
+    await expect
+      .poll(async () => Number((await job())?.item_count ?? 0), { timeout: 30_000 })
+      .toBeGreaterThan(0);
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+  } else expect(await first.ended).toBe(null);
+  const left = await job();
+  expect(left?.sealed).toBe(false);
+  const second = await startCommand('server', 'pipeline.ts', ...quick);
+  await expect.poll(job, { timeout: 60_000 }).toEqual({ item_count: String(rows), sealed: true });
+  second.child.kill('SIGTERM');
+  expect(await second.ended).toBe(0);
 });
 
 test('dev has the API and a worker, which runs what is posted', async () => {
