@@ -53,7 +53,7 @@ export const makeJob: Handler<typeof jobRoutes.createJob> = async (request, cont
 
 /** Also for previews: both take a connection and a place on the disk for as long as the client likes. */
 export async function withUploadSlot<T>(
-  request: Pick<Request, 'actor' | 'engine' | 'raw'>,
+  request: Pick<Request, 'actor' | 'engine' | 'raw' | 'signal'>,
   context: ApiContext,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -69,6 +69,8 @@ export async function withUploadSlot<T>(
     return await work();
   } catch (error) {
     drainRest(request.raw);
+    // Nobody hears of it, and nothing is wrong here.
+    if (request.signal.aborted) throw new RowmillError('FILE_INCOMPLETE', 'the client went before the end');
     throw error;
   } finally {
     release?.();

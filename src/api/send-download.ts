@@ -36,6 +36,14 @@ export async function sendDownload(
         ? bytesOf
         : Readable.from(bytesOf, { objectMode: false, highWaterMark: BUFFERED_BYTES });
     stream.once('close', release);
+    stream.once('error', (error) => {
+      // The client sees a connection that breaks; why, only the log says.
+      if (!signal.aborted)
+        context.log.error(
+          { requestId: reply.request.id, jobId: job.jobId, error: error.message },
+          'a download failed',
+        );
+    });
     // A client that went meanwhile never takes the stream.
     if (signal.aborted) stream.destroy();
     signal.addEventListener('abort', () => stream.destroy(), { once: true });

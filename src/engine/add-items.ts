@@ -81,7 +81,8 @@ export function toRow(item: unknown, position: number): IngestRow {
       `item ${position} cannot be stored: ${stored.reason.replace('the result', 'it')}`,
     );
   const repair = stored.replaced ? UNSTORABLE_REPLACED : null;
-  return { json: stored.json, key: null, summary: summarize(Object.values(item)), repair, invalid: null };
+  const summary = toStorableText(summarize(Object.values(item)), Number.POSITIVE_INFINITY);
+  return { json: stored.json, key: null, summary, repair, invalid: null };
 }
 
 export const UNSTORABLE_REPLACED = 'NUL or half a surrogate pair was replaced by U+FFFD';

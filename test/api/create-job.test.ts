@@ -192,6 +192,18 @@ describe('a job of items', () => {
     expect(await jobRow(body.jobId)).toMatchObject({ item_count: '2', sealed: true, params: { factor: 2 } });
   });
 
+  test('keeps items that hold what the database cannot store, repaired', async () => {
+    const { url } = await startTestApi(database.url, { pipelines });
+    const strange = [{ n: '\0', '\0': '\ud800' }];
+    const { status, body } = await send(url, 'POST', '/api/jobs', { pipeline: 'doubling', items: strange });
+    expect(status).toBe(202);
+    const [item] = await database.query(
+      'select input, summary, repair is not null as repaired from items where job_id = $1',
+      [body.jobId],
+    );
+    expect(item).toMatchObject({ input: { n: '\ufffd' }, repaired: true });
+  });
+
   test('stays open when asked for', async () => {
     const { url } = await startTestApi(database.url, { pipelines });
     const { body } = await send(url, 'POST', '/api/jobs', { pipeline: 'doubling', items, open: true });
