@@ -198,6 +198,9 @@ test('failed rows are reprocessed by every scope', async () => {
     [jobId],
   );
   expect(row!.result).toEqual({ doubled: 24 });
+  const strange = { n: 5, note: 'a\0b', 'x\0': 1 };
+  expect((await reprocess({ scope: 'items', edits: [{ seq: 0, input: strange }] })).status).toBe(202);
+  await run();
   const refusals: [object, number, string][] = [
     [{ scope: 'items' }, 400, 'REPROCESS_INVALID'],
     [{ scope: 'errorGroup' }, 400, 'REPROCESS_INVALID'],
