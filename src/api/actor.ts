@@ -1,6 +1,6 @@
 // Who sends a request, and what that lets them see.
-import type { Role } from '../contract/accounts.ts';
 import { type Access, type Route, SCOPES, type Scope } from '../contract/route.ts';
+import type { Role } from '../core/role.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 
 export interface Actor {
@@ -34,6 +34,17 @@ export const LOCAL_ACTOR: Actor = {
   expiresAt: null,
   confirmedUntil: null,
 };
+
+const SCOPES_OF: Record<Role, readonly Scope[]> = {
+  viewer: ['read', 'export'],
+  member: ['read', 'write', 'export'],
+  admin: SCOPES,
+};
+
+/** What a key of somebody with this role may be for. */
+export function scopesOf(role: Role): readonly Scope[] {
+  return SCOPES_OF[role];
+}
 
 /** Owners whose things the caller may see by their id; null: everybody's. */
 export function seenBy(actor: Actor): readonly string[] | null {

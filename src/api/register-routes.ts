@@ -1,4 +1,5 @@
-// Puts every route of the table on the server: who asks, may they, is the request as it should be, then the handler.
+// Puts every route of the table on the server: who asks, may they, is the request as it should be, then the handler. Who asks
+// is settled before the body is read.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Route } from '../contract/route.ts';
@@ -7,21 +8,41 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import { readVisibleJob } from '../store/views/read-job.ts';
 import { type Actor, actorLabel, checkAllowed, seenBy } from './actor.ts';
 import type { ApiContext } from './api-context.ts';
-import { authenticate } from './authenticate.ts';
+import { admitAnybody, authenticate } from './authenticate.ts';
 import type { ApiRequest, BytesAnswer, Handler, Handlers } from './handler.ts';
 import { parseGiven } from './parse-given.ts';
+import { callerOf, RequestRate } from './request-rate.ts';
 import { sendBytes } from './send-bytes.ts';
 
 export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>, context: ApiContext): void {
+  const { apiRequestsPerSecond: perSecond, apiRequestBurst: burst } = context.engine.settings;
+  const rate = new RequestRate({ perSecond, burst });
   for (const [name, route] of Object.entries(ROUTES) as [keyof Routes, Route][]) {
     const handle = handlers[name] as unknown as Handler<Route>;
     app.route({
       method: route.method,
       url: route.path,
       ...bodyLimit(name, context),
+      onRequest: (raw) => admit(route, raw, rate, context),
       handler: (raw, reply) => answer(route, handle, raw, reply, context),
     });
   }
+}
+
+const admitted = new WeakMap<FastifyRequest, Actor | null>();
+
+async function admit(
+  route: Route,
+  raw: FastifyRequest,
+  rate: RequestRate,
+  context: ApiContext,
+): Promise<void> {
+  // What is open needs no lookup of its caller, so it is answered also while the database is not.
+  const isOpen = route.access === 'open';
+  const actor = isOpen ? admitAnybody(raw, context) : await authenticate(raw, context);
+  if (route.path !== '/healthz') rate.take(callerOf(actor, raw.ip));
+  checkAllowed(actor, route);
+  admitted.set(raw, actor);
 }
 
 async function answer(
@@ -31,8 +52,7 @@ async function answer(
   reply: FastifyReply,
   context: ApiContext,
 ): Promise<unknown> {
-  const actor = await authenticate(raw, context);
-  checkAllowed(actor, route);
+  const actor = admitted.get(raw) ?? null;
   const params = parse(route.params, raw.params, 'params');
   const job = route.path.includes(':jobId')
     ? await visibleJob(context, actor!, (params as { jobId: string }).jobId)

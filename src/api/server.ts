@@ -1,20 +1,25 @@
 // The HTTP server: limits, headers, errors and routes around one Fastify instance.
 import multipart from '@fastify/multipart';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { newId } from '../platform/random.ts';
 import { answerError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
+import { addCrossSiteRules } from './cross-site.ts';
 import { registerRoutes } from './register-routes.ts';
 import { HANDLERS } from './routes/all.ts';
 import { addSecurityHeaders } from './security-headers.ts';
+import { serveWeb } from './serve-web.ts';
 
 const HEADERS_MAX_BYTES = 16_384;
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
 export async function createServer(context: ApiContext): Promise<FastifyInstance> {
   const { settings } = context.engine;
+  const path = publicPath(settings.apiPublicUrl);
   const app = fastify({
+    // Behind a path, whether or not the proxy in front takes it away.
+    rewriteUrl: ({ url = '/' }) => (path !== '' && url.startsWith(`${path}/`) ? url.slice(path.length) : url),
     genReqId: () => newId(),
     bodyLimit: settings.apiBodyMaxBytes,
     trustProxy: (_address: string, hop: number) => hop < settings.apiTrustedProxies,
@@ -24,16 +29,19 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 500 },
   });
+  const sendPage = await serveWeb(app, path);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, context.log));
   app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?', 1)[0]!;
-    const other = METHODS.filter((method) => app.findRoute({ method, url: path }) !== null);
+    const address = request.url.split('?', 1)[0]!;
+    if (sendPage !== null && isForPage(request, address)) return sendPage(reply);
+    const other = METHODS.filter((method) => app.findRoute({ method, url: address }) !== null);
     const refusal =
       other.length > 0
         ? new RowmillError('METHOD_NOT_ALLOWED', `expected ${other.join(' or ')}, got ${request.method}`)
         : new RowmillError('ROUTE_NOT_FOUND', 'there is nothing at this address');
     return answerError(refusal, request, reply, context.log);
   });
+  addCrossSiteRules(app, settings);
   addSecurityHeaders(app, { isHttps: settings.apiPublicUrl.startsWith('https:') });
   await app.register(multipart, {
     limits: {
@@ -46,4 +54,15 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
   });
   registerRoutes(app, HANDLERS, context);
   return app;
+}
+
+/** The path of the address under which browsers reach the server, without a slash at the end. */
+function publicPath(url: string): string {
+  return new URL(url).pathname.replace(/\/+$/, '');
+}
+
+/** Addresses of screens: whatever a browser shows that is not the API's. */
+function isForPage({ method, headers }: FastifyRequest, address: string): boolean {
+  const isApi = address === '/api' || address.startsWith('/api/');
+  return method === 'GET' && !isApi && (headers.accept ?? '').includes('text/html');
 }

@@ -14,6 +14,7 @@ import type { ApiContext } from './api-context.ts';
 import { ApiServices } from './api-services.ts';
 import { BackgroundWork } from './background-work.ts';
 import { drainRequests } from './drain-requests.ts';
+import { offerFirstAccount } from './offer-first-account.ts';
 import { createServer } from './server.ts';
 import { Slots } from './slots.ts';
 
@@ -74,6 +75,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   try {
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
     services.start();
+    await offerFirstAccount(context);
     return { url, server, context, stop: close };
   } catch (error) {
     await close();

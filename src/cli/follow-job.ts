@@ -1,15 +1,12 @@
-// Watches a job until it is finished and feeds the progress display.
-import { isFinished, type JobState } from '../core/job-state.ts';
-import type { Rowmill } from '../open-rowmill.ts';
-import { monotonicMs, waitMs, wallClockMs } from '../platform/clock.ts';
+// Watches a job until it has ended and feeds the progress display.
+import { isFinished } from '../core/job-state.ts';
+import { monotonicMs, wallClockMs } from '../platform/clock.ts';
 import { isDumbTerminal } from '../platform/environment.ts';
-import type { Progress, Summary } from '../store/views/read-progress.ts';
 import { createProgressDisplay } from './progress-display.ts';
 import type { ProgressSnapshot } from './progress-lines.ts';
+import type { JobPort, ShownJob, WatchedJob } from './remote/job-port.ts';
 
-const REFRESH_MS = 200;
 const RATE_WINDOW_MS = 5000;
-const TOP_ERRORS = 5;
 
 export interface FollowOptions {
   signal: AbortSignal;
@@ -18,76 +15,71 @@ export interface FollowOptions {
   notice?: () => string | undefined;
 }
 
-/** The summary, or null when the signal fired first, or everything that is left is held until its owner resumes it. */
+/** How the following ended; `waits`: everything that is left is held until its owner resumes it. */
+export type FollowEnd = { how: 'over' | 'waits' | 'stopped'; job: ShownJob };
+
 export async function followJob(
-  rowmill: Rowmill,
+  port: Pick<JobPort, 'watch'>,
   jobId: string,
   options: FollowOptions,
-): Promise<Summary | null> {
+): Promise<FollowEnd> {
   const stream = process.stdout;
   const display = createProgressDisplay({ stream, isTty: stream.isTTY === true && !isDumbTerminal() });
-  const startedMs = monotonicMs();
-  const window: { atMs: number; ended: number }[] = [];
-  for (;;) {
-    const snapshot = await readSnapshot(rowmill, jobId, startedMs, window);
+  const toSnapshot = snapshots();
+  for await (const watched of port.watch(jobId, options.signal)) {
+    const snapshot = toSnapshot(watched);
     const notice = options.notice?.();
     if (notice) snapshot.notice = notice;
-    const over = isFinished(snapshot.state);
-    if (over || snapshot.waits || options.signal.aborted) {
+    const { job } = watched;
+    const how = isFinished(job.state) ? 'over' : standsStill(job) ? 'waits' : 'stopped';
+    if (how !== 'stopped' || options.signal.aborted) {
       display.finish(snapshot);
-      return over ? rowmill.summary(jobId) : null;
+      return { how, job };
     }
     if (options.live) display.update(snapshot);
-    await waitMs(REFRESH_MS, options.signal);
   }
+  throw new Error('expected to watch a job to its end');
 }
 
-function standsStill(state: JobState, isSealed: boolean, { counts, held }: Progress): boolean {
-  if (!isSealed || counts.PROCESSING > 0) return false;
+function standsStill({ state, sealed, counts, held }: ShownJob): boolean {
+  if (!sealed || counts.PROCESSING > 0) return false;
   return state === 'PAUSED' || (held > 0 && counts.PENDING === held);
 }
 
-async function readSnapshot(
-  rowmill: Rowmill,
-  jobId: string,
-  startedMs: number,
-  window: { atMs: number; ended: number }[],
-): Promise<ProgressSnapshot & { waits: boolean }> {
-  const [job, progress, groups] = await Promise.all([
-    rowmill.job(jobId),
-    rowmill.progress(jobId),
-    rowmill.errorGroups(jobId, TOP_ERRORS),
-  ]);
-  const { counts } = progress;
-  const ended = counts.DONE + counts.ERROR + counts.NOT_FOUND + counts.SKIPPED + counts.CANCELLED;
-  const nowMs = monotonicMs();
-  window.push({ atMs: nowMs, ended });
-  while (window.length > 2 && nowMs - window[0]!.atMs > RATE_WINDOW_MS) window.shift();
-  const first = window[0]!;
-  const itemsPerSecond = nowMs > first.atMs ? ((ended - first.ended) / (nowMs - first.atMs)) * 1000 : 0;
-  const total = job.sealedAt === null ? null : job.itemCount;
-  const runMs = job.startedAt
-    ? (job.finishedAt?.getTime() ?? wallClockMs()) - job.startedAt.getTime()
-    : nowMs - startedMs;
-  return {
-    jobId,
-    pipeline: job.pipeline,
-    state: job.state,
-    total,
-    ingested: job.itemCount,
-    counts,
-    retrying: progress.retrying,
-    held: progress.held,
-    waits: standsStill(job.state, total !== null, progress),
-    itemsPerSecond,
-    etaMs: total === null || itemsPerSecond <= 0 ? null : ((total - ended) / itemsPerSecond) * 1000,
-    elapsedMs: Math.max(0, runMs),
-    errorGroups: groups.map((group) => ({
-      signature: group.signature,
-      sample: group.sample,
-      count: group.occurrences,
-      phase: job.phases[group.phase] ?? String(group.phase),
-    })),
-    workers: progress.workers,
+function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
+  const startedMs = monotonicMs();
+  const window: { atMs: number; ended: number }[] = [];
+  return ({ job, errors }) => {
+    const { counts, jobId, pipeline, state, retrying, held, workers } = job;
+    const ended = counts.DONE + counts.ERROR + counts.NOT_FOUND + counts.SKIPPED + counts.CANCELLED;
+    const nowMs = monotonicMs();
+    window.push({ atMs: nowMs, ended });
+    while (window.length > 2 && nowMs - window[0]!.atMs > RATE_WINDOW_MS) window.shift();
+    const first = window[0]!;
+    const itemsPerSecond = nowMs > first.atMs ? ((ended - first.ended) / (nowMs - first.atMs)) * 1000 : 0;
+    const total = job.sealed ? job.itemCount : null;
+    const runMs = job.startedAt
+      ? (job.finishedAt ? Date.parse(job.finishedAt) : wallClockMs()) - Date.parse(job.startedAt)
+      : nowMs - startedMs;
+    return {
+      jobId,
+      pipeline,
+      state,
+      total,
+      ingested: job.itemCount,
+      counts,
+      retrying,
+      held,
+      itemsPerSecond,
+      etaMs: total === null || itemsPerSecond <= 0 ? null : ((total - ended) / itemsPerSecond) * 1000,
+      elapsedMs: Math.max(0, runMs),
+      errorGroups: errors.map((group) => ({
+        signature: group.signature,
+        sample: group.sample,
+        count: group.occurrences,
+        phase: job.phases[group.phase] ?? String(group.phase),
+      })),
+      workers,
+    };
   };
 }

@@ -4,11 +4,16 @@ import { Command, InvalidArgumentError } from 'commander';
 import { isAmount } from '../core/budget.ts';
 import { createTakeFile } from '../ingest/sources/take-file.ts';
 import { VERSION } from '../platform/version.ts';
+import { knownShell, printCompletion } from './commands/completion.ts';
 import { CONTROL_COMMANDS, controlJob } from './commands/control.ts';
 import { doctor } from './commands/doctor.ts';
 import { exportResults } from './commands/export.ts';
+import { grantAccess } from './commands/grant.ts';
 import { init } from './commands/init.ts';
 import { inspect } from './commands/inspect.ts';
+import { listErrorsOf, listItemsOf, listJobsOf, listWorkersOf } from './commands/jobs.ts';
+import { createKeyOf, listKeysOf, openPage, revokeKeyOf } from './commands/keys.ts';
+import { login, logout } from './commands/login.ts';
 import { migrateDatabase } from './commands/migrate.ts';
 import { setOwnerOf, showAudit, showOwners, wholeNumberOrNone } from './commands/owners.ts';
 import { reprocess } from './commands/reprocess.ts';
@@ -18,7 +23,10 @@ import { scanSources, watchSourcesUntilStopped } from './commands/scan.ts';
 import { runDev, runServer } from './commands/server.ts';
 import { parseDuration, slice } from './commands/slice.ts';
 import { status } from './commands/status.ts';
+import { submit } from './commands/submit.ts';
+import { watchJob } from './commands/watch.ts';
 import { runWorkers } from './commands/worker.ts';
+import { EXIT } from './exit-codes.ts';
 import { withFileOptions } from './file-options.ts';
 import { printError } from './print-error.ts';
 import { withRowFilter } from './row-filter-options.ts';
@@ -26,15 +34,27 @@ import { withRowFilter } from './row-filter-options.ts';
 const program = new Command('rowmill')
   .description('Runs every row of a file through slow, paid, rate-limited TypeScript code.')
   .version(VERSION)
-  .showHelpAfterError('(add --help for the options)');
+  .showHelpAfterError('(add --help for the options)')
+  // Before the commands: they inherit it.
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? EXIT.ok : EXIT.usage));
 
-function command(description: string, nameAndArguments: string): Command {
-  return program
+function command(description: string, nameAndArguments: string, parent: Command = program): Command {
+  return parent
     .command(nameAndArguments)
     .description(description)
     .option('--database-url <url>', 'PostgreSQL 15 or newer; default: DATABASE_URL, else an embedded server')
-    .option('--data-dir <folder>', 'folder of the embedded PostgreSQL', '.rowmill');
+    .option('--data-dir <folder>', 'folder of the embedded PostgreSQL; default: .rowmill');
 }
+
+/** For commands that speak to a server as well. */
+function commandOfBoth(description: string, nameAndArguments: string): Command {
+  return command(description, nameAndArguments).option(
+    '--api <url>',
+    'a server to speak to; default: ROWMILL_API, else where `rowmill login` was',
+  );
+}
+
+const commaSeparated = (text: string): string[] => text.split(',').map((each) => each.trim());
 
 function withSettings(target: Command): Command {
   return target.option(
@@ -89,7 +109,7 @@ function ending<Args extends unknown[]>(
     } catch (error) {
       const options = (args.at(-1) as Command).optsWithGlobals<{ json?: boolean }>();
       printError(error, options.json === true);
-      process.exitCode = 1;
+      process.exitCode = EXIT.error;
     }
   };
 }
@@ -117,6 +137,33 @@ withFileOptions(
     '\nExample:\n  rowmill run examples/price-lookup/pipeline.ts products.csv --follow --out priced.csv',
   )
   .action(ending((pipeline: string, files: string[], options) => run(pipeline, files, options)));
+
+withFileOptions(
+  withSettings(
+    commandOfBoth('make a job of a file; workers that run elsewhere do the rest', 'submit <file>'),
+  ),
+)
+  .requiredOption(
+    '--pipeline <pipeline>',
+    'over a server its name, on the database its module such as ./prices.ts#prices',
+  )
+  .option('--follow', 'show live progress until the job has ended; Ctrl-C leaves it running')
+  .option('--name <name>', "name of the job; default: the file's")
+  .option('--params <json>', 'parameters of the pipeline, as a JSON object')
+  .option('--outputs <formats>', 'files that the job leaves when it ends, such as csv,xlsx', commaSeparated)
+  .option('--hold', 'create the job paused: its rows are stored, nothing runs before `rowmill resume`')
+  .option('--trial <n>', 'run the first n rows, hold the rest until `rowmill resume`', wholeNumber)
+  .option('--budget <amount>', 'what the job may cost; it pauses when it is reached', amountFromZero)
+  .option('--budget-per-item <amount>', 'what one row may cost, over all its calls', amountFromZero)
+  .option('--again', 'a new job, although this file was given before')
+  .option('--update <job>', 'the file corrects that of this job: unchanged rows take over its results')
+  .option('--owner <owner>', 'whose job it is; over a server: a team of yours')
+  .option('--priority <n>', 'among the jobs of its owner: higher goes first', anyInteger)
+  .option('--key <fields>', 'fields that name a row, separated by commas', commaSeparated)
+  .option('--idempotency-key <key>', 'the same key again is the same job, whatever the file')
+  .option('--json', 'print JSON; with --follow a line per change')
+  .addHelpText('after', '\nExample:\n  rowmill submit products.csv --pipeline price-lookup --follow')
+  .action(ending((file: string, options) => submit(file, options)));
 
 withFileOptions(
   withSettings(
@@ -151,7 +198,7 @@ withSettings(command('work on one job here for a while; repeat it to the end', '
   .action(ending((job: string, modules: string[], options) => slice(job, modules, options)));
 
 for (const [action, description] of CONTROL_COMMANDS) {
-  const control = withSettings(command(description, `${action} <job>`)).option('--json', 'print JSON');
+  const control = withSettings(commandOfBoth(description, `${action} <job>`)).option('--json', 'print JSON');
   if (action === 'resume') {
     control
       .option('--budget <amount>', 'what the job may cost from now on, over all', amountFromZero)
@@ -160,12 +207,38 @@ for (const [action, description] of CONTROL_COMMANDS) {
   control.action(ending((job: string, options) => controlJob(action, job, options)));
 }
 
-command('show jobs, or one of them', 'status [job]')
+commandOfBoth('show jobs, or one of them', 'status [job]')
   .option('--json', 'print JSON')
   .option('--limit <n>', 'how many jobs', wholeNumber, 20)
   .action(ending((job: string | undefined, options) => status(job, options)));
 
-const resources = command('show services with limits, and what of them is used', 'resources [name]')
+commandOfBoth('list jobs, the newest first', 'jobs')
+  .option('--state <states>', 'only jobs in these states, such as RUNNING,PAUSED', commaSeparated)
+  .option('--pipeline <name>', 'only jobs of this pipeline')
+  .option('--search <text>', 'only jobs whose name or id has this')
+  .option('--limit <n>', 'how many jobs', wholeNumber, 20)
+  .option('--json', 'print JSON')
+  .action(ending((options) => listJobsOf(options)));
+
+withRowFilter(commandOfBoth('list rows of a job, in the order of its file', 'items <job>'))
+  .option('--limit <n>', 'how many rows', wholeNumber, 50)
+  .option('--json', 'print JSON')
+  .action(ending((job: string, options) => listItemsOf(job, options)));
+
+commandOfBoth('list the failures of a job by group, the largest first', 'errors <job>')
+  .option('--limit <n>', 'how many groups', wholeNumber, 50)
+  .option('--json', 'print JSON')
+  .action(ending((job: string, options) => listErrorsOf(job, options)));
+
+commandOfBoth('show live progress of a job until it has ended; Ctrl-C leaves it running', 'watch <job>')
+  .option('--json', 'print a JSON line per change')
+  .action(ending((job: string, options) => watchJob(job, options)));
+
+commandOfBoth('list worker processes', 'workers')
+  .option('--json', 'print JSON')
+  .action(ending((options) => listWorkersOf(options)));
+
+const resources = commandOfBoth('show services with limits, and what of them is used', 'resources [name]')
   .option('--json', 'print JSON')
   .option('--limit <n>', 'how many keys', wholeNumber, 100)
   .option('--watch', 'print it every second until stopped')
@@ -202,32 +275,36 @@ command('show what was changed by hand, newest first', 'audit [subject]')
   .option('--limit <n>', 'how many entries', wholeNumber, 50)
   .action(ending((subject: string | undefined, options) => showAudit(subject, options)));
 
-const withSource = (description: string, nameAndArguments: string): Command =>
-  withSettings(command(description, nameAndArguments))
+const withSource = (target: Command): Command =>
+  withSettings(target)
     .option('--config <file>', 'JSON file with the sources; default: ROWMILL_CONFIG')
     .option('--json', 'print JSON lines');
 
-withSource('turn the files of the configured sources into jobs, once', 'scan <pipelines...>').action(
+withSource(command('turn the files of the configured sources into jobs, once', 'scan <pipelines...>')).action(
   ending((modules: string[], options) => scanSources(modules, options, createTakeFile)),
 );
 
-withSource('keep turning the files of the configured sources into jobs', 'watch <pipelines...>').action(
-  ending((modules: string[], options) => watchSourcesUntilStopped(modules, options, createTakeFile)),
-);
+const sources = program.command('sources').description('files that are fetched: docs/sources.md');
+withSource(
+  command('keep turning the files of the configured sources into jobs', 'watch <pipelines...>', sources),
+).action(ending((modules: string[], options) => watchSourcesUntilStopped(modules, options, createTakeFile)));
 
 withRowFilter(
-  withSettings(command('run rows of a finished job again; default: those that failed', 'reprocess <job>')),
+  withSettings(
+    commandOfBoth('run rows of a finished job again; default: those that failed', 'reprocess <job>'),
+  ),
 )
   .option('--all', 'the whole job, whatever its rows ended in')
   .option('--rows <seqs>', 'these rows, such as 0-99,250; counted from 0')
   .option('--edits <file>', 'JSON lines {"seq": 3, "input": {…}}: rows with a corrected input')
   .option('--include-permanent', 'also failures that would repeat (permanent, invalid)')
-  .option('--max-attempts <n>', 'leave out rows that were tried this often', wholeNumber)
+  .option('--max-attempts <n>', 'leave out rows that were tried this often; not over a server', wholeNumber)
+  .option('--reset-attempts', 'also rows that were tried too often')
   .option('--from <phase>', 'begin at this phase; default: where each row failed')
   .option('--json', 'print JSON')
   .action(ending((job: string, options) => reprocess(job, options)));
 
-withRowFilter(withSettings(command('write the results of a job to a file', 'export <job>')))
+withRowFilter(withSettings(commandOfBoth('write the results of a job to a file', 'export <job>')))
   .requiredOption('--out <file>', 'the ending says the format: .csv, .xlsx or .jsonl')
   .option('--failed', "failed rows in the file's own form, to be corrected and given again")
   .option('--rejected', 'rows of the file that could not be read')
@@ -246,6 +323,51 @@ withSettings(command('check the invariants on a live database', 'doctor'))
 command('bring the database to the schema of this version', 'migrate').action(
   ending((options) => migrateDatabase(options)),
 );
+
+command('let logins of the database do what workers and the API need, and no more', 'grant')
+  .option('--worker <login>', 'existing login that workers connect with')
+  .option('--api <login>', 'existing login that the API connects with')
+  .action(ending((options) => grantAccess(options)));
+
+program
+  .command('login [url]')
+  .description('sign in to a server: with a password, or with an API key from a file or standard input')
+  .option('--user <name>', 'who; asked for when it is left out')
+  .option('--key-file <file>', 'a file that holds an API key, instead of a password')
+  .option('--scopes <scopes>', 'what the new key may do; default: read,write,export', commaSeparated)
+  .option('--days <n>', 'days until the new key ends; default: 90', wholeNumber)
+  .action(ending((url: string | undefined, options) => login(url, options)));
+
+program
+  .command('logout [url]')
+  .description('forget the key for a server, and end it there')
+  .action(ending((url: string | undefined) => logout(url)));
+
+const keys = commandOfBoth('list API keys of a server', 'keys')
+  .option('--all', 'of everybody; for administrators')
+  .option('--json', 'print JSON')
+  .action(ending((options) => listKeysOf(options)));
+
+keys
+  .command('create <name>')
+  .description('make an API key; it is shown this once')
+  .option('--scopes <scopes>', 'of read, write, export and admin; default: read', commaSeparated)
+  .option('--days <n|none>', 'days until it ends; default: 90', wholeNumberOrNone)
+  .action(ending((name: string, _, create: Command) => createKeyOf(name, create.optsWithGlobals())));
+
+keys
+  .command('revoke <key>')
+  .description('end an API key at once')
+  .action(ending((key: string, _, revoke: Command) => revokeKeyOf(key, revoke.optsWithGlobals())));
+
+commandOfBoth('open the page of a server, or of a job there, in the browser', 'open [job]')
+  .option('--print', 'only print the address')
+  .action(ending((job: string | undefined, options) => openPage(job, options)));
+
+program
+  .command('completion <shell>')
+  .description('print a script for bash, zsh or fish that completes commands and options; json: the commands')
+  .action(ending((shell: string) => printCompletion(knownShell(shell), program)));
 
 program
   .command('init [folder]')

@@ -1,15 +1,23 @@
-// Errors as a person at the terminal sees them: what, and what to do. A stack only for what we did not foresee.
+// Errors as a person at the terminal sees them: what, where, and what to do. A stack only for what we did not foresee.
+import { RowmillApiError } from '../client/rowmill-api-error.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { originOf } from './error-origin.ts';
 import { printable } from './progress-lines.ts';
 
 export function printError(error: unknown, json = false): void {
-  if (error instanceof RowmillError) {
-    if (json)
-      console.log(
-        JSON.stringify({ ok: false, error: { code: error.code, message: error.message, hint: error.hint } }),
-      );
-    else console.error(`error: ${printable(error.message)} [${error.code}]\n  ${error.hint}`);
+  if (!(error instanceof RowmillError || error instanceof RowmillApiError)) {
+    console.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
     return;
   }
-  console.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  const { code, message, hint } = error;
+  const requestId = error instanceof RowmillApiError ? error.requestId : null;
+  const asked = originOf(error);
+  if (json) {
+    const details = { code, message, hint, ...(asked && { asked }), ...(requestId && { requestId }) };
+    console.log(JSON.stringify({ ok: false, error: details }));
+    return;
+  }
+  console.error(`error: ${printable(message)} [${code}]`);
+  if (hint !== '') console.error(`  ${printable(hint)}`);
+  if (asked) console.error(`  asked: ${asked}${requestId ? `, request ${printable(requestId)}` : ''}`);
 }

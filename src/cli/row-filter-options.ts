@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { ExportFilter } from '../core/export-filter.ts';
 import type { RowStatus } from '../core/export-row.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import type { Job } from '../store/views/read-job.ts';
 
 export interface RowFilterOptions {
   status?: string[];
@@ -12,17 +11,22 @@ export interface RowFilterOptions {
   search?: string;
 }
 
+type JobWithPhases = { jobId: string; phases: readonly string[] };
+
 export function withRowFilter(target: Command): Command {
   return target
     .option('--status <statuses>', 'only rows of these, such as ERROR,NOT_FOUND', (text: string) =>
       text.split(','),
     )
     .option('--phase <name>', 'only rows that ended in this phase')
-    .option('--group <signature>', 'only rows of this error group (rowmill status --json)')
+    .option('--group <signature>', 'only rows of this error group (rowmill errors --json)')
     .option('--search <text>', 'only rows that hold this text');
 }
 
-export function rowFilterOf({ status, phase, group, search }: RowFilterOptions, job: Job): ExportFilter {
+export function rowFilterOf(
+  { status, phase, group, search }: RowFilterOptions,
+  job: JobWithPhases,
+): ExportFilter {
   return {
     ...(status && { statuses: status.map((each) => each.trim().toUpperCase() as RowStatus) }),
     ...(phase !== undefined && { phase: phaseOf(job, phase) }),
@@ -31,7 +35,7 @@ export function rowFilterOf({ status, phase, group, search }: RowFilterOptions, 
   };
 }
 
-function phaseOf(job: Job, name: string): number {
+function phaseOf(job: JobWithPhases, name: string): number {
   const index = job.phases.indexOf(name);
   if (index >= 0) return index;
   throw new RowmillError(

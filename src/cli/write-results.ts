@@ -1,12 +1,9 @@
 // Results of a job to a file whose name says the format.
-import { extname } from 'node:path';
-import type { OutputFormat } from '../core/output-format.ts';
 import { type FileRequest, writeExportFile } from '../export/write-file.ts';
 import type { Rowmill } from '../open-rowmill.ts';
+import { formatOfPath } from './format-of-path.ts';
 
-const FORMATS: Record<string, OutputFormat> = { '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.xlsx': 'xlsx' };
-
-/** CSV when the name says none. How many rows. */
+/** How many rows. */
 export async function writeResults(
   path: string,
   rowmill: Rowmill,
@@ -14,7 +11,7 @@ export async function writeResults(
   request: Partial<FileRequest> = {},
 ): Promise<number> {
   const { db, settings } = rowmill.context;
-  const format = FORMATS[extname(path).toLowerCase()] ?? 'csv';
+  const format = formatOfPath(path);
   const { rows } = await writeExportFile(
     db,
     { jobId, format, pageRows: settings.exportPageRows, ...request },

@@ -1,11 +1,10 @@
 // Who uses it: first-run setup, signing in, people, teams, API keys.
 import { z } from 'zod';
+import { ROLES } from '../core/role.ts';
 import { defineRoutes, SCOPES } from './route.ts';
 import { time } from './values.ts';
 
-export const ROLES = ['viewer', 'member', 'admin'] as const;
 export const role = z.enum(ROLES);
-export type Role = (typeof ROLES)[number];
 
 /** Name of an account or team; jobs carry it as their owner, so it never changes. */
 export const accountName = z
@@ -65,10 +64,12 @@ export const team = z
   .object({ teamId: z.string(), members: z.array(z.string()), createdAt: time })
   .meta({ id: 'Team' });
 
+/** Without accounts there is only the person at the machine. */
+const NO_ACCOUNTS = ['FEATURE_DISABLED'] as const;
 const own = { access: 'viewer', scope: 'admin' } as const;
 const admin = { access: 'admin', scope: 'admin' } as const;
 const userParams = z.object({ userId: accountName });
-const keyParams = z.object({ keyId: z.string().min(1).max(50) });
+const keyParams = z.object({ keyId: z.string().regex(/^[0-9a-f]{16}$/, 'expected 16 hexadecimal digits') });
 
 export const accountRoutes = defineRoutes({
   getSetup: {
@@ -87,7 +88,7 @@ export const accountRoutes = defineRoutes({
     scope: 'admin',
     body: z.strictObject({ token: z.string().min(1).max(200), userId: accountName, password }),
     answer: { status: 201, schema: session },
-    errors: ['SETUP_DONE', 'SETUP_TOKEN_WRONG', 'PASSWORD_WEAK'],
+    errors: [...NO_ACCOUNTS, 'SETUP_DONE', 'SETUP_TOKEN_WRONG', 'ACCOUNT_CONFLICT', 'PASSWORD_WEAK'],
   },
   signIn: {
     method: 'POST',
@@ -97,7 +98,7 @@ export const accountRoutes = defineRoutes({
     scope: 'read',
     body: z.strictObject({ userId: z.string().min(1).max(200), password: z.string().min(1).max(256) }),
     answer: { status: 200, schema: session },
-    errors: ['SIGN_IN_FAILED', 'SIGN_IN_THROTTLED'],
+    errors: [...NO_ACCOUNTS, 'SIGN_IN_FAILED', 'SIGN_IN_THROTTLED'],
   },
   getSession: {
     method: 'GET',
@@ -114,7 +115,7 @@ export const accountRoutes = defineRoutes({
     ...own,
     body: z.strictObject({ password: z.string().min(1).max(256) }),
     answer: { status: 200, schema: session },
-    errors: ['SIGN_IN_FAILED', 'SIGN_IN_THROTTLED'],
+    errors: [...NO_ACCOUNTS, 'SIGN_IN_FAILED', 'SIGN_IN_THROTTLED'],
   },
   signOut: {
     method: 'DELETE',
@@ -131,7 +132,7 @@ export const accountRoutes = defineRoutes({
     ...own,
     body: z.strictObject({ current: z.string().min(1).max(256), password }),
     answer: { status: 204, schema: null },
-    errors: ['SIGN_IN_FAILED', 'SIGN_IN_THROTTLED', 'PASSWORD_WEAK'],
+    errors: [...NO_ACCOUNTS, 'SIGN_IN_FAILED', 'SIGN_IN_THROTTLED', 'PASSWORD_WEAK'],
   },
   listUsers: {
     method: 'GET',
@@ -139,6 +140,7 @@ export const accountRoutes = defineRoutes({
     summary: 'People.',
     ...admin,
     answer: { status: 200, schema: z.object({ items: z.array(user) }) },
+    errors: NO_ACCOUNTS,
   },
   createUser: {
     method: 'POST',
@@ -152,7 +154,7 @@ export const accountRoutes = defineRoutes({
       teamId: teamId.nullable().optional(),
     }),
     answer: { status: 201, schema: user },
-    errors: ['ACCOUNT_CONFLICT', 'TEAM_NOT_FOUND', 'PASSWORD_WEAK', 'CONFIRMATION_REQUIRED'],
+    errors: [...NO_ACCOUNTS, 'ACCOUNT_CONFLICT', 'TEAM_NOT_FOUND', 'PASSWORD_WEAK', 'CONFIRMATION_REQUIRED'],
   },
   changeUser: {
     method: 'PATCH',
@@ -167,7 +169,14 @@ export const accountRoutes = defineRoutes({
       password: password.optional(),
     }),
     answer: { status: 200, schema: user },
-    errors: ['ACCOUNT_NOT_FOUND', 'TEAM_NOT_FOUND', 'LAST_ADMIN', 'PASSWORD_WEAK', 'CONFIRMATION_REQUIRED'],
+    errors: [
+      ...NO_ACCOUNTS,
+      'ACCOUNT_NOT_FOUND',
+      'TEAM_NOT_FOUND',
+      'LAST_ADMIN',
+      'PASSWORD_WEAK',
+      'CONFIRMATION_REQUIRED',
+    ],
   },
   listTeams: {
     method: 'GET',
@@ -175,6 +184,7 @@ export const accountRoutes = defineRoutes({
     summary: 'Teams and their members.',
     ...admin,
     answer: { status: 200, schema: z.object({ items: z.array(team) }) },
+    errors: NO_ACCOUNTS,
   },
   createTeam: {
     method: 'POST',
@@ -183,7 +193,7 @@ export const accountRoutes = defineRoutes({
     ...admin,
     body: z.strictObject({ teamId }),
     answer: { status: 201, schema: team },
-    errors: ['ACCOUNT_CONFLICT', 'CONFIRMATION_REQUIRED'],
+    errors: [...NO_ACCOUNTS, 'ACCOUNT_CONFLICT', 'CONFIRMATION_REQUIRED'],
   },
   listKeys: {
     method: 'GET',
@@ -197,7 +207,7 @@ export const accountRoutes = defineRoutes({
         .optional(),
     }),
     answer: { status: 200, schema: z.object({ items: z.array(apiKey) }) },
-    errors: ['FORBIDDEN'],
+    errors: [...NO_ACCOUNTS, 'FORBIDDEN'],
   },
   createKey: {
     method: 'POST',
@@ -211,7 +221,7 @@ export const accountRoutes = defineRoutes({
       days: z.number().int().min(1).max(3650).nullable().default(90),
     }),
     answer: { status: 201, schema: apiKey.extend({ key: z.string() }) },
-    errors: ['FORBIDDEN', 'CONFIRMATION_REQUIRED'],
+    errors: [...NO_ACCOUNTS, 'FORBIDDEN', 'CONFIRMATION_REQUIRED'],
   },
   revokeKey: {
     method: 'DELETE',
@@ -220,6 +230,6 @@ export const accountRoutes = defineRoutes({
     ...own,
     params: keyParams,
     answer: { status: 204, schema: null },
-    errors: ['KEY_NOT_FOUND'],
+    errors: [...NO_ACCOUNTS, 'KEY_NOT_FOUND'],
   },
 });

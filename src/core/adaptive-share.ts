@@ -84,6 +84,9 @@ const LATE_S = 2.5;
 const FLAT_AT_S = 12;
 /** Sooner after a fall whose depth was a guess. */
 const FLAT_AT_S_AFTER_GUESS = 3;
+/** Below this part of what was used, what went well earlier is a guess; at slower rates looking again soon costs too much. */
+const STEEP = 0.85;
+const ENOUGH_PER_SECOND = 10;
 const FALL = 0.09;
 const LEAVE_S = 7.5;
 /** Few calls per second say less, so a slow rate keeps more distance: this many calls per second, up to a part. */
@@ -144,7 +147,7 @@ export function adaptShare(
     // Who was asked to wait did so at once: then the window says too little.
     const isMeasured = isRefused && !heard.askedToWait;
     const used = isMeasured || wasOpen ? usedShare(state.share, window, ranMs, setting) : state.share;
-    return fall(state, trouble, used, nowMs, setting);
+    return fall(state, trouble, { used, isOpen: wasOpen }, nowMs, setting);
   }
   return grow(state, window, ranMs, nowMs, setting);
 }
@@ -163,15 +166,19 @@ interface Trouble {
 function fall(
   state: ShareState,
   { kept, reason }: Trouble,
-  used: number,
+  { used, isOpen }: { used: number; isOpen: boolean },
   nowMs: number,
   { perSecond }: ShareSetting,
 ): { state: ShareState; change: ShareChange } {
   const least = Math.min(1, MIN_PER_SECOND / perSecond);
   const calmS = (nowMs - state.calmSinceMs) / 1000;
-  const isFarOff = state.starting || calmS < SOON_S;
+  const isFast = used * perSecond >= ENOUGH_PER_SECOND;
+  // Where nothing was limited, what was used is what the service took.
+  const isFarOff = !(isOpen && isFast) && (state.starting || calmS < SOON_S);
   const earlier = state.starting ? 1 : state.top * curve(state, Math.max(0, calmS - LATE_S), perSecond);
-  const flatAtS = isFarOff ? FLAT_AT_S_AFTER_GUESS : FLAT_AT_S;
+  // How far it had to fall was a guess: nothing was limited before, or it grew so fast that what went well is long ago.
+  const isGuess = isFarOff || (isFast && (isOpen || earlier < used * STEEP));
+  const flatAtS = isGuess ? FLAT_AT_S_AFTER_GUESS : FLAT_AT_S;
   const well = Math.min(used * Math.min(kept, isFarOff ? FAR_OFF : 1), earlier);
   const lower = Math.min(MAX_LOWER, LOWER_PER_SECOND / (well * perSecond));
   const top = Math.max(least, well * (1 - lower));

@@ -142,6 +142,10 @@ export const ERROR_REGISTRY = {
     status: 503,
     hint: 'Check the address, and that the server is running: rowmill login --help',
   },
+  API_ANSWER_INVALID: {
+    status: 502,
+    hint: 'Check that the address is that of a Rowmill server of the same version, and what stands before it.',
+  },
   EMBEDDED_POSTGRES_UNSUPPORTED_PLATFORM: {
     status: 500,
     hint: 'Set DATABASE_URL to a PostgreSQL server of your own.',

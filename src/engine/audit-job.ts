@@ -19,5 +19,12 @@ export async function auditJob(
   action: JobAction,
   detail: object,
 ): Promise<void> {
-  await insertAudit(db, { actor: by?.actor ?? 'library', action, subject: `job ${jobId}`, detail });
+  await insertAudit(db, {
+    actor: by?.actor ?? 'library',
+    action,
+    subject: `job ${jobId}`,
+    detail,
+    requestId: by?.requestId ?? null,
+    address: by?.address ?? null,
+  });
 }

@@ -444,18 +444,22 @@ describe('an ingest that was interrupted', () => {
 
   it('that a zombie goes on with after it was taken over stores nothing', async () => {
     const { jobId, context } = await interrupted(2);
-    const stolen = new Promise<void>((resolve) => {
+    const stolen = new Promise<number>((resolve) => {
       const off = context.events.on('items.added', () => {
         off();
         void database
-          .query('update jobs set ingest_token = gen_random_uuid() where job_id = $1', [jobId])
-          .then(() => resolve());
+          .query<{ count: number }>(
+            'update jobs set ingest_token = gen_random_uuid() where job_id = $1 returning item_count::int as count',
+            [jobId],
+          )
+          .then((rows) => resolve(rows[0]!.count));
       });
     });
     const error = await refusal(ingestJob(context, jobId, plain));
-    await stolen;
+    const countThen = await stolen;
     expect(error.code).toBe('JOB_CONFLICT');
     const { itemCount, ingestReport } = await jobOf(jobId);
+    expect(itemCount, 'nothing was stored afterwards').toBe(countThen);
     expect(itemCount).toBe(ingestReport.stored);
     expect(await itemsOf(jobId)).toHaveLength(itemCount);
   });

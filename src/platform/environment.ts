@@ -17,3 +17,13 @@ export function configFileFromEnvironment(): string | undefined {
 export function secretFromEnvironment(name: string): string | undefined {
   return process.env[name] || undefined;
 }
+
+/** The server that commands speak to, and the key they show it. */
+export function apiFromEnvironment(): { url: string | undefined; key: string | undefined } {
+  return { url: process.env.ROWMILL_API || undefined, key: process.env.ROWMILL_API_KEY || undefined };
+}
+
+/** Where programs keep what a person told them, by the XDG convention. */
+export function configHomeFromEnvironment(): string | undefined {
+  return process.env.XDG_CONFIG_HOME || undefined;
+}

@@ -47,6 +47,12 @@ export function readMigrations(folder = MIGRATIONS_FOLDER): MigrationFile[] {
 export async function migrate(databaseUrl: string, folder = MIGRATIONS_FOLDER): Promise<MigrationReport> {
   const files = readMigrations(folder);
   return withClient(databaseUrl, async (client) => {
+    // Nothing to do is found by reading alone: the roles of workers and of the API may do no more.
+    const begun = await client.query(`select to_regclass('rowmill_migrations') is not null as ok`);
+    const known = begun.rows[0].ok ? await readApplied(client) : [];
+    refuseNewerOrChanged(known, files);
+    if (files.every((file) => known.some((row) => row.version === file.version)))
+      return { applied: [], version: files.at(-1)?.version ?? 0 };
     await client
       .query(`create table if not exists rowmill_migrations (
       version int primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`)

@@ -1,9 +1,9 @@
 // rowmill pause, resume and cancel: what an owner may ask of a job (docs/control.md).
 import type { ControlAction } from '../../core/job-state.ts';
-import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
-import { findJob } from '../find-job.ts';
-import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
 import { formatCount } from '../progress-lines.ts';
+import type { TargetOptions } from '../remote/choose-target.ts';
+import type { JobPort } from '../remote/job-port.ts';
+import { withPort } from '../remote/with-port.ts';
 
 /** Actions that need nothing but the job. */
 type SimpleAction = Exclude<ControlAction, 'reprocess'>;
@@ -14,7 +14,7 @@ export const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
   ['cancel', 'end a job: what has no result is cancelled, and the rest is kept'],
 ];
 
-export interface ControlOptions extends ServerOptions {
+export interface ControlOptions extends TargetOptions {
   json?: boolean;
   /** What the job, or each of its items, may cost from now on; with resume. */
   budget?: number;
@@ -26,37 +26,39 @@ export async function controlJob(
   prefix: string,
   options: ControlOptions,
 ): Promise<number> {
-  const server = await openServer(options, () => {});
-  const rowmill = await openRowmill({ databaseUrl: server.url, settings: commandSettings(options) });
-  try {
-    const { jobId } = await findJob(rowmill, prefix);
+  return withPort(options, async (port) => {
+    const { jobId } = await port.findJob(prefix);
     const { budget: max, budgetPerItem: perItem } = options;
     if (max !== undefined || perItem !== undefined)
-      await rowmill.setBudget(
-        jobId,
-        { ...(max !== undefined && { max }), ...(perItem !== undefined && { perItem }) },
-        { actor: 'command line' },
-      );
-    const done = await ACTIONS[action](rowmill, jobId);
-    const { state } = await rowmill.job(jobId);
+      await port.setBudget(jobId, {
+        ...(max !== undefined && { max }),
+        ...(perItem !== undefined && { perItem }),
+      });
+    const { done, state } = await ACTIONS[action](port, jobId);
     if (options.json) console.log(JSON.stringify({ jobId, action, state }));
     else console.log(`job ${jobId} ${done} (${state})`);
     return 0;
-  } finally {
-    await rowmill.close();
-    await server.stop();
-  }
+  });
 }
 
-const ACTIONS: Record<SimpleAction, (rowmill: Rowmill, jobId: string) => Promise<string>> = {
-  pause: async (rowmill, jobId) => ((await rowmill.pause(jobId)) ? 'is paused' : 'was paused already'),
-  async resume(rowmill, jobId) {
-    const { released } = await rowmill.resume(jobId);
-    return released > 0 ? `goes on with ${formatCount(released)} rows that were held` : 'goes on';
+type Action = (port: JobPort, jobId: string) => Promise<{ done: string; state: string }>;
+
+const ACTIONS: Record<SimpleAction, Action> = {
+  async pause(port, jobId) {
+    const { changed, state } = await port.pause(jobId);
+    return { done: changed ? 'is paused' : 'was paused already', state };
   },
-  async cancel(rowmill, jobId) {
-    const began = await rowmill.cancel(jobId);
-    const { CANCELLED } = (await rowmill.progress(jobId)).counts;
-    return `${began ? 'is cancelled' : 'was cancelled already'}: ${formatCount(CANCELLED)} rows had no result`;
+  async resume(port, jobId) {
+    const { released, state } = await port.resume(jobId);
+    return {
+      done: released > 0 ? `goes on with ${formatCount(released)} rows that were held` : 'goes on',
+      state,
+    };
+  },
+  async cancel(port, jobId) {
+    const { changed, state } = await port.cancel(jobId);
+    const { CANCELLED } = (await port.job(jobId)).counts;
+    const done = `${changed ? 'is cancelled' : 'was cancelled already'}: ${formatCount(CANCELLED)} rows had no result`;
+    return { done, state };
   },
 };

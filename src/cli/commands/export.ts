@@ -1,13 +1,12 @@
-// rowmill export <job> --out <file>: the results of a job as a file, at any time. An export that was interrupted goes
-// on where it was when it is asked for again.
+// rowmill export <job> --out <file>: the results of a job as a file, at any time. On the database itself an export that
+// was interrupted goes on where it was when it is asked for again.
 import { RowmillError } from '../../core/rowmill-error.ts';
-import { openRowmill } from '../../open-rowmill.ts';
-import { findJob } from '../find-job.ts';
-import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { formatOfPath } from '../format-of-path.ts';
+import type { TargetOptions } from '../remote/choose-target.ts';
+import { withPort } from '../remote/with-port.ts';
 import { type RowFilterOptions, rowFilterOf } from '../row-filter-options.ts';
-import { writeResults } from '../write-results.ts';
 
-export interface ExportOptions extends ServerOptions, RowFilterOptions {
+export interface ExportOptions extends TargetOptions, RowFilterOptions {
   out: string;
   failed?: boolean;
   rejected?: boolean;
@@ -17,24 +16,21 @@ export interface ExportOptions extends ServerOptions, RowFilterOptions {
 }
 
 export async function exportResults(prefix: string, options: ExportOptions): Promise<number> {
-  if (options.failed && options.rejected) {
+  const { out, failed, rejected, raw, bom, generation } = options;
+  if (failed && rejected) {
     throw new RowmillError('EXPORT_INVALID', 'expected --failed or --rejected, got both');
   }
-  const server = await openServer(options, () => {});
-  const rowmill = await openRowmill({ databaseUrl: server.url, settings: commandSettings(options) });
-  try {
-    const job = await findJob(rowmill, prefix);
-    const count = await writeResults(options.out, rowmill, job.jobId, {
-      kind: options.rejected ? 'rejected' : options.failed ? 'failed' : 'results',
+  return withPort(options, async (port) => {
+    const job = await port.findJob(prefix);
+    const count = await port.exportTo(job.jobId, out, {
+      kind: rejected ? 'rejected' : failed ? 'failed' : 'results',
+      format: formatOfPath(out),
       filter: rowFilterOf(options, job),
-      ...(options.raw && { raw: true }),
-      ...(options.bom && { bom: true }),
-      ...(options.generation !== undefined && { generation: options.generation }),
+      raw,
+      bom,
+      generation,
     });
-    console.log(`${count} rows written to ${options.out}`);
+    console.log(count === null ? `written to ${out}` : `${count} rows written to ${out}`);
     return 0;
-  } finally {
-    await rowmill.close();
-    await server.stop();
-  }
+  });
 }

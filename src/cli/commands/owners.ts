@@ -1,12 +1,13 @@
 // rowmill owners and rowmill audit: what owners may have of the workers, and who changed what (docs/fairness.md).
 import { InvalidArgumentError } from 'commander';
-import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
+import type { Rowmill } from '../../open-rowmill.ts';
 import type { OwnerChange } from '../../store/commands/set-owner.ts';
 import { listAudit } from '../../store/views/list-audit.ts';
 import { currentAccount } from '../current-account.ts';
-import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import type { ServerOptions } from '../open-server.ts';
 import { formatCount, printable } from '../progress-lines.ts';
 import { textTable } from '../text-table.ts';
+import { withRowmill } from '../with-rowmill.ts';
 
 interface ListOptions extends ServerOptions {
   json?: boolean;
@@ -26,6 +27,7 @@ export async function showOwners(options: ListOptions): Promise<number> {
     if (options.json) console.log(JSON.stringify(owners));
     else if (owners.length === 0) console.log('no owner has open jobs, and nothing is set of any');
     else console.log(ownerTable(owners).join('\n'));
+    return 0;
   });
 }
 
@@ -57,12 +59,16 @@ export async function setOwnerOf(ownerId: string, options: OwnerSetOptions): Pro
   };
   return withRowmill(options, async (rowmill) => {
     const limits = await rowmill.setOwner(ownerId, change, { actor: currentAccount() });
-    if (options.json) return console.log(JSON.stringify({ ownerId, ...limits }));
+    if (options.json) {
+      console.log(JSON.stringify({ ownerId, ...limits }));
+      return 0;
+    }
     const atMost = (value: number | null, what: string): string =>
       value === null ? `any number of ${what}` : `at most ${formatCount(value)} ${what}`;
     console.log(
       `owner ${printable(ownerId)}: weight ${limits.weight}, ${atMost(limits.maxRunningJobs, 'running jobs')}, ${atMost(limits.maxInFlight, 'items at once')}`,
     );
+    return 0;
   });
 }
 
@@ -80,26 +86,13 @@ export function wholeNumberOrNone(text: string): number | 'none' {
 export async function showAudit(subject: string | undefined, options: ListOptions): Promise<number> {
   return withRowmill(options, async (rowmill) => {
     const entries = await listAudit(rowmill.context.db, subject ?? null, options.limit ?? 50);
-    if (options.json) return console.log(JSON.stringify(entries));
-    if (entries.length === 0) return console.log('nothing was changed by hand');
-    for (const { at, actor, action, subject: changed, detail } of entries)
-      console.log(
-        `${at.toISOString()}  ${printable(actor)}  ${action}  ${printable(changed)}  ${printable(JSON.stringify(detail))}`,
-      );
-  });
-}
-
-async function withRowmill(
-  options: ServerOptions,
-  work: (rowmill: Rowmill) => Promise<void>,
-): Promise<number> {
-  const server = await openServer(options, () => {});
-  const rowmill = await openRowmill({ databaseUrl: server.url, settings: commandSettings(options) });
-  try {
-    await work(rowmill);
+    if (options.json) console.log(JSON.stringify(entries));
+    else if (entries.length === 0) console.log('nothing was changed by hand');
+    else
+      for (const { at, actor, action, subject: changed, detail } of entries)
+        console.log(
+          `${at.toISOString()}  ${printable(actor)}  ${action}  ${printable(changed)}  ${printable(JSON.stringify(detail))}`,
+        );
     return 0;
-  } finally {
-    await rowmill.close();
-    await server.stop();
-  }
+  });
 }

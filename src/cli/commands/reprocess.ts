@@ -6,41 +6,39 @@ import { RowmillError } from '../../core/rowmill-error.ts';
 import type { SeqRanges } from '../../core/seq-ranges.ts';
 import type { InputEdit } from '../../engine/check-edits.ts';
 import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
-import { openRowmill } from '../../open-rowmill.ts';
 import type { OpenedGeneration } from '../../store/commands/open-generation.ts';
-import type { Job } from '../../store/views/read-job.ts';
-import { findJob } from '../find-job.ts';
-import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
 import { formatCount } from '../progress-lines.ts';
+import type { TargetOptions } from '../remote/choose-target.ts';
+import { ANY_ATTEMPTS } from '../remote/client-port.ts';
+import type { ShownJob } from '../remote/job-port.ts';
+import { withPort } from '../remote/with-port.ts';
 import { type RowFilterOptions, rowFilterOf } from '../row-filter-options.ts';
 
-export interface ReprocessOptions extends ServerOptions, RowFilterOptions {
+export interface ReprocessOptions extends TargetOptions, RowFilterOptions {
   all?: boolean;
   rows?: string;
   edits?: string;
   includePermanent?: boolean;
   maxAttempts?: number;
+  resetAttempts?: boolean;
   from?: string;
   json?: boolean;
 }
 
 export async function reprocess(prefix: string, options: ReprocessOptions): Promise<number> {
   if (options.all && options.status) throw invalid('--all or --status, got both');
-  const server = await openServer(options, () => {});
-  const rowmill = await openRowmill({ databaseUrl: server.url, settings: commandSettings(options) });
-  try {
-    const job = await findJob(rowmill, prefix);
-    const opened = await rowmill.reprocess(job.jobId, requestOf(options, job));
+  if (options.maxAttempts !== undefined && options.resetAttempts)
+    throw invalid('--max-attempts or --reset-attempts, got both');
+  return withPort(options, async (port) => {
+    const job = await port.findJob(prefix);
+    const opened = await port.reprocess(job.jobId, requestOf(options, job));
     if (options.json) console.log(JSON.stringify({ jobId: job.jobId, ...opened }));
     else for (const line of describe(job, opened)) console.log(line);
     return 0;
-  } finally {
-    await rowmill.close();
-    await server.stop();
-  }
+  });
 }
 
-function requestOf(options: ReprocessOptions, job: Job): ReprocessRequest {
+function requestOf(options: ReprocessOptions, job: ShownJob): ReprocessRequest {
   const { statuses, ...filter } = rowFilterOf(options, job);
   return {
     ...filter,
@@ -49,6 +47,7 @@ function requestOf(options: ReprocessOptions, job: Job): ReprocessRequest {
     ...(options.edits !== undefined && { edits: readEdits(options.edits) }),
     ...(options.includePermanent && { includePermanent: true }),
     ...(options.maxAttempts !== undefined && { maxAttempts: options.maxAttempts }),
+    ...(options.resetAttempts && { maxAttempts: ANY_ATTEMPTS }),
     ...(options.from !== undefined && { from: options.from }),
   };
 }
@@ -79,12 +78,12 @@ function parseEdit(line: string, number: number): InputEdit {
   throw invalid(`line ${number} of the edits to be {"seq": …, "input": {…}}, got ${line.slice(0, 80)}`);
 }
 
-function* describe(job: Job, { generation, selected, leftOut }: OpenedGeneration): Generator<string> {
+function* describe(job: ShownJob, { generation, selected, leftOut }: OpenedGeneration): Generator<string> {
   yield `job ${job.jobId}, generation ${generation}: ${formatCount(selected)} rows wait to run again`;
   if (leftOut.permanent > 0)
     yield `  left out: ${formatCount(leftOut.permanent)} failures that would repeat (--include-permanent)`;
   if (leftOut.exhausted > 0)
-    yield `  left out: ${formatCount(leftOut.exhausted)} rows that were tried too often (--max-attempts)`;
+    yield `  left out: ${formatCount(leftOut.exhausted)} rows that were tried too often (--reset-attempts)`;
   yield `  a running worker takes them, or: rowmill run <pipeline> --resume ${job.jobId}`;
 }
 

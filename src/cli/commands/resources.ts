@@ -3,23 +3,23 @@ import { InvalidArgumentError } from 'commander';
 import type { ResourceLimits, ResourceOverride } from '../../core/resource-limits.ts';
 import type { ResourceStatus } from '../../core/resource-status.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
-import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
 import type { OverrideChange } from '../../store/commands/override-resource.ts';
-import { currentAccount } from '../current-account.ts';
-import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import type { TargetOptions } from '../remote/choose-target.ts';
+import type { JobPort } from '../remote/job-port.ts';
+import { withPort } from '../remote/with-port.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { textTable } from '../text-table.ts';
 
 const WATCH_MS = 1000;
 
-export interface ResourcesOptions extends ServerOptions {
+export interface ResourcesOptions extends TargetOptions {
   json?: boolean;
   limit?: number;
   watch?: boolean;
 }
 
-export interface ResourceSetOptions extends ServerOptions {
+export interface ResourceSetOptions extends TargetOptions {
   json?: boolean;
   key?: string;
   rate?: number;
@@ -32,9 +32,9 @@ export interface ResourceSetOptions extends ServerOptions {
 }
 
 export async function showResources(name: string | undefined, options: ResourcesOptions): Promise<number> {
-  return withRowmill(options, async (rowmill) => {
+  return withPort(options, async (port) => {
     if (!options.watch) {
-      await print(rowmill, name, options);
+      await print(port, name, options);
       return 0;
     }
     const stop = listenForStop(
@@ -42,7 +42,7 @@ export async function showResources(name: string | undefined, options: Resources
       () => {},
     );
     while (!stop.signal.aborted) {
-      await print(rowmill, name, options);
+      await print(port, name, options);
       await waitMs(WATCH_MS, stop.signal);
     }
     stop.dispose();
@@ -52,12 +52,9 @@ export async function showResources(name: string | undefined, options: Resources
 
 export async function setResource(name: string, options: ResourceSetOptions): Promise<number> {
   const change = changeOf(options);
-  return withRowmill(options, async (rowmill) => {
+  return withPort(options, async (port) => {
     const key = options.key;
-    const override = await rowmill.setResource(name, change, {
-      ...(key !== undefined && { key }),
-      actor: currentAccount(),
-    });
+    const override = await port.setResource(name, change, key);
     if (options.json) console.log(JSON.stringify({ name, key: key ?? '', override }));
     else {
       const which = key === undefined ? name : `${name}, key ${key}`;
@@ -88,25 +85,8 @@ function changeOf(options: ResourceSetOptions): OverrideChange {
   };
 }
 
-async function withRowmill(
-  options: ServerOptions,
-  work: (rowmill: Rowmill) => Promise<number>,
-): Promise<number> {
-  const server = await openServer(options, () => {});
-  const rowmill = await openRowmill({ databaseUrl: server.url, settings: commandSettings(options) });
-  try {
-    return await work(rowmill);
-  } finally {
-    await rowmill.close();
-    await server.stop();
-  }
-}
-
-async function print(rowmill: Rowmill, name: string | undefined, options: ResourcesOptions): Promise<void> {
-  const listed = await rowmill.resources({
-    ...(name !== undefined && { name }),
-    limit: options.limit ?? 100,
-  });
+async function print(port: JobPort, name: string | undefined, options: ResourcesOptions): Promise<void> {
+  const listed = await port.resources({ name, limit: options.limit ?? 100 });
   if (options.json) console.log(JSON.stringify(listed));
   else if (listed.length === 0)
     console.log('no resource is in use: docs/resources.md says how to declare one');

@@ -1,7 +1,7 @@
 // rowmill run <pipeline> <files…>: store the rows, process them here, leave the results as a file.
 import { isFinished } from '../../core/job-state.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
-import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
+import type { Rowmill } from '../../open-rowmill.ts';
 import type { Job } from '../../store/views/read-job.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
@@ -11,9 +11,11 @@ import { type FileOptions, formatOptions } from '../file-options.ts';
 import { findJob } from '../find-job.ts';
 import { followJob } from '../follow-job.ts';
 import { choosePipeline, modulePathOf } from '../load-pipeline.ts';
-import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import type { ServerOptions } from '../open-server.ts';
 import { formatCount, printable } from '../progress-lines.ts';
+import { directPort } from '../remote/direct-port.ts';
 import { listenForStop } from '../stop-signals.ts';
+import { withRowmill } from '../with-rowmill.ts';
 import { writeResults } from '../write-results.ts';
 
 export interface RunOptions extends ServerOptions, FileOptions {
@@ -36,15 +38,31 @@ export interface RunOptions extends ServerOptions, FileOptions {
 const say = (line: string): void => console.error(line);
 
 export async function run(pipelineRef: string, files: string[], options: RunOptions): Promise<number> {
-  const settings = commandSettings(options);
   const pipeline = await choosePipeline(pipelineRef);
   if (files.length === 0 && options.resume === undefined) {
     throw new RowmillError('FILE_INVALID', 'expected a file of rows', {
       hint: 'rowmill run <pipeline> <file>',
     });
   }
-  const server = await openServer(options, say);
-  const rowmill = await openRowmill({ databaseUrl: server.url, settings });
+  return withRowmill(
+    options,
+    (rowmill, server) => runHere(rowmill, server.description, { pipelineRef, pipeline, files, options }),
+    { say },
+  );
+}
+
+interface RunRequest {
+  pipelineRef: string;
+  pipeline: Pipeline;
+  files: string[];
+  options: RunOptions;
+}
+
+async function runHere(
+  rowmill: Rowmill,
+  description: string,
+  { pipelineRef, pipeline, files, options }: RunRequest,
+): Promise<number> {
   let crashNotice: string | undefined;
   const worker =
     options.worker === false
@@ -59,17 +77,22 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
   const stop = listenForStop(() => worker?.kill(), say);
   try {
     const jobId = await openJob(rowmill, pipeline, files, options, stop.signal);
-    say(`job ${jobId} on ${server.description}`);
+    say(`job ${jobId} on ${description}`);
     await worker?.start();
     const ingest = readFile(rowmill, jobId, pipeline, stop.signal);
     ingest.catch(() => {});
     const live = options.follow === true;
-    const summary =
+    const end =
       worker || live
-        ? await followJob(rowmill, jobId, { signal: stop.signal, live, notice: () => crashNotice })
+        ? await followJob(directPort(rowmill, description), jobId, {
+            signal: stop.signal,
+            live,
+            notice: () => crashNotice,
+          })
         : null;
     await ingest;
     await worker?.stop();
+    const summary = end?.how === 'over' ? await rowmill.summary(jobId) : null;
     const job = await rowmill.job(jobId);
     const report = describeReport(job.ingestReport);
     if (report) say(report);
@@ -83,8 +106,6 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
   } finally {
     worker?.kill();
     stop.dispose();
-    await rowmill.close();
-    await server.stop();
   }
 }
 

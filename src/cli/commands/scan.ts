@@ -1,4 +1,4 @@
-// rowmill scan and rowmill watch: turn the files of the configured sources into jobs, once or until stopped. Running the
+// rowmill scan and rowmill sources watch: turn the files of the configured sources into jobs, once or until stopped. Running the
 // jobs is the business of workers.
 import { RowmillError } from '../../core/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
@@ -6,14 +6,14 @@ import { openSource } from '../../ingest/sources/open-source.ts';
 import type { ScanReport, TakeFile } from '../../ingest/sources/scan-source.ts';
 import { loadSources, type SourceConfig } from '../../ingest/sources/source-config.ts';
 import { type SourceWatch, watchSources } from '../../ingest/sources/watch-sources.ts';
-import { openRowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
 import type { Events } from '../../platform/events.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { loadPipelines } from '../../worker/load-pipelines.ts';
-import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { commandSettings, type ServerOptions } from '../open-server.ts';
 import { formatCount, printable } from '../progress-lines.ts';
 import { listenForStop } from '../stop-signals.ts';
+import { withRowmill } from '../with-rowmill.ts';
 
 export interface ScanOptions extends ServerOptions {
   json?: boolean;
@@ -77,30 +77,30 @@ async function withSources(
   const configs = loadSources(options.config);
   const pipelines = await loadPipelines(modules);
   const chosen = configs.map((config) => ({ config, pipeline: pipelineOf(config, pipelines) }));
-  const server = await openServer(options, say);
-  const rowmill = await openRowmill({ databaseUrl: server.url, settings });
-  const stop = listenForStop(() => {}, say);
-  const { context } = rowmill;
-  printEvents(context.events, options.json === true);
-  const watch = watchSources(
-    context,
-    chosen.map(({ config, pipeline }) => ({
-      config,
-      adapter: openSource(config, settings),
-      takeFile: createTakeFile(context, pipeline, config),
-    })),
+  return withRowmill(
+    options,
+    async ({ context }) => {
+      const stop = listenForStop(() => {}, say);
+      printEvents(context.events, options.json === true);
+      const watch = watchSources(
+        context,
+        chosen.map(({ config, pipeline }) => ({
+          config,
+          adapter: openSource(config, settings),
+          takeFile: createTakeFile(context, pipeline, config),
+        })),
+      );
+      stop.signal.addEventListener('abort', () => void watch.stop(), { once: true });
+      try {
+        const stableMs = Math.max(...configs.map((config) => config.stableMs ?? settings.sourceStableMs));
+        return await work({ watch, configs, stableMs, signal: stop.signal });
+      } finally {
+        await watch.stop();
+        stop.dispose();
+      }
+    },
+    { say },
   );
-  const stopping = (): void => void watch.stop();
-  stop.signal.addEventListener('abort', stopping, { once: true });
-  try {
-    const stableMs = Math.max(...configs.map((config) => config.stableMs ?? settings.sourceStableMs));
-    return await work({ watch, configs, stableMs, signal: stop.signal });
-  } finally {
-    await watch.stop();
-    stop.dispose();
-    await rowmill.close();
-    await server.stop();
-  }
 }
 
 function pipelineOf(config: SourceConfig, pipelines: Pipeline[]): Pipeline {

@@ -1,12 +1,12 @@
 // rowmill slice: works on one job for a while in this process, for shells and cron (docs/control.md).
 import { InvalidArgumentError } from 'commander';
-import { openRowmill } from '../../open-rowmill.ts';
 import { loadPipelines } from '../../worker/load-pipelines.ts';
 import type { SliceReport } from '../../worker/run-slice.ts';
 import { findJob } from '../find-job.ts';
-import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import type { ServerOptions } from '../open-server.ts';
 import { formatCount } from '../progress-lines.ts';
 import { listenForStop } from '../stop-signals.ts';
+import { withRowmill } from '../with-rowmill.ts';
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000 };
 
@@ -29,19 +29,17 @@ export async function slice(
 ): Promise<number> {
   const say = (line: string): void => console.error(line);
   const pipelines = await loadPipelines(modules);
-  const server = await openServer(options, () => {});
-  const rowmill = await openRowmill({ databaseUrl: server.url, settings: commandSettings(options) });
-  const { signal, dispose } = listenForStop(() => {}, say);
-  try {
-    const { jobId } = await findJob(rowmill, prefix);
-    const report = await rowmill.runSlice(jobId, options.duration, { pipelines, signal });
-    console.log(options.json ? JSON.stringify(report) : describeSlice(report));
-    return 0;
-  } finally {
-    dispose();
-    await rowmill.close();
-    await server.stop();
-  }
+  return withRowmill(options, async (rowmill) => {
+    const { signal, dispose } = listenForStop(() => {}, say);
+    try {
+      const { jobId } = await findJob(rowmill, prefix);
+      const report = await rowmill.runSlice(jobId, options.duration, { pipelines, signal });
+      console.log(options.json ? JSON.stringify(report) : describeSlice(report));
+      return 0;
+    } finally {
+      dispose();
+    }
+  });
 }
 
 function describeSlice({

@@ -1,98 +1,96 @@
 // rowmill status: the newest jobs, or one job in detail.
-import { openRowmill, type Rowmill } from '../../open-rowmill.ts';
 import { amount } from '../../core/budget-control.ts';
-import type { Progress } from '../../store/views/read-progress.ts';
-import { type Job, listJobs } from '../../store/views/read-job.ts';
+import type { DetectedFormat, IngestReport } from '../../core/file-format.ts';
+import type { GenerationDiff } from '../../core/generation-diff.ts';
+import type { OutputFile } from '../../core/output-format.ts';
+import type { BudgetStatus } from '../../store/views/read-budgets.ts';
+import type { PhaseSummary } from '../../store/views/read-progress.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeFormat, describeReport } from '../describe-file.ts';
-import { findJob } from '../find-job.ts';
-import { openServer, type ServerOptions } from '../open-server.ts';
 import { formatCount, printable } from '../progress-lines.ts';
+import type { TargetOptions } from '../remote/choose-target.ts';
+import type { ListedJob, ShownError, ShownJob, ShownSummary } from '../remote/job-port.ts';
+import { withPort } from '../remote/with-port.ts';
 
-export interface StatusOptions extends ServerOptions {
+const MAX_GROUPS = 10;
+
+export interface StatusOptions extends TargetOptions {
   json?: boolean;
   limit?: number;
 }
 
 export async function status(prefix: string | undefined, options: StatusOptions): Promise<number> {
-  const server = await openServer(options, () => {});
-  const rowmill = await openRowmill({ databaseUrl: server.url });
-  try {
-    const jobs =
-      prefix === undefined
-        ? await listJobs(rowmill.context.db, options.limit ?? 20)
-        : [await findJob(rowmill, prefix)];
-    const details = await Promise.all(jobs.map((job) => detailsOf(rowmill, job)));
-    if (options.json) console.log(JSON.stringify(prefix === undefined ? details : details[0]));
-    else if (details.length === 0) console.log('no jobs yet: rowmill run <pipeline> <file>');
-    else for (const detail of details) printJob(detail, prefix !== undefined);
+  return withPort(options, async (port) => {
+    if (prefix === undefined) {
+      const jobs = await port.listJobs({ limit: options.limit ?? 20 });
+      if (options.json) console.log(JSON.stringify(jobs));
+      else if (jobs.length === 0) console.log('no jobs yet: rowmill run <pipeline> <file>');
+      else for (const job of jobs) console.log(describeJob(job, 0));
+      return 0;
+    }
+    const job = await port.findJob(prefix);
+    const [errors, summary] = await Promise.all([
+      port.errors(job.jobId, MAX_GROUPS),
+      port.summary(job.jobId),
+    ]);
+    if (options.json) console.log(JSON.stringify({ ...job, errors, summary }));
+    else for (const line of describeWhole(job, errors, summary)) console.log(line);
     return 0;
-  } finally {
-    await rowmill.close();
-    await server.stop();
-  }
+  });
 }
 
-async function detailsOf(rowmill: Rowmill, job: Job) {
-  const [progress, errors, summary, blocked, budgets] = await Promise.all([
-    rowmill.progress(job.jobId),
-    rowmill.errorGroups(job.jobId, 10),
-    rowmill.summary(job.jobId),
-    rowmill.blockedBecause(job),
-    rowmill.budgets(job.jobId),
-  ]);
-  return { ...job, progress, errors, summary, blocked, budgets };
-}
-
-function describeCost({ cost, fencedCost }: Progress): string {
-  return fencedCost > 0
-    ? `${amount(cost)}, and ${amount(fencedCost)} for calls that did not count`
-    : amount(cost);
-}
-
-function printJob(job: Awaited<ReturnType<typeof detailsOf>>, long: boolean): void {
-  const counts = Object.entries(job.progress.counts)
+function describeJob(job: ListedJob, held: number): string {
+  const counts = Object.entries(job.counts)
     .filter(([, count]) => count > 0)
-    .map(([status, count]) => `${status.toLowerCase().replace('_', ' ')} ${formatCount(count)}`);
-  if (job.progress.held > 0) counts.push(`held ${formatCount(job.progress.held)}`);
-  const total = `${formatCount(job.itemCount)} rows${job.sealedAt === null ? ' so far' : ''}`;
+    .map(([name, count]) => `${name.toLowerCase().replace('_', ' ')} ${formatCount(count)}`);
+  if (held > 0) counts.push(`held ${formatCount(held)}`);
+  const total = `${formatCount(job.itemCount)} rows${job.sealed ? '' : ' so far'}`;
   const generation = job.generation > 1 ? `, generation ${job.generation}` : '';
-  console.log(
-    `${job.jobId}  ${job.state.padEnd(10)}  ${job.pipeline}  ${printable(job.name)}  ${total}${generation}: ${counts.join(', ') || 'nothing yet'}`,
-  );
-  if (!long) return;
-  if (job.blocked) console.log(`  blocked: ${printable(job.blocked)}`);
-  if (job.pausedBecause) console.log(`  paused: ${printable(job.pausedBecause)}`);
-  if (job.progress.cost > 0) console.log(`  cost: ${describeCost(job.progress)}`);
-  for (const { scope, max, spent, lost, reserved } of job.budgets) {
-    const whose =
-      scope === 'job' ? 'of the job' : scope === 'owner' ? 'of its owner' : 'of its owner per day';
-    const parts = [`${amount(spent)} spent`];
-    if (lost > 0) parts.push(`${amount(lost)} held by workers that are gone`);
-    if (reserved > 0) parts.push(`${amount(reserved)} reserved`);
-    console.log(`  budget ${whose}: ${amount(max)}, ${parts.join(', ')}`);
+  return `${job.jobId}  ${job.state.padEnd(10)}  ${printable(job.pipeline)}  ${printable(job.name)}  ${total}${generation}: ${counts.join(', ') || 'nothing yet'}`;
+}
+
+function* describeWhole(
+  job: ShownJob,
+  errors: readonly ShownError[],
+  summary: ShownSummary | null,
+): Generator<string> {
+  yield describeJob(job, job.held);
+  if (job.blockedBecause) yield `  blocked: ${printable(job.blockedBecause)}`;
+  if (job.pausedBecause) yield `  paused: ${printable(job.pausedBecause)}`;
+  if (job.cost > 0) yield `  cost: ${amount(job.cost)}`;
+  yield* (job.budgets as unknown as BudgetStatus[]).map(describeBudget);
+  if (job.budget.perItem !== null) yield `  budget per item: ${amount(job.budget.perItem)}`;
+  if (job.lastError) yield `  error: ${printable(job.lastError)}`;
+  if (job.source) {
+    const detected = job.source.detected as unknown as DetectedFormat;
+    yield `  file: ${printable(job.source.name)}, ${describeFormat(detected)}`;
   }
-  if (job.budget.perItem !== null) console.log(`  budget per item: ${amount(job.budget.perItem)}`);
-  if (job.lastError) console.log(`  error: ${printable(job.lastError)}`);
-  if (job.source)
-    console.log(`  file: ${printable(job.source.name)}, ${describeFormat(job.source.detected)}`);
-  const report = describeReport(job.ingestReport);
-  if (report) console.log(`  ${report}`);
-  const diff = job.summary?.diff;
-  if (diff) console.log(`  ${describeDiff(diff)}`);
-  for (const phase of job.summary?.phases ?? []) {
-    console.log(
-      `  phase ${phase.name}: done ${phase.done}, advanced ${phase.advanced}, retried ${phase.retried}, errors ${phase.error}, ` +
-        `not found ${phase.notFound}, skipped ${phase.skipped}, ${phase.cost > 0 ? `cost ${amount(phase.cost)}, ` : ''}handler time ${(phase.handlerMs / 1000).toFixed(1)} s in ${phase.flushes} flushes`,
-    );
-  }
-  for (const file of job.summary?.files ?? []) {
+  const report = describeReport(job.ingestReport as Partial<IngestReport>);
+  if (report) yield `  ${report}`;
+  if (summary?.diff) yield `  ${describeDiff(summary.diff as unknown as GenerationDiff)}`;
+  for (const phase of (summary?.phases ?? []) as unknown as PhaseSummary[]) yield describePhase(phase);
+  for (const file of (summary?.files ?? []) as unknown as OutputFile[]) {
     const rows = file.rows === null ? '' : `${formatCount(file.rows)} rows, `;
-    console.log(`  output ${file.name}: ${rows}${formatCount(file.bytes)} bytes, ${file.key}`);
+    yield `  output ${file.name}: ${rows}${formatCount(file.bytes)} bytes${file.key ? `, ${file.key}` : ''}`;
   }
-  for (const group of job.errors) {
-    console.log(
-      `  ${formatCount(group.occurrences)} × ${job.phases[group.phase]}: ${printable(group.sample).slice(0, 160)}`,
-    );
+  for (const group of errors) {
+    const phase = printable(job.phases[group.phase] ?? String(group.phase));
+    yield `  ${formatCount(group.occurrences)} × ${phase}: ${printable(group.sample).slice(0, 160)}`;
   }
+}
+
+function describeBudget({ scope, max, spent, lost, reserved }: BudgetStatus): string {
+  const whose = scope === 'job' ? 'of the job' : scope === 'owner' ? 'of its owner' : 'of its owner per day';
+  const parts = [`${amount(spent)} spent`];
+  if (lost > 0) parts.push(`${amount(lost)} held by workers that are gone`);
+  if (reserved > 0) parts.push(`${amount(reserved)} reserved`);
+  return `  budget ${whose}: ${amount(max)}, ${parts.join(', ')}`;
+}
+
+function describePhase(phase: PhaseSummary): string {
+  const cost = phase.cost > 0 ? `cost ${amount(phase.cost)}, ` : '';
+  return (
+    `  phase ${printable(phase.name)}: done ${phase.done}, advanced ${phase.advanced}, retried ${phase.retried}, errors ${phase.error}, ` +
+    `not found ${phase.notFound}, skipped ${phase.skipped}, ${cost}handler time ${(phase.handlerMs / 1000).toFixed(1)} s in ${phase.flushes} flushes`
+  );
 }

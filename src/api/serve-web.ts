@@ -1,0 +1,39 @@
+// Hands out the page. Its files have their hash in the name and are kept by browsers; the page itself is written for each
+// request, with the path it is reached by and a nonce for the styles that its libraries add.
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import fastifyStatic from '@fastify/static';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { newToken } from '../platform/secret-token.ts';
+import { contentSecurityPolicy } from './security-headers.ts';
+
+const FOLDER = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../dist/web/' : '../web/', import.meta.url),
+);
+
+/** Null when the page was not built. */
+export async function serveWeb(
+  app: FastifyInstance,
+  path: string,
+): Promise<((reply: FastifyReply) => FastifyReply) | null> {
+  if (!existsSync(`${FOLDER}index.html`)) return null;
+  const page = readFileSync(`${FOLDER}index.html`, 'utf8')
+    .replaceAll(/(src|href)="\.\//g, `$1="${path}/`)
+    .replace('name="rowmill-path" content=""', `name="rowmill-path" content="${path}"`);
+  await app.register(fastifyStatic, {
+    root: FOLDER,
+    index: false,
+    wildcard: false,
+    immutable: true,
+    maxAge: '365d',
+  });
+  return (reply) => {
+    const nonce = newToken();
+    return reply
+      .code(200)
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', contentSecurityPolicy(nonce))
+      .header('cache-control', 'no-cache')
+      .send(page.replace('name="rowmill-nonce" content=""', `name="rowmill-nonce" content="${nonce}"`));
+  };
+}

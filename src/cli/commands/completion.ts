@@ -1,0 +1,105 @@
+// rowmill completion <shell>: a script that completes commands and options, made from the parser's own tree.
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CommandNode, commandTree } from '../command-tree.ts';
+
+const SHELLS = { bash, zsh, fish, json: (nodes: readonly CommandNode[]) => `${JSON.stringify(nodes)}\n` };
+export type Shell = keyof typeof SHELLS;
+
+export function knownShell(text: string): Shell {
+  if (text in SHELLS) return text as Shell;
+  throw new InvalidArgumentError(`expected one of ${Object.keys(SHELLS).join(', ')}`);
+}
+
+export async function printCompletion(shell: Shell, program: Command): Promise<number> {
+  process.stdout.write(SHELLS[shell](commandTree(program)));
+  return 0;
+}
+
+const keyOf = ({ words }: CommandNode): string => words.join(' ');
+/** In single quotes a shell takes everything but the quote itself as it stands. */
+const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+const optionNames = ({ options }: CommandNode): string[] => options.flatMap((option) => option.names);
+
+function bash(nodes: readonly CommandNode[]): string {
+  const offers = nodes.map(
+    (node) =>
+      `    ${quote(keyOf(node))}) offers=${quote([...node.subcommands, ...optionNames(node)].join(' '))} ;;`,
+  );
+  const choices = nodes.flatMap((node) =>
+    node.options
+      .filter((option) => option.takesValue)
+      .flatMap((option) =>
+        option.names.map(
+          (name) =>
+            `    ${quote(`${keyOf(node)} ${name}`)}) values=${quote(option.choices.join(' ') || '-')} ;;`,
+        ),
+      ),
+  );
+  const paths = nodes.filter((node) => node.words.length > 0).map((node) => quote(keyOf(node)));
+  return `# rowmill completion for bash: source <(rowmill completion bash)
+_rowmill() {
+  local current previous at word offers='' values=''
+  current="\${COMP_WORDS[COMP_CWORD]}"
+  previous="\${COMP_WORDS[COMP_CWORD-1]}"
+  at=''
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "\${at:+$at }$word" in
+      ${paths.join('|')}) at="\${at:+$at }$word" ;;
+    esac
+  done
+  case "$at $previous" in
+${choices.join('\n')}
+  esac
+  if [[ -n $values ]]; then
+    if [[ $values == - ]]; then COMPREPLY=($(compgen -f -- "$current"))
+    else COMPREPLY=($(compgen -W "$values" -- "$current")); fi
+    return
+  fi
+  case "$at" in
+${offers.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$offers" -- "$current"))
+  if [[ \${#COMPREPLY[@]} -eq 0 && $current != -* ]]; then COMPREPLY=($(compgen -f -- "$current")); fi
+}
+complete -o filenames -F _rowmill rowmill
+`;
+}
+
+/** zsh understands the script for bash once it is told to. */
+function zsh(nodes: readonly CommandNode[]): string {
+  return `#compdef rowmill
+autoload -U +X bashcompinit && bashcompinit
+${bash(nodes).replace('source <(rowmill completion bash)', 'source <(rowmill completion zsh)').replace('for bash', 'for zsh')}`;
+}
+
+function fish(nodes: readonly CommandNode[]): string {
+  const lines = nodes.flatMap((node) => {
+    const at = `-n ${quote(`__rowmill_at ${quote(keyOf(node))}`)}`;
+    const subcommands = node.subcommands.map((name) => {
+      const child = nodes.find((each) => keyOf(each) === [...node.words, name].join(' '))!;
+      return `complete -c rowmill -f ${at} -a ${name} -d ${quote(child.description)}`;
+    });
+    const options = node.options.map(({ names, takesValue, choices, description }) => {
+      const flags = names.map((name) =>
+        name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`,
+      );
+      const value = choices.length > 0 ? ` -x -a ${quote(choices.join(' '))}` : takesValue ? ' -r' : '';
+      return `complete -c rowmill ${at} ${flags.join(' ')}${value} -d ${quote(description)}`;
+    });
+    return [...subcommands, ...options];
+  });
+  const paths = nodes.filter((node) => node.words.length > 0).map((node) => quote(keyOf(node)));
+  return `# rowmill completion for fish: rowmill completion fish | source
+function __rowmill_at
+  set -l at ''
+  for word in (commandline -opc)[2..-1]
+    set -l next (string trim "$at $word")
+    if contains -- "$next" ${paths.join(' ')}
+      set at $next
+    end
+  end
+  test "$at" = "$argv[1]"
+end
+${lines.join('\n')}
+`;
+}

@@ -1,0 +1,163 @@
+// rowmill jobs, items, errors and workers: tables for people, JSON for programs.
+import { isFinished, JOB_STATES, type JobState } from '../../core/job-state.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { formatCount } from '../progress-lines.ts';
+import type { TargetOptions } from '../remote/choose-target.ts';
+import type { ListedJob, ShownItem } from '../remote/job-port.ts';
+import { withPort } from '../remote/with-port.ts';
+import { type RowFilterOptions, rowFilterOf } from '../row-filter-options.ts';
+import { textTable } from '../text-table.ts';
+
+const MAX_CELL = 60;
+
+interface ListOptions extends TargetOptions {
+  json?: boolean;
+  limit?: number;
+}
+
+export interface JobsOptions extends ListOptions {
+  state?: string[];
+  pipeline?: string;
+  search?: string;
+}
+
+export async function listJobsOf(options: JobsOptions): Promise<number> {
+  const states = options.state?.map(stateOf);
+  return withPort(options, async (port) => {
+    const { limit = 20, pipeline, search } = options;
+    const jobs = await port.listJobs({ limit, states, pipeline, search });
+    print(
+      options,
+      jobs,
+      'no jobs',
+      ['job', 'state', 'pipeline', 'name', 'owner', 'rows', 'ended', 'failed', 'created'],
+      jobCells,
+    );
+    return 0;
+  });
+}
+
+function stateOf(text: string): JobState {
+  const state = text.trim().toUpperCase() as JobState;
+  if (JOB_STATES.includes(state)) return state;
+  throw new RowmillError(
+    'REQUEST_INVALID',
+    `expected a state to be one of ${JOB_STATES.join(', ')}, got ${text}`,
+  );
+}
+
+function jobCells({
+  jobId,
+  state,
+  pipeline,
+  name,
+  ownerId,
+  itemCount,
+  sealed,
+  counts,
+  createdAt,
+}: ListedJob): string[] {
+  const left = counts.PENDING + counts.PROCESSING;
+  return [
+    jobId,
+    state,
+    pipeline,
+    shorten(name),
+    ownerId,
+    `${formatCount(itemCount)}${sealed || isFinished(state) ? '' : '+'}`,
+    formatCount(Math.max(0, itemCount - left)),
+    formatCount(counts.ERROR),
+    createdAt.slice(0, 16).replace('T', ' '),
+  ];
+}
+
+export async function listItemsOf(prefix: string, options: ListOptions & RowFilterOptions): Promise<number> {
+  return withPort(options, async (port) => {
+    const job = await port.findJob(prefix);
+    const { limit = 50 } = options;
+    const items = await port.items(job.jobId, { filter: rowFilterOf(options, job), limit });
+    print(options, items, 'no rows', ['row', 'status', 'attempts', 'input', 'result or error'], itemCells);
+    if (!options.json && items.length === limit)
+      console.error(`the first ${formatCount(limit)} rows; --limit shows more, rowmill export writes all`);
+    return 0;
+  });
+}
+
+function itemCells({ seq, status, attempts, input, result, error, errorClass }: ShownItem): string[] {
+  const outcome = error === null ? (result === null ? '' : cells(result)) : `${errorClass}: ${error}`;
+  return [
+    String(seq),
+    status,
+    attempts === null ? '' : String(attempts),
+    shorten(cells(input)),
+    shorten(outcome),
+  ];
+}
+
+/** A record as its values. */
+function cells(value: unknown): string {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return JSON.stringify(value);
+  return Object.entries(value)
+    .map(([key, each]) => `${key}=${typeof each === 'string' ? each : JSON.stringify(each)}`)
+    .join(' ');
+}
+
+export async function listErrorsOf(prefix: string, options: ListOptions): Promise<number> {
+  return withPort(options, async (port) => {
+    const { jobId, phases } = await port.findJob(prefix);
+    const groups = await port.errors(jobId, options.limit ?? 50);
+    print(
+      options,
+      groups,
+      'no errors',
+      ['failed', 'attempts', 'phase', 'example', 'row', 'group'],
+      (group) => [
+        formatCount(group.failed),
+        formatCount(group.occurrences),
+        phases[group.phase] ?? String(group.phase),
+        shorten(group.sample),
+        String(group.sampleSeq),
+        group.signature,
+      ],
+    );
+    return 0;
+  });
+}
+
+export async function listWorkersOf(options: ListOptions): Promise<number> {
+  return withPort(options, async (port) => {
+    const workers = await port.workers();
+    print(
+      options,
+      workers,
+      'no worker was heard of: rowmill worker <pipelines...>',
+      ['worker', 'name', 'version', 'state', 'pipelines', 'started', 'heard of'],
+      (worker) => [
+        worker.workerId,
+        worker.name,
+        worker.version,
+        worker.alive ? 'alive' : 'silent',
+        worker.pipelines.join(', '),
+        worker.startedAt.slice(0, 19).replace('T', ' '),
+        worker.heartbeatAt.slice(0, 19).replace('T', ' '),
+      ],
+    );
+    return 0;
+  });
+}
+
+function print<Row>(
+  { json }: { json?: boolean },
+  rows: readonly Row[],
+  none: string,
+  headers: readonly string[],
+  toCells: (row: Row) => string[],
+): void {
+  if (json) console.log(JSON.stringify(rows));
+  else if (rows.length === 0) console.log(none);
+  else console.log(textTable(headers, rows.map(toCells)).join('\n'));
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 1)}…` : text;
+}

@@ -1,0 +1,114 @@
+// rowmill keys and rowmill open: what only a server has.
+import { spawn } from 'node:child_process';
+import type { Client } from '../../client/create-client.ts';
+import type { Scope } from '../../contract/route.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { noteOrigin } from '../error-origin.ts';
+import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
+import { clientPort } from '../remote/client-port.ts';
+import { clientOf } from '../remote/with-port.ts';
+import { textTable } from '../text-table.ts';
+
+export interface KeysOptions extends TargetOptions {
+  json?: boolean;
+  all?: boolean;
+}
+
+export interface NewKeyOptions extends KeysOptions {
+  scopes?: string[];
+  days?: number | 'none';
+}
+
+export async function listKeysOf(options: KeysOptions): Promise<number> {
+  return withClient(options, 'keys', async (client) => {
+    const { items } = await client.listKeys({ all: options.all });
+    if (options.json) console.log(JSON.stringify(items));
+    else if (items.length === 0) console.log('no keys: rowmill keys create <name>');
+    else {
+      const day = (time: string | null, none: string): string => time?.slice(0, 10) ?? none;
+      const headers = ['key', 'name', 'of', 'scopes', 'created', 'expires', 'last used', 'state'];
+      const rows = items.map((key) => [
+        key.keyId,
+        key.name,
+        key.userId,
+        key.scopes.join(','),
+        day(key.createdAt, ''),
+        day(key.expiresAt, 'never'),
+        day(key.lastUsedAt, 'never'),
+        key.revokedAt === null ? 'valid' : 'revoked',
+      ]);
+      console.log(textTable(headers, rows).join('\n'));
+    }
+    return 0;
+  });
+}
+
+export async function createKeyOf(name: string, options: NewKeyOptions): Promise<number> {
+  return withClient(options, 'keys', async (client) => {
+    const { scopes, days } = options;
+    const made = await client.createKey({
+      name,
+      ...(scopes && { scopes: scopes as Scope[] }),
+      ...(days !== undefined && { days: days === 'none' ? null : days }),
+    });
+    if (options.json) console.log(JSON.stringify(made));
+    else {
+      console.error(`key ${made.keyId} (${made.scopes.join(', ')}); it is shown this once:`);
+      console.log(made.key);
+    }
+    return 0;
+  });
+}
+
+export async function revokeKeyOf(keyId: string, options: KeysOptions): Promise<number> {
+  return withClient(options, 'keys', async (client) => {
+    await client.revokeKey({ keyId });
+    console.log(options.json ? JSON.stringify({ keyId, revoked: true }) : `key ${keyId} is revoked`);
+    return 0;
+  });
+}
+
+export interface OpenOptions extends TargetOptions {
+  /** Commander's --print. */
+  print?: boolean;
+}
+
+export async function openPage(prefix: string | undefined, options: OpenOptions): Promise<number> {
+  return withClient(options, 'pages', async (client, url) => {
+    const job = prefix === undefined ? null : await clientPort(client, url).findJob(prefix);
+    const address = job === null ? `${url}/` : `${url}/jobs/${job.jobId}`;
+    console.log(address);
+    if (!options.print) startBrowser(address);
+    return 0;
+  });
+}
+
+const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+};
+
+/** Where there is none the printed address has to do. */
+function startBrowser(address: string): void {
+  const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open'];
+  const child = spawn(command, [...args, address], { stdio: 'ignore', detached: true });
+  child.on('error', () => {});
+  child.unref();
+}
+
+async function withClient(
+  options: TargetOptions,
+  what: string,
+  work: (client: Client, url: string) => Promise<number>,
+): Promise<number> {
+  const target = chooseTarget(options);
+  if (target.kind === 'api')
+    return noteOrigin(`server ${target.url} (${target.because})`, () => work(clientOf(target), target.url));
+  throw new RowmillError(
+    'API_UNREACHABLE',
+    `only a server has ${what}, and none was named: ${target.because}`,
+    {
+      hint: 'Name one with --api or ROWMILL_API, or sign in: rowmill login <address>',
+    },
+  );
+}

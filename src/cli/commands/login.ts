@@ -1,0 +1,134 @@
+// rowmill login and logout: a key for a server, made with a password or given, kept for the commands that follow.
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { createClient } from '../../client/create-client.ts';
+import { RowmillApiError } from '../../client/rowmill-api-error.ts';
+import type { Scope } from '../../contract/route.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { apiFromEnvironment } from '../../platform/environment.ts';
+import { ask, askSecret, isAtTerminal, readStandardInput } from '../ask.ts';
+import { currentAccount } from '../current-account.ts';
+import { noteOrigin } from '../error-origin.ts';
+import { printable } from '../progress-lines.ts';
+import { normalizeUrl } from '../remote/choose-target.ts';
+import { credentialsPath, forgetLogin, type Login, readLogins, storeLogin } from '../remote/stored-login.ts';
+import { clientOf } from '../remote/with-port.ts';
+
+const DEFAULT_URL = 'http://127.0.0.1:7070';
+
+export interface LoginOptions {
+  keyFile?: string;
+  user?: string;
+  scopes?: string[];
+  days?: number;
+}
+
+export async function login(given: string | undefined, options: LoginOptions): Promise<number> {
+  const url = normalizeUrl(given ?? apiFromEnvironment().url ?? readLogins().current ?? DEFAULT_URL);
+  return noteOrigin(`server ${url}`, async () => {
+    if (new URL(url).protocol === 'http:' && !isLoopback(url))
+      console.error('note: without https anybody on the way can read the key');
+    const stored =
+      (await withoutKey(url)) ?? (await withKey(url, options)) ?? (await withPassword(url, options));
+    storeLogin(url, stored);
+    console.log(
+      `signed in to ${url} as ${printable(stored.userId)}${stored.apiKey === null ? ', which asks for no key' : `; the key is in ${credentialsPath()}`}`,
+    );
+    return 0;
+  });
+}
+
+/** A server without accounts, as for development. */
+async function withoutKey(url: string): Promise<Login | null> {
+  try {
+    const { via, userId } = await clientOf({ url, apiKey: undefined }).getSession();
+    return via === 'none' ? { apiKey: null, userId, keyId: null } : null;
+  } catch (error) {
+    if (error instanceof RowmillApiError && error.status === 401) return null;
+    throw error;
+  }
+}
+
+async function withKey(url: string, { keyFile, user }: LoginOptions): Promise<Login | null> {
+  let text: string;
+  if (keyFile !== undefined) text = readKeyFile(keyFile);
+  else if (user === undefined && !isAtTerminal()) text = await readStandardInput();
+  else return null;
+  const apiKey = text.trim();
+  if (!/^rmk_[^\s]+$/.test(apiKey))
+    throw new RowmillError('UNAUTHENTICATED', 'expected an API key that begins with rmk_', {
+      hint: 'Give it in a file (--key-file) or on standard input.',
+    });
+  const { userId } = await clientOf({ url, apiKey }).getSession();
+  return { apiKey, userId, keyId: null };
+}
+
+function readKeyFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new RowmillError('FILE_INVALID', `cannot read ${path}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Signs in for as long as it takes to make a key. */
+async function withPassword(url: string, options: LoginOptions): Promise<Login> {
+  const userId = options.user ?? (await ask('user: '));
+  const password = isAtTerminal() ? await askSecret('password: ') : (await readStandardInput()).trimEnd();
+  let cookie = '';
+  const origin = new URL(url).origin;
+  const nobody = createClient({ baseUrl: url, headers: { origin } });
+  await nobody.signIn(
+    { userId, password },
+    {
+      onAnswer: ({ headers }) => {
+        cookie = headers
+          .getSetCookie()
+          .map((each) => each.split(';', 1)[0]!)
+          .join('; ');
+      },
+    },
+  );
+  const client = createClient({ baseUrl: url, headers: { origin, cookie } });
+  try {
+    const made = await client.createKey({
+      name: `command line of ${currentAccount()} on ${hostname()}`.slice(0, 100),
+      scopes: (options.scopes ?? ['read', 'write', 'export']) as Scope[],
+      days: options.days ?? 90,
+    });
+    return { apiKey: made.key, userId: made.userId, keyId: made.keyId };
+  } finally {
+    // The key stays; a session that nobody uses need not.
+    await client.signOut().catch(() => {});
+  }
+}
+
+export async function logout(given: string | undefined): Promise<number> {
+  const { current, servers } = readLogins();
+  const url = given === undefined ? current : normalizeUrl(given);
+  const stored = url === null ? undefined : servers[url];
+  if (url === null || !stored) {
+    console.log(url === null ? 'nobody is signed in' : `nobody is signed in to ${url}`);
+    return 0;
+  }
+  const ended = await endKey(url, stored);
+  forgetLogin(url);
+  console.log(`signed out of ${url}${ended}`);
+  return 0;
+}
+
+/** A key may be too weak to end itself; that must not keep anybody from signing out. */
+async function endKey(url: string, { apiKey, keyId }: Login): Promise<string> {
+  if (apiKey === null || keyId === null) return '';
+  try {
+    await createClient({ baseUrl: url, apiKey, maxRetries: 0 }).revokeKey({ keyId });
+    return '; the key is of no use any more';
+  } catch (error) {
+    const reason = error instanceof Error ? printable(error.message) : String(error);
+    return `; the key ${keyId} could not be revoked (${reason}) and is valid until it expires`;
+  }
+}
+
+function isLoopback(url: string): boolean {
+  return /^(localhost|127\..*|\[::1\])$/.test(new URL(url).hostname);
+}

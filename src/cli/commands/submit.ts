@@ -1,0 +1,135 @@
+// rowmill submit <file> --pipeline <pipeline>: makes a job of a file and leaves the work to workers.
+import type { OutputFormat } from '../../core/output-format.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { isDumbTerminal } from '../../platform/environment.ts';
+import { EXIT } from '../exit-codes.ts';
+import { type FileOptions, formatOptions } from '../file-options.ts';
+import { formatCount } from '../progress-lines.ts';
+import type { TargetOptions } from '../remote/choose-target.ts';
+import type { JobPort, SubmitRequest } from '../remote/job-port.ts';
+import { withPort } from '../remote/with-port.ts';
+import { listenForStop } from '../stop-signals.ts';
+import { watchToEnd } from './watch.ts';
+
+export interface SubmitOptions extends TargetOptions, FileOptions {
+  pipeline: string;
+  follow?: boolean;
+  json?: boolean;
+  name?: string;
+  params?: string;
+  outputs?: string[];
+  hold?: boolean;
+  trial?: number;
+  budget?: number;
+  budgetPerItem?: number;
+  again?: boolean;
+  update?: string;
+  owner?: string;
+  priority?: number;
+  key?: string[];
+  idempotencyKey?: string;
+}
+
+const say = (line: string): void => console.error(line);
+
+export async function submit(path: string, options: SubmitOptions): Promise<number> {
+  const params = options.params === undefined ? undefined : parseParams(options.params);
+  return withPort(
+    options,
+    async (port) => {
+      const { jobId, created } = await send(port, path, options, params);
+      if (!created) say('this file was given before: this is its job (--again starts a new one)');
+      if (options.follow) {
+        say(`job ${jobId} on ${port.description}`);
+        return watchToEnd(port, jobId, options);
+      }
+      console.log(options.json ? JSON.stringify({ jobId, created }) : jobId);
+      return EXIT.ok;
+    },
+    { say },
+  );
+}
+
+async function send(
+  port: JobPort,
+  path: string,
+  options: SubmitOptions,
+  params: unknown,
+): Promise<{ jobId: string; created: boolean }> {
+  const stop = listenForStop(
+    () => {},
+    () => {},
+  );
+  const progress = uploadProgress();
+  try {
+    return await port.submit(
+      {
+        ...(await requestOf(port, path, options)),
+        ...(params !== undefined && { params }),
+        onProgress: progress.show,
+      },
+      stop.signal,
+    );
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    throw new RowmillError('FILE_INCOMPLETE', `${path} was not sent to its end`, {
+      hint: 'Give it again; what was sent so far is not kept.',
+    });
+  } finally {
+    progress.clear();
+    stop.dispose();
+  }
+}
+
+async function requestOf(port: JobPort, path: string, options: SubmitOptions): Promise<SubmitRequest> {
+  const { pipeline, name, outputs, hold, trial, budget, budgetPerItem, again, update, owner, priority, key } =
+    options;
+  const { idempotencyKey } = options;
+  return {
+    path,
+    pipeline,
+    format: formatOptions(options),
+    mapping: options.map ?? {},
+    ...(name !== undefined && { name }),
+    ...(outputs && { outputs: outputs as OutputFormat[] }),
+    ...(hold && { hold }),
+    ...(trial !== undefined && { trial }),
+    ...((budget !== undefined || budgetPerItem !== undefined) && {
+      budget: { max: budget ?? null, perItem: budgetPerItem ?? null },
+    }),
+    ...(again && { again }),
+    ...(update !== undefined && { updatesJobId: (await port.findJob(update)).jobId }),
+    ...(owner !== undefined && { ownerId: owner }),
+    ...(priority !== undefined && { priority }),
+    ...(key && { key }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  };
+}
+
+function parseParams(text: string): unknown {
+  try {
+    const params: unknown = JSON.parse(text);
+    if (params !== null && typeof params === 'object' && !Array.isArray(params)) return params;
+  } catch {
+    // Said below.
+  }
+  throw new RowmillError(
+    'REQUEST_INVALID',
+    `expected --params to be a JSON object, got ${text.slice(0, 80)}`,
+  );
+}
+
+/** One line that is written over, on terminals only. */
+function uploadProgress(): { show: (sent: number, total: number | null) => void; clear: () => void } {
+  const stream = process.stderr;
+  if (!stream.isTTY || isDumbTerminal()) return { show: () => {}, clear: () => {} };
+  let shown = '';
+  const show = (sent: number, total: number | null): void => {
+    const line = total
+      ? `sending: ${Math.floor((sent / total) * 100)} % of ${formatCount(total)} bytes`
+      : `sending: ${formatCount(sent)} bytes`;
+    if (line !== shown) stream.write(`\r${line}\x1b[K`);
+    shown = line;
+  };
+  return { show, clear: () => shown !== '' && stream.write('\r\x1b[K') };
+}

@@ -1,0 +1,274 @@
+// Commands over the API of a server.
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline as pipe } from 'node:stream/promises';
+import type { Client } from '../../client/create-client.ts';
+import type { Given } from '../../client/route-call.ts';
+import { RowmillApiError } from '../../client/rowmill-api-error.ts';
+import type { Download } from '../../client/read-download.ts';
+import type { Routes } from '../../contract/routes.ts';
+import type { ExportFilter } from '../../core/export-filter.ts';
+import { isFinished } from '../../core/job-state.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { countSeqs, eachSeq } from '../../core/seq-ranges.ts';
+import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
+import { waitMs } from '../../platform/clock.ts';
+import {
+  type ExportRequest,
+  type JobPort,
+  type SubmitRequest,
+  type ShownItem,
+  toListedJob,
+  toShownJob,
+  type WatchedJob,
+} from './job-port.ts';
+
+const MAX_PAGE = 200;
+const MAX_ROWS = 100_000;
+const REFRESH_MS = 500;
+/** Details that events do not tell are asked for no more often. */
+const DETAILS_EVERY = 6;
+const TOP_ERRORS = 5;
+
+export function clientPort(client: Client, description: string): JobPort {
+  const job = async (jobId: string) => toShownJob(await client.getJob({ jobId }));
+  return {
+    description,
+    job,
+    async findJob(prefix) {
+      return job(await findJobId(client, prefix));
+    },
+    async listJobs({ limit, states, pipeline, search }) {
+      const given = { states, pipeline, search, pageSize: Math.min(limit, MAX_PAGE) };
+      return (await firstOf(client.pages('listJobs', given), limit)).map(toListedJob);
+    },
+    async summary(jobId) {
+      try {
+        return await client.getSummary({ jobId });
+      } catch (error) {
+        if (error instanceof RowmillApiError && error.code === 'SUMMARY_NOT_FOUND') return null;
+        throw error;
+      }
+    },
+    errors: (jobId, limit) => errorsOf(client, jobId, limit),
+    async items(jobId, { filter, limit }) {
+      const given = { jobId, ...rowsOf(filter), pageSize: Math.min(limit, MAX_PAGE) };
+      return (await firstOf(client.pages('listItems', given), limit)).map(toShownItem);
+    },
+    submit: (request, signal) => submitOver(client, request, signal),
+    async setBudget(jobId, budget) {
+      await client.changeJob({ jobId, budget });
+    },
+    pause: async (jobId) => ({ released: 0, ...(await client.pauseJob({ jobId })) }),
+    resume: (jobId) => client.resumeJob({ jobId }),
+    async cancel(jobId) {
+      const { changed } = await client.cancelJob({ jobId });
+      // The decision was made; the ending of what has no result follows.
+      for await (const { state } of client.follow(jobId)) if (isFinished(state)) break;
+      return { changed, state: (await client.getJob({ jobId })).state, released: 0 };
+    },
+    reprocess: (jobId, request) => client.reprocessJob({ jobId, ...reprocessBody(request) }),
+    exportTo: (jobId, path, request) => exportOver(client, jobId, path, request),
+    watch: (jobId, signal) => watchOver(client, jobId, signal),
+    async workers() {
+      const { items } = await client.listWorkers();
+      return items.map(({ workerId, name, version, pipelines, startedAt, heartbeatAt, alive }) => ({
+        workerId,
+        name,
+        version,
+        pipelines,
+        startedAt,
+        heartbeatAt,
+        alive,
+      }));
+    },
+    async resources({ name, limit }) {
+      return (await client.listResources({ name, limit: Math.min(limit, 1000) })).items as never;
+    },
+    async setResource(name, change, key) {
+      return (await client.changeResource({ name, ...change, ...(key !== undefined && { key }) })).override;
+    },
+  };
+}
+
+async function findJobId(client: Client, prefix: string): Promise<string> {
+  if (!/^[0-9a-f-]{1,36}$/i.test(prefix))
+    throw new RowmillError('JOB_NOT_FOUND', `${JSON.stringify(prefix)} is not the id of a job`);
+  const wanted = prefix.toLowerCase();
+  if (wanted.length === 36) return wanted;
+  const found: string[] = [];
+  for await (const { jobId } of client.pages('listJobs', { search: wanted, pageSize: MAX_PAGE })) {
+    // The search looks at names as well.
+    if (jobId.startsWith(wanted)) found.push(jobId);
+    if (found.length > 1) throw new RowmillError('JOB_NOT_FOUND', `more than one job starts with ${prefix}`);
+  }
+  if (found.length === 0) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${prefix}`);
+  return found[0]!;
+}
+
+async function firstOf<Item>(pages: AsyncIterable<Item>, limit: number): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const item of pages) {
+    items.push(item);
+    if (items.length >= limit) break;
+  }
+  return items;
+}
+
+async function errorsOf(client: Client, jobId: string, limit: number) {
+  const { items } = await client.listErrors({ jobId, limit: Math.min(limit, MAX_PAGE) });
+  return items.map(({ firstSeen: _, lastSeen: __, ...group }) => group);
+}
+
+function toShownItem(item: ShownItem): ShownItem {
+  const { seq, status, input, result, phase, attempts, errorClass, error, finishedAt } = item;
+  return { seq, status, input, result, phase, attempts, errorClass, error, finishedAt };
+}
+
+function rowsOf({ statuses, phase, errorGroup, search }: ExportFilter) {
+  return { statuses: statuses && [...statuses], phase, errorGroup, search };
+}
+
+async function submitOver(
+  client: Client,
+  { path, onProgress, idempotencyKey, ...options }: SubmitRequest,
+  signal: AbortSignal,
+) {
+  const size = await stat(path).then(
+    (found) => found.size,
+    (cause: Error) => {
+      throw new RowmillError('FILE_INVALID', `cannot read ${path}: ${cause.message}`, { cause });
+    },
+  );
+  return client.upload(
+    { name: basename(path), bytes: () => createReadStream(path), size },
+    options as Given<Routes['createJob']>,
+    { signal, idempotencyKey, onProgress: ({ sent, total }) => onProgress?.(sent, total) },
+  );
+}
+
+function reprocessBody(request: ReprocessRequest): Omit<Given<Routes['reprocessJob']>, 'jobId'> {
+  const { statuses, seqs, maxAttempts, edits, ...rest } = request;
+  if (seqs && countSeqs(seqs) > MAX_ROWS)
+    throw new RowmillError(
+      'REPROCESS_INVALID',
+      `expected at most ${MAX_ROWS} rows by number over a server, got ${countSeqs(seqs)}`,
+    );
+  if (maxAttempts !== undefined && Number.isFinite(maxAttempts) && maxAttempts < ANY_ATTEMPTS)
+    throw new RowmillError('REPROCESS_INVALID', 'expected no --max-attempts over a server', {
+      hint: '--reset-attempts takes rows along that were tried too often.',
+    });
+  const isOnlyEdits = edits !== undefined && !seqs && !statuses && Object.keys(rest).length === 0;
+  return {
+    scope: statuses === 'all' ? 'job' : seqs || isOnlyEdits ? 'items' : 'filter',
+    ...(seqs && { itemIds: [...eachSeq(seqs)] }),
+    ...(statuses !== undefined && statuses !== 'all' && { statuses: [...statuses] }),
+    ...(edits && { edits: edits.map((each) => ({ seq: each.seq, input: each.input as never })) }),
+    ...(maxAttempts !== undefined && { resetAttempts: true }),
+    ...rest,
+  };
+}
+
+/** As good as no limit. */
+export const ANY_ATTEMPTS = 1_000_000_000;
+
+async function exportOver(
+  client: Client,
+  jobId: string,
+  path: string,
+  { kind, format, filter, raw, bom, generation }: ExportRequest,
+): Promise<null> {
+  await saveAs(
+    path,
+    kind === 'results'
+      ? await client.exportJob({ jobId, format, ...rowsOf(filter), raw, bom, generation })
+      : await outputFile(client, jobId, kind, generation),
+  );
+  return null;
+}
+
+/** Such files are left by a job when it ends. */
+async function outputFile(
+  client: Client,
+  jobId: string,
+  kind: 'failed' | 'rejected',
+  generation: number | undefined,
+): Promise<Download> {
+  const { items } = await client.listFiles({ jobId });
+  const wanted = generation ?? Math.max(...items.map((file) => file.generation ?? 0));
+  const file = items.find(
+    (each) => each.kind === 'output' && each.name.startsWith(`${kind}.`) && each.generation === wanted,
+  );
+  if (file) return client.downloadFile({ jobId, fileId: file.fileId });
+  throw new RowmillError('FILE_NOT_FOUND', `job ${jobId} has left no file of ${kind} rows`);
+}
+
+/** Bears its name only when it is complete. */
+async function saveAs(path: string, { stream, bytes }: Download): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const part = `${path}.part`;
+  const target = createWriteStream(part);
+  try {
+    await pipe(Readable.fromWeb(stream as never), target);
+    if (bytes !== null && target.bytesWritten !== bytes)
+      throw new RowmillError('FILE_INCOMPLETE', `expected ${bytes} bytes, got ${target.bytesWritten}`);
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+}
+
+/** Events say what changes; the rest is asked for now and then. */
+async function* watchOver(client: Client, jobId: string, signal: AbortSignal): AsyncGenerator<WatchedJob> {
+  let watched: WatchedJob = await look();
+  let changed = false;
+  let isOver = isFinished(watched.job.state);
+  let failure: unknown = null;
+  const ended = new AbortController();
+  const stop = (): void => ended.abort();
+  signal.addEventListener('abort', stop, { once: true });
+
+  async function look(): Promise<WatchedJob> {
+    const [job, errors] = await Promise.all([client.getJob({ jobId }), errorsOf(client, jobId, TOP_ERRORS)]);
+    return { job: toShownJob(job), errors };
+  }
+  async function listen(): Promise<void> {
+    for await (const event of client.follow(jobId, { signal: ended.signal })) {
+      changed = true;
+      const { job } = watched;
+      if (event.type === 'progress') {
+        const { state, itemCount, counts, cost, workers, generation } = event;
+        watched = {
+          ...watched,
+          job: { ...job, state, itemCount, cost, workers, generation, counts: { ...job.counts, ...counts } },
+        };
+      } else watched = { ...watched, job: { ...job, state: event.state } };
+    }
+  }
+  const listening = isOver
+    ? Promise.resolve()
+    : listen().then(stop, (error: unknown) => {
+        if (!ended.signal.aborted) failure = error;
+        stop();
+      });
+  try {
+    for (let turn = 1; !isOver; turn += 1) {
+      yield watched;
+      await waitMs(REFRESH_MS, ended.signal);
+      if (failure !== null) throw failure;
+      isOver = ended.signal.aborted && !signal.aborted;
+      if (turn % DETAILS_EVERY === 0 && changed && !ended.signal.aborted) {
+        changed = false;
+        watched = await look();
+      }
+    }
+    yield await look();
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stop();
+    await listening;
+  }
+}

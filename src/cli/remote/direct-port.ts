@@ -1,0 +1,217 @@
+// Commands directly on the database.
+import { isFinished } from '../../core/job-state.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { readRows } from '../../export/read-rows.ts';
+import { writeExportFile } from '../../export/write-file.ts';
+import type { Rowmill } from '../../open-rowmill.ts';
+import { waitMs } from '../../platform/clock.ts';
+import { listWorkerProcesses } from '../../store/views/list-worker-processes.ts';
+import { type Job, listJobs } from '../../store/views/read-job.ts';
+import { currentAccount } from '../current-account.ts';
+import { findJob } from '../find-job.ts';
+import { choosePipeline } from '../load-pipeline.ts';
+import {
+  type ItemsRequest,
+  type JobListRequest,
+  type JobPort,
+  type ListedJob,
+  type ShownItem,
+  type ShownJob,
+  type SubmitRequest,
+  toListedJob,
+  toShownJob,
+  type WatchedJob,
+} from './job-port.ts';
+
+const REFRESH_MS = 200;
+const TOP_ERRORS = 5;
+/** Newest jobs that are looked through for a filter. */
+const LOOK_THROUGH = 1000;
+
+export function directPort(rowmill: Rowmill, description: string): JobPort {
+  const { db, settings } = rowmill.context;
+  const shownJob = async (job: Job): Promise<ShownJob> => toShownJob(await detailsOf(rowmill, job));
+  const stateOf = async (jobId: string) => (await rowmill.job(jobId)).state;
+  return {
+    description,
+    findJob: async (prefix) => shownJob(await findJob(rowmill, prefix)),
+    job: async (jobId) => shownJob(await rowmill.job(jobId)),
+    listJobs: (request) => chosenJobs(rowmill, request),
+    async summary(jobId) {
+      const summary = await rowmill.summary(jobId);
+      if (!summary) return null;
+      const { createdAt, ...rest } = summary;
+      return { ...(rest as object), createdAt: createdAt.toISOString() } as never;
+    },
+    errors: (jobId, limit) => rowmill.errorGroups(jobId, limit),
+    items: (jobId, request) => firstItems(rowmill, jobId, request),
+    submit: (request, signal) => submitDirectly(rowmill, request, signal),
+    async setBudget(jobId, change) {
+      await rowmill.setBudget(jobId, change, { actor: currentAccount() });
+    },
+    async pause(jobId) {
+      const changed = await rowmill.pause(jobId);
+      return { changed, state: await stateOf(jobId), released: 0 };
+    },
+    async resume(jobId) {
+      const { released } = await rowmill.resume(jobId);
+      return { changed: true, state: await stateOf(jobId), released };
+    },
+    async cancel(jobId) {
+      const changed = await rowmill.cancel(jobId);
+      return { changed, state: await stateOf(jobId), released: 0 };
+    },
+    reprocess: (jobId, request) => rowmill.reprocess(jobId, request),
+    async exportTo(jobId, path, { format, kind, filter, raw, bom, generation }) {
+      const { rows } = await writeExportFile(
+        db,
+        {
+          jobId,
+          format,
+          kind,
+          filter,
+          pageRows: settings.exportPageRows,
+          ...(raw && { raw }),
+          ...(bom && { bom }),
+          ...(generation !== undefined && { generation }),
+        },
+        path,
+      );
+      return rows;
+    },
+    watch: (jobId, signal) => watchDirectly(rowmill, jobId, signal),
+    async workers() {
+      const workers = await listWorkerProcesses(db, settings.heartbeatMs * 3);
+      return workers.map(({ startedAt, heartbeatAt, ...rest }) => ({
+        ...rest,
+        startedAt: startedAt.toISOString(),
+        heartbeatAt: heartbeatAt.toISOString(),
+      }));
+    },
+    resources: ({ name, limit }) => rowmill.resources({ ...(name !== undefined && { name }), limit }),
+    setResource: (name, change, key) =>
+      rowmill.setResource(name, change, { ...(key !== undefined && { key }), actor: currentAccount() }),
+  };
+}
+
+/** As GET /api/jobs/:jobId has it. */
+async function detailsOf(rowmill: Rowmill, job: Job): Promise<ShownJob> {
+  const [listed, progress, blockedBecause, budgets] = await Promise.all([
+    listedJob(rowmill, job),
+    rowmill.progress(job.jobId),
+    rowmill.blockedBecause(job),
+    rowmill.budgets(job.jobId),
+  ]);
+  const { phases, source, ingestReport, updatesJobId, budget, lastError } = job;
+  return {
+    ...listed,
+    phases,
+    source: source && {
+      kind: source.kind,
+      name: source.name,
+      bytes: source.bytes,
+      sha256: source.sha256,
+      detected: { ...source.detected },
+    },
+    ingestReport: ingestReport as Record<string, number>,
+    updatesJobId,
+    budget,
+    budgets: budgets.map((each) => ({ ...each })),
+    held: progress.held,
+    retrying: progress.retrying,
+    workers: progress.workers,
+    blockedBecause,
+    lastError,
+  };
+}
+
+async function listedJob(rowmill: Rowmill, job: Job): Promise<ListedJob> {
+  const { counts, cost } = await rowmill.progress(job.jobId);
+  return toListedJob({
+    ...job,
+    counts,
+    cost,
+    sealed: job.sealedAt !== null,
+    createdAt: job.createdAt.toISOString(),
+    startedAt: job.startedAt?.toISOString() ?? null,
+    finishedAt: job.finishedAt?.toISOString() ?? null,
+  });
+}
+
+async function chosenJobs(rowmill: Rowmill, request: JobListRequest): Promise<ListedJob[]> {
+  const { limit, states, pipeline, search } = request;
+  const isFiltered = states !== undefined || pipeline !== undefined || search !== undefined;
+  const wanted = search?.toLowerCase();
+  const newest = await listJobs(rowmill.context.db, isFiltered ? Math.max(limit, LOOK_THROUGH) : limit);
+  const chosen = newest.filter(
+    (job) =>
+      (states?.includes(job.state) ?? true) &&
+      (pipeline === undefined || job.pipeline === pipeline) &&
+      (wanted === undefined || job.name.toLowerCase().includes(wanted) || job.jobId.startsWith(wanted)),
+  );
+  return Promise.all(chosen.slice(0, limit).map((job) => listedJob(rowmill, job)));
+}
+
+async function firstItems(
+  rowmill: Rowmill,
+  jobId: string,
+  { filter, limit }: ItemsRequest,
+): Promise<ShownItem[]> {
+  const { generation, itemCount } = await rowmill.job(jobId);
+  const { db, settings } = rowmill.context;
+  const pageRows = Math.min(limit, settings.exportPageRows);
+  const items: ShownItem[] = [];
+  for await (const page of readRows(db, { jobId, generation, filter, pageRows, afterSeq: -1, itemCount })) {
+    for (const row of page) {
+      items.push({
+        seq: row.seq,
+        status: row.status,
+        input: JSON.parse(row.inputJson) as never,
+        result: row.resultJson === null ? null : (JSON.parse(row.resultJson) as never),
+        phase: row.phase,
+        attempts: row.attempts,
+        errorClass: row.errorClass,
+        error: row.error,
+        finishedAt: row.finishedAtMs === null ? null : new Date(row.finishedAtMs).toISOString(),
+      });
+      if (items.length >= limit) return items;
+    }
+  }
+  return items;
+}
+
+/** Stored and read whole; workers that run elsewhere do the rest. */
+async function submitDirectly(
+  rowmill: Rowmill,
+  { path, pipeline: reference, onProgress: _, ...options }: SubmitRequest,
+  signal: AbortSignal,
+): Promise<{ jobId: string; created: boolean }> {
+  const pipeline = await choosePipeline(reference).catch((error: unknown) => {
+    if (error instanceof RowmillError && error.code === 'PIPELINE_NOT_FOUND')
+      throw new RowmillError(error.code, error.message, {
+        hint: 'Without a server a pipeline is named by its module: --pipeline ./prices.ts#prices',
+        cause: error,
+      });
+    throw error;
+  });
+  const { jobId, created } = await rowmill.submitFile(pipeline, path, { ...options, signal });
+  const { sealedAt, state } = await rowmill.job(jobId);
+  if (sealedAt === null && !isFinished(state)) await rowmill.ingest(jobId, pipeline, { signal });
+  return { jobId, created };
+}
+
+async function* watchDirectly(
+  rowmill: Rowmill,
+  jobId: string,
+  signal: AbortSignal,
+): AsyncGenerator<WatchedJob> {
+  for (;;) {
+    const [job, errors] = await Promise.all([
+      rowmill.job(jobId).then((each) => detailsOf(rowmill, each)),
+      rowmill.errorGroups(jobId, TOP_ERRORS),
+    ]);
+    yield { job, errors };
+    if (isFinished(job.state)) return;
+    await waitMs(REFRESH_MS, signal);
+  }
+}

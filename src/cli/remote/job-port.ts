@@ -1,0 +1,136 @@
+// What commands ask about jobs and of them, whether a server answers or the database itself. Shapes are those of the
+// contract, so that both ways print the same.
+import type { z } from 'zod';
+import type { errorGroup, item } from '../../contract/items.ts';
+import type { job, summary } from '../../contract/jobs.ts';
+import type { worker } from '../../contract/operations.ts';
+import type { ExportFilter } from '../../core/export-filter.ts';
+import type { JobState } from '../../core/job-state.ts';
+import type { OutputFormat } from '../../core/output-format.ts';
+import type { ResourceOverride } from '../../core/resource-limits.ts';
+import type { ResourceStatus } from '../../core/resource-status.ts';
+import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
+import type { SubmitFileOptions } from '../../ingest/submit-file.ts';
+import type { OpenedGeneration } from '../../store/commands/open-generation.ts';
+import type { OverrideChange } from '../../store/commands/override-resource.ts';
+
+type Job = z.infer<typeof job>;
+
+const LISTED_KEYS = [
+  'jobId',
+  'name',
+  'pipeline',
+  'ownerId',
+  'state',
+  'generation',
+  'priority',
+  'itemCount',
+  'sealed',
+  'counts',
+  'cost',
+  'pausedBecause',
+  'createdAt',
+  'startedAt',
+  'finishedAt',
+] as const satisfies readonly (keyof Job)[];
+const SHOWN_KEYS = [
+  ...LISTED_KEYS,
+  'phases',
+  'source',
+  'ingestReport',
+  'updatesJobId',
+  'budget',
+  'budgets',
+  'held',
+  'retrying',
+  'workers',
+  'blockedBecause',
+  'lastError',
+] as const satisfies readonly (keyof Job)[];
+
+export type ListedJob = Pick<Job, (typeof LISTED_KEYS)[number]>;
+export type ShownJob = Pick<Job, (typeof SHOWN_KEYS)[number]>;
+export type ShownError = Omit<z.infer<typeof errorGroup>, 'firstSeen' | 'lastSeen'>;
+export type ShownItem = Pick<
+  z.infer<typeof item>,
+  'seq' | 'status' | 'input' | 'result' | 'phase' | 'attempts' | 'errorClass' | 'error' | 'finishedAt'
+>;
+export type ShownSummary = z.infer<typeof summary>;
+export type ShownWorker = Pick<
+  z.infer<typeof worker>,
+  'workerId' | 'name' | 'version' | 'pipelines' | 'startedAt' | 'heartbeatAt' | 'alive'
+>;
+
+export const toListedJob = (from: ListedJob): ListedJob => pick(from, LISTED_KEYS);
+export const toShownJob = (from: ShownJob): ShownJob => pick(from, SHOWN_KEYS);
+
+function pick<From, Key extends keyof From>(from: From, keys: readonly Key[]): Pick<From, Key> {
+  return Object.fromEntries(keys.map((key) => [key, from[key]])) as Pick<From, Key>;
+}
+
+export interface JobListRequest {
+  limit: number;
+  states?: JobState[] | undefined;
+  pipeline?: string | undefined;
+  search?: string | undefined;
+}
+
+export interface ItemsRequest {
+  filter: ExportFilter;
+  limit: number;
+}
+
+export interface ExportRequest {
+  kind: 'results' | 'failed' | 'rejected';
+  format: OutputFormat;
+  filter: ExportFilter;
+  raw?: boolean | undefined;
+  bom?: boolean | undefined;
+  generation?: number | undefined;
+}
+
+export interface SubmitRequest extends Omit<SubmitFileOptions, 'signal'> {
+  path: string;
+  /** Over a server its name; on the database its module, such as ./prices.ts#prices. */
+  pipeline: string;
+  onProgress?: (sent: number, total: number | null) => void;
+}
+
+export interface Controlled {
+  changed: boolean;
+  state: JobState;
+  /** Rows of a trial that go on now. */
+  released: number;
+}
+
+/** A job as it stands at one moment. */
+export interface WatchedJob {
+  job: ShownJob;
+  errors: ShownError[];
+}
+
+export interface JobPort {
+  /** Where the answers come from, for people. */
+  readonly description: string;
+  /** By the first characters of its id. */
+  findJob(prefix: string): Promise<ShownJob>;
+  job(jobId: string): Promise<ShownJob>;
+  listJobs(request: JobListRequest): Promise<ListedJob[]>;
+  /** Null until the generation has ended. */
+  summary(jobId: string): Promise<ShownSummary | null>;
+  errors(jobId: string, limit: number): Promise<ShownError[]>;
+  items(jobId: string, request: ItemsRequest): Promise<ShownItem[]>;
+  submit(request: SubmitRequest, signal: AbortSignal): Promise<{ jobId: string; created: boolean }>;
+  setBudget(jobId: string, change: { max?: number; perItem?: number }): Promise<void>;
+  pause(jobId: string): Promise<Controlled>;
+  resume(jobId: string): Promise<Controlled>;
+  cancel(jobId: string): Promise<Controlled>;
+  reprocess(jobId: string, request: ReprocessRequest): Promise<OpenedGeneration>;
+  /** How many rows were written; null: nobody counted. */
+  exportTo(jobId: string, path: string, request: ExportRequest): Promise<number | null>;
+  /** The job again and again while it is followed, a few times per second; ends when the job has ended. */
+  watch(jobId: string, signal: AbortSignal): AsyncIterable<WatchedJob>;
+  workers(): Promise<ShownWorker[]>;
+  resources(request: { name?: string | undefined; limit: number }): Promise<ResourceStatus[]>;
+  setResource(name: string, change: OverrideChange, key: string | undefined): Promise<ResourceOverride>;
+}

@@ -1,0 +1,27 @@
+// The frame of every command that works on the database itself: opens the server and the door, and closes both.
+import { openRowmill, type Rowmill } from '../open-rowmill.ts';
+import { commandSettings, type OpenedServer, openServer, type ServerOptions } from './open-server.ts';
+
+export interface FrameOptions {
+  /** What the embedded server says while it starts. Default: nothing. */
+  say?: (line: string) => void;
+}
+
+export async function withRowmill<Result>(
+  options: ServerOptions,
+  work: (rowmill: Rowmill, server: OpenedServer) => Promise<Result>,
+  { say = () => {} }: FrameOptions = {},
+): Promise<Result> {
+  const settings = commandSettings(options);
+  const server = await openServer(options, say);
+  try {
+    const rowmill = await openRowmill({ databaseUrl: server.url, settings });
+    try {
+      return await work(rowmill, server);
+    } finally {
+      await rowmill.close();
+    }
+  } finally {
+    await server.stop();
+  }
+}

@@ -1,0 +1,172 @@
+// The typed client: one method per line of the route table, and what is more than one request: uploads with progress,
+// events, pages. Runs in browsers and in Node.
+import type { Route } from '../contract/route.ts';
+import { ROUTES, type RouteName, type Routes } from '../contract/routes.ts';
+import { type FollowedEvent, readEvents, type StreamOptions } from './follow-events.ts';
+import { followJob } from './follow-job.ts';
+import { type Download, readDownload } from './read-download.ts';
+import { type Answered, type CallOptions, type Given, type RouteMethods, splitCall } from './route-call.ts';
+import { unexpectedAnswer } from './rowmill-api-error.ts';
+import { type UploadFile, type UploadOptions, sendFile } from './send-file.ts';
+import { type Connection, sendRequest } from './send-request.ts';
+
+export interface ClientOptions {
+  /** Where the server is, with a path when it has one. In a browser '' is the server of the page. */
+  baseUrl: string;
+  /** rmk_…; without it the browser's session counts. */
+  apiKey?: string | undefined;
+  fetch?: typeof globalThis.fetch | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Compares answers with the contract: for tests, and for servers of another version. */
+  validate?: boolean | undefined;
+  /** Further tries of requests that are safe to repeat. Default 3. */
+  maxRetries?: number | undefined;
+  /** A server that asks for more patience is not waited for. Default 30,000. */
+  maxRetryWaitMs?: number | undefined;
+}
+
+/** Routes whose answers are pages. */
+export type PagedRouteName = {
+  [Name in RouteName]: Answered<Routes[Name]> extends { items: unknown[]; next: string | null }
+    ? Name
+    : never;
+}[RouteName];
+export type ItemOf<Name extends PagedRouteName> =
+  Answered<Routes[Name]> extends { items: (infer Item)[] } ? Item : never;
+
+/** Routes whose answers are files. */
+export type DownloadRouteName = {
+  [Name in RouteName]: Answered<Routes[Name]> extends Download ? Name : never;
+}[RouteName];
+
+export interface Client extends RouteMethods {
+  /** Makes a job of a file. The job is all that createJob takes but rows. */
+  upload(
+    file: UploadFile,
+    job: Given<Routes['createJob']>,
+    options?: UploadOptions,
+  ): Promise<Answered<Routes['createJob']>>;
+  /** How a file would be read; nothing is kept. */
+  preview(
+    file: UploadFile,
+    given?: Given<Routes['previewJob']>,
+    options?: UploadOptions,
+  ): Promise<Answered<Routes['previewJob']>>;
+  /** A job until it has ended, over as many connections as it takes. The last event says how. */
+  follow(jobId: string, options?: StreamOptions): AsyncGenerator<FollowedEvent>;
+  /** All jobs of the caller, or with `all` those of everybody, until the signal fires. */
+  events(options?: StreamOptions & { all?: boolean | undefined }): AsyncGenerator<FollowedEvent>;
+  /** Items of all pages, each page asked for when the one before is used up. */
+  pages<Name extends PagedRouteName>(
+    name: Name,
+    given: Given<Routes[Name]>,
+    options?: CallOptions,
+  ): AsyncGenerator<ItemOf<Name>>;
+  /** An export or a file of a job. */
+  download<Name extends DownloadRouteName>(
+    name: Name,
+    given: Given<Routes[Name]>,
+    options?: CallOptions,
+  ): Promise<Download>;
+}
+
+type AnyMethod = (given?: Record<string, unknown>, options?: CallOptions) => Promise<unknown>;
+
+export function createClient(options: ClientOptions): Client {
+  const connection: Connection = {
+    base: options.baseUrl.replace(/\/+$/, ''),
+    apiKey: options.apiKey,
+    headers: options.headers ?? {},
+    // Browsers refuse it when it is called as a method of something else.
+    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    isOwnFetch: options.fetch === undefined,
+    maxRetries: options.maxRetries ?? 3,
+    maxRetryWaitMs: options.maxRetryWaitMs ?? 30_000,
+  };
+  const validate = options.validate === true;
+  const methods = Object.fromEntries(
+    Object.entries(ROUTES as Record<string, Route>).map(([name, route]) => [
+      name,
+      (given = {}, call = {}) => callRoute(connection, route, given, call, validate),
+    ]),
+  ) as unknown as RouteMethods & Record<string, AnyMethod>;
+  const send =
+    (route: Route) =>
+    async (file: UploadFile, job: object = {}, call: UploadOptions = {}): Promise<never> => {
+      const response = await sendFile(connection, route, file, { ...job }, call);
+      return (await readAnswer(route, response, validate)) as never;
+    };
+  return {
+    ...methods,
+    upload: send(ROUTES.createJob),
+    preview: send(ROUTES.previewJob),
+    follow: (jobId, call = {}) => followJob(connection, methods.getJob, jobId, call),
+    events: ({ all, ...call } = {}) =>
+      readEvents(connection, splitCall(ROUTES.streamEvents, { all }).address, call),
+    pages: (name, given, call) => readPages(methods[name] as AnyMethod, given, call),
+    download: (name, given, call) => (methods[name] as AnyMethod)(given, call) as Promise<Download>,
+  };
+}
+
+async function* readPages(
+  ask: AnyMethod,
+  given: object,
+  options: CallOptions | undefined,
+): AsyncGenerator<never> {
+  let page = { ...given } as Record<string, unknown>;
+  for (;;) {
+    const { items, next } = (await ask(page, options)) as { items: never[]; next: string | null };
+    yield* items;
+    if (next === null) return;
+    // Where the first page began is part of the cursor.
+    const { fromSeq: _, ...rest } = page;
+    page = { ...rest, after: next };
+  }
+}
+
+async function callRoute(
+  connection: Connection,
+  route: Route,
+  given: Record<string, unknown>,
+  options: CallOptions,
+  validate: boolean,
+): Promise<unknown> {
+  const { address, body } = splitCall(route, given);
+  const type = route.answer.type ?? 'json';
+  const response = await sendRequest(
+    connection,
+    {
+      method: route.method,
+      address,
+      accept: ACCEPT[type],
+      ...(body && { body: () => ({ content: JSON.stringify(body), contentType: 'application/json' }) }),
+    },
+    options,
+  );
+  return readAnswer(route, response, validate);
+}
+
+const ACCEPT = { json: 'application/json', bytes: '*/*', events: 'text/event-stream', text: 'text/plain' };
+
+async function readAnswer(route: Route, response: Response, validate: boolean): Promise<unknown> {
+  const { schema, type = 'json', status } = route.answer;
+  if (type === 'bytes') return readDownload(response);
+  if (type === 'events') return response.body;
+  const text = await response.text();
+  if (type === 'text') return text;
+  if (status === 204 || schema === null) return undefined;
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    throw unexpectedAnswer(`${route.path} answered what is not JSON: ${text.slice(0, 100)}`, response.status);
+  }
+  if (!validate) return answer;
+  const parsed = schema.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw unexpectedAnswer(
+    `${route.path} answered something else than its contract: ${issue?.path.join('.')}: ${issue?.message}`,
+    response.status,
+  );
+}

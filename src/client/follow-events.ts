@@ -1,0 +1,141 @@
+// Server-sent events as an async iterator that outlives its connections: it comes back with the id of the last event it
+// saw, after a pause that grows. A server that stays silent for too long is taken for gone.
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { EVENT_KINDS, type JobEvent, type ProgressEvent } from '../contract/events.ts';
+import { RowmillApiError } from './rowmill-api-error.ts';
+import { type Connection, retryWaitMs, sendRequest } from './send-request.ts';
+import { randomFraction, waitMs } from './surroundings.ts';
+
+export type FollowedEvent =
+  | ({ type: 'lifecycle' } & JobEvent)
+  /** Has no position: the next one says it all. */
+  | ({ type: 'progress' } & ProgressEvent);
+
+export interface StreamOptions {
+  signal?: AbortSignal | undefined;
+  /** Of an event that was seen before; events after it come first. */
+  lastEventId?: number | undefined;
+  /** Told of each pause between two connections. */
+  onReconnect?: ((reason: unknown, waitMs: number) => void) | undefined;
+  /** Without a sign for so long, the connection is made anew. */
+  silentMs?: number | undefined;
+}
+
+export const SILENT_MS = 60_000;
+const BACKOFF_FIRST_MS = 250;
+const BACKOFF_MAX_MS = 15_000;
+
+/** Ends only by its signal, or when the caller may not see the events. */
+export async function* readEvents(
+  connection: Connection,
+  address: string,
+  options: StreamOptions,
+  /** Called whenever the events begin to come; what it gives is put before them. */
+  onOpen: () => Promise<FollowedEvent[]> = async () => [],
+): AsyncGenerator<FollowedEvent> {
+  let lastEventId = options.lastEventId;
+  let failures = 0;
+  for (;;) {
+    let reason: unknown = null;
+    try {
+      for await (const event of readOnce(connection, address, lastEventId, options, onOpen)) {
+        failures = 0;
+        if (event.type === 'lifecycle') lastEventId = event.position;
+        yield event;
+      }
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      if (!isPassing(error)) throw error;
+      reason = error;
+    }
+    options.signal?.throwIfAborted();
+    const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(failures, 10));
+    failures += 1;
+    const wait = Math.max(backoff * (0.5 + randomFraction() / 2), askedWaitMs(reason));
+    options.onReconnect?.(reason, wait);
+    await waitMs(wait, options.signal);
+  }
+}
+
+/** Refusals stay what they are; everything else is a connection that ended. */
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof RowmillApiError)) return true;
+  return error.status === 0 || error.status >= 500 || error.status === 429;
+}
+
+function askedWaitMs(error: unknown): number {
+  return retryWaitMs(error, 0) !== null ? ((error as RowmillApiError).retryAfterMs ?? 0) : 0;
+}
+
+async function* readOnce(
+  connection: Connection,
+  address: string,
+  lastEventId: number | undefined,
+  options: StreamOptions,
+  onOpen: () => Promise<FollowedEvent[]>,
+): AsyncGenerator<FollowedEvent> {
+  const ended = new AbortController();
+  const end = (): void => ended.abort(options.signal?.reason);
+  if (options.signal?.aborted) end();
+  options.signal?.addEventListener('abort', end, { once: true });
+  const silence = watchSilence(options.silentMs ?? SILENT_MS, () =>
+    ended.abort(new Error('the server was silent for too long')),
+  );
+  try {
+    const response = await sendRequest(
+      { ...connection, maxRetries: 0 },
+      { method: 'GET', address, accept: 'text/event-stream' },
+      {
+        signal: ended.signal,
+        ...(lastEventId !== undefined && { headers: { 'last-event-id': String(lastEventId) } }),
+      },
+    );
+    yield* await onOpen();
+    const messages = (response.body as ReadableStream<Uint8Array>)
+      .pipeThrough(silence.stream())
+      .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
+      .pipeThrough(new EventSourceParserStream())
+      .getReader();
+    for (;;) {
+      const { value, done } = await messages.read();
+      if (done) return;
+      const event = toEvent(value.event, value.data);
+      if (event) yield event;
+    }
+  } finally {
+    silence.stop();
+    options.signal?.removeEventListener('abort', end);
+    // The consumer may have stopped in the middle: the connection is let go.
+    ended.abort();
+  }
+}
+
+function watchSilence(
+  silentMs: number,
+  onSilence: () => void,
+): { stream: () => TransformStream<Uint8Array, Uint8Array>; stop: () => void } {
+  let timer = setTimeout(onSilence, silentMs);
+  const heard = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(onSilence, silentMs);
+  };
+  return {
+    stream: () =>
+      new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          heard();
+          controller.enqueue(chunk);
+        },
+      }),
+    stop: () => clearTimeout(timer),
+  };
+}
+
+/** Null for kinds that a newer server may have. */
+function toEvent(kind: string | undefined, data: string): FollowedEvent | null {
+  const parsed = JSON.parse(data) as never;
+  if (kind === 'progress') return { type: 'progress', ...(parsed as ProgressEvent) };
+  return (EVENT_KINDS as readonly (string | undefined)[]).includes(kind)
+    ? { type: 'lifecycle', ...(parsed as JobEvent) }
+    : null;
+}

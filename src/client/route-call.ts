@@ -1,0 +1,70 @@
+// What is given to a method of the client and what comes back, by route: parameters, query and body are one object.
+import type { z } from 'zod';
+import type { AnswerOf, Route } from '../contract/route.ts';
+import type { RouteName, Routes } from '../contract/routes.ts';
+import type { Download } from './read-download.ts';
+
+/** In addresses numbers, flags and lists are texts; here they are what they are. */
+type GivenText<Schema> = Schema extends z.ZodObject
+  ? {
+      [Key in keyof z.input<Schema>]:
+        | (Key extends keyof z.output<Schema> ? z.output<Schema>[Key] : never)
+        | (unknown extends z.input<Schema>[Key] ? never : z.input<Schema>[Key])
+        | undefined;
+    }
+  : unknown;
+type GivenBody<Schema> = Schema extends z.ZodType ? z.input<Schema> : unknown;
+
+export type Given<R extends Route> = GivenText<R['params']> & GivenText<R['query']> & GivenBody<R['body']>;
+
+export type Answered<R extends Route> = R['answer'] extends { type: 'bytes' }
+  ? Download
+  : R['answer'] extends { type: 'text' }
+    ? string
+    : R['answer'] extends { type: 'events' }
+      ? ReadableStream<Uint8Array>
+      : AnswerOf<R>;
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+  /** The same key again is the same request: with it a POST may be sent again when the answer got lost. */
+  idempotencyKey?: string | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Sees the answer before it is read, for its headers. */
+  onAnswer?: ((response: Response) => void) | undefined;
+}
+
+/** Nothing has to be given where everything may be left out. */
+export type Method<R extends Route> =
+  object extends Given<R>
+    ? (given?: Given<R>, options?: CallOptions) => Promise<Answered<R>>
+    : (given: Given<R>, options?: CallOptions) => Promise<Answered<R>>;
+
+export type RouteMethods = { [Name in RouteName]: Method<Routes[Name]> };
+
+export interface SplitCall {
+  /** Path and query, without the base. */
+  address: string;
+  body: Record<string, unknown> | undefined;
+}
+
+/** Which of what was given goes where. */
+export function splitCall(route: Route, given: Readonly<Record<string, unknown>>): SplitCall {
+  const inPath = new Set<string>();
+  const path = route.path.replace(/:([A-Za-z]+)/g, (_, name: string) => {
+    inPath.add(name);
+    return encodeURIComponent(String(given[name]));
+  });
+  const query = new URLSearchParams();
+  const body: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || inPath.has(name)) continue;
+    // Without a body whatever is not known is sent as well, and refused by the server with its reason.
+    if (route.body === undefined || (route.query && name in route.query.shape)) {
+      for (const each of Array.isArray(value) ? (value as unknown[]) : [value])
+        query.append(name, String(each));
+    } else body[name] = value;
+  }
+  const search = query.toString();
+  return { address: search === '' ? path : `${path}?${search}`, body: route.body ? body : undefined };
+}

@@ -1,0 +1,98 @@
+// One request to the server: its address, who asks, and another try where that is safe. Safe are requests that change
+// nothing and those with an idempotency key.
+import { RowmillApiError, refusalOf, unreachable } from './rowmill-api-error.ts';
+import type { CallOptions } from './route-call.ts';
+import { randomFraction, waitMs } from './surroundings.ts';
+
+export interface Connection {
+  /** Without a slash at its end. */
+  base: string;
+  apiKey: string | undefined;
+  headers: Readonly<Record<string, string>>;
+  fetch: typeof globalThis.fetch;
+  /** The caller gave none: what the surroundings have may be used instead of it. */
+  isOwnFetch: boolean;
+  maxRetries: number;
+  /** A server that wants more patience than this is not waited for. */
+  maxRetryWaitMs: number;
+}
+
+export interface Request {
+  method: string;
+  address: string;
+  accept?: string;
+  /** Made anew for each try. */
+  body?: () => RequestBody;
+  /** The body can be made only once. */
+  once?: boolean;
+}
+
+export interface RequestBody {
+  content: string | ReadableStream<Uint8Array> | FormData;
+  contentType?: string;
+}
+
+const BACKOFF_FIRST_MS = 200;
+const BACKOFF_MAX_MS = 5000;
+const PASSING_STATUSES = [429, 503];
+
+/** The answer of a request that went well. */
+export async function sendRequest(
+  connection: Connection,
+  request: Request,
+  options: CallOptions,
+): Promise<Response> {
+  const isSafe = request.method === 'GET' || options.idempotencyKey !== undefined;
+  const tries = isSafe && request.once !== true ? connection.maxRetries : 0;
+  for (let tried = 0; ; tried += 1) {
+    try {
+      const response = await sendOnce(connection, request, options);
+      options.onAnswer?.(response);
+      if (response.ok) return response;
+      throw refusalOf(response.status, response.headers, await response.text());
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      const wait = retryWaitMs(error, tried);
+      if (tried >= tries || wait === null || wait > connection.maxRetryWaitMs) throw error;
+      await waitMs(wait, options.signal);
+    }
+  }
+}
+
+/** Null: another try would be answered the same. */
+export function retryWaitMs(error: unknown, tried: number): number | null {
+  if (!(error instanceof RowmillApiError)) return null;
+  if (error.status !== 0 && !PASSING_STATUSES.includes(error.status)) return null;
+  const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** tried);
+  return (error.retryAfterMs ?? 0) + backoff * (0.5 + randomFraction() / 2);
+}
+
+export function headersOf(connection: Connection, options: CallOptions): Headers {
+  const headers = new Headers(connection.headers);
+  if (connection.apiKey !== undefined) headers.set('authorization', `Bearer ${connection.apiKey}`);
+  if (options.idempotencyKey !== undefined) headers.set('idempotency-key', options.idempotencyKey);
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
+  return headers;
+}
+
+async function sendOnce(connection: Connection, request: Request, options: CallOptions): Promise<Response> {
+  const url = connection.base + request.address;
+  const headers = headersOf(connection, options);
+  headers.set('accept', request.accept ?? 'application/json');
+  const body = request.body?.();
+  if (body?.contentType !== undefined) headers.set('content-type', body.contentType);
+  try {
+    return await connection.fetch(url, {
+      method: request.method,
+      headers,
+      redirect: 'error',
+      ...(options.signal && { signal: options.signal }),
+      ...(body && { body: body.content }),
+      // A body that is a stream needs it; types do not have it everywhere.
+      ...(body?.content instanceof ReadableStream && ({ duplex: 'half' } as object)),
+    });
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    throw unreachable(connection.base, error);
+  }
+}

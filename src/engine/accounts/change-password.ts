@@ -1,0 +1,37 @@
+// Somebody gives themselves a new password. All their sessions end; the one that asked goes on with a new token.
+import { hashPassword } from '../../platform/password-hash.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { hashToken, newToken } from '../../platform/secret-token.ts';
+import { endSessionsOf } from '../../store/commands/end-sessions.ts';
+import { insertSession } from '../../store/commands/insert-session.ts';
+import { giveBackSignInAttempts } from '../../store/commands/sign-in-attempts.ts';
+import { replacePassword } from '../../store/commands/update-user.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { auditAccount } from './audit-account.ts';
+import { checkPassword } from './check-password.ts';
+import { type PasswordProof, provePassword } from './prove-password.ts';
+
+export async function changePassword(
+  context: EngineContext,
+  given: { userId: string; current: string; password: string; hasSession: boolean },
+): Promise<Exclude<PasswordProof, { kind: 'right' }> | { kind: 'changed'; token: string | null }> {
+  const { userId, password, hasSession } = given;
+  checkPassword(password, userId);
+  const proof = await provePassword(context, userId, given.current);
+  if (proof.kind !== 'right') return proof;
+  const next = await hashPassword(password);
+  const token = hasSession ? newToken() : null;
+  const maxMs = context.settings.sessionMaxMs;
+  const changed = await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      if (!(await replacePassword(tx, userId, { old: proof.passwordHash, next }))) return false;
+      await endSessionsOf(tx, userId);
+      if (token !== null)
+        await insertSession(tx, { tokenHash: hashToken(token), userId, passwordHash: next, maxMs });
+      await giveBackSignInAttempts(tx, proof.attempts);
+      await auditAccount(tx, context, { action: 'user.password', subject: `user ${userId}` });
+      return true;
+    }),
+  );
+  return changed ? { kind: 'changed', token } : { kind: 'wrong' };
+}

@@ -1,0 +1,55 @@
+// An administrator changes somebody. A new role or password, and being disabled, end their sessions; being disabled also
+// ends their keys. There is always an administrator who can sign in.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import type { Role } from '../../core/role.ts';
+import { hashPassword } from '../../platform/password-hash.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { endSessionsOf } from '../../store/commands/end-sessions.ts';
+import { lockAdmins } from '../../store/commands/lock-admins.ts';
+import { revokeKeysOf } from '../../store/commands/revoke-keys.ts';
+import { updateUser } from '../../store/commands/update-user.ts';
+import { readUser, type User } from '../../store/views/read-user.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { auditAccount } from './audit-account.ts';
+import { checkPassword } from './check-password.ts';
+import { asMissingTeam } from './missing-team.ts';
+
+export interface UserChanges {
+  role?: Role | undefined;
+  teamId?: string | null | undefined;
+  disabled?: boolean | undefined;
+  password?: string | undefined;
+}
+
+export async function changeUser(context: EngineContext, userId: string, given: UserChanges): Promise<User> {
+  const { password, ...change } = given;
+  if (password !== undefined) checkPassword(password, userId);
+  // Not before the account is known to exist: a hash is expensive.
+  if (!(await readUser(context.db, userId))) throw notFound(userId);
+  const passwordHash = password === undefined ? undefined : await hashPassword(password);
+  return retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      const endsAdmin = change.disabled === true || (change.role !== undefined && change.role !== 'admin');
+      if (endsAdmin) {
+        const admins = await lockAdmins(tx);
+        if (admins.length === 1 && admins[0] === userId)
+          throw new RowmillError('LAST_ADMIN', `${userId} is the last administrator`);
+      }
+      const before = await readUser(tx, userId);
+      const updated = await updateUser(tx, userId, { ...change, passwordHash }).catch((error: unknown) => {
+        throw asMissingTeam(error, change.teamId);
+      });
+      if (!updated || !before) throw notFound(userId);
+      const hasNewRole = change.role !== undefined && change.role !== before.role;
+      if (hasNewRole || change.disabled || passwordHash !== undefined) await endSessionsOf(tx, userId);
+      const endedKeys = change.disabled ? await revokeKeysOf(tx, userId) : 0;
+      const detail = { ...change, ...(password !== undefined && { password: 'new' }), endedKeys };
+      await auditAccount(tx, context, { action: 'user.change', subject: `user ${userId}`, detail });
+      return (await readUser(tx, userId))!;
+    }),
+  );
+}
+
+function notFound(userId: string): RowmillError {
+  return new RowmillError('ACCOUNT_NOT_FOUND', `there is no account ${userId}`);
+}

@@ -1,0 +1,25 @@
+// The password again, in a session that goes on: for a while it may do what needs it.
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { giveBackSignInAttempts } from '../../store/commands/sign-in-attempts.ts';
+import { confirmSessionRow } from '../../store/commands/touch-session.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { auditAccount } from './audit-account.ts';
+import { type PasswordProof, provePassword } from './prove-password.ts';
+
+export async function confirmSession(
+  context: EngineContext,
+  given: { userId: string; password: string; tokenHash: Buffer },
+): Promise<Exclude<PasswordProof, { kind: 'right' }> | { kind: 'confirmed' }> {
+  const { userId, tokenHash } = given;
+  const proof = await provePassword(context, userId, given.password);
+  if (proof.kind !== 'right') return proof;
+  const confirmed = await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      if (!(await confirmSessionRow(tx, tokenHash))) return false;
+      await giveBackSignInAttempts(tx, proof.attempts);
+      await auditAccount(tx, context, { action: 'sign-in.confirmed', subject: `user ${userId}` });
+      return true;
+    }),
+  );
+  return confirmed ? { kind: 'confirmed' } : { kind: 'wrong' };
+}

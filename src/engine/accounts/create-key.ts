@@ -1,0 +1,33 @@
+// Makes an API key, rmk_<id>_<secret>. Its text is in the answer to this and nowhere else.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { hashToken, newKeyId, newToken } from '../../platform/secret-token.ts';
+import { insertKey } from '../../store/commands/insert-key.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { auditAccount } from './audit-account.ts';
+
+export interface MadeKey {
+  keyId: string;
+  key: string;
+  createdAt: Date;
+  expiresAt: Date | null;
+}
+
+export async function createKey(
+  context: EngineContext,
+  given: { userId: string; name: string; scopes: readonly string[]; days: number | null },
+): Promise<MadeKey> {
+  const { userId, name, scopes, days } = given;
+  const keyId = newKeyId();
+  const secret = newToken();
+  const times = await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      const made = await insertKey(tx, { ...given, keyId, secretHash: hashToken(secret) });
+      if (made === null) throw new RowmillError('FORBIDDEN', `the account ${userId} is disabled`);
+      const detail = { userId, name, scopes, days };
+      await auditAccount(tx, context, { action: 'key.create', subject: `key ${keyId}`, detail });
+      return made;
+    }),
+  );
+  return { keyId, key: `rmk_${keyId}_${secret}`, ...times };
+}

@@ -1,0 +1,18 @@
+// An administrator adds a team. Its name is the owner of the jobs that its members make.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { insertTeam } from '../../store/commands/insert-team.ts';
+import type { Team } from '../../store/views/list-teams.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { auditAccount } from './audit-account.ts';
+
+export async function createTeam(context: EngineContext, teamId: string): Promise<Team> {
+  return retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      const createdAt = await insertTeam(tx, teamId);
+      if (createdAt === null) throw new RowmillError('ACCOUNT_CONFLICT', `there is a team ${teamId} already`);
+      await auditAccount(tx, context, { action: 'team.create', subject: `team ${teamId}` });
+      return { teamId, members: [], createdAt };
+    }),
+  );
+}

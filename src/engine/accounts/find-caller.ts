@@ -1,0 +1,35 @@
+// Who holds a session token or an API key, as things are now: role, team and whether the account is disabled are read every
+// time. That it was used is written down at most once a minute.
+import { hashToken, sameHash } from '../../platform/secret-token.ts';
+import { touchKey } from '../../store/commands/revoke-keys.ts';
+import { touchSession } from '../../store/commands/touch-session.ts';
+import { type FoundKey, findKey } from '../../store/views/find-key.ts';
+import { type FoundSession, findSession } from '../../store/views/find-session.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+const TOUCH_MS = 60_000;
+/** Compared with where there is no such key, so that both cost the same. */
+const NO_HASH = Buffer.alloc(32);
+
+export async function findSessionCaller(
+  { db, settings }: EngineContext,
+  tokenHash: Buffer,
+): Promise<FoundSession | null> {
+  const { sessionIdleMs: idleMs, confirmMs } = settings;
+  const touchMs = Math.min(TOUCH_MS, idleMs / 4);
+  const found = await findSession(db, tokenHash, { idleMs, touchMs, confirmMs });
+  if (found?.isStale) await touchSession(db, tokenHash);
+  return found;
+}
+
+export async function findKeyCaller(
+  { db }: EngineContext,
+  keyId: string,
+  secret: string,
+): Promise<FoundKey | null> {
+  const found = await findKey(db, keyId, TOUCH_MS);
+  const isSame = sameHash(hashToken(secret), found?.secretHash ?? NO_HASH);
+  if (!found || !isSame) return null;
+  if (found.isStale) await touchKey(db, keyId);
+  return found;
+}

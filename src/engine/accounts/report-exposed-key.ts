@@ -1,0 +1,21 @@
+// A key that works was sent in an address, where proxies and histories keep it. It is refused there, and its owner can read
+// in the audit that it should be replaced.
+import { insertAudit } from '../../store/commands/insert-audit.ts';
+import type { Caller, EngineContext } from '../engine-context.ts';
+import { findKeyCaller } from './find-caller.ts';
+
+export async function reportExposedKey(
+  context: EngineContext,
+  keyId: string,
+  secret: string,
+  by: Caller,
+): Promise<void> {
+  const found = await findKeyCaller(context, keyId, secret);
+  if (found)
+    await insertAudit(context.db, {
+      ...by,
+      action: 'key.exposed',
+      subject: `key ${keyId}`,
+      detail: { userId: found.userId },
+    });
+}

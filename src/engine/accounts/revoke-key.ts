@@ -1,0 +1,23 @@
+// Ends an API key: the next request with it is refused.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { revokeKeyRow } from '../../store/commands/revoke-keys.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { auditAccount } from './audit-account.ts';
+
+/** Null owners: of anybody. */
+export async function revokeKey(
+  context: EngineContext,
+  keyId: string,
+  owners: readonly string[] | null,
+): Promise<void> {
+  await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      const revoked = await revokeKeyRow(tx, keyId, owners);
+      if (revoked === null) throw new RowmillError('KEY_NOT_FOUND', `there is no key ${keyId}`);
+      if (!revoked.isNew) return;
+      const detail = { userId: revoked.userId };
+      await auditAccount(tx, context, { action: 'key.revoke', subject: `key ${keyId}`, detail });
+    }),
+  );
+}

@@ -1,0 +1,57 @@
+// The first account. The server offers a token in its log while there is none; who has it becomes the administrator. Taking
+// the token and making the account are one transaction, so of any number of attempts one succeeds.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { hashPassword } from '../../platform/password-hash.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { hashToken, newToken } from '../../platform/secret-token.ts';
+import { insertSession } from '../../store/commands/insert-session.ts';
+import { insertFirstUser } from '../../store/commands/insert-user.ts';
+import { consumeSetupToken, offerSetupToken } from '../../store/commands/setup-token.ts';
+import { hasUsers, readPasswordHash } from '../../store/views/read-user.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { auditAccount } from './audit-account.ts';
+import { checkPassword } from './check-password.ts';
+import { refuseReserved } from './create-user.ts';
+
+/** The token, for the log; null when there is an account. Tokens that were offered before are void. */
+export async function offerSetup({ db, settings }: EngineContext): Promise<string | null> {
+  const token = newToken();
+  const offered = await retryPassing(() => offerSetupToken(db, hashToken(token), settings.setupTokenMs));
+  return offered ? token : null;
+}
+
+/** Makes the account and a session of it. */
+export async function setUp(
+  context: EngineContext,
+  given: { token: string; userId: string; password: string },
+): Promise<{ token: string; tokenHash: Buffer }> {
+  const { userId } = given;
+  if (await hasUsers(context.db)) throw setupDone();
+  refuseReserved(userId);
+  checkPassword(given.password, userId);
+  const token = newToken();
+  const tokenHash = hashToken(token);
+  const maxMs = context.settings.sessionMaxMs;
+  let made: string | null = null;
+  await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      if (!(await consumeSetupToken(tx, hashToken(given.token)))) {
+        // A commit whose reply was lost: the account is there, with the hash that was made here.
+        if (made !== null && (await readPasswordHash(tx, userId)) === made) return;
+        if (await hasUsers(tx)) throw setupDone();
+        throw new RowmillError('SETUP_TOKEN_WRONG', 'the token is not the one that is valid now');
+      }
+      // Under the lock of the token, so that of many who have it one makes a hash.
+      const passwordHash = made ?? (await hashPassword(given.password));
+      made = passwordHash;
+      if (!(await insertFirstUser(tx, userId, passwordHash))) throw setupDone();
+      await insertSession(tx, { tokenHash, userId, passwordHash, maxMs });
+      await auditAccount(tx, context, { actor: userId, action: 'setup', subject: `user ${userId}` });
+    }),
+  );
+  return { token, tokenHash };
+}
+
+function setupDone(): RowmillError {
+  return new RowmillError('SETUP_DONE', 'there is an account already');
+}

@@ -1,0 +1,14 @@
+// Ends a session.
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { endSession } from '../../store/commands/end-sessions.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { auditAccount } from './audit-account.ts';
+
+export async function signOut(context: EngineContext, tokenHash: Buffer): Promise<void> {
+  await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      const userId = await endSession(tx, tokenHash);
+      if (userId !== null) await auditAccount(tx, context, { action: 'sign-out', subject: `user ${userId}` });
+    }),
+  );
+}

@@ -1,0 +1,138 @@
+// What workers and the API may do in the database: two group roles, and logins that are members of them. Workers run code of
+// pipelines, so they see nothing of accounts and webhooks; nobody changes or removes entries of the audit.
+import pg from 'pg';
+import { RowmillError } from '../core/rowmill-error.ts';
+
+export const API_ROLE = 'rowmill_api';
+export const WORKER_ROLE = 'rowmill_worker';
+
+/** Of the API alone. */
+const ACCOUNT_TABLES = [
+  'api_keys',
+  'deliveries',
+  'sessions',
+  'setup_token',
+  'sign_in_attempts',
+  'teams',
+  'users',
+  'webhook_intake',
+  'webhooks',
+];
+/** Of both. */
+const WORK_TABLES = [
+  'attempt_errors',
+  'budgets',
+  'callbacks',
+  'error_groups',
+  'event_positions',
+  'exports',
+  'generations',
+  'item_edits',
+  'items',
+  'job_events',
+  'job_removals',
+  'jobs',
+  'ledger',
+  'outbox',
+  'owners',
+  'rejected_rows',
+  'resource_overrides',
+  'resources',
+  'result_columns',
+  'results',
+  'source_files',
+  'spans',
+  'stage_outputs',
+  'summaries',
+  'workers',
+];
+const EVERYTHING = 'select, insert, update, delete';
+
+/** Privileges on a table; null: none. Undefined for a table that nobody thought of. */
+export function privilegesOn(
+  table: string,
+): { [API_ROLE]: string; [WORKER_ROLE]: string | null } | undefined {
+  if (table === 'audit') return { [API_ROLE]: 'select, insert', [WORKER_ROLE]: 'insert' };
+  if (table === 'rowmill_migrations') return { [API_ROLE]: 'select', [WORKER_ROLE]: 'select' };
+  if (ACCOUNT_TABLES.includes(table)) return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: null };
+  if (WORK_TABLES.includes(table)) return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: EVERYTHING };
+  return undefined;
+}
+
+export interface Logins {
+  worker?: string | undefined;
+  api?: string | undefined;
+}
+
+/** Makes the group roles where they are missing, sets what they may do, and lets the logins in. May be repeated. */
+export async function grantRoles(databaseUrl: string, { worker, api }: Logins): Promise<void> {
+  if (worker !== undefined && worker === api)
+    throw refusal('expected two logins, one for workers and one for the API');
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'rowmill grant' });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.query('begin');
+    // Roles are of the whole server: two databases of it may be granted at once.
+    await client.query(`select pg_advisory_xact_lock(hashtext('rowmill grant'))`);
+    for (const role of [API_ROLE, WORKER_ROLE]) await makeRole(client, role);
+    await grantTables(client);
+    if (worker !== undefined) await letIn(client, worker, WORKER_ROLE, API_ROLE);
+    if (api !== undefined) await letIn(client, api, API_ROLE, WORKER_ROLE);
+    await client.query('commit');
+  } catch (error) {
+    if ((error as { code?: string }).code === '42501')
+      throw refusal('this login may not make roles or grant on these tables', error);
+    throw error;
+  } finally {
+    // Ends a transaction that was not committed.
+    await client.end().catch(() => {});
+  }
+}
+
+async function makeRole(client: pg.Client, role: string): Promise<void> {
+  const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1', [role]);
+  if (rowCount === 0) await client.query(`create role ${role} nologin`);
+}
+
+async function grantTables(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ schema: string; name: string }>(
+    `select schemaname as schema, tablename as name from pg_tables where schemaname = current_schema() order by tablename`,
+  );
+  const schema = pg.escapeIdentifier(rows[0]?.schema ?? 'public');
+  await client.query(`grant usage on schema ${schema} to ${API_ROLE}, ${WORKER_ROLE}`);
+  for (const { name } of rows) {
+    const table = `${schema}.${pg.escapeIdentifier(name)}`;
+    const privileges = privilegesOn(name);
+    if (!privileges) continue;
+    for (const role of [API_ROLE, WORKER_ROLE] as const) {
+      await client.query(`revoke all on ${table} from ${role}`);
+      if (privileges[role] !== null) await client.query(`grant ${privileges[role]} on ${table} to ${role}`);
+    }
+  }
+}
+
+async function letIn(client: pg.Client, login: string, role: string, other: string): Promise<void> {
+  const { rows } = await client.query<{ is_free: boolean; is_in_other: boolean }>(
+    `select rolsuper or exists (
+              select from pg_tables t
+              where schemaname = current_schema() and tablename = 'users' and pg_has_role(rolname, t.tableowner, 'member')
+            ) as is_free,
+            pg_has_role(rolname, $2, 'member') as is_in_other
+     from pg_roles where rolname = $1`,
+    [login, other],
+  );
+  const found = rows[0];
+  if (!found) throw refusal(`there is no login ${login} in the database`);
+  if (found.is_free)
+    throw refusal(`${login} is a superuser or owns the tables: no grant keeps it from anything`);
+  if (found.is_in_other) throw refusal(`${login} is a member of ${other} already`);
+  await client.query(`grant ${role} to ${pg.escapeIdentifier(login)}`);
+}
+
+function refusal(message: string, cause?: unknown): RowmillError {
+  return new RowmillError('SETTINGS_INVALID', message, {
+    hint: 'docs/accounts.md says how to make the logins, and which one grants.',
+    cause,
+  });
+}

@@ -1,0 +1,308 @@
+// Who may use which route, and whose things: one row for every route of the table, written down apart from it. A route
+// without a row fails. Allowed means that the request came through to its handler, whatever that says to an empty body.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../../src/api/start-api.ts';
+import type { Route } from '../../src/contract/route.ts';
+import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
+import { silentLogger } from '../../src/platform/logger.ts';
+import { newId } from '../../src/platform/random.ts';
+import { loadSettings } from '../../src/platform/settings.ts';
+import { addTeam, addUser, keyHeaders, sessionHeaders } from '../support/account-factory.ts';
+import { type Answered, sendRequest } from '../support/send-request.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+
+/** Signed in as somebody with the role, or with a key of a member that has this scope only, or of an admin with all. */
+const CALLERS = ['viewer', 'member', 'admin', 'readKey', 'writeKey', 'exportKey', 'adminKey'] as const;
+type Caller = (typeof CALLERS)[number];
+/** Always nobody. */
+const STRANGERS = ['nobody', 'disabled', 'disabledKey', 'revokedKey'] as const;
+
+type Row = readonly Caller[] | 'everybody';
+const READ: Row = ['viewer', 'member', 'admin', 'readKey', 'adminKey'];
+const EXPORT: Row = ['viewer', 'member', 'admin', 'exportKey', 'adminKey'];
+const WRITE: Row = ['member', 'admin', 'writeKey', 'adminKey'];
+const MEMBERS_READ: Row = ['member', 'admin', 'readKey', 'adminKey'];
+/** The own account: not with a key, unless it is one for administration. */
+const OWN: Row = ['viewer', 'member', 'admin', 'adminKey'];
+const ADMIN: Row = ['admin', 'adminKey'];
+
+const MATRIX: Record<RouteName, Row> = {
+  createJob: WRITE,
+  previewJob: WRITE,
+  listJobs: READ,
+  getJob: READ,
+  getSummary: READ,
+  changeJob: WRITE,
+  deleteJob: WRITE,
+  pauseJob: WRITE,
+  resumeJob: WRITE,
+  cancelJob: WRITE,
+  sealJob: WRITE,
+  appendItems: WRITE,
+  kickoffJob: WRITE,
+  reprocessJob: WRITE,
+  listItems: READ,
+  getItem: READ,
+  listErrors: READ,
+  getTimeline: READ,
+  listGenerations: READ,
+  listRejected: READ,
+  listPendingOfJob: READ,
+  listPending: READ,
+  listJobActivity: READ,
+  exportJob: EXPORT,
+  prepareExport: EXPORT,
+  listFiles: READ,
+  downloadFile: EXPORT,
+  listPipelines: READ,
+  listSources: MEMBERS_READ,
+  scanSources: ADMIN,
+  listResources: READ,
+  changeResource: ADMIN,
+  listOwners: ADMIN,
+  changeOwner: ADMIN,
+  listWorkers: READ,
+  getStats: READ,
+  getConfiguration: READ,
+  listAudit: ADMIN,
+  getHealth: 'everybody',
+  getReadiness: 'everybody',
+  getMetrics: ADMIN,
+  getOpenApi: 'everybody',
+  streamEvents: READ,
+  streamJobEvents: READ,
+  getSetup: 'everybody',
+  setUp: 'everybody',
+  signIn: 'everybody',
+  getSession: READ,
+  confirmSession: OWN,
+  signOut: READ,
+  changePassword: OWN,
+  listUsers: ADMIN,
+  createUser: ADMIN,
+  changeUser: ADMIN,
+  listTeams: ADMIN,
+  createTeam: ADMIN,
+  listKeys: OWN,
+  createKey: OWN,
+  revokeKey: OWN,
+  listWebhooks: READ,
+  createWebhook: WRITE,
+  getWebhook: READ,
+  changeWebhook: WRITE,
+  deleteWebhook: WRITE,
+  rotateWebhookSecret: WRITE,
+  testWebhook: WRITE,
+  listDeliveries: READ,
+  resendDelivery: WRITE,
+};
+
+const ROUTE_LIST = Object.entries(ROUTES) as [RouteName, Route][];
+const ROLE_OF: Record<Caller, 'viewer' | 'member' | 'admin'> = {
+  viewer: 'viewer',
+  member: 'member',
+  admin: 'admin',
+  readKey: 'member',
+  writeKey: 'member',
+  exportKey: 'member',
+  adminKey: 'admin',
+};
+/** Accounts of the matrix; the members share a team. */
+const TEAM = '@matrix';
+const OTHER = 'matrix-other';
+
+let api: RunningApi;
+beforeAll(async () => {
+  const flags = {
+    authentication: 'password',
+    apiPort: 0,
+    apiRequestsPerSecond: 10_000,
+    apiRequestBurst: 100_000,
+    ownerMaxWebhooks: 10_000,
+    webhookTimeoutMs: 100,
+  };
+  api = await startApi({
+    databaseUrl: database.url,
+    pipelines: [],
+    settings: loadSettings({ flags, environment: { BLOB_STORE: process.env.BLOB_STORE } }),
+    log: silentLogger,
+  });
+  await addTeam(database, TEAM);
+  await addUser(database, 'matrix-viewer', { role: 'viewer', teamId: TEAM });
+  await addUser(database, 'matrix-member', { role: 'member', teamId: TEAM });
+  await addUser(database, 'matrix-admin', { role: 'admin' });
+  await addUser(database, 'matrix-disabled', { role: 'admin' });
+  await addUser(database, OTHER);
+  await database.query(`update users set disabled = true where user_id = 'matrix-disabled'`);
+});
+afterAll(() => api.stop());
+
+type AnyCaller = Caller | (typeof STRANGERS)[number];
+const known = new Map<AnyCaller, Record<string, string>>();
+
+async function headersOf(caller: AnyCaller): Promise<Record<string, string>> {
+  const headers = known.get(caller) ?? (await newHeaders(caller));
+  known.set(caller, headers);
+  return headers;
+}
+
+async function newHeaders(caller: AnyCaller): Promise<Record<string, string>> {
+  switch (caller) {
+    case 'nobody':
+      return {};
+    case 'disabled':
+      return sessionHeaders(database, 'matrix-disabled');
+    case 'disabledKey':
+      return keyHeaders(database, 'matrix-disabled', ['read', 'write', 'export', 'admin']);
+    case 'revokedKey': {
+      const headers = await keyHeaders(database, 'matrix-member', ['read', 'write', 'export']);
+      const keyId = headers.authorization.split('_')[1];
+      await database.query('update api_keys set revoked_at = now() where key_id = $1', [keyId]);
+      return headers;
+    }
+    case 'readKey':
+    case 'writeKey':
+    case 'exportKey':
+      return keyHeaders(database, 'matrix-member', [caller.replace('Key', '')]);
+    case 'adminKey':
+      return keyHeaders(database, 'matrix-admin', ['read', 'write', 'export', 'admin']);
+    default:
+      return sessionHeaders(database, `matrix-${caller}`);
+  }
+}
+
+async function addJob(ownerId: string): Promise<string> {
+  const jobId = newId();
+  await database.query(
+    `insert into jobs (job_id, owner_id, pipeline, phases) values ($1, $2, 'matrix', '{only}')`,
+    [jobId, ownerId],
+  );
+  return jobId;
+}
+
+async function addKey(userId: string): Promise<string> {
+  return (await keyHeaders(database, userId, ['read'])).authorization.split('_')[1]!;
+}
+
+/** A webhook of somebody, made by themselves. */
+async function addWebhook(userId: string): Promise<string> {
+  const made = await sendRequest(`${api.url}/api/webhooks`, {
+    method: 'POST',
+    headers: await sessionHeaders(database, userId),
+    body: { url: 'https://93.184.215.14/hook' },
+  });
+  if (made.body?.code === 'FEATURE_DISABLED') return newId();
+  expect(made.status, made.text).toBe(201);
+  return (made.body as { webhookId: string }).webhookId;
+}
+
+/** The path with something in place of each parameter; `ids` for those that matter. */
+function pathOf(route: Route, ids: Record<string, string> = {}): string {
+  const others: Record<string, string> = {
+    jobId: newId(),
+    webhookId: newId(),
+    deliveryId: newId(),
+    keyId: '0123456789abcdef',
+    userId: OTHER,
+    seq: '0',
+    fileId: 'nothing',
+    name: 'nothing',
+    ownerId: 'nobody',
+  };
+  return route.path.replace(/:(\w+)/g, (_, name: string) => (ids[name] ?? others[name])!);
+}
+
+async function send(
+  route: Route,
+  headers: Record<string, string>,
+  ids?: Record<string, string>,
+): Promise<Answered> {
+  return sendRequest(api.url + pathOf(route, ids), {
+    method: route.method,
+    headers,
+    ...(route.body && { body: {} }),
+  });
+}
+
+function codeOf({ status, body }: Answered): string {
+  return status < 400 ? 'ok' : `${status} ${String(body?.code)}`;
+}
+const REFUSED = ['401 UNAUTHENTICATED', '403 FORBIDDEN', '403 CROSS_SITE'];
+
+test('every route has a row, and every row a route', () => {
+  expect(Object.keys(MATRIX).sort()).toEqual(Object.keys(ROUTES).sort());
+});
+
+describe.each(ROUTE_LIST)('%s', (name, route) => {
+  const row = MATRIX[name] ?? [];
+  const hasJob = route.path.includes(':jobId');
+  // What is allowed has ended the session.
+  if (name === 'signOut') afterAll(() => known.clear());
+
+  test('is open to whom the matrix says, and to nobody else', async () => {
+    for (const caller of CALLERS) {
+      const isAllowed = row === 'everybody' || row.includes(caller);
+      const owner = ROLE_OF[caller] === 'admin' ? 'matrix-admin' : TEAM;
+      const jobId = hasJob ? await addJob(owner) : newId();
+      const code = codeOf(await send(route, await headersOf(caller), { jobId }));
+      if (isAllowed) expect([...REFUSED, '404 JOB_NOT_FOUND'], `${name} for ${caller}`).not.toContain(code);
+      else expect([caller, code]).toEqual([caller, '403 FORBIDDEN']);
+    }
+    const strangersJob = hasJob ? await addJob(TEAM) : newId();
+    for (const stranger of STRANGERS) {
+      const code = codeOf(await send(route, await headersOf(stranger), { jobId: strangersJob }));
+      if (row === 'everybody') expect(REFUSED, `${name} for ${stranger}`).not.toContain(code);
+      else expect([stranger, code]).toEqual([stranger, '401 UNAUTHENTICATED']);
+    }
+  });
+});
+
+const OBJECTS: [
+  param: string,
+  add: (owner: string) => Promise<string>,
+  missing: () => string,
+  code: string,
+][] = [
+  ['jobId', addJob, newId, 'JOB_NOT_FOUND'],
+  ['webhookId', addWebhook, newId, 'WEBHOOK_NOT_FOUND'],
+  ['keyId', addKey, () => 'fedcba9876543210', 'KEY_NOT_FOUND'],
+];
+
+describe.each(OBJECTS)('%s', (param, add, missingId, notFound) => {
+  const routes = ROUTE_LIST.filter(([, route]) => route.path.includes(`:${param}`));
+
+  test.each(routes)("%s answers for somebody else's like for a missing one", async (name, route) => {
+    const row = MATRIX[name];
+    for (const caller of ['viewer', 'member', 'readKey', 'writeKey', 'exportKey'] as const) {
+      if (row !== 'everybody' && !row.includes(caller)) continue;
+      const [foreignId, noId] = [await add(OTHER), missingId()];
+      const [foreign, missing] = [
+        await send(route, await headersOf(caller), { [param]: foreignId }),
+        await send(route, await headersOf(caller), { [param]: noId }),
+      ];
+      expect(withoutIds(foreign, foreignId)).toEqual(withoutIds(missing, noId));
+      expect([`404 ${notFound}`, '404 FEATURE_DISABLED']).toContain(codeOf(foreign));
+    }
+    // An administrator acts for all.
+    const code = codeOf(await send(route, await headersOf('admin'), { [param]: await add(OTHER) }));
+    expect([...REFUSED, `404 ${notFound}`], `${name} for an administrator`).not.toContain(code);
+  });
+});
+
+function withoutIds({ status, body, headers }: Answered, id: string): unknown {
+  const { 'x-request-id': requestId, date: _, 'content-length': __, ...rest } = headers;
+  const text = JSON.stringify({ status, body, headers: rest });
+  return JSON.parse(text.replaceAll(id, '<id>').replaceAll(String(requestId), '<request>'));
+}
+
+test('a question for the headers alone is checked like the question for the whole', async () => {
+  const answered = await sendRequest(`${api.url}/api/users`, { method: 'HEAD' });
+  expect(answered.status).toBe(401);
+});
+
+test('who may not ask is told so before the body is looked at', async () => {
+  const answered = await sendRequest(`${api.url}/api/jobs`, { method: 'POST', body: 'not json' });
+  expect(codeOf(answered)).toBe('401 UNAUTHENTICATED');
+});

@@ -1,0 +1,94 @@
+// Answers as a server gives them, for tests that play one.
+import type { z } from 'zod';
+import type { item, errorGroup } from '../../src/contract/items.ts';
+import type { job, listedJob } from '../../src/contract/jobs.ts';
+
+export const JOB_ID = '018f2f6e-1111-4222-8333-444455556666';
+export const AT = '2026-01-02T03:04:05.000Z';
+
+const COUNTS = { PENDING: 0, PROCESSING: 0, DONE: 0, ERROR: 0, NOT_FOUND: 0, SKIPPED: 0, CANCELLED: 0 };
+
+export function exampleListedJob(change: Partial<z.infer<typeof listedJob>> = {}): z.infer<typeof listedJob> {
+  return {
+    jobId: JOB_ID,
+    name: 'rows.csv',
+    pipeline: 'echo',
+    ownerId: 'alice',
+    state: 'RUNNING',
+    generation: 1,
+    priority: 0,
+    itemCount: 10,
+    sealed: true,
+    counts: { ...COUNTS, PENDING: 4, PROCESSING: 2, DONE: 3, ERROR: 1 },
+    perSecond: 2,
+    cost: 0,
+    pausedBecause: null,
+    createdAt: AT,
+    startedAt: AT,
+    finishedAt: null,
+    ...change,
+  };
+}
+
+export function exampleJob(change: Partial<z.infer<typeof job>> = {}): z.infer<typeof job> {
+  return {
+    ...exampleListedJob(),
+    phases: ['only'],
+    pipelineVersion: null,
+    params: {},
+    source: null,
+    columns: [{ key: 'n', header: 'n' }],
+    resultColumns: ['n'],
+    ingestReport: {},
+    updatesJobId: null,
+    outputs: [],
+    budget: { max: null, perItem: null },
+    budgets: [],
+    held: 0,
+    retrying: 0,
+    retried: 0,
+    fenced: 0,
+    workers: 1,
+    perPhase: [],
+    eta: null,
+    limits: [],
+    blockedBecause: null,
+    lastError: null,
+    sealedAt: AT,
+    cancelledAt: null,
+    createdBy: null,
+    ...change,
+  };
+}
+
+export function exampleItem(seq: number, change: Partial<z.infer<typeof item>> = {}): z.infer<typeof item> {
+  return {
+    seq,
+    status: 'DONE',
+    input: { n: String(seq) },
+    result: { n: String(seq) },
+    phase: 0,
+    attempts: 1,
+    errorClass: null,
+    error: null,
+    generation: 1,
+    handlerMs: 3,
+    cost: null,
+    finishedAt: AT,
+    ...change,
+  };
+}
+
+export function exampleErrorGroup(): z.infer<typeof errorGroup> {
+  return {
+    phase: 0,
+    signature: 'transient: timed out after * ms',
+    errorClass: 'transient',
+    sample: 'timed out after 30 ms',
+    sampleSeq: 7,
+    occurrences: 5,
+    failed: 2,
+    firstSeen: AT,
+    lastSeen: AT,
+  };
+}

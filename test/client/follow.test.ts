@@ -1,0 +1,172 @@
+// Events over connections that break: nothing is missed, nothing is followed for ever.
+import type { ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { createClient } from '../../src/client/create-client.ts';
+import type { FollowedEvent } from '../../src/client/follow-events.ts';
+import { type EventKind, jobEvent, progressEvent } from '../../src/contract/events.ts';
+import type { JobState } from '../../src/core/job-state.ts';
+import { type Asked, Refusal, startContractServer } from './contract-server.ts';
+import { AT, exampleJob, JOB_ID } from './example-answers.ts';
+
+function begin(reply: ServerResponse): void {
+  reply.writeHead(200, { 'content-type': 'text/event-stream' });
+  reply.write(': hello\n\n');
+}
+
+function sendLifecycle(reply: ServerResponse, position: number, kind: EventKind, generation = 1): void {
+  const state: JobState = kind === 'job.finished' ? 'DONE' : 'RUNNING';
+  const event = { position, kind, jobId: JOB_ID, ownerId: 'alice', at: AT, generation, state, detail: {} };
+  reply.write(`id: ${position}\nevent: ${kind}\ndata: ${JSON.stringify(jobEvent.parse(event))}\n\n`);
+}
+
+function sendProgress(reply: ServerResponse, done: number, state: JobState = 'RUNNING'): void {
+  const event = { jobId: JOB_ID, state, generation: 1, itemCount: 10, counts: { DONE: done } };
+  const rest = { perSecond: 1, cost: 0, workers: 1 };
+  reply.write(`event: progress\ndata: ${JSON.stringify(progressEvent.parse({ ...event, ...rest }))}\n\n`);
+}
+
+const told = (event: FollowedEvent): string =>
+  event.type === 'progress' ? `progress ${event.counts.DONE}` : `${event.position} ${event.kind}`;
+
+async function readAll(events: AsyncIterable<FollowedEvent>): Promise<string[]> {
+  const all: string[] = [];
+  for await (const event of events) all.push(told(event));
+  return all;
+}
+
+test('a job is followed over a broken connection to its end, from the event that was seen last', async () => {
+  const sawProgress = { promise: Promise.resolve(), resolve: () => {} };
+  sawProgress.promise = new Promise((resolve) => {
+    sawProgress.resolve = resolve;
+  });
+  const connections: ((asked: Asked) => void)[] = [
+    ({ reply }) => {
+      begin(reply);
+      sendLifecycle(reply, 11, 'job.started');
+      reply.write('event: job.unheard_of\ndata: {}\n\n');
+      sendProgress(reply, 5);
+      void sawProgress.promise.then(() => reply.write('event: progress\ndata: {"cut', () => reply.destroy()));
+    },
+    () => undefined,
+    ({ reply }) => {
+      begin(reply);
+      sendLifecycle(reply, 12, 'job.paused');
+      sendLifecycle(reply, 13, 'job.resumed');
+      sendProgress(reply, 10, 'DONE');
+      sendLifecycle(reply, 14, 'job.finished');
+    },
+  ];
+  const server = await startContractServer({
+    getJob: () => exampleJob(),
+    streamJobEvents: (asked) => {
+      const next = connections.shift()!;
+      if (connections.length === 1) return new Refusal(503, 'DATABASE_UNREACHABLE', { 'retry-after': '0' });
+      next(asked);
+      return undefined;
+    },
+  });
+  const reconnects: unknown[] = [];
+  const events = createClient({ baseUrl: server.url }).follow(JOB_ID, {
+    onReconnect: (reason) => reconnects.push(reason),
+  });
+  const all: string[] = [];
+  for await (const event of events) {
+    all.push(told(event));
+    if (all.at(-1) === 'progress 5') sawProgress.resolve();
+  }
+  expect(all).toEqual([
+    'progress 3',
+    '11 job.started',
+    'progress 5',
+    'progress 3',
+    '12 job.paused',
+    '13 job.resumed',
+    'progress 10',
+    '14 job.finished',
+  ]);
+  const streams = server.asked.filter((each) => each.name === 'streamJobEvents');
+  expect(streams.map((each) => each.headers['last-event-id'])).toEqual([undefined, '11', '11']);
+  expect(reconnects).toHaveLength(2);
+  expect(reconnects[1]).toMatchObject({ status: 503 });
+});
+
+test('a job that has ended before anybody looked ends the following at once', async () => {
+  const server = await startContractServer({
+    getJob: () => exampleJob({ state: 'DONE', generation: 2 }),
+    streamJobEvents: ({ reply }) => begin(reply),
+  });
+  expect(await readAll(createClient({ baseUrl: server.url }).follow(JOB_ID))).toEqual(['progress 3']);
+});
+
+test('the end of an earlier generation, told again, is not the end of this one', async () => {
+  const server = await startContractServer({
+    getJob: () => exampleJob({ generation: 2 }),
+    streamJobEvents: ({ reply }) => {
+      begin(reply);
+      sendLifecycle(reply, 1, 'job.finished', 1);
+      sendLifecycle(reply, 2, 'job.reprocessed', 2);
+      sendLifecycle(reply, 3, 'job.failed', 2);
+    },
+  });
+  expect(await readAll(createClient({ baseUrl: server.url }).follow(JOB_ID, { lastEventId: 0 }))).toEqual([
+    'progress 3',
+    '1 job.finished',
+    '2 job.reprocessed',
+    '3 job.failed',
+  ]);
+});
+
+test.each([
+  [401, 'UNAUTHENTICATED'],
+  [403, 'FORBIDDEN'],
+  [404, 'JOB_NOT_FOUND'],
+])('a refusal with %i ends the following', async (status, code) => {
+  const server = await startContractServer({ streamJobEvents: () => new Refusal(status, code) });
+  const events = createClient({ baseUrl: server.url }).follow(JOB_ID);
+  await expect(events.next()).rejects.toMatchObject({ status, code });
+  expect(server.asked).toHaveLength(1);
+});
+
+test('a server that falls silent is asked again', async () => {
+  let connections = 0;
+  const server = await startContractServer({
+    getJob: () => exampleJob(),
+    streamJobEvents: ({ reply }) => {
+      begin(reply);
+      connections += 1;
+      if (connections === 2) sendLifecycle(reply, 2, 'job.finished');
+    },
+  });
+  const client = createClient({ baseUrl: server.url });
+  const events = await readAll(client.follow(JOB_ID, { silentMs: 50 }));
+  expect(events.at(-1)).toBe('2 job.finished');
+  expect(connections).toBeGreaterThan(1);
+});
+
+test('events of all jobs come until the signal fires, and leaving the loop lets the connection go', async () => {
+  let closed = 0;
+  const server = await startContractServer({
+    streamEvents: ({ reply }) => {
+      reply.on('close', () => {
+        closed += 1;
+      });
+      begin(reply);
+      sendLifecycle(reply, 1, 'job.finished');
+      sendLifecycle(reply, 2, 'job.created');
+    },
+  });
+  const client = createClient({ baseUrl: server.url });
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const reading = (async () => {
+    for await (const event of client.events({ all: true, signal: stop.signal })) {
+      seen.push(told(event));
+      if (seen.length === 2) stop.abort(new Error('enough'));
+    }
+  })();
+  await expect(reading).rejects.toThrow('enough');
+  expect(seen).toEqual(['1 job.finished', '2 job.created']);
+  expect(server.asked[0]!.query).toEqual({ all: true });
+  for await (const event of client.events()) if (told(event) === '1 job.finished') break;
+  await expect.poll(() => closed).toBe(2);
+});

@@ -1,0 +1,37 @@
+// Buttons: one for what the screen is for, plain ones for the rest, and one that warns.
+import type { ButtonHTMLAttributes } from 'react';
+import { classNames } from '../lib/class-names.ts';
+
+export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+  kind?: 'primary' | 'plain' | 'quiet' | 'danger';
+  size?: 'normal' | 'small';
+}
+
+const KINDS = {
+  primary: 'bg-accent text-accent-text hover:brightness-110 border-transparent',
+  plain: 'bg-surface text-text border-line hover:bg-sunken',
+  quiet: 'bg-transparent text-muted border-transparent hover:bg-sunken hover:text-text',
+  danger: 'bg-surface text-bad border-line hover:bg-bad-soft',
+};
+
+export function buttonClass(
+  kind: NonNullable<ButtonProps['kind']>,
+  size: NonNullable<ButtonProps['size']>,
+): string {
+  return classNames(
+    'inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap',
+    'disabled:opacity-50 disabled:pointer-events-none',
+    size === 'small' ? 'h-7 px-2 text-[13px]' : 'h-9 px-3.5',
+    KINDS[kind],
+  );
+}
+
+export function Button({
+  kind = 'plain',
+  size = 'normal',
+  className,
+  type = 'button',
+  ...rest
+}: ButtonProps) {
+  return <button type={type} className={classNames(buttonClass(kind, size), className)} {...rest} />;
+}

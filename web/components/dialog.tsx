@@ -1,0 +1,48 @@
+// A question or form over the page. Escape and the cross close it; focus stays inside and goes back afterwards.
+import { X } from 'lucide-react';
+import { Dialog as Parts } from 'radix-ui';
+import type { ReactNode } from 'react';
+import { classNames } from '../lib/class-names.ts';
+
+export interface DialogProps {
+  open: boolean;
+  onClose: () => void;
+  title: ReactNode;
+  description?: ReactNode;
+  children: ReactNode;
+  /** From the side, for what is looked at beside the list. */
+  side?: boolean;
+}
+
+export function Dialog({ open, onClose, title, description, children, side = false }: DialogProps) {
+  return (
+    <Parts.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Parts.Portal>
+        <Parts.Overlay className="fixed inset-0 z-40 bg-black/40" />
+        <Parts.Content
+          {...(!description && { 'aria-describedby': undefined })}
+          className={classNames(
+            'fixed z-50 flex flex-col border border-line bg-surface shadow-xl',
+            side
+              ? 'inset-y-0 right-0 w-full max-w-2xl border-y-0 border-r-0'
+              : 'top-[10vh] left-1/2 max-h-[80vh] w-[calc(100%-2rem)] max-w-lg -translate-x-1/2 rounded-lg',
+          )}
+        >
+          <div className="flex items-start justify-between gap-4 border-b border-line px-5 py-3.5">
+            <div>
+              <Parts.Title className="text-base font-semibold">{title}</Parts.Title>
+              {description && <Parts.Description className="text-muted">{description}</Parts.Description>}
+            </div>
+            <Parts.Close
+              aria-label="Close"
+              className="rounded p-1 text-muted hover:bg-sunken hover:text-text"
+            >
+              <X size={18} />
+            </Parts.Close>
+          </div>
+          <div className="min-h-0 flex-1 overflow-auto px-5 py-4">{children}</div>
+        </Parts.Content>
+      </Parts.Portal>
+    </Parts.Root>
+  );
+}

@@ -1,0 +1,31 @@
+// A time told from now, with the exact one on hover. All of them turn on one timer.
+import { useSyncExternalStore } from 'react';
+import { formatExact, formatRelative } from '../lib/format.ts';
+
+const TICK_MS = 10_000;
+const listeners = new Set<() => void>();
+let nowMs = Date.now();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    nowMs = Date.now();
+    for (const each of listeners) each();
+  }, TICK_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+export function RelativeTime({ at }: { at: string }) {
+  const now = useSyncExternalStore(subscribe, () => nowMs);
+  return (
+    <time dateTime={at} title={formatExact(at)} className="whitespace-nowrap">
+      {formatRelative(at, Math.max(now, nowMs))}
+    </time>
+  );
+}

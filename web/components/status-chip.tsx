@@ -1,0 +1,36 @@
+// Statuses of rows and states of jobs, told by word and colour; never by colour alone.
+import { classNames } from '../lib/class-names.ts';
+
+const TONES: Record<string, string> = {
+  DONE: 'bg-good-soft text-good',
+  ERROR: 'bg-bad-soft text-bad',
+  FAILED: 'bg-bad-soft text-bad',
+  NOT_FOUND: 'bg-warn-soft text-warn',
+  RETRYING: 'bg-warn-soft text-warn',
+  PAUSED: 'bg-warn-soft text-warn',
+  HELD: 'bg-warn-soft text-warn',
+  PROCESSING: 'bg-info-soft text-info',
+  RUNNING: 'bg-info-soft text-info',
+  INGESTING: 'bg-info-soft text-info',
+  FINALIZING: 'bg-info-soft text-info',
+  CANCELLING: 'bg-quiet-soft text-quiet',
+};
+
+export function statusWord(status: string): string {
+  const word = status.replaceAll('_', ' ').toLowerCase();
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
+export function StatusChip({ status, className }: { status: string; className?: string }) {
+  return (
+    <span
+      className={classNames(
+        'inline-flex items-center rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap',
+        TONES[status] ?? 'bg-quiet-soft text-quiet',
+        className,
+      )}
+    >
+      {statusWord(status)}
+    </span>
+  );
+}

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { formatBytes, formatDuration, formatPercent, formatRate, formatRelative } from './format.ts';
+
+describe('numbers for people', () => {
+  test.each([
+    [0, '0 %'],
+    [0.0004, '<0.1 %'],
+    [0.5, '50.0 %'],
+    [0.99999, '>99.9 %'],
+    [1, '100 %'],
+  ])('%d of one is %s: nothing is rounded to done or to nothing', (part, text) => {
+    expect(formatPercent(part)).toBe(text);
+  });
+
+  test.each([
+    [0, '0 bytes'],
+    [999, '999 bytes'],
+    [1500, '1.5 kB'],
+    [88_000_000, '88 MB'],
+  ])('%d bytes are %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text));
+
+  test.each([
+    [12, '12 ms'],
+    [59_400, '59 s'],
+    [250_000, '4 min 10 s'],
+    [3_600_000, '1 h'],
+    [187_200_000, '2 d 4 h'],
+  ])('%d ms are %s', (ms, text) => expect(formatDuration(ms)).toBe(text));
+
+  test.each([
+    [0, '0/s'],
+    [1234.5, '1,235/s'],
+    [2.25, '2.3/s'],
+    [0.5, '30.0/min'],
+    [0.001, '3.6/h'],
+  ])('%d per second is %s', (rate, text) => expect(formatRate(rate)).toBe(text));
+
+  test('times are told from now', () => {
+    const now = Date.parse('2026-01-01T12:00:00Z');
+    expect(formatRelative('2026-01-01T11:59:57Z', now)).toBe('just now');
+    expect(formatRelative('2026-01-01T11:52:00Z', now)).toBe('8 min ago');
+    expect(formatRelative('2026-01-01T14:30:00Z', now)).toBe('in 2 h');
+  });
+});

@@ -1,0 +1,70 @@
+// Numbers, sizes and times as people read them.
+const whole = new Intl.NumberFormat('en-US');
+const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
+export const formatCount = (count: number): string => whole.format(count);
+export const formatShort = (count: number): string => short.format(count);
+export const formatExact = (time: string | Date): string => exact.format(new Date(time));
+
+export function formatPercent(part: number): string {
+  if (part > 0 && part < 0.001) return '<0.1 %';
+  if (part < 1 && part > 0.999) return '>99.9 %';
+  return `${(part * 100).toFixed(part === 0 || part === 1 ? 0 : 1)} %`;
+}
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${UNITS[unit]}`;
+}
+
+/** 850 ms, 12 s, 4 min 10 s, 3 h 5 min, 2 d 4 h. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return join(minutes, 'min', seconds % 60, 's');
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return join(hours, 'h', minutes % 60, 'min');
+  return join(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+function join(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+}
+
+/** "just now", "5 min ago", "in 2 h". */
+export function formatRelative(time: string | Date, nowMs: number): string {
+  const ms = new Date(time).getTime() - nowMs;
+  if (Math.abs(ms) < 5000) return 'just now';
+  const text = coarse(Math.abs(ms));
+  return ms < 0 ? `${text} ago` : `in ${text}`;
+}
+
+function coarse(ms: number): string {
+  const steps: [number, string][] = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+    [1000, 's'],
+  ];
+  const [size, unit] = steps.find(([step]) => ms >= step) ?? [1000, 's'];
+  return `${Math.floor(ms / size)} ${unit}`;
+}
+
+/** Per second below one a second is read per minute or hour. */
+export function formatRate(perSecond: number): string {
+  if (perSecond === 0) return '0/s';
+  if (perSecond >= 10) return `${formatCount(Math.round(perSecond))}/s`;
+  if (perSecond >= 1) return `${perSecond.toFixed(1)}/s`;
+  if (perSecond * 60 >= 1) return `${(perSecond * 60).toFixed(1)}/min`;
+  return `${(perSecond * 3600).toFixed(1)}/h`;
+}

@@ -1,0 +1,61 @@
+// One event stream for the whole page. Events refresh what is shown of their job; while the stream is down the page says
+// so and tries again by itself.
+import { useEffect, useSyncExternalStore } from 'react';
+import type { ProgressEvent } from '../../src/contract/events.ts';
+import { client, queries } from './client.ts';
+
+export type LiveState = 'connecting' | 'live' | 'lost';
+
+let state: LiveState = 'connecting';
+const listeners = new Set<() => void>();
+const progressListeners = new Set<(progress: ProgressEvent) => void>();
+
+function become(next: LiveState): void {
+  if (state === next) return;
+  // What happened while nobody listened is fetched anew.
+  if (next === 'live' && state === 'lost') void queries.invalidateQueries();
+  state = next;
+  for (const listener of listeners) listener();
+}
+
+async function listen(signal: AbortSignal): Promise<void> {
+  for await (const event of client.events({ signal, onReconnect: () => become('lost') })) {
+    become('live');
+    if (event.type === 'progress') {
+      for (const listener of progressListeners) listener(event);
+      continue;
+    }
+    void queries.invalidateQueries({ queryKey: ['job', event.jobId] });
+    void queries.invalidateQueries({ queryKey: ['jobs'] });
+  }
+}
+
+/** Listens while the page is shown. */
+export function useLiveEvents(): void {
+  useEffect(() => {
+    const stop = new AbortController();
+    void listen(stop.signal).catch(() => become('lost'));
+    return () => stop.abort();
+  }, []);
+}
+
+export function useProgress(listener: (progress: ProgressEvent) => void): void {
+  useEffect(() => {
+    progressListeners.add(listener);
+    return () => {
+      progressListeners.delete(listener);
+    };
+  }, [listener]);
+}
+
+export function useLiveState(): LiveState {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => {
+        listeners.delete(listener);
+      };
+    },
+    () => state,
+  );
+}

@@ -1,0 +1,88 @@
+// Addresses of the page. Screens are fetched when they are first shown; what is chosen on them stands in the address.
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { z } from 'zod';
+import { client, isSignedOut, queries } from '../lib/client.ts';
+import { basePath } from '../lib/server-page.ts';
+import { AppShell } from '../screens/app-shell.tsx';
+import { FailedScreen } from '../screens/failed-screen.tsx';
+import { MissingScreen } from '../screens/missing-screen.tsx';
+
+const root = createRootRoute({
+  component: Outlet,
+  notFoundComponent: MissingScreen,
+  errorComponent: FailedScreen,
+});
+
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: '/setup',
+  component: lazyRouteComponent(() => import('../screens/sign-in/setup-screen.tsx'), 'SetupScreen'),
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  validateSearch: z.object({ to: z.string().startsWith('/').optional() }),
+  component: lazyRouteComponent(() => import('../screens/sign-in/sign-in-screen.tsx'), 'SignInScreen'),
+});
+
+/** Everything behind the sign-in. */
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  component: AppShell,
+  beforeLoad: async ({ location }) => {
+    try {
+      await queries.ensureQueryData({ queryKey: ['session'], queryFn: () => client.getSession() });
+    } catch (error) {
+      if (!isSignedOut(error)) throw error;
+      const { needed } = await client.getSetup();
+      throw needed ? redirect({ to: '/setup' }) : redirect({ to: '/sign-in', search: { to: location.href } });
+    }
+  },
+});
+
+const home = createRoute({
+  getParentRoute: () => shell,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/jobs' });
+  },
+});
+
+export const jobsRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/jobs',
+  validateSearch: z.object({
+    states: z.string().optional(),
+    search: z.string().optional(),
+    all: z.boolean().optional(),
+  }),
+  component: lazyRouteComponent(() => import('../screens/jobs/jobs-screen.tsx'), 'JobsScreen'),
+});
+
+export const jobRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/jobs/$jobId',
+  validateSearch: z.object({ statuses: z.string().optional(), search: z.string().optional() }),
+  component: lazyRouteComponent(() => import('../screens/job/job-screen.tsx'), 'JobScreen'),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([setup, signIn, shell.addChildren([home, jobsRoute, jobRoute])]),
+  basepath: basePath === '' ? '/' : basePath,
+  defaultErrorComponent: FailedScreen,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,51 @@
+// The first account of a fresh server, with the token that stands in its log.
+import { useNavigate } from '@tanstack/react-router';
+import { TextField } from '../../components/field.tsx';
+import { client, queries } from '../../lib/client.ts';
+import { AccountForm, textOf } from './account-form.tsx';
+
+export function SetupScreen() {
+  const navigate = useNavigate();
+  return (
+    <AccountForm
+      title="Welcome"
+      intro="This server has no account yet. Make the first one: it administers the others."
+      action="Make the account"
+      onSubmit={async (form) => {
+        const session = await client.setUp({
+          token: textOf(form, 'token').trim(),
+          userId: textOf(form, 'userId').trim(),
+          password: textOf(form, 'password'),
+        });
+        queries.clear();
+        queries.setQueryData(['session'], session);
+        await navigate({ to: '/jobs' });
+      }}
+    >
+      <TextField
+        label="Setup token"
+        name="token"
+        hint="The server wrote it to its log when it started."
+        autoComplete="off"
+        required
+        autoFocus
+      />
+      <TextField
+        label="Name"
+        name="userId"
+        hint="Lower-case letters, digits, dots and dashes."
+        autoComplete="username"
+        required
+      />
+      <TextField
+        label="Password"
+        name="password"
+        type="password"
+        hint="At least 12 characters."
+        autoComplete="new-password"
+        minLength={12}
+        required
+      />
+    </AccountForm>
+  );
+}
