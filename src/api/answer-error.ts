@@ -72,13 +72,9 @@ function toRefusal(error: unknown, request: FastifyRequest): RowmillError {
   return new RowmillError('INTERNAL_ERROR', 'something went wrong');
 }
 
-function ofFastify(
-  code: string,
-  status: unknown,
-  error: Error,
-  { routeOptions }: FastifyRequest,
-): RowmillError {
+function ofFastify(code: string, status: unknown, error: Error, request: FastifyRequest): RowmillError {
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const { routeOptions } = request;
     const { bodyLimitName } = routeOptions.config as { bodyLimitName?: string };
     return new RowmillError(
       'BODY_TOO_LARGE',

@@ -8,7 +8,7 @@ import type { ApiContext } from './api-context.ts';
 import { addCrossSiteRules } from './cross-site.ts';
 import { registerRoutes } from './register-routes.ts';
 import { HANDLERS } from './routes/all.ts';
-import { addSecurityHeaders } from './security-headers.ts';
+import { addSecurityHeaders, setSecurityHeaders } from './security-headers.ts';
 import { serveWeb } from './serve-web.ts';
 
 const HEADERS_MAX_BYTES = 16_384;
@@ -17,6 +17,7 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 export async function createServer(context: ApiContext): Promise<FastifyInstance> {
   const { settings } = context.engine;
   const path = publicPath(settings.apiPublicUrl);
+  const isHttps = settings.apiPublicUrl.startsWith('https:');
   const app = fastify({
     // Behind a path, whether or not the proxy in front takes it away.
     rewriteUrl: ({ url = '/' }) => (path !== '' && url.startsWith(`${path}/`) ? url.slice(path.length) : url),
@@ -28,6 +29,11 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     http: { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: settings.apiHeaderMs },
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 500 },
+    // Addresses that lead to no route at all: too long, or not decodable.
+    frameworkErrors: (error, request, reply) => {
+      setSecurityHeaders(reply, { isHttps });
+      answerError(error, request, reply, context.log);
+    },
   });
   const sendPage = await serveWeb(app, path);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, context.log));
@@ -42,7 +48,7 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     return answerError(refusal, request, reply, context.log);
   });
   addCrossSiteRules(app, settings);
-  addSecurityHeaders(app, { isHttps: settings.apiPublicUrl.startsWith('https:') });
+  addSecurityHeaders(app, { isHttps });
   await app.register(multipart, {
     limits: {
       files: 1,
