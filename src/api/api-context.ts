@@ -3,6 +3,7 @@ import type { EngineContext } from '../engine/engine-context.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { WorkNotifier } from '../platform/notifier.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
+import type { EventHub } from './event-hub.ts';
 import type { WorkerConnections } from '../worker/worker-connections.ts';
 
 export interface ApiContext {
@@ -11,5 +12,6 @@ export interface ApiContext {
   notifier: WorkNotifier;
   /** For time slices that run in this process. */
   slices: WorkerConnections;
+  streams: EventHub;
   log: Logger;
 }

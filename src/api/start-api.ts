@@ -10,6 +10,7 @@ import type { Settings } from '../platform/settings.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { openConnections } from '../worker/worker-connections.ts';
 import type { ApiContext } from './api-context.ts';
+import { EventHub } from './event-hub.ts';
 import { createServer } from './server.ts';
 
 export interface ApiOptions {
@@ -39,9 +40,13 @@ export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOpt
   });
   const engine = { db, blobs: openBlobStore(settings.blobStore), events: new Events(), settings };
   const slices = openConnections(databaseUrl, engine, log, engine);
-  const context: ApiContext = { engine, pipelines, notifier: new WorkNotifier(db), slices, log };
+  const streams = new EventHub(engine, (error) =>
+    log.warn({ error: (error as Error).message }, 'events of jobs could not be read'),
+  );
+  const context: ApiContext = { engine, pipelines, notifier: new WorkNotifier(db), slices, streams, log };
   const server = await createServer(context);
   const close = async (): Promise<void> => {
+    await streams.stop();
     await server.close();
     await Promise.all([slices.claims.db, slices.flushes.db, db].map((each) => each.close()));
     await engine.blobs.close();
