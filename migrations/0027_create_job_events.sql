@@ -15,8 +15,6 @@ create table job_events (
 create index job_events_unnumbered on job_events (event_id) where position is null;
 create unique index job_events_by_position on job_events (position) where position is not null;
 create index job_events_of_job on job_events (job_id, position);
-create index job_events_by_owner on job_events (owner_id, position) where position is not null;
-create index job_events_by_time on job_events (at);
 
 -- One row: the last position that was given, and up to which events were removed.
 create table event_positions (

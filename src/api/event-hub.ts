@@ -40,6 +40,11 @@ export class EventHub {
     return this.#streams.size;
   }
 
+  /** Bytes that clients have not taken yet. */
+  get heldBytes(): number {
+    return [...this.#streams].reduce((sum, stream) => sum + stream.heldBytes, 0);
+  }
+
   /** `lastEventId` undefined: from now on. */
   async listen(
     request: Pick<EventStreamOptions, 'caller' | 'scope' | 'mayListen'> & { lastEventId: number | undefined },
@@ -185,7 +190,11 @@ export class EventHub {
       try {
         const between = { after: stream.position, upTo, limit: PAGE };
         const events = await readJobEvents(this.#engine.db, stream.scope, between);
-        for (const event of events) stream.tell(event);
+        for (const event of events) {
+          await stream.whenTaken();
+          if (stream.ended.aborted) return;
+          stream.tell(event);
+        }
         if (events.length < PAGE) stream.passTo(upTo);
       } catch (error) {
         this.#onError(error);

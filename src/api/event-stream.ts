@@ -51,6 +51,10 @@ export class EventStream {
     return this.#ended.signal;
   }
 
+  get heldBytes(): number {
+    return this.output.readableLength + this.output.writableLength;
+  }
+
   get isBlocked(): boolean {
     return this.#blocked !== null;
   }
