@@ -1,6 +1,8 @@
 // Opens the database for the server, and listens.
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { createEventPruner } from '../engine/services/event-pruner.ts';
+import { WebhookSender } from '../engine/services/webhook-sender.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
@@ -44,15 +46,17 @@ export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOpt
     log.warn({ error: (error as Error).message }, 'events of jobs could not be read'),
   );
   const context: ApiContext = { engine, pipelines, notifier: new WorkNotifier(db), slices, streams, log };
+  const services = [new WebhookSender(engine), createEventPruner(engine)];
   const server = await createServer(context);
   const close = async (): Promise<void> => {
-    await streams.stop();
+    await Promise.all([streams, ...services].map((each) => each.stop()));
     await server.close();
     await Promise.all([slices.claims.db, slices.flushes.db, db].map((each) => each.close()));
     await engine.blobs.close();
   };
   try {
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
+    for (const service of services) service.start();
     return { url, server, context, stop: close };
   } catch (error) {
     await close();

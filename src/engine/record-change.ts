@@ -19,10 +19,18 @@ const LIBRARY = 'library';
 
 export async function recordChange(
   tx: Transaction,
-  { by }: Pick<EngineContext, 'by'>,
+  context: Pick<EngineContext, 'by'>,
   { jobId, kind, action, detail = {} }: Change,
 ): Promise<void> {
   if (kind !== undefined) await insertJobEvent(tx, [jobId], kind, detail);
-  if (action !== undefined)
-    await insertAudit(tx, { actor: by?.actor ?? LIBRARY, action, subject: `job ${jobId}`, detail });
+  if (action !== undefined) await recordAudit(tx, context, { action, subject: `job ${jobId}`, detail });
+}
+
+/** Who did what to something that is not a job. */
+export async function recordAudit(
+  tx: Transaction,
+  { by }: Pick<EngineContext, 'by'>,
+  entry: { action: string; subject: string; detail: Record<string, unknown> },
+): Promise<void> {
+  await insertAudit(tx, { actor: by?.actor ?? LIBRARY, ...entry });
 }
