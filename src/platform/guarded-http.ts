@@ -50,6 +50,12 @@ export function parseGuardedUrl(text: string): URL {
   return url;
 }
 
+/** What is asked of every address that no administrator allowed. */
+export function checkPublicForm(url: URL): void {
+  if (url.protocol !== 'https:') throw refused('expected https, got http');
+  if (url.port !== '') throw refused(`expected port 443, got ${url.port}`);
+}
+
 /** The addresses that a request may connect to. Refuses when any address of the name is not allowed. */
 export async function checkTarget(
   url: URL,
@@ -66,8 +72,7 @@ export async function checkTarget(
     addresses.some(({ address }) => isPrivate(address) && !(isIP(address) && isIn(allow, address)))
   )
     throw refused(`expected a public address, ${host} is not one`);
-  if (!isAllowed && url.protocol !== 'https:') throw refused('expected https, got http');
-  if (!isAllowed && url.port !== '') throw refused(`expected port 443, got ${url.port}`);
+  if (!isAllowed) checkPublicForm(url);
   return addresses;
 }
 

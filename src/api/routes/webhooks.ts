@@ -113,27 +113,24 @@ function toDeliveryAnswer({
   };
 }
 
-function formatCursor({ createdAt, deliveryId }: DeliveryCursor): string {
-  return Buffer.from(JSON.stringify([createdAt, deliveryId])).toString('base64url');
+function formatCursor({ createdUs, deliveryId }: DeliveryCursor): string {
+  return Buffer.from(JSON.stringify([createdUs, deliveryId])).toString('base64url');
 }
 
-const CURSOR_TIME = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?[+-]\d{2}(:\d{2})?$/;
 const CURSOR_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function parseCursor(text: string): DeliveryCursor {
   try {
-    const [createdAt, deliveryId, ...rest] = JSON.parse(
+    const [createdUs, deliveryId, ...rest] = JSON.parse(
       Buffer.from(text, 'base64url').toString(),
     ) as unknown[];
     if (
-      typeof createdAt === 'string' &&
+      Number.isSafeInteger(createdUs) &&
       typeof deliveryId === 'string' &&
-      CURSOR_TIME.test(createdAt) &&
-      !Number.isNaN(Date.parse(createdAt)) &&
       CURSOR_ID.test(deliveryId) &&
       rest.length === 0
     )
-      return { createdAt, deliveryId };
+      return { createdUs: createdUs as number, deliveryId };
   } catch {
     // Told below.
   }

@@ -1,7 +1,12 @@
 // Where webhooks may go, and how their secrets are stored: both come from the settings.
 import { parseAddressRanges } from '../../core/address-ranges.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
-import { checkTarget, type GuardOptions, parseGuardedUrl } from '../../platform/guarded-http.ts';
+import {
+  checkPublicForm,
+  checkTarget,
+  type GuardOptions,
+  parseGuardedUrl,
+} from '../../platform/guarded-http.ts';
 import { SecretBox } from '../../platform/secret-box.ts';
 import type { Settings } from '../../platform/settings.ts';
 
@@ -26,6 +31,7 @@ export async function checkWebhookUrl(
   const url = parseGuardedUrl(text);
   await checkTarget(url, guard).catch((error: unknown) => {
     if (error instanceof RowmillError) throw error;
+    checkPublicForm(url);
   });
   return { url: url.href, host: url.hostname };
 }

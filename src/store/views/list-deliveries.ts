@@ -3,14 +3,15 @@ import type { Executor, Statement } from '../../platform/database.ts';
 export const DELIVERY_COLUMNS = `d.delivery_id, d.webhook_id, d.kind, d.job_id, d.state, d.attempts, d.next_attempt_at, d.last_status,
   d.last_error, d.last_ms, d.created_at, d.delivered_at`;
 
-// Newest first, from the row after the cursor on. The cursor has the time as text, because a Date has no microseconds.
+// Newest first, from the row after the cursor on. The cursor has the time in microseconds, which a Date has not.
 // Index: deliveries_by_webhook.
 const LIST_DELIVERIES: Statement = {
   name: 'list-deliveries',
   text: `
-    select ${DELIVERY_COLUMNS}, d.created_at::text as created_text from deliveries d
+    select ${DELIVERY_COLUMNS}, (extract(epoch from d.created_at) * 1000000)::bigint as created_us from deliveries d
     where d.webhook_id = $1 and ($2::text is null or d.state = $2)
-      and ($3::timestamptz is null or (d.created_at, d.delivery_id) < ($3::timestamptz, $4::uuid))
+      and ($3::bigint is null
+        or (d.created_at, d.delivery_id) < ('epoch'::timestamptz + $3::bigint * interval '1 microsecond', $4::uuid))
     order by d.created_at desc, d.delivery_id desc
     limit $5`,
 };
@@ -72,7 +73,7 @@ export function toDelivery(row: DeliveryRow): Delivery {
 }
 
 export interface DeliveryCursor {
-  createdAt: string;
+  createdUs: number;
   deliveryId: string;
 }
 
@@ -81,13 +82,13 @@ export async function listDeliveries(
   request: { webhookId: string; state: DeliveryState | null; after: DeliveryCursor | null; limit: number },
 ): Promise<{ delivery: Delivery; cursor: DeliveryCursor }[]> {
   const { webhookId, state, after, limit } = request;
-  const values = [webhookId, state, after?.createdAt ?? null, after?.deliveryId ?? null, limit];
-  const { rows } = await db.run<DeliveryRow & { created_text: string } & Record<string, unknown>>(
+  const values = [webhookId, state, after?.createdUs ?? null, after?.deliveryId ?? null, limit];
+  const { rows } = await db.run<DeliveryRow & { created_us: number } & Record<string, unknown>>(
     LIST_DELIVERIES,
     values,
   );
   return rows.map((row) => ({
     delivery: toDelivery(row),
-    cursor: { createdAt: row.created_text, deliveryId: row.delivery_id },
+    cursor: { createdUs: row.created_us, deliveryId: row.delivery_id },
   }));
 }
