@@ -15,6 +15,7 @@ import {
   postponeFinalize,
   renewFinalize,
 } from '../store/commands/finalize-lease.ts';
+import { insertCallbacks } from '../store/commands/insert-callbacks.ts';
 import { insertSummary } from '../store/commands/insert-summary.ts';
 import { compareGenerations } from '../store/views/compare-generations.ts';
 import type { EngineContext } from './engine-context.ts';
@@ -57,6 +58,7 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
         if (!(await finishJobRow(tx, jobId, token, outcome))) return false;
         await insertSummary(tx, jobId, generation, outcome, files, diff);
         await recordChange(tx, context, { jobId, kind: 'job.finished', detail: { outcome } });
+        await insertCallbacks(tx, jobId);
         return true;
       },
       () => faultPoint('finalize.before_commit'),
