@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { makeSelfSignedCertificate } from '../../test/support/self-signed-certificate.ts';
-import { addressRanges, parseAddressRanges } from '../core/address-ranges.ts';
+import { addressRanges, parseAddressRanges } from './address-ranges.ts';
 import {
   checkTarget,
   guardedPost,

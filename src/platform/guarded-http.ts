@@ -4,7 +4,7 @@
 import { lookup as lookupName, type LookupAddress } from 'node:dns';
 import { type BlockList, isIP } from 'node:net';
 import { Agent, request } from 'undici';
-import { isIn, isPrivate } from '../core/address-ranges.ts';
+import { isIn, isPrivate } from './address-ranges.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { monotonicMs } from './clock.ts';
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { signWebhook } from '../../src/core/webhook-signature.ts';
+import { signWebhook } from '../../src/platform/webhook-signature.ts';
 
 export interface ReceivedMessage {
   id: string;

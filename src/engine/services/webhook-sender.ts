@@ -85,20 +85,23 @@ export class WebhookSender {
   }
 
   #send(delivery: ClaimedDelivery): void {
-    const { events } = this.#context;
-    const sent = sendDelivery(this.#context, delivery, this.#sending)
-      .catch((error: unknown) => events.emit('service.failed', { service: this.name, error }))
-      .finally(() => {
-        this.#underWay.delete(sent);
-        // The place is free: the next one need not wait for the next look.
-        if (!this.#stopping.signal.aborted) return this.#claimNext();
-      });
+    const sent: Promise<void> = this.#deliver(delivery, () => this.#underWay.delete(sent));
     this.#underWay.set(sent, delivery.host);
   }
 
-  async #claimNext(): Promise<void> {
-    await this.#claim().catch((error: unknown) =>
-      this.#context.events.emit('service.failed', { service: this.name, error }),
-    );
+  async #deliver(delivery: ClaimedDelivery, leave: () => void): Promise<void> {
+    const { events } = this.#context;
+    try {
+      await sendDelivery(this.#context, delivery, this.#sending);
+    } catch (error) {
+      events.emit('service.failed', { service: this.name, error });
+    }
+    leave();
+    // The place is free: the next one need not wait for the next look.
+    try {
+      await this.#claim();
+    } catch (error) {
+      events.emit('service.failed', { service: this.name, error });
+    }
   }
 }

@@ -1,6 +1,6 @@
 // Adds a webhook for an owner, with a secret of its own that is told this once.
 import { RowmillError } from '../../core/rowmill-error.ts';
-import { SECRET_PREFIX } from '../../core/webhook-signature.ts';
+import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { randomSecret } from '../../platform/secret-box.ts';

@@ -1,5 +1,5 @@
 // Gives a webhook a new secret. For a day messages are signed with the old one too, so that the receiver can change over.
-import { SECRET_PREFIX } from '../../core/webhook-signature.ts';
+import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { randomSecret } from '../../platform/secret-box.ts';
 import { rotateSecret } from '../../store/commands/change-webhooks.ts';

@@ -2,7 +2,7 @@
 // holds. A message whose result could not be written is sent again, with the same id.
 import { toStorableText } from '../../core/storable-json.ts';
 import { parseRetryAfter, webhookDelayMs } from '../../core/webhook-retry.ts';
-import { signWebhook } from '../../core/webhook-signature.ts';
+import { signWebhook } from '../../platform/webhook-signature.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { type GuardedAnswer, type GuardOptions, guardedPost } from '../../platform/guarded-http.ts';

@@ -1,5 +1,5 @@
 // Where webhooks may go, and how their secrets are stored: both come from the settings.
-import { parseAddressRanges } from '../../core/address-ranges.ts';
+import { parseAddressRanges } from '../../platform/address-ranges.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import {
   checkPublicForm,
