@@ -4,7 +4,7 @@ import { isFinished } from '../core/job-state.ts';
 import type { ProgressEvent } from '../contract/events.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { numberEvents } from '../engine/services/event-numbering.ts';
+import { numberEvents } from '../engine/number-events.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { readEventPositions, readJobEvents, type StoredJobEvent } from '../store/views/read-job-events.ts';
 import { type LiveProgress, readLiveProgress } from '../store/views/read-live-progress.ts';
@@ -132,10 +132,9 @@ export class EventHub {
     const found = await readLiveProgress(db, watched.jobIds, watched.open);
     this.#wereOpen = new Set(found.filter(({ state }) => !isFinished(state)).map(({ jobId }) => jobId));
     for (const progress of found) this.#tellProgress(progress);
-    for (const jobId of this.#rates.keys())
-      if (!found.some((progress) => progress.jobId === jobId)) this.#rates.delete(jobId);
-    for (const stream of this.#live)
-      stream.forgetProgress((jobId) => found.some((progress) => progress.jobId === jobId));
+    const isFound = new Set(found.map(({ jobId }) => jobId));
+    for (const jobId of this.#rates.keys()) if (!isFound.has(jobId)) this.#rates.delete(jobId);
+    for (const stream of this.#live) stream.forgetProgress(isFound);
   }
 
   /** To all that are up to date, in one turn of the loop: whoever joins has seen all before it. */

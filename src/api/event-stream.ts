@@ -1,7 +1,8 @@
 // One stream of server-sent events to one client. It knows how far its client has been told, and never holds more than a
 // little that the client has not taken: a client that does not read falls behind, catches up from the table, or is let go.
 import { PassThrough } from 'node:stream';
-import type { JobEvent, ProgressEvent } from '../contract/events.ts';
+import type { z } from 'zod';
+import type { JobEvent, openEvent, ProgressEvent } from '../contract/events.ts';
 import { waitMs } from '../platform/clock.ts';
 import type { EventScope, StoredJobEvent } from '../store/views/read-job-events.ts';
 
@@ -61,8 +62,8 @@ export class EventStream {
 
   /** The first event: where the stream begins, so that who is cut off before anything happened can come back too. */
   open(missed: boolean): void {
-    const data = JSON.stringify({ position: this.#position, missed });
-    this.#write(`retry: 1000\nid: ${this.#position}\nevent: open\ndata: ${data}\n\n`);
+    const event: z.infer<typeof openEvent> = { position: this.#position, missed };
+    this.#write(`retry: 1000\nid: ${this.#position}\nevent: open\ndata: ${JSON.stringify(event)}\n\n`);
   }
 
   tell(event: StoredJobEvent): void {
@@ -84,8 +85,9 @@ export class EventStream {
     this.#write(`event: progress\ndata: ${text}\n\n`);
   }
 
-  forgetProgress(isOpen: (jobId: string) => boolean): void {
-    for (const jobId of this.#told.keys()) if (!isOpen(jobId)) this.#told.delete(jobId);
+  /** Of jobs that nobody watches any more. */
+  forgetProgress(watched: ReadonlySet<string>): void {
+    for (const jobId of this.#told.keys()) if (!watched.has(jobId)) this.#told.delete(jobId);
   }
 
   /** Resolves when the client has taken what was sent, or is gone. */

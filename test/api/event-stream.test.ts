@@ -1,7 +1,7 @@
 // Server-sent events: nothing that happens to a job is missed or told twice, however often the connection is cut.
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { jobEvent, progressEvent } from '../../src/contract/events.ts';
+import { jobEvent, openEvent, progressEvent } from '../../src/contract/events.ts';
 import { addItems } from '../../src/engine/add-items.ts';
 import { cancelJob } from '../../src/engine/cancel-job.ts';
 import { createJob } from '../../src/engine/create-job.ts';
@@ -53,6 +53,7 @@ describe('a stream of a job', () => {
     await client.until(() => kinds(client).includes('job.finished'));
     await client.until(() => client.events.some(({ data }) => data.includes('"CANCELLED":2')));
     expect(kinds(client)).toEqual(['open', 'job.paused', 'job.resumed', 'job.cancelling', 'job.finished']);
+    expect(openEvent.parse(JSON.parse(client.events[0]!.data)).missed).toBe(false);
     const told = client.events.filter(({ event }) => event?.startsWith('job.'));
     for (const { id, event, data } of told)
       expect(jobEvent.parse(JSON.parse(data))).toMatchObject({ position: Number(id), kind: event, jobId });

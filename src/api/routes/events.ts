@@ -28,7 +28,7 @@ export const eventHandlers: Handlers<typeof eventRoutes> = {
 };
 
 async function sendStream(
-  { raw, reply, actor, query }: ApiRequest<Route>,
+  { raw, reply, actor, query, signal }: ApiRequest<Route>,
   context: ApiContext,
   scope: EventScope,
   stillMay: (actor: Actor) => Promise<boolean>,
@@ -42,9 +42,10 @@ async function sendStream(
     mayListen: async () => {
       const now = await authenticate(raw, context);
       checkAllowed(now, { access: 'viewer', scope: 'read' });
-      return now?.userId === actor!.userId && stillMay(now);
+      return now?.userId === actor!.userId && now.role === actor!.role && stillMay(now);
     },
   });
+  if (signal.aborted) stream.end();
   void reply
     .header('content-type', 'text/event-stream; charset=utf-8')
     .header('cache-control', 'no-store, no-transform')

@@ -1,15 +1,16 @@
 // Removes events of jobs, deliveries and callbacks that are older than the setting eventKeepMs.
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { numberJobEvents } from '../../store/commands/number-job-events.ts';
 import { pruneOld } from '../../store/commands/prune-events.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { numberEvents } from '../number-events.ts';
 
 const PRUNE_INTERVAL_MS = 10 * 60_000;
 const AT_ONCE = 5000;
 
-export async function pruneEvents({ db, settings }: EngineContext): Promise<void> {
+export async function pruneEvents(context: EngineContext): Promise<void> {
+  const { db, settings } = context;
   // Where no server runs nobody else gives them the positions by which they are removed.
-  await numberJobEvents(db);
+  await numberEvents(context);
   while ((await pruneOld(db, settings.eventKeepMs, AT_ONCE)) === AT_ONCE);
 }
 

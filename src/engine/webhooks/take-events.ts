@@ -3,17 +3,20 @@
 import type { EngineContext } from '../engine-context.ts';
 import {
   eventsToTell,
+  hasUntakenEvents,
   insertDeliveries,
   lockIntake,
   type EventToTell,
 } from '../../store/commands/take-events.ts';
-import { numberJobEvents } from '../../store/commands/number-job-events.ts';
+import { numberEvents } from '../number-events.ts';
 
 const AT_ONCE = 500;
 
 /** How many deliveries were made. */
-export async function takeEvents({ db }: EngineContext): Promise<number> {
-  await numberJobEvents(db);
+export async function takeEvents(context: EngineContext): Promise<number> {
+  const { db } = context;
+  await numberEvents(context);
+  if (!(await hasUntakenEvents(db))) return 0;
   let made = 0;
   for (;;) {
     const step = await db.transaction(async (tx) => {

@@ -2,6 +2,11 @@ import type { JobState } from '../../core/job-state.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 import type { StoredJobEvent } from '../views/read-job-events.ts';
 
+const HAS_UNTAKEN: Statement = {
+  name: 'has-untaken-events',
+  text: 'select 1 from event_positions p, webhook_intake i where p.last > i.taken',
+};
+
 // One process at a time; the others leave it to that one.
 const LOCK_INTAKE: Statement = {
   name: 'lock-webhook-intake',
@@ -31,6 +36,10 @@ const INSERT_DELIVERIES: Statement = {
 };
 
 const NOTE_TAKEN: Statement = { name: 'note-taken-events', text: 'update webhook_intake set taken = $1' };
+
+export async function hasUntakenEvents(db: Executor): Promise<boolean> {
+  return (await db.run(HAS_UNTAKEN)).rowCount === 1;
+}
 
 /** Null when somebody else is at it. */
 export async function lockIntake(tx: Executor): Promise<number | null> {
