@@ -9,6 +9,13 @@ import { resumeJob } from '../../src/engine/resume-job.ts';
 import { pruneEvents } from '../../src/engine/services/event-pruner.ts';
 import { WebhookSender } from '../../src/engine/services/webhook-sender.ts';
 import { createWebhook } from '../../src/engine/webhooks/create-webhook.ts';
+import { changeWebhook } from '../../src/engine/webhooks/change-webhook.ts';
+import { deleteWebhook } from '../../src/engine/webhooks/delete-webhook.ts';
+import { resendDelivery } from '../../src/engine/webhooks/resend-delivery.ts';
+import { rotateWebhookSecret } from '../../src/engine/webhooks/rotate-webhook-secret.ts';
+import { testWebhook } from '../../src/engine/webhooks/test-webhook.ts';
+import { newId } from '../../src/platform/random.ts';
+import { listWebhooks, readWebhook } from '../../src/store/views/read-webhooks.ts';
 import { takeEvents } from '../../src/engine/webhooks/take-events.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { startTestApi } from '../support/test-api.ts';
@@ -144,6 +151,25 @@ describe('a webhook', () => {
     );
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     expect(statuses.sort()).toEqual([201, 201, 201, 429, 429, 429, 429, 429]);
+  });
+
+  test('of somebody else is answered like one that is missing, whatever is asked of it', async () => {
+    const { context } = engine();
+    const { webhook: theirs } = await addWebhook(context, 'http://127.0.0.1:9/', 'somebody');
+    const { webhookId } = theirs;
+    const missing = { code: 'WEBHOOK_NOT_FOUND' };
+    const mine = ['local', 'team'];
+    expect(await readWebhook(context.db, webhookId, mine)).toBeNull();
+    await expect(changeWebhook(context, webhookId, mine, { description: 'x' })).rejects.toMatchObject(
+      missing,
+    );
+    await expect(deleteWebhook(context, webhookId, mine)).rejects.toMatchObject(missing);
+    await expect(rotateWebhookSecret(context, webhookId, mine)).rejects.toMatchObject(missing);
+    await expect(testWebhook(context, webhookId, mine)).rejects.toMatchObject(missing);
+    await expect(resendDelivery(context, webhookId, newId(), mine)).rejects.toMatchObject(missing);
+    expect(await listWebhooks(context.db, mine)).toEqual([]);
+    expect(await listWebhooks(context.db, ['somebody'])).toEqual([theirs]);
+    expect(await readWebhook(context.db, webhookId, null)).toEqual(theirs);
   });
 
   test('keeps its secret encrypted where there is a key', async () => {

@@ -3,6 +3,7 @@
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { insertPhasesDone, removeUnwantedCallbacks } from '../../store/commands/insert-callbacks.ts';
+import { findDueCallbacks } from '../../store/views/find-due-callbacks.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { PipelineWithCallbacks } from '../pipeline-callbacks.ts';
 import { runCallback, wantedKinds } from '../run-callback.ts';
@@ -15,15 +16,20 @@ export async function runCallbacks(
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
+  const { db } = context;
+  for (const { name, version, callbacks } of pipelines)
+    if (callbacks.onPhaseDone) await insertPhasesDone(db, name, version);
+  const names = new Set(pipelines.map(({ name }) => name));
+  const due = await findDueCallbacks(db, [...names]);
   await Promise.all(
-    pipelines.map(async (pipeline) => {
-      const { name, version } = pipeline;
-      const { wanted, unwanted } = wantedKinds(pipeline);
-      if (unwanted.length > 0) await removeUnwantedCallbacks(context.db, name, version, unwanted);
-      if (wanted.includes('phaseDone')) await insertPhasesDone(context.db, name, version);
-      if (wanted.length > 0)
+    pipelines
+      .filter(({ name }) => due.has(name))
+      .map(async (pipeline) => {
+        const { wanted, unwanted } = wantedKinds(pipeline);
+        if (unwanted.length > 0) await removeUnwantedCallbacks(db, pipeline.name, pipeline.version, unwanted);
+        if (wanted.length === 0) return;
         while (!signal.aborted && (await runCallback(context, { pipeline, log, signal })));
-    }),
+      }),
   );
 }
 
