@@ -103,6 +103,30 @@ describe('a stream of a job', () => {
     expect(seen.length).toBeGreaterThan(15);
   });
 
+  test('of somebody who comes back to another process, which is behind, repeats nothing', async () => {
+    const ahead = await startTestApi(database.url, { settings: quick });
+    const behind = await startTestApi(database.url, { settings: { streamProgressMs: 1500 } });
+    const { engine } = ahead.context;
+    const jobId = await openJob(engine);
+    const [first, beside] = [
+      await listen(`${ahead.url}/api/jobs/${jobId}/events`),
+      await listen(`${behind.url}/api/jobs/${jobId}/events`),
+    ];
+    await Promise.all([first, beside].map((client) => client.until(() => client.events.length > 0)));
+    await pauseJob(engine, jobId);
+    await first.until(() => kinds(first).includes('job.paused'));
+    first.close();
+    const lastEventId = positions(first).at(-1)!;
+    const second = await listen(`${behind.url}/api/jobs/${jobId}/events?lastEventId=${lastEventId}`);
+    await resumeJob(engine, jobId);
+    await second.until(() => kinds(second).includes('job.resumed'));
+    await beside.until(() => kinds(beside).includes('job.resumed'));
+    expect(kinds(second)).toEqual(['open', 'job.resumed']);
+    expect(kinds(beside)).toEqual(['open', 'job.paused', 'job.resumed']);
+    second.close();
+    beside.close();
+  });
+
   test('of a client that reads nothing is not fed without bound, and goes on where it stood', async () => {
     const { url, context } = await startTestApi(database.url, {
       settings: { ...quick, streamHeartbeatMs: 600_000 },
