@@ -46,7 +46,7 @@ export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOpt
     log.warn({ error: (error as Error).message }, 'events of jobs could not be read'),
   );
   const context: ApiContext = { engine, pipelines, notifier: new WorkNotifier(db), slices, streams, log };
-  const services = [new WebhookSender(engine), createEventPruner(engine)];
+  const services: { start(): void; stop(): Promise<void> }[] = [];
   const server = await createServer(context);
   const close = async (): Promise<void> => {
     await Promise.all([streams, ...services].map((each) => each.stop()));
@@ -55,6 +55,7 @@ export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOpt
     await engine.blobs.close();
   };
   try {
+    services.push(new WebhookSender(engine), createEventPruner(engine));
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
     for (const service of services) service.start();
     return { url, server, context, stop: close };

@@ -184,6 +184,15 @@ describe('a webhook', () => {
   });
 });
 
+test.each([{ secretKey: 'c2hvcnQ=' }, { webhookAllow: 'my network' }])(
+  'a server with %j does not start',
+  async (settings) => {
+    await expect(startTestApi(database.url, { settings })).rejects.toMatchObject({
+      code: 'SETTINGS_INVALID',
+    });
+  },
+);
+
 describe('a message', () => {
   test('says what happened, is signed, and goes to webhooks of the owner that want it', async () => {
     const { context, sender } = engine();
