@@ -5,6 +5,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { WorkNotifier } from '../platform/notifier.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
+import type { EventHub } from './event-hub.ts';
 import type { WorkerConnections } from '../worker/worker-connections.ts';
 
 export interface ApiContext {
@@ -20,5 +21,6 @@ export interface ApiContext {
   slices: WorkerConnections;
   /** Of this process. */
   metrics: Metrics;
+  streams: EventHub;
   log: Logger;
 }

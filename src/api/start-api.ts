@@ -1,6 +1,8 @@
 // Opens the database for the server, and listens.
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { createEventPruner } from '../engine/services/event-pruner.ts';
+import { WebhookSender } from '../engine/services/webhook-sender.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
@@ -12,6 +14,7 @@ import { openConnections } from '../worker/worker-connections.ts';
 import { createApiMetrics } from './api-metrics.ts';
 import type { ApiContext } from './api-context.ts';
 import { offerFirstAccount } from './offer-first-account.ts';
+import { EventHub } from './event-hub.ts';
 import { createServer } from './server.ts';
 
 export interface ApiOptions {
@@ -48,17 +51,24 @@ export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOpt
   const slices = openConnections(databaseUrl, engine, log, engine);
   const notifier = new WorkNotifier(db);
   const metrics = createApiMetrics(engine, reads);
-  const context: ApiContext = { engine, reads, pipelines, notifier, slices, metrics, log };
+  const streams = new EventHub(engine, (error) =>
+    log.warn({ error: (error as Error).message }, 'events of jobs could not be read'),
+  );
+  const context: ApiContext = { engine, reads, pipelines, notifier, slices, metrics, streams, log };
+  const services: { start(): void; stop(): Promise<void> }[] = [];
   const server = await createServer(context);
   const close = async (): Promise<void> => {
+    await Promise.all([streams, ...services].map((each) => each.stop()));
     await server.close();
     metrics.stop();
     await Promise.all([slices.claims.db, slices.flushes.db, reads, db].map((each) => each.close()));
     await engine.blobs.close();
   };
   try {
+    services.push(new WebhookSender(engine), createEventPruner(engine, { deliveries: true }));
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
     await offerFirstAccount(context);
+    for (const service of services) service.start();
     return { url, server, context, stop: close };
   } catch (error) {
     await close();

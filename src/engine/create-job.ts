@@ -10,6 +10,7 @@ import { retryPassing } from '../platform/retry-passing.ts';
 import { insertJob } from '../store/commands/insert-job.ts';
 import { readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
+import { recordChange } from './record-change.ts';
 
 export interface CreateJobRequest {
   pipeline: string;
@@ -57,24 +58,31 @@ export async function createJob(
     request.idempotencyKey === undefined ? newId() : derivedId('job', ownerId, request.idempotencyKey);
   const requestId = newId();
   const inserted = await retryPassing(() =>
-    insertJob(context.db, {
-      jobId,
-      ownerId,
-      pipeline: request.pipeline,
-      phases: request.phases,
-      name: request.name ?? '',
-      params,
-      priority: request.priority ?? 0,
-      requestId,
-      source: request.source ?? null,
-      inputColumns: request.inputColumns ?? [],
-      keyColumns: request.keyColumns ?? [],
-      updatesJobId: request.updatesJobId ?? null,
-      outputs: request.outputs ?? ['csv'],
-      pipelineVersion: request.pipelineVersion ?? null,
-      hold: request.hold ?? false,
-      trialItems: request.trial ?? null,
-      budget: request.budget ?? {},
+    context.db.transaction(async (tx) => {
+      const isNew = await insertJob(tx, {
+        jobId,
+        ownerId,
+        pipeline: request.pipeline,
+        phases: request.phases,
+        name: request.name ?? '',
+        params,
+        priority: request.priority ?? 0,
+        requestId,
+        source: request.source ?? null,
+        inputColumns: request.inputColumns ?? [],
+        keyColumns: request.keyColumns ?? [],
+        updatesJobId: request.updatesJobId ?? null,
+        outputs: request.outputs ?? ['csv'],
+        pipelineVersion: request.pipelineVersion ?? null,
+        hold: request.hold ?? false,
+        trialItems: request.trial ?? null,
+        budget: request.budget ?? {},
+      });
+      if (isNew) {
+        const detail = { pipeline: request.pipeline, name: request.name ?? '' };
+        await recordChange(tx, context, { jobId, kind: 'job.created', action: 'job.create', detail });
+      }
+      return isNew;
     }),
   );
   if (inserted) return { jobId, created: true };
