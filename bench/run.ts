@@ -1,9 +1,10 @@
 // The bench: Rowmill, its peers and the limit on one server, interleaved, best of all rounds.
-//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files,pipelines,limits,simulation]
+//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files,pipelines,limits,api,simulation]
 // --quick takes under two minutes; --json prints one JSON object as the last line.
 import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { measureApi } from './api.ts';
 import { type Entry, entries } from './contestant.ts';
 import { measureFiles } from './files.ts';
 import { measureLimits } from './limits.ts';
@@ -39,6 +40,7 @@ const plan = flags.quick
       pipelines: { rounds: 1, phaseItems: 30_000, emittingItems: 2000, reprocessItems: 100_000 },
       simulation: { capacity: 50, latencyMs: 400, seeds: [301] },
       limits: { rounds: 1, items: 50_000, largeItems: 200_000, useMs: 3000 },
+      api: { rounds: 1, items: 100_000, useMs: 2000, pairs: 100 },
     }
   : {
       rounds: 3,
@@ -50,6 +52,7 @@ const plan = flags.quick
       pipelines: { rounds: 3, phaseItems: 100_000, emittingItems: 10_000, reprocessItems: 1_000_000 },
       simulation: { capacity: 50, latencyMs: 400, seeds: [301, 302, 303] },
       limits: { rounds: 3, items: 200_000, largeItems: 1_000_000, useMs: 10_000 },
+      api: { rounds: 3, items: 1_000_000, useMs: 10_000, pairs: 500 },
     };
 
 const scenarios: readonly Scenario[] = [
@@ -60,7 +63,7 @@ const scenarios: readonly Scenario[] = [
 
 const only = flags.only?.split(',');
 /** Parts without contestants. */
-const OWN_PARTS = ['files', 'pipelines', 'limits', 'simulation'];
+const OWN_PARTS = ['files', 'pipelines', 'limits', 'api', 'simulation'];
 
 type PerContestant = Record<string, number | null>;
 const KEYS = [
@@ -104,6 +107,14 @@ const LIMIT_LABELS: Record<string, string> = {
   fairnessSmallJobDelayMs: 'ten rows beside a large job, ms',
   rateUtilisation: 'part of a rate used by four processes',
   concurrencyUtilisation: 'part of calls at once used by four processes',
+};
+
+const API_LABELS: Record<string, string> = {
+  apiStatus: 'state of a running job, requests/s',
+  apiStatusP99Ms: 'p99, ms',
+  apiItemsPage: 'pages of 50 rows anywhere in a large job, requests/s',
+  apiItemsPageP99Ms: 'p99, ms',
+  deepPage: 'last page, as part of the first',
 };
 
 const FILE_LABELS: Record<string, string> = {
@@ -214,6 +225,8 @@ try {
     only === undefined || only.includes('limits')
       ? await measureLimits(server.url, plan.limits, report)
       : null;
+  const api =
+    only === undefined || only.includes('api') ? await measureApi(server.url, plan.api, report) : null;
   const results = await runAll(server.url, chosen);
   const columns = entries.filter((entry) => chosen.includes(entry)).map(({ key }) => key);
   const about = {
@@ -247,6 +260,13 @@ try {
     }));
     console.log(`${formatTable(['rowmill'], rows)}\n`);
   }
+  if (api) {
+    const rows = Object.entries(API_LABELS).map(([key, label]) => ({
+      label,
+      values: { rowmill: api[key] ?? null },
+    }));
+    console.log(`${formatTable(['rowmill'], rows)}\n`);
+  }
   console.log(
     formatTable(
       columns,
@@ -262,7 +282,7 @@ try {
     const own = Object.fromEntries(
       KEYS.map((key) => [key, key === 'drain' ? results.drain : results[key].rowmill]),
     );
-    console.log(JSON.stringify({ ...own, ...files, ...pipelines, ...limits, all: results, about }));
+    console.log(JSON.stringify({ ...own, ...files, ...pipelines, ...limits, ...api, all: results, about }));
   }
 } finally {
   await server.stop();

@@ -6,6 +6,7 @@ import { newId } from '../platform/random.ts';
 import { answerError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
 import { addCrossSiteRules } from './cross-site.ts';
+import { addDocsPage } from './docs-page.ts';
 import { registerRoutes } from './register-routes.ts';
 import { HANDLERS } from './routes/all.ts';
 import { addSecurityHeaders, setSecurityHeaders } from './security-headers.ts';
@@ -59,6 +60,7 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     },
   });
   registerRoutes(app, HANDLERS, context);
+  await addDocsPage(app);
   return app;
 }
 

@@ -2,6 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { SourceConfig } from '../ingest/sources/source-config.ts';
+import { createEventPruner } from '../engine/services/event-pruner.ts';
+import { WebhookSender } from '../engine/services/webhook-sender.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
@@ -10,11 +12,13 @@ import { WorkNotifier } from '../platform/notifier.ts';
 import type { Settings } from '../platform/settings.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { openConnections } from '../worker/worker-connections.ts';
+import { createApiMetrics } from './api-metrics.ts';
 import type { ApiContext } from './api-context.ts';
 import { ApiServices } from './api-services.ts';
 import { BackgroundWork } from './background-work.ts';
 import { drainRequests } from './drain-requests.ts';
 import { offerFirstAccount } from './offer-first-account.ts';
+import { EventHub } from './event-hub.ts';
 import { createServer } from './server.ts';
 import { Slots } from './slots.ts';
 
@@ -44,38 +48,58 @@ export interface RunningApi {
 export async function startApi(options: ApiOptions): Promise<RunningApi> {
   const { databaseUrl, pipelines, settings, sources = [], log } = options;
   checkAddress(settings);
-  const db = new Database({
+  const connections = {
     url: databaseUrl,
-    maxConnections: settings.apiConnections,
     applicationName: 'rowmill api',
     deadlineMs: settings.databaseDeadlineMs,
-    onError: (error) => log.warn({ error: error.message }, 'a database connection failed'),
+    onError: (error: Error) => log.warn({ error: error.message }, 'a database connection failed'),
+  };
+  const forReads = Math.floor(settings.apiConnections / 2);
+  const db = new Database({
+    ...connections,
+    maxConnections: Math.max(2, settings.apiConnections - forReads),
   });
+  const reads = new Database({ ...connections, maxConnections: forReads, keyedAccess: true });
   const engine = { db, blobs: openBlobStore(settings.blobStore), events: new Events(), settings };
   const slices = openConnections(databaseUrl, engine, log, engine);
+  const notifier = new WorkNotifier(db);
+  const metrics = createApiMetrics(engine, reads);
+  const streams = new EventHub(engine, (error) =>
+    log.warn({ error: (error as Error).message }, 'events of jobs could not be read'),
+  );
   const context: ApiContext = {
     engine,
+    reads,
     pipelines,
-    notifier: new WorkNotifier(db),
+    notifier,
     slices,
+    metrics,
+    streams,
     sources,
     background: new BackgroundWork(log, BACKGROUND_AT_ONCE),
     slots: { uploads: new Slots(), exports: new Slots(), kickoffs: new Slots() },
     log,
   };
+  const services: { start(): void; stop(): Promise<void> }[] = [];
   const server = await createServer(context);
   drainRequests(server, options.graceMs ?? 0);
-  const services = new ApiServices(context);
   const close = async (): Promise<void> => {
+    await Promise.all([streams, ...services].map((each) => each.stop()));
     await server.close();
-    await Promise.all([services.stop(), context.background.stop()]);
-    await Promise.all([slices.claims.db, slices.flushes.db, db].map((each) => each.close()));
+    await context.background.stop();
+    metrics.stop();
+    await Promise.all([slices.claims.db, slices.flushes.db, reads, db].map((each) => each.close()));
     await engine.blobs.close();
   };
   try {
+    services.push(
+      new WebhookSender(engine),
+      createEventPruner(engine, { deliveries: true }),
+      new ApiServices(context),
+    );
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
-    services.start();
     await offerFirstAccount(context);
+    for (const service of services) service.start();
     return { url, server, context, stop: close };
   } catch (error) {
     await close();

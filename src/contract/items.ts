@@ -42,7 +42,7 @@ export const itemDetail = item
     readyAt: time.nullable(),
     lockedBy: z.string().nullable(),
     summary: z.string().nullable(),
-    /** Inputs that it had before somebody edited it, newest last. */
+    /** Inputs that somebody gave it, each from a generation on, newest last. */
     edits: z.array(z.object({ generation: z.number(), input: json, editedAt: time })),
     originalInput: json,
     stages: z.array(z.object({ generation: z.number(), phase: z.number(), output: json })),

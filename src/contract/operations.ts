@@ -137,7 +137,7 @@ export const operationRoutes = defineRoutes({
     summary: 'Turn new files of the configured sources into jobs now.',
     query: z.strictObject({ sources: listOf(name).optional() }),
     answer: { status: 200, schema: z.object({ items: z.array(scanReport) }) },
-    errors: ['SOURCE_NOT_FOUND', 'SOURCE_UNAVAILABLE'],
+    errors: ['SOURCE_NOT_FOUND', 'SOURCE_UNAVAILABLE', 'PIPELINE_NOT_FOUND'],
   },
   listResources: {
     ...operate,
@@ -155,7 +155,13 @@ export const operationRoutes = defineRoutes({
     path: '/api/resources/:name',
     summary: 'Change what a service may be used for while things run; null takes a change back.',
     params: z.object({ name }),
-    body: override.extend({ key: z.string().max(500).optional() }),
+    body: override.extend({
+      key: z
+        .string()
+        .max(500)
+        .regex(/^[^\0]*$/, 'expected no NUL character')
+        .optional(),
+    }),
     answer: { status: 200, schema: z.object({ override: z.looseObject({}) }) },
     errors: ['RESOURCE_INVALID'],
   },
@@ -245,7 +251,7 @@ export const operationRoutes = defineRoutes({
     path: '/readyz',
     summary: 'The database answers and has the schema of this version.',
     answer: { status: 200, schema: z.object({ ok: z.literal(true) }) },
-    errors: ['DATABASE_NOT_MIGRATED', 'DATABASE_NEWER'],
+    errors: ['DATABASE_NOT_MIGRATED', 'DATABASE_NEWER', 'MIGRATION_CHANGED'],
   },
   getMetrics: {
     ...operate,

@@ -1,11 +1,10 @@
-// The entry in the audit for what somebody did with a job: in the transaction of the change, or alone before data leaves.
+// The entry in the audit for what somebody did with a job and nobody else is told: in the transaction of the change, or alone
+// before data leaves.
 import type { Executor } from '../platform/database.ts';
 import { insertAudit } from '../store/commands/insert-audit.ts';
 import type { EngineContext } from './engine-context.ts';
 
 export type JobAction =
-  | 'job.change'
-  | 'job.delete'
   | 'job.items_append'
   | 'job.kickoff'
   | 'job.export'
@@ -19,12 +18,5 @@ export async function auditJob(
   action: JobAction,
   detail: object,
 ): Promise<void> {
-  await insertAudit(db, {
-    actor: by?.actor ?? 'library',
-    action,
-    subject: `job ${jobId}`,
-    detail,
-    requestId: by?.requestId ?? null,
-    address: by?.address ?? null,
-  });
+  await insertAudit(db, { actor: 'library', ...by, action, subject: `job ${jobId}`, detail });
 }

@@ -3,8 +3,8 @@ import { checkBudget, type JobBudget } from '../core/budget.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { changeJobRow, type JobChange } from '../store/commands/change-job.ts';
-import { auditJob } from './audit-job.ts';
 import type { EngineContext } from './engine-context.ts';
+import { recordChange } from './record-change.ts';
 
 export async function changeJob(context: EngineContext, jobId: string, change: JobChange): Promise<void> {
   const wrong = change.budget === undefined ? null : checkBudget(change.budget as JobBudget);
@@ -13,7 +13,8 @@ export async function changeJob(context: EngineContext, jobId: string, change: J
     context.db.transaction(async (tx) => {
       if (!(await changeJobRow(tx, jobId, change)))
         throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
-      await auditJob(tx, context, jobId, 'job.change', change);
+      const detail = { ...change };
+      await recordChange(tx, context, { jobId, kind: 'job.changed', action: 'job.change', detail });
     }),
   );
 }

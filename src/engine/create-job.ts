@@ -14,6 +14,7 @@ import { isBeingRemoved } from '../store/views/is-being-removed.ts';
 import { readJob } from '../store/views/read-job.ts';
 import { checkQuota } from './check-quota.ts';
 import type { EngineContext } from './engine-context.ts';
+import { recordChange } from './record-change.ts';
 
 export interface CreateJobRequest {
   pipeline: string;
@@ -89,6 +90,8 @@ export async function createJob(
     if (!isNew) return false;
     await refuseWhileRemoved(tx, jobId);
     if (request.withinQuota) await checkQuota(tx, context.settings, ownerId);
+    const detail = { pipeline: request.pipeline, name: request.name ?? '' };
+    await recordChange(tx, context, { jobId, kind: 'job.created', action: 'job.create', detail });
     return true;
   };
   const inserted = await retryPassing(() => context.db.transaction(insert));

@@ -7,8 +7,8 @@ import { endRemoval, removeJobRow, removeRest, removeRows } from '../store/comma
 import { findReferencedFiles } from '../store/views/find-referenced-blobs.ts';
 import { type JobRemoval, listRemovals } from '../store/views/list-removals.ts';
 import { readJob } from '../store/views/read-job.ts';
-import { auditJob } from './audit-job.ts';
 import type { EngineContext } from './engine-context.ts';
+import { recordChange } from './record-change.ts';
 
 const ROWS_PER_STEP = 10_000;
 
@@ -16,22 +16,28 @@ const ROWS_PER_STEP = 10_000;
 export async function deleteJob(context: EngineContext, jobId: string): Promise<void> {
   const { db, settings } = context;
   let tries = 0;
-  const isRemoved = await retryPassing(() => {
-    tries += 1;
-    return db.transaction(async (tx) => {
-      const job = await readJob(tx, jobId);
-      if (!job || !(await removeJobRow(tx, jobId, settings.jobRetentionMinMs))) return false;
-      const { ownerId, pipeline, name, state, itemCount } = job;
-      const detail = { ownerId, pipeline, name, state, itemCount };
-      await auditJob(tx, context, jobId, 'job.delete', detail);
-      return true;
+  try {
+    await retryPassing(() => {
+      tries += 1;
+      return db.transaction(async (tx) => {
+        const job = await readJob(tx, jobId);
+        if (!job) throw new NotRemoved();
+        const { ownerId, pipeline, name, itemCount } = job;
+        const detail = { ownerId, pipeline, name, itemCount };
+        // While the row is there: the event says whose job it was.
+        await recordChange(tx, context, { jobId, kind: 'job.deleted', action: 'job.delete', detail });
+        if (!(await removeJobRow(tx, jobId, settings.jobRetentionMinMs))) throw new NotRemoved();
+      });
     });
-  });
-  if (isRemoved) return;
-  // A commit whose reply was lost: it is gone, by us.
-  if (tries > 1 && (await listRemovals(db, jobId)).length > 0) return;
-  await refuse(context, jobId);
+  } catch (error) {
+    if (!(error instanceof NotRemoved)) throw error;
+    // A commit whose reply was lost: it is gone, by us.
+    if (tries === 1 || (await listRemovals(db, jobId)).length === 0) await refuse(context, jobId);
+  }
 }
+
+/** Takes back what was recorded. */
+class NotRemoved extends Error {}
 
 async function refuse({ db, settings }: EngineContext, jobId: string): Promise<never> {
   const job = await readJob(db, jobId);

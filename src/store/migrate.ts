@@ -11,14 +11,14 @@ export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations/', impo
 const LOCK_KEYS = [0x726f_776d, 1];
 const OLDEST_SERVER = 150_000;
 
-interface MigrationFile {
+export interface MigrationFile {
   version: number;
   name: string;
   text: string;
   checksum: string;
 }
 
-interface AppliedRow {
+export interface AppliedRow {
   version: number;
   name: string;
   checksum: string;
@@ -72,15 +72,20 @@ export async function checkMigrated(databaseUrl: string, folder = MIGRATIONS_FOL
   await withClient(databaseUrl, async (client) => {
     const exists = await client.query(`select to_regclass('rowmill_migrations') is not null as ok`);
     const rows = exists.rows[0].ok ? await readApplied(client) : [];
-    refuseNewerOrChanged(rows, files);
-    const missing = files.filter((file) => !rows.some((row) => row.version === file.version));
-    if (missing.length > 0) {
-      throw new RowmillError(
-        'DATABASE_NOT_MIGRATED',
-        `the database lacks ${missing.map((m) => m.name).join(', ')}`,
-      );
-    }
+    checkApplied(rows, files);
   });
+}
+
+/** Throws unless exactly these migrations were applied. */
+export function checkApplied(rows: AppliedRow[], files: MigrationFile[]): void {
+  refuseNewerOrChanged(rows, files);
+  const missing = files.filter((file) => !rows.some((row) => row.version === file.version));
+  if (missing.length > 0) {
+    throw new RowmillError(
+      'DATABASE_NOT_MIGRATED',
+      `the database lacks ${missing.map((m) => m.name).join(', ')}`,
+    );
+  }
 }
 
 async function applyOne(client: pg.Client, files: MigrationFile[], file: MigrationFile): Promise<boolean> {

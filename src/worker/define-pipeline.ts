@@ -3,6 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Ability } from '../core/ability.ts';
 import { isAmount } from '../core/budget.ts';
+import type { PipelineCallbacks } from '../engine/pipeline-callbacks.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
 import { ERROR_CLASSES, type Failure, type Verdict } from '../core/outcome.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
@@ -81,7 +82,7 @@ type InputOf<Schema> = Schema extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<Schema>
   : Record<string, unknown>;
 
-interface Shared<Schema> {
+interface Shared<Schema> extends PipelineCallbacks {
   /** Unique among the pipelines of a worker; jobs name it. */
   name: string;
   /**
@@ -127,6 +128,7 @@ export interface Pipeline {
   readonly resources: Readonly<Record<string, DeclaredLimits>>;
   readonly outputs: readonly OutputFormat[] | undefined;
   readonly phases: readonly Phase<unknown, unknown, unknown>[];
+  readonly callbacks: PipelineCallbacks;
 }
 
 export function definePipeline<A, Schema extends AnySchema | undefined = undefined>(
@@ -244,6 +246,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     resources,
     outputs,
     phases,
+    callbacks: checkedCallbacks(name, definition),
   });
 }
 
@@ -256,6 +259,21 @@ export function isPipeline(value: unknown): value is Pipeline {
   return (
     typeof value === 'object' && value !== null && (value as { [PIPELINE]?: unknown })[PIPELINE] === true
   );
+}
+
+function checkedCallbacks(pipeline: string, definition: PipelineCallbacks): PipelineCallbacks {
+  const callbacks: Record<string, unknown> = {};
+  for (const key of ['onDone', 'onItemError', 'onPhaseDone'] as const) {
+    const callback: unknown = definition[key];
+    if (callback === undefined) continue;
+    if (typeof callback !== 'function')
+      throw invalid(
+        `expected ${key} of pipeline ${pipeline} to be a function, got ${kindOf(callback)}`,
+        `Write ${key}: async (…, context) => …, and do not call it there.`,
+      );
+    callbacks[key] = callback;
+  }
+  return callbacks;
 }
 
 function checkNames(

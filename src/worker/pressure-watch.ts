@@ -14,6 +14,7 @@ import type { Settings } from '../platform/settings.ts';
 import type { PhasePool } from './phase-pool.ts';
 
 const LOOK_MS = 1000;
+const ALL_IS_WELL = 'all is well';
 
 export interface PressureWatchOptions {
   settings: Settings;
@@ -44,6 +45,12 @@ export class PressureWatch {
     return this.#pressure.factor;
   }
 
+  /** The same for people. */
+  get told(): { share: number; reason: string } {
+    const { factor, reason } = this.#pressure;
+    return { share: factor, reason: reason ?? ALL_IS_WELL };
+  }
+
   look(): void {
     const { settings, events, takeSigns, pools, onRelief } = this.#options;
     const signs = takeSigns();
@@ -54,7 +61,7 @@ export class PressureWatch {
       events.emit('pressure.changed', {
         from: before.factor,
         to: factor,
-        reason: reason ?? 'all is well',
+        reason: reason ?? ALL_IS_WELL,
         signs,
       });
     const nowMs = monotonicMs();

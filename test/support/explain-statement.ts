@@ -78,7 +78,9 @@ async function recordStatement(
   return sent[0]!;
 }
 
-function toLiteral(value: unknown): string {
+/** A value as SQL has it. */
+export function toLiteral(value: unknown): string {
+  if (value === null) return 'null';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const text = Array.isArray(value) ? `{${value.join(',')}}` : String(value);
   return `'${text.replaceAll("'", "''")}'`;

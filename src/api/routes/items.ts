@@ -1,5 +1,102 @@
-import { itemRoutes } from '../../contract/items.ts';
+// Rows of a job: pages, one row with its history, errors by group, rates over time, what is not done yet.
+import type { itemRoutes } from '../../contract/items.ts';
+import { type CursorKind, decodeCursor, encodeCursor } from '../../core/cursor.ts';
+import { type ActivityRow, jobActivityPage } from '../../store/views/job-activity-page.ts';
+import { listGenerations } from '../../store/views/list-generations.ts';
+import { readErrorGroups } from '../../store/views/read-progress.ts';
+import { rejectedPage } from '../../store/views/rejected-page.ts';
+import { cutPage } from '../cut-page.ts';
+import { getItem } from '../get-item.ts';
+import { getTimeline } from '../get-timeline.ts';
 import type { Handlers } from '../handler.ts';
-import { unbuilt } from './unbuilt.ts';
+import { listItems } from '../list-items.ts';
+import { pendingHandlers } from '../list-pending.ts';
+import { asJson, timeOrNull } from '../wire-values.ts';
 
-export const itemHandlers: Handlers<typeof itemRoutes> = unbuilt(itemRoutes);
+export const itemHandlers: Handlers<typeof itemRoutes> = {
+  listItems: async ({ job, query }, { reads }) => {
+    const { jobId, generation, itemCount } = job;
+    const { sort, after, fromSeq, pageSize, ...filter } = query;
+    const cursor = { list: `items ${jobId}`, sort, key: ['seq'] } as const satisfies CursorKind;
+    const from = after === undefined ? (fromSeq ?? null) : decodeCursor(cursor, after)[0];
+    const { rows, next } = await listItems(reads, {
+      jobId,
+      generation,
+      itemCount,
+      filter: withoutUndefined(filter),
+      order: sort === 'seq' ? 'asc' : 'desc',
+      from,
+      limit: pageSize,
+    });
+    return {
+      items: rows.map(({ inputJson, resultJson, finishedAtMs, ...row }) => ({
+        ...row,
+        input: asJson(JSON.parse(inputJson)),
+        result: resultJson === null ? null : asJson(JSON.parse(resultJson)),
+        finishedAt: finishedAtMs === null ? null : new Date(finishedAtMs).toISOString(),
+      })),
+      next: next === null ? null : encodeCursor(cursor, [next]),
+    };
+  },
+  getItem,
+  listErrors: async ({ job, query }, { reads }) => {
+    const groups = await readErrorGroups(reads, job.jobId, query.limit);
+    return {
+      items: groups.map((group) => ({
+        ...group,
+        firstSeen: group.firstSeen.toISOString(),
+        lastSeen: group.lastSeen.toISOString(),
+      })),
+    };
+  },
+  getTimeline,
+  listGenerations: async ({ job }, { reads }) => {
+    const generations = await listGenerations(reads, job.jobId);
+    return {
+      items: generations.map((each) => ({
+        ...each,
+        selection: asJson(each.selection),
+        openedAt: each.openedAt.toISOString(),
+        finishedAt: timeOrNull(each.finishedAt),
+      })),
+    };
+  },
+  listRejected: async ({ job, query }, { reads }) => {
+    const cursor = {
+      list: `rejected ${job.jobId}`,
+      sort: 'line',
+      key: ['seq'],
+    } as const satisfies CursorKind;
+    const after = query.after === undefined ? -1 : decodeCursor(cursor, query.after)[0];
+    const rows = await rejectedPage(reads, job.jobId, after, query.pageSize + 1);
+    const toItem = ({ line, reason, raw }: (typeof rows)[number]) => ({ line, reason, raw });
+    return cutPage(rows, query.pageSize, toItem, cursor, ({ ordinal }) => [ordinal]);
+  },
+  ...pendingHandlers,
+  listJobActivity: async ({ job, query }, { reads }) => {
+    const cursor = {
+      list: `activity ${job.jobId}`,
+      sort: 'newest',
+      key: ['time', 'word', 'seq'],
+    } as const satisfies CursorKind;
+    const after = query.after === undefined ? null : decodeCursor(cursor, query.after);
+    const rows = await jobActivityPage(reads, job.jobId, after, query.pageSize + 1);
+    const toItem = ({ at, kind, actor, action, detail }: ActivityRow) => ({
+      at: at.toISOString(),
+      kind,
+      actor,
+      action,
+      detail: asJson(detail),
+    });
+    return cutPage(rows, query.pageSize, toItem, cursor, (last) => [
+      last.cursor_time,
+      last.kind,
+      last.number,
+    ]);
+  },
+};
+
+/** Filters that were not given are not there: exports tell the two apart. */
+function withoutUndefined<T extends object>(given: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as never;
+}

@@ -1,5 +1,5 @@
 // Jobs: made, looked at, changed, removed.
-import { jobRoutes } from '../../contract/jobs.ts';
+import type { jobRoutes } from '../../contract/jobs.ts';
 import { checkPays, type JobBudget } from '../../core/budget.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { changeJob } from '../../engine/change-job.ts';
@@ -10,10 +10,10 @@ import { checkStorable } from '../check-storable.ts';
 import type { Handlers } from '../handler.ts';
 import { makeJob } from '../make-job.ts';
 import { previewJob } from '../preview-job.ts';
-import { unbuilt } from './unbuilt.ts';
+import { readJobHandlers } from '../read-jobs.ts';
 
 export const jobHandlers: Handlers<typeof jobRoutes> = {
-  ...unbuilt(jobRoutes),
+  ...readJobHandlers,
   createJob: makeJob,
   previewJob,
 
@@ -27,7 +27,7 @@ export const jobHandlers: Handlers<typeof jobRoutes> = {
     if (body.priority !== undefined) await context.notifier.hint();
     const changed = await readVisibleJob(engine.db, job.jobId, seenBy(actor));
     if (!changed) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${job.jobId}`);
-    return jobHandlers.getJob({ ...request, query: undefined, body: undefined, job: changed }, context);
+    return readJobHandlers.getJob({ ...request, query: undefined, body: undefined, job: changed }, context);
   },
 
   async deleteJob({ engine, job }, { background }) {

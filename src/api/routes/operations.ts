@@ -1,11 +1,132 @@
 // What runs, what it may use, who shares it; health for machines.
-import { operationRoutes } from '../../contract/operations.ts';
+import type { operationRoutes } from '../../contract/operations.ts';
+import { PAGE_SIZE_MAX } from '../../contract/values.ts';
+import { type CursorKind, decodeCursor } from '../../core/cursor.ts';
+import { resourceStatus } from '../../core/resource-status.ts';
+import { overrideResource } from '../../engine/override-resource.ts';
+import { setOwner } from '../../engine/set-owner.ts';
+import { controlOptions } from '../../engine/sync-resources.ts';
+import { VERSION } from '../../platform/version.ts';
+import { auditPage, type AuditRow } from '../../store/views/audit-page.ts';
+import { checkSchema } from '../../store/views/check-schema.ts';
+import { listOwners } from '../../store/views/list-owners.ts';
+import { listResources } from '../../store/views/list-resources.ts';
+import { listWorkers } from '../../store/views/list-workers.ts';
+import { readStats } from '../../store/views/read-stats.ts';
+import { listedFor } from '../actor.ts';
+import { cutPage } from '../cut-page.ts';
+import { describePipeline } from '../describe-pipeline.ts';
 import type { Handlers } from '../handler.ts';
 import { openApiDocument } from '../openapi.ts';
-import { unbuilt } from './unbuilt.ts';
+import { configuredSources, scanSources } from '../scan-sources.ts';
+import { asJson } from '../wire-values.ts';
+
+const OWNERS_MAX = 1000;
+const AUDIT_CURSOR = { list: 'audit', sort: 'newest', key: ['seq'] } as const satisfies CursorKind;
 
 export const operationHandlers: Handlers<typeof operationRoutes> = {
-  ...unbuilt(operationRoutes),
+  listPipelines: async (_request, { pipelines }) => ({ items: pipelines.map(describePipeline) }),
+  listSources: async () => ({
+    items: configuredSources().map(({ name, kind, pipeline }) => ({ name, kind, pipeline })),
+  }),
+  scanSources,
+  listResources: async ({ query, engine }) => {
+    const listed = await listResources(engine.db, query.name ?? null, query.limit);
+    const options = controlOptions(engine.settings);
+    return {
+      items: listed.map((each) => {
+        const { limits, override, ...status } = resourceStatus(each, options);
+        return { ...status, limits: limits && { ...limits }, override: { ...override } };
+      }),
+    };
+  },
+  changeResource: async ({ params, body, engine }) => {
+    const { key, ...change } = body;
+    const override = await overrideResource(engine, {
+      name: params.name,
+      change: given(change),
+      actor: engine.by!.actor,
+      ...(key !== undefined && { key }),
+    });
+    return { override: { ...override } };
+  },
+  listOwners: async ({ engine }) => {
+    const owners = await listOwners(engine.db, OWNERS_MAX);
+    return {
+      items: owners.map(({ ownerId, weight, maxRunningJobs, maxInFlight, jobs, leased }) => ({
+        ownerId,
+        weight,
+        maxRunningJobs,
+        maxInFlight,
+        openJobs: jobs,
+        itemsInFlight: leased,
+      })),
+    };
+  },
+  changeOwner: async ({ params, body, engine }, { notifier }) => {
+    const limits = await setOwner(engine, params.ownerId, given(body), engine.by!.actor);
+    await notifier.hint();
+    return { ...limits };
+  },
+  listWorkers: async ({ engine }, { reads }) => {
+    const workers = await listWorkers(reads, engine.settings.heartbeatMs * 3);
+    return {
+      items: workers.map((worker) => ({
+        ...worker,
+        startedAt: worker.startedAt.toISOString(),
+        heartbeatAt: worker.heartbeatAt.toISOString(),
+        pools: worker.pools.map(({ pipeline, phase, idle, busy, error, queued, waiting }) => ({
+          pipeline,
+          phase,
+          idle,
+          busy,
+          error,
+          queued,
+          waiting,
+        })),
+      })),
+    };
+  },
+  getStats: async ({ actor, query, engine }, { reads }) =>
+    readStats(reads, listedFor(actor, query.all), engine.settings.heartbeatMs * 3),
+  getConfiguration: async ({ engine: { settings } }) => ({
+    version: VERSION,
+    authentication: settings.authentication === 'none' ? 'none' : 'password',
+    features: { pendingDashboard: settings.pendingDashboard === 'on' },
+    limits: {
+      pageSizeMax: PAGE_SIZE_MAX,
+      uploadMaxBytes: settings.uploadMaxBytes,
+      bodyMaxBytes: settings.apiBodyMaxBytes,
+      itemsMaxBytes: settings.apiItemsMaxBytes,
+      uploadsAtOnce: settings.uploadsAtOnce,
+      requestsPerSecond: settings.apiRequestsPerSecond,
+      kickoffMaxMs: settings.sliceMaxMs,
+    },
+  }),
+  listAudit: async ({ query }, { reads }) => {
+    const after = query.after === undefined ? null : decodeCursor(AUDIT_CURSOR, query.after);
+    const rows = await auditPage(reads, {
+      subject: query.subject ?? null,
+      actor: query.actor ?? null,
+      beforeId: after?.[0] ?? null,
+      limit: query.pageSize + 1,
+    });
+    return cutPage(rows, query.pageSize, toEntry, AUDIT_CURSOR, ({ auditId }) => [auditId]);
+  },
   getHealth: async () => ({ ok: true }),
+  getReadiness: async ({ engine }) => {
+    await checkSchema(engine.db);
+    return { ok: true };
+  },
+  getMetrics: (_request, { metrics }) => metrics.registry.metrics(),
   getOpenApi: async () => openApiDocument() as { openapi: string },
 };
+
+function toEntry(row: AuditRow) {
+  return { ...row, at: row.at.toISOString(), detail: asJson(row.detail) };
+}
+
+/** What was left out is not there: null is a value of its own. */
+function given<T extends object>(change: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as never;
+}

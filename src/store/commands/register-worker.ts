@@ -1,12 +1,13 @@
 import type { Ability } from '../../core/ability.ts';
+import type { PoolStats } from '../../core/pool-stats.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 const REGISTER_WORKER: Statement = {
   name: 'register-worker',
   text: `
-    insert into workers (worker_id, name, version, pipelines, abilities)
-    values ($1, $2, $3, $4, $5)
-    on conflict (worker_id) do update set heartbeat_at = now()`,
+    insert into workers (worker_id, name, version, pipelines, abilities, pools, pressure)
+    values ($1, $2, $3, $4, $5, $6, $7)
+    on conflict (worker_id) do update set heartbeat_at = now(), pools = excluded.pools, pressure = excluded.pressure`,
 };
 const REMOVE_WORKER: Statement = { name: 'remove-worker', text: 'delete from workers where worker_id = $1' };
 const REMOVE_SILENT_WORKERS: Statement = {
@@ -19,6 +20,9 @@ export interface WorkerRow {
   name: string;
   version: string;
   abilities: Ability[];
+  pools: PoolStats[];
+  /** What part of its work it takes on, and why. */
+  pressure: { share: number; reason: string };
 }
 
 /** Also the heartbeat. */
@@ -29,6 +33,8 @@ export async function registerWorker(db: Executor, worker: WorkerRow): Promise<v
     worker.version,
     worker.abilities.map((ability) => ability.pipeline),
     JSON.stringify(worker.abilities),
+    JSON.stringify(worker.pools),
+    JSON.stringify(worker.pressure),
   ]);
 }
 

@@ -46,7 +46,7 @@ const REMOVE_REST: Statement = {
     rc as (delete from result_columns where job_id = $1),
     ge as (delete from generations where job_id = $1),
     su as (delete from summaries where job_id = $1),
-    ob as (delete from outbox where job_id = $1),
+    cb as (delete from callbacks where job_id = $1),
     ex as (delete from exports where job_id = $1),
     bu as (delete from budgets where scope = 'job:' || $1::text)
     select`,

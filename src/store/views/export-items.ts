@@ -1,13 +1,13 @@
 import type { ExportRow } from '../../core/export-row.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
-import { boundedPage, NEWEST_EDIT, NEWEST_RESULT, ROW_FIELDS, toExportRow } from './export-row-columns.ts';
+import { boundedPage, NEWEST_EDIT, NEWEST_RESULT, rowFields, toExportRow } from './export-row-columns.ts';
 
 // Chosen items with their newest result, by key. The lateral with its limit leaves the planner no other way than one
 // look per item.
 const EXPORT_ITEMS: Statement = {
   name: 'export-items',
   text: boundedPage(`
-      select ${ROW_FIELDS}
+      select ${rowFields()}
       from unnest($3::bigint[]) as wanted(seq)
       cross join lateral (
         select i.seq, i.input, i.input_bytes from items i where i.job_id = $1 and i.seq = wanted.seq limit 1

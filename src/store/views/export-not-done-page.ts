@@ -1,14 +1,20 @@
 import type { ExportRow } from '../../core/export-row.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
-import { boundedPage, NEWEST_EDIT, ROW_FIELDS, toExportRow } from './export-row-columns.ts';
+import {
+  boundedPage,
+  type ListedRow,
+  NEWEST_EDIT,
+  type PageOrder,
+  rowFields,
+  toExportRow,
+  toListedRow,
+} from './export-row-columns.ts';
 
 // One page of rows that did not end well, without looking at those that did: the partial index results_not_done gives
 // each generation and status in seq order, and a result counts when no newer generation has another one. `<> 'DONE'`
 // repeats what the statuses say, because the planner has to see that the partial index applies.
-const EXPORT_NOT_DONE_PAGE: Statement = {
-  name: 'export-not-done-page',
-  text: boundedPage(`
-      select ${ROW_FIELDS}
+const query = (order: PageOrder): string => `
+      select ${rowFields(order)}
       from (
         select n.* from generate_series(1, $2::int) as g(generation)
         cross join unnest($5::item_status[]) as s(status)
@@ -23,16 +29,23 @@ const EXPORT_NOT_DONE_PAGE: Statement = {
               where newer.job_id = $1 and newer.seq = n.seq
                 and newer.generation > g.generation and newer.generation <= $2
             )
-          order by n.seq
+          order by n.seq ${order}
           limit $8
         ) n
-        order by n.seq
+        order by n.seq ${order}
         limit $8
       ) r
       cross join lateral (
         select i.seq, i.input, i.input_bytes from items i where i.job_id = $1 and i.seq = r.seq limit 1
       ) i
-      left join lateral ${NEWEST_EDIT} on true`),
+      left join lateral ${NEWEST_EDIT} on true`;
+const EXPORT_NOT_DONE_PAGE: Statement = {
+  name: 'export-not-done-page',
+  text: boundedPage(query('asc')),
+};
+const LIST_NOT_DONE: Record<PageOrder, Statement> = {
+  asc: { name: 'list-not-done', text: boundedPage(query('asc'), 'listed') },
+  desc: { name: 'list-not-done-backwards', text: boundedPage(query('desc'), 'listed', 'desc') },
 };
 
 export interface NotDonePageRequest {
@@ -47,7 +60,20 @@ export interface NotDonePageRequest {
 }
 
 export async function exportNotDonePage(db: Executor, page: NotDonePageRequest): Promise<ExportRow[]> {
-  const rows = await db.runArrays(EXPORT_NOT_DONE_PAGE, [
+  return (await db.runArrays(EXPORT_NOT_DONE_PAGE, valuesOf(page))).map(toExportRow);
+}
+
+/** The same page for a list, from either end of the window. */
+export async function listNotDoneRows(
+  db: Executor,
+  page: NotDonePageRequest,
+  order: PageOrder,
+): Promise<ListedRow[]> {
+  return (await db.runArrays(LIST_NOT_DONE[order], valuesOf(page))).map(toListedRow);
+}
+
+function valuesOf(page: NotDonePageRequest): unknown[] {
+  return [
     page.jobId,
     page.generation,
     page.fromSeq,
@@ -56,6 +82,5 @@ export async function exportNotDonePage(db: Executor, page: NotDonePageRequest):
     page.phase,
     page.errorClass,
     page.limit,
-  ]);
-  return rows.map(toExportRow);
+  ];
 }

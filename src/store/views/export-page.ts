@@ -2,19 +2,22 @@ import type { ExportRow } from '../../core/export-row.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 import {
   boundedPage,
+  type ListedRow,
   NEWEST_EDIT,
   NEWEST_RESULT,
   type PageFields,
-  ROW_FIELDS,
+  type PageOrder,
+  rowFields,
   toExportRow,
+  toListedRow,
 } from './export-row-columns.ts';
 
 // One page of an export: items of a window of seqs in key order, each with the newest result of a fixed generation. The
 // window bounds what one statement looks at, however few rows pass the filter. $7 is a piece of what is searched, of
 // lower-case ASCII letters and blanks; "C" makes lower() mean the same on every server. Three index scans, all by primary
 // key; 5 µs of the server per row, half of it for printing jsonb.
-const QUERY = `
-      select ${ROW_FIELDS}
+const query = (order: PageOrder): string => `
+      select ${rowFields(order)}
       from items i
       left join lateral ${NEWEST_EDIT} on true
       left join lateral ${NEWEST_RESULT} on true
@@ -25,11 +28,15 @@ const QUERY = `
           or strpos(lower(coalesce(e.input, i.input)::text collate "C"), $7) > 0
           or strpos(lower(r.result::text collate "C"), $7) > 0
           or strpos(lower(r.error collate "C"), $7) > 0)
-      order by i.seq
+      order by i.seq ${order}
       limit $8`;
 const EXPORT_PAGE: Record<PageFields, Statement> = {
-  all: { name: 'export-page', text: boundedPage(QUERY) },
-  cells: { name: 'export-cells-page', text: boundedPage(QUERY, 'cells') },
+  all: { name: 'export-page', text: boundedPage(query('asc')) },
+  cells: { name: 'export-cells-page', text: boundedPage(query('asc'), 'cells') },
+};
+const LIST_ROWS: Record<PageOrder, Statement> = {
+  asc: { name: 'list-rows', text: boundedPage(query('asc'), 'listed') },
+  desc: { name: 'list-rows-backwards', text: boundedPage(query('desc'), 'listed', 'desc') },
 };
 
 export interface PageRequest {
@@ -45,7 +52,20 @@ export interface PageRequest {
 }
 
 export async function exportPage(db: Executor, page: PageRequest): Promise<ExportRow[]> {
-  const rows = await db.runArrays(EXPORT_PAGE[page.fields], [
+  return (await db.runArrays(EXPORT_PAGE[page.fields], valuesOf(page))).map(toExportRow);
+}
+
+/** The same page for a list, from either end of the window. */
+export async function listRows(
+  db: Executor,
+  page: Omit<PageRequest, 'fields'>,
+  order: PageOrder,
+): Promise<ListedRow[]> {
+  return (await db.runArrays(LIST_ROWS[order], valuesOf(page))).map(toListedRow);
+}
+
+function valuesOf(page: Omit<PageRequest, 'fields'>): unknown[] {
+  return [
     page.jobId,
     page.generation,
     page.fromSeq,
@@ -54,6 +74,5 @@ export async function exportPage(db: Executor, page: PageRequest): Promise<Expor
     page.phase,
     page.searchHint,
     page.limit,
-  ]);
-  return rows.map(toExportRow);
+  ];
 }

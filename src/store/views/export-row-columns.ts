@@ -11,16 +11,21 @@ export const RESULT_BYTES = `case when pg_column_compression(r.result) is null t
 
 /** Item i as it was in generation $2, when its input was edited. */
 export const NEWEST_EDIT = `(
-      select e.input, e.input_bytes from item_edits e
+      select e.input, e.input_bytes, e.summary from item_edits e
       where e.job_id = $1 and e.seq = i.seq and e.generation <= $2
       order by e.generation desc
       limit 1
     ) e`;
 
+export type PageOrder = 'asc' | 'desc';
+
 /** Of items i, edits e and results r: the fields of a row, and the bytes of the rows before it in this page. */
-export const ROW_FIELDS = `i.seq, coalesce(e.input, i.input) as input, r.status, r.attempt, r.error_class, r.error, r.result, r.phase, r.finished_at,
+export function rowFields(order: PageOrder = 'asc'): string {
+  return `i.seq, coalesce(e.input, i.input) as input, r.status, r.attempt, r.error_class, r.error, r.result, r.phase, r.finished_at,
+      r.generation, r.handler_ms, r.cost,
       sum(coalesce(e.input_bytes, i.input_bytes) + ${RESULT_BYTES})
-        over (order by i.seq rows between unbounded preceding and 1 preceding) as bytes_before`;
+        over (order by i.seq ${order} rows between unbounded preceding and 1 preceding) as bytes_before`;
+}
 
 /** The newest result up to generation $2: one look into the primary key per item, whatever the statistics say. */
 export const NEWEST_RESULT = `(
@@ -33,14 +38,40 @@ export const NEWEST_RESULT = `(
 /** No table shows phase and time, and reading a page without them costs a fifth less on both sides. */
 export type PageFields = 'all' | 'cells';
 
-/** A page out of a query for ROW_FIELDS. Never empty when the query is not: the first row always fits. */
-export function boundedPage(query: string, fields: PageFields = 'all'): string {
-  const rest = fields === 'all' ? `p.phase, date_part('epoch', p.finished_at) * 1000` : 'null, null';
+const ALL = `p.phase, date_part('epoch', p.finished_at) * 1000`;
+const REST: Record<PageFields | 'listed', string> = {
+  all: ALL,
+  cells: 'null, null',
+  listed: `${ALL}, p.generation, p.handler_ms, p.cost`,
+};
+
+/** A page out of a query for `rowFields`. Never empty when the query is not: the first row always fits. */
+export function boundedPage(
+  query: string,
+  fields: keyof typeof REST = 'all',
+  order: PageOrder = 'asc',
+): string {
   return `
-    select p.seq, p.input::text, p.status, p.attempt, p.error_class, p.error, p.result::text, ${rest}
+    select p.seq, p.input::text, p.status, p.attempt, p.error_class, p.error, p.result::text, ${REST[fields]}
     from (${query}) p
     where p.bytes_before is null or p.bytes_before < ${PAGE_BYTES}
-    order by p.seq`;
+    order by p.seq ${order}`;
+}
+
+/** A row of a list, with what exports have no column for. */
+export interface ListedRow extends ExportRow {
+  generation: number | null;
+  handlerMs: number | null;
+  cost: number | null;
+}
+
+export function toListedRow(row: unknown[]): ListedRow {
+  return {
+    ...toExportRow(row),
+    generation: row[9] as number | null,
+    handlerMs: row[10] as number | null,
+    cost: row[11] as number | null,
+  };
 }
 
 export function toExportRow(row: unknown[]): ExportRow {

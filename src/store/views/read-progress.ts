@@ -36,7 +36,8 @@ const READ_ERROR_GROUPS: Statement = {
   name: 'read-error-groups',
   text: `
     select g.phase, g.signature, min(g.error_class) as error_class, min(g.sample) as sample,
-           min(g.sample_seq) as sample_seq, sum(g.occurrences)::bigint as occurrences, sum(g.failed)::bigint as failed
+           min(g.sample_seq) as sample_seq, sum(g.occurrences)::bigint as occurrences, sum(g.failed)::bigint as failed,
+           min(g.first_seen) as first_seen, max(g.last_seen) as last_seen
     from error_groups g join jobs j on j.job_id = g.job_id
     where g.job_id = $1 and (g.generation = j.generation or g.failed > 0)
     group by g.phase, g.signature
@@ -105,6 +106,8 @@ export interface ErrorGroup {
   occurrences: number;
   /** Items that have ended with it. */
   failed: number;
+  firstSeen: Date;
+  lastSeen: Date;
 }
 
 export async function readErrorGroups(db: Executor, jobId: string, limit: number): Promise<ErrorGroup[]> {
@@ -117,6 +120,8 @@ export async function readErrorGroups(db: Executor, jobId: string, limit: number
     sampleSeq: row.sample_seq!,
     occurrences: row.occurrences!,
     failed: row.failed!,
+    firstSeen: row.first_seen!,
+    lastSeen: row.last_seen!,
   }));
 }
 

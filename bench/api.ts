@@ -1,0 +1,59 @@
+// How fast the API answers while a job runs: the state of that job, pages of a large one, and its last page against its
+// first.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabase, dropDatabase, levelGround } from './measure.ts';
+import { runTask } from './run-task.ts';
+
+export interface ApiPlan {
+  rounds: number;
+  items: number;
+  useMs: number;
+  /** Pairs of a first and a last page. */
+  pairs: number;
+}
+
+const DATABASE = 'bench_api';
+
+interface Rate {
+  perSecond: number;
+  p99Ms: number;
+}
+
+export async function measureApi(
+  serverUrl: string,
+  plan: ApiPlan,
+  report: (text: string) => void,
+): Promise<Record<string, number>> {
+  const folder = await mkdtemp(join(tmpdir(), 'rowmill-bench-api-'));
+  const best: Record<string, number> = {};
+  const keep = (key: string, value: number, pick: (a: number, b: number) => number): void => {
+    best[key] = key in best ? pick(best[key]!, value) : value;
+    report(`${key}: ${Number(value.toPrecision(4))}`);
+  };
+  try {
+    const databaseUrl = await createDatabase(serverUrl, DATABASE);
+    const given = { databaseUrl, items: plan.items, useMs: plan.useMs, pairs: plan.pairs, blobStore: folder };
+    const { jobId } = await runTask<{ jobId: string }>('api-task.mjs', { task: 'fill', ...given } as {
+      task: string;
+    });
+    await levelGround(databaseUrl);
+    for (let round = 0; round < plan.rounds; round += 1) {
+      const measured = await runTask<{ status: Rate; page: Rate; deep: number }>('api-task.mjs', {
+        task: 'measure',
+        jobId,
+        ...given,
+      } as { task: string });
+      keep('apiStatus', measured.status.perSecond, Math.max);
+      keep('apiStatusP99Ms', measured.status.p99Ms, Math.min);
+      keep('apiItemsPage', measured.page.perSecond, Math.max);
+      keep('apiItemsPageP99Ms', measured.page.p99Ms, Math.min);
+      keep('deepPage', measured.deep, Math.min);
+    }
+    return best;
+  } finally {
+    await dropDatabase(serverUrl, DATABASE);
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,52 @@
+// Numbers for Prometheus: what this process counted, and what the database holds at the moment it is asked.
+import { Gauge } from 'prom-client';
+import type { EngineContext } from '../engine/engine-context.ts';
+import type { Database } from '../platform/database.ts';
+import { createMetrics, type Metrics } from '../platform/metrics.ts';
+import { readStats, type Stats } from '../store/views/read-stats.ts';
+import { JOB_STATES } from '../core/job-state.ts';
+
+export function createApiMetrics({ db, events, settings }: EngineContext, reads: Database): Metrics {
+  const metrics = createMetrics(events, {
+    transactions: () => ({
+      committed: db.transactions.committed + reads.transactions.committed,
+      rolledBack: db.transactions.rolledBack + reads.transactions.rolledBack,
+    }),
+  });
+  const registers = [metrics.registry];
+  // The registry asks all gauges at once: one look at the database serves them.
+  let asked: Promise<Stats> | null = null;
+  const read = (): Promise<Stats> => {
+    asked ??= readStats(reads, null, settings.heartbeatMs * 3).finally(() => {
+      asked = null;
+    });
+    return asked;
+  };
+  new Gauge({
+    name: 'rowmill_jobs',
+    help: 'Jobs by state',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      const { jobs } = await read();
+      for (const state of JOB_STATES) this.set({ state }, jobs[state] ?? 0);
+    },
+  });
+  const numbers = {
+    pending: ['rowmill_pending_items', 'Items that wait'],
+    processing: ['rowmill_processing_items', 'Items with workers'],
+    workersAlive: ['rowmill_workers', 'Workers that were heard of lately'],
+    costToday: ['rowmill_cost_today', 'What was spent since midnight UTC, in the units of budgets'],
+  } as const;
+  for (const [key, [name, help]] of Object.entries(numbers)) {
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        this.set((await read())[key as keyof typeof numbers]);
+      },
+    });
+  }
+  return metrics;
+}

@@ -1,0 +1,208 @@
+// Jobs as they are listed and looked at.
+import type { z } from 'zod';
+import type { jobRoutes, job as jobSchema, listedJob } from '../contract/jobs.ts';
+import { blockedBecause } from '../core/ability.ts';
+import { type CursorKind, decodeCursor } from '../core/cursor.ts';
+import { estimateEnd } from '../core/estimate-end.ts';
+import { CLAIMABLE_STATES } from '../core/job-state.ts';
+import { resourceStatus } from '../core/resource-status.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { controlOptions } from '../engine/sync-resources.ts';
+import { wallClockMs } from '../platform/clock.ts';
+import { type ListedJobRow, jobsPage } from '../store/views/jobs-page.ts';
+import { listAbilities } from '../store/views/list-abilities.ts';
+import { listResources } from '../store/views/list-resources.ts';
+import { readBudgets } from '../store/views/read-budgets.ts';
+import { readCreator } from '../store/views/read-creator.ts';
+import { readExportColumns } from '../store/views/read-export-columns.ts';
+import type { Job } from '../store/views/read-job.ts';
+import { type PhaseCounts, readPhases } from '../store/views/read-phases.ts';
+import { readSummary } from '../store/views/read-progress.ts';
+import { type Actor, listedFor, seenBy } from './actor.ts';
+import type { ApiContext } from './api-context.ts';
+import { cutPage } from './cut-page.ts';
+import type { Handlers } from './handler.ts';
+import { asJson, timeOrNull } from './wire-values.ts';
+
+const CURSOR = {
+  list: 'jobs',
+  sort: 'newest',
+  key: ['time', 'uuid'],
+} as const satisfies CursorKind;
+
+/** What an estimate looks back at. */
+const LATELY_MS = 5 * 60_000;
+/** Keys of one resource that are shown with a job. */
+const KEYS_PER_RESOURCE = 20;
+
+export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJob' | 'getSummary'>> = {
+  listJobs: async ({ actor, query }, { reads }) => {
+    const after = query.after === undefined ? null : decodeCursor(CURSOR, query.after);
+    const rows = await jobsPage(reads, {
+      owners: askedOwners(actor, query),
+      states: query.states ?? null,
+      pipeline: query.pipeline ?? null,
+      search: query.search ?? null,
+      after: after && { createdAt: after[0], jobId: after[1] },
+      limit: query.pageSize + 1,
+    });
+    return cutPage(rows, query.pageSize, toListedJob, CURSOR, (last) => [last.cursor_time, last.job_id]);
+  },
+  getJob: ({ job }, context) => describeJob(context, job),
+  getSummary: async ({ job, query }, { reads }) => {
+    const { generation = job.generation } = query;
+    const summary = generation <= job.generation ? await readSummary(reads, job.jobId, generation) : null;
+    if (!summary)
+      throw new RowmillError('SUMMARY_NOT_FOUND', `generation ${generation} of the job has not ended`);
+    const { fencedCost: _, createdAt, phases, files, diff, ...rest } = summary;
+    return {
+      ...rest,
+      phases: phases.map((phase) => ({ ...phase })),
+      files: files.map((file) => ({ ...file })),
+      diff: diff && { ...diff },
+      createdAt: createdAt.toISOString(),
+    };
+  },
+};
+
+/** An owner that the caller may not see has no jobs. */
+function askedOwners(
+  actor: Actor,
+  { ownerId, all }: { ownerId?: string | undefined; all?: boolean | undefined },
+): readonly string[] | null {
+  const listed = listedFor(actor, all);
+  if (ownerId === undefined) return listed;
+  return seenBy(actor)?.includes(ownerId) === false ? [] : [ownerId];
+}
+
+function toListedJob(row: ListedJobRow): z.infer<typeof listedJob> {
+  return {
+    jobId: row.job_id,
+    name: row.name,
+    pipeline: row.pipeline,
+    ownerId: row.owner_id,
+    state: row.state,
+    generation: row.generation,
+    priority: row.priority,
+    itemCount: row.item_count,
+    sealed: row.sealed,
+    counts: {
+      PENDING: row.pending,
+      PROCESSING: row.processing,
+      DONE: row.done,
+      ERROR: row.error,
+      NOT_FOUND: row.not_found,
+      SKIPPED: row.skipped,
+      CANCELLED: row.cancelled,
+    },
+    perSecond: row.last_minute / 60,
+    cost: row.cost,
+    pausedBecause: row.state === 'PAUSED' ? row.paused_because : null,
+    createdAt: row.created_at.toISOString(),
+    startedAt: timeOrNull(row.started_at),
+    finishedAt: timeOrNull(row.finished_at),
+  };
+}
+
+/** Everything about one job. */
+export async function describeJob(context: ApiContext, job: Job): Promise<z.infer<typeof jobSchema>> {
+  const { reads: db, engine } = context;
+  const { jobId, generation } = job;
+  const [phases, budgets, columns, limits, abilities, createdBy] = await Promise.all([
+    readPhases(db, jobId, LATELY_MS),
+    readBudgets(db, jobId),
+    readExportColumns(db, job, generation),
+    readLimits(context, job),
+    CLAIMABLE_STATES.includes(job.state) ? listAbilities(db, engine.settings.heartbeatMs * 3) : null,
+    readCreator(db, jobId),
+  ]);
+  const [first] = phases;
+  if (!first) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  const sum = (key: Exclude<keyof PhaseCounts, 'name'>): number =>
+    phases.reduce((total, phase) => total + phase[key], 0);
+  const blocked = abilities && sum('waiting') > 0 ? blockedBecause(abilities, job) : null;
+  return {
+    jobId,
+    name: job.name,
+    pipeline: job.pipeline,
+    ownerId: job.ownerId,
+    state: job.state,
+    generation,
+    priority: job.priority,
+    itemCount: first.itemCount,
+    sealed: job.sealedAt !== null,
+    counts: {
+      PENDING: sum('waiting'),
+      PROCESSING: sum('processing'),
+      DONE: sum('done'),
+      ERROR: sum('error'),
+      NOT_FOUND: sum('notFound'),
+      SKIPPED: sum('skipped'),
+      CANCELLED: sum('cancelled'),
+    },
+    perSecond: sum('lastMinute') / 60,
+    cost: sum('cost'),
+    pausedBecause: job.pausedBecause,
+    createdAt: job.createdAt.toISOString(),
+    startedAt: timeOrNull(job.startedAt),
+    finishedAt: timeOrNull(job.finishedAt),
+    phases: job.phases,
+    pipelineVersion: job.pipelineVersion,
+    params: asJson(job.params),
+    source: job.source && {
+      kind: job.source.kind,
+      name: job.source.name,
+      bytes: job.source.bytes,
+      sha256: job.source.sha256,
+      detected: { ...job.source.detected },
+    },
+    columns: columns.input.map(({ key, header }) => ({ key, header })),
+    resultColumns: [...columns.result],
+    ingestReport: { ...job.ingestReport } as Record<string, number>,
+    updatesJobId: job.updatesJobId,
+    outputs: job.outputs,
+    budget: job.budget,
+    budgets: budgets.map((budget) => ({ ...budget })),
+    held: sum('held'),
+    retrying: sum('retrying'),
+    retried: sum('retried'),
+    fenced: sum('fenced'),
+    workers: first.workers,
+    perPhase: phases.map(toPhase),
+    eta: blocked === null ? estimateOf(job, phases) : null,
+    limits,
+    blockedBecause: blocked,
+    lastError: job.lastError,
+    sealedAt: timeOrNull(job.sealedAt),
+    cancelledAt: timeOrNull(job.cancelledAt),
+    createdBy,
+  };
+}
+
+function toPhase(phase: PhaseCounts): z.infer<typeof jobSchema>['perPhase'][number] {
+  const { name, waiting, processing, done, error, notFound, skipped, advanced, retried, handlerMs } = phase;
+  return { name, waiting, processing, done, error, notFound, skipped, advanced, retried, handlerMs };
+}
+
+/** Of a job that runs and whose items are all there. */
+function estimateOf(job: Job, phases: readonly PhaseCounts[]): { at: string; basis: string } | null {
+  if (job.sealedAt === null || !CLAIMABLE_STATES.includes(job.state)) return null;
+  const end = estimateEnd(
+    phases.map(({ waiting, processing, held, lately, latelyMs }) => ({
+      left: waiting - held + processing,
+      lately,
+      latelyMs,
+    })),
+  );
+  return end && { at: new Date(wallClockMs() + end.inMs).toISOString(), basis: end.basis };
+}
+
+/** The resources that its pipeline declares, as far as this process knows it. */
+async function readLimits({ reads, pipelines, engine: { settings } }: ApiContext, job: Job) {
+  const pipeline =
+    pipelines.find(({ name, version }) => name === job.pipeline && version === job.pipelineVersion) ??
+    pipelines.find(({ name }) => name === job.pipeline);
+  const names = Object.keys(pipeline?.resources ?? {});
+  const stored = await Promise.all(names.map((name) => listResources(reads, name, KEYS_PER_RESOURCE)));
+  return stored.flat().map((each) => ({ ...resourceStatus(each, controlOptions(settings)) }));
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { estimateEnd } from './estimate-end.ts';
+
+const MINUTE_MS = 60_000;
+
+describe('the end of a job', () => {
+  it('is what is left over what was done lately', () => {
+    expect(estimateEnd([{ left: 1000, lately: 300, latelyMs: MINUTE_MS }])).toEqual({
+      inMs: 200_000,
+      basis: '1,000 items left, at 5.0 per second as in the last 60 seconds',
+    });
+  });
+
+  it('counts an item once for each phase that it has still to go through', () => {
+    const phases = [
+      { left: 100, lately: 600, latelyMs: 5 * MINUTE_MS },
+      { left: 50, lately: 0, latelyMs: 0 },
+      { left: 25, lately: 2400, latelyMs: MINUTE_MS },
+    ];
+    expect(estimateEnd(phases)).toEqual({
+      inMs: 42_500,
+      basis: '175 items left with 425 phases to go, at 10 per second as in the last 5 minutes',
+    });
+  });
+
+  it.each([
+    ['nothing is left', { left: 0, lately: 10, latelyMs: MINUTE_MS }],
+    ['nothing moved lately', { left: 10, lately: 0, latelyMs: 0 }],
+    ['it is so far off that nobody can know', { left: 1e12, lately: 1, latelyMs: MINUTE_MS }],
+  ])('is unknown when %s', (_, phase) => {
+    expect(estimateEnd([phase])).toBeNull();
+  });
+
+  it('does not follow from the first moment alone', () => {
+    expect(estimateEnd([{ left: 100, lately: 100, latelyMs: 1 }])!.inMs).toBe(1000);
+  });
+});

@@ -1,0 +1,15 @@
+// That somebody had the sources of files scanned stands in the audit, whatever the scan finds.
+import { retryPassing } from '../platform/retry-passing.ts';
+import { insertAudit } from '../store/commands/insert-audit.ts';
+import type { EngineContext } from './engine-context.ts';
+
+export async function noteScan({ db, by }: EngineContext, sources: readonly string[]): Promise<void> {
+  await retryPassing(() =>
+    insertAudit(db, {
+      actor: by?.actor ?? 'library',
+      action: 'sources.scan',
+      subject: 'sources',
+      detail: { sources },
+    }),
+  );
+}

@@ -1,0 +1,33 @@
+import type { Executor, Statement } from '../../platform/database.ts';
+
+// Runs of a job, newest first. The first one was opened by nobody: it has all items. Index: jobs_pkey, generations_pkey,
+// summaries_pkey.
+const LIST_GENERATIONS: Statement = {
+  name: 'list-generations',
+  text: `
+    select n.generation, coalesce(g.selection, '{}') as selection, coalesce(g.selected, j.item_count) as selected,
+      coalesce(g.left_out, '{}') as "leftOut", coalesce(g.opened_at, j.created_at) as "openedAt",
+      s.created_at as "finishedAt", s.outcome::text as outcome, s.counts, s.diff
+    from jobs j
+    cross join lateral generate_series(greatest(1, j.generation - 999), j.generation) as n(generation)
+    left join generations g on g.job_id = j.job_id and g.generation = n.generation
+    left join summaries s on s.job_id = j.job_id and s.generation = n.generation
+    where j.job_id = $1
+    order by n.generation desc`,
+};
+
+export interface ListedGeneration {
+  generation: number;
+  selection: unknown;
+  selected: number;
+  leftOut: Record<string, number>;
+  openedAt: Date;
+  finishedAt: Date | null;
+  outcome: string | null;
+  counts: Record<string, number> | null;
+  diff: Record<string, unknown> | null;
+}
+
+export async function listGenerations(db: Executor, jobId: string): Promise<ListedGeneration[]> {
+  return (await db.run<ListedGeneration & Record<string, unknown>>(LIST_GENERATIONS, [jobId])).rows;
+}

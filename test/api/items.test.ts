@@ -1,0 +1,353 @@
+// Rows of a job over HTTP: pages with every filter in both directions, one row with its history, and what is told about a
+// job's rows as a whole.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ExportFilter } from '../../src/core/export-filter.ts';
+import { readRows } from '../../src/export/read-rows.ts';
+import { definePipeline, fail, notFound, openRowmill, type Rowmill, skip } from '../../src/index.ts';
+import { apiReader } from '../support/api-reader.ts';
+import { jobWithItems, replaceSpans } from '../support/job-factory.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+
+let attempts: Map<number, number>;
+const pipeline = definePipeline({
+  name: 'prices',
+  summary: ['word'],
+  phases: [
+    {
+      name: 'look',
+      retry: { overloaded: { maxAttempts: 3, baseMs: 1, capMs: 1 } },
+      run: ({ n, word }, context) => {
+        const made = (attempts.get(Number(n)) ?? 0) + 1;
+        attempts.set(Number(n), made);
+        if (word === 'flaky' && made === 1) throw Object.assign(new Error('busy'), { status: 503 });
+        if (word === 'parent') {
+          context.emit('child 0', { n: 1000, word: 'child' });
+          context.emit('child 1', { n: 1001, word: 'child' });
+        }
+        return { looked: n };
+      },
+    },
+    {
+      name: 'price',
+      run: ({ n, word }) => {
+        if (word === 'broken') return fail(`no price for item ${n}`);
+        if (word === 'unknown') return notFound();
+        if (word === 'odd') return skip('odd');
+        return { price: Number(n) * 2, word };
+      },
+    },
+  ],
+});
+
+const WORDS = ['plain', 'broken', 'unknown', 'odd', 'flaky', 'plain', 'Grün "x"'];
+let rowmill: Rowmill;
+let jobId: string;
+
+beforeAll(async () => {
+  attempts = new Map();
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  const worker = await rowmill.startWorker([pipeline], { name: 'mill 1' });
+  const rows = Array.from({ length: 40 }, (_, n) => ({
+    n,
+    word: n === 39 ? 'parent' : WORDS[n % WORDS.length]!,
+  }));
+  jobId = await rowmill.submit(pipeline, rows);
+  await rowmill.whenFinished(jobId);
+  await rowmill.reprocess(jobId, { edits: [{ seq: 1, input: { n: 1, word: 'plain' } }] });
+  await rowmill.whenFinished(jobId);
+  await worker.stop();
+});
+afterAll(() => rowmill.close());
+
+const FILTERS: [string, ExportFilter, Record<string, string>][] = [
+  ['no filter', {}, {}],
+  ['what failed', { statuses: ['ERROR'] }, { statuses: 'ERROR' }],
+  [
+    'several statuses',
+    { statuses: ['DONE', 'SKIPPED', 'NOT_FOUND'] },
+    { statuses: 'DONE,SKIPPED,NOT_FOUND' },
+  ],
+  ['what waits', { statuses: ['PENDING'] }, { statuses: 'PENDING' }],
+  ['a phase', { phase: 1 }, { phase: '1' }],
+  ['a word in another case', { search: 'grün "X"' }, { search: 'grün "X"' }],
+  ['a number', { search: '12' }, { search: '12' }],
+  [
+    'an error group',
+    { errorGroup: 'permanent: no price for item <n>' },
+    { errorGroup: 'permanent: no price for item <n>' },
+  ],
+  [
+    'a word among what failed',
+    { statuses: ['ERROR'], search: 'BROKEN' },
+    { statuses: 'ERROR', search: 'BROKEN' },
+  ],
+];
+
+describe('pages of rows', () => {
+  test.each(FILTERS)('with %s are the rows of the export, from either end', async (_, filter, query) => {
+    const { url } = await startTestApi(database.url);
+    const { generation, itemCount } = await rowmill.job(jobId);
+    const wanted: number[] = [];
+    const exported = readRows(rowmill.context.db, {
+      jobId,
+      generation,
+      filter,
+      pageRows: 7,
+      afterSeq: -1,
+      itemCount,
+    });
+    for await (const rows of exported) wanted.push(...rows.map(({ seq }) => seq));
+    if (filter.statuses?.[0] !== 'PENDING') expect(wanted.length).toBeGreaterThan(0);
+    for (const sort of ['seq', '-seq']) {
+      const pages = await apiReader(url).pages('listItems', { jobId }, { ...query, sort, pageSize: 3 });
+      const found = pages.flatMap(({ items }) => items.map(({ seq }) => seq));
+      expect(found).toEqual(sort === 'seq' ? wanted : wanted.toReversed());
+      for (const { items } of pages) expect(items.length).toBeLessThanOrEqual(3);
+    }
+  });
+
+  test('hold what is known of a row', async () => {
+    const { url } = await startTestApi(database.url);
+    const { items } = await apiReader(url).read('listItems', { jobId }, { fromSeq: 1, pageSize: 4 });
+    expect(items).toMatchObject([
+      { seq: 1, status: 'DONE', generation: 2, input: { n: 1, word: 'plain' }, result: { price: 2 } },
+      { seq: 2, status: 'NOT_FOUND', generation: 1, phase: 1, result: null, finishedAt: expect.any(String) },
+      { seq: 3, status: 'SKIPPED' },
+      { seq: 4, status: 'DONE', handlerMs: expect.any(Number), attempts: 1 },
+    ]);
+  });
+
+  test('begin where a scroll bar says, in both directions', async () => {
+    const { url } = await startTestApi(database.url);
+    const seqs = async (query: Record<string, string | number>) =>
+      (await apiReader(url).read('listItems', { jobId }, query)).items.map(({ seq }) => seq);
+    expect(await seqs({ fromSeq: 38, pageSize: 2 })).toEqual([38, 39]);
+    expect(await seqs({ fromSeq: 1, sort: '-seq', pageSize: 5 })).toEqual([1, 0]);
+    expect(await seqs({ fromSeq: 1_000_000 })).toEqual([]);
+    expect((await seqs({ fromSeq: 1_000_000, sort: '-seq', pageSize: 2 })).length).toBe(2);
+  });
+
+  test('of a search that finds nothing come to an end, one bounded request after the other', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const large = await jobWithItems(context.engine, { items: 0 });
+    await database.query(
+      `insert into items (job_id, seq, input_bytes, input) select $1, n, 9, '{"n":"x"}' from generate_series(0, 250000 - 1) n`,
+      [large],
+    );
+    await database.query('update jobs set item_count = 250000 where job_id = $1', [large]);
+    await database.query(`update items set input = '{"n":"needle"}' where job_id = $1 and seq = 249999`, [
+      large,
+    ]);
+    const pages = await apiReader(url).pages('listItems', { jobId: large }, { search: 'needle' });
+    expect(pages.length).toBeGreaterThanOrEqual(3);
+    expect(pages.slice(0, 2).map(({ items }) => items.length)).toEqual([0, 0]);
+    expect(pages.flatMap(({ items }) => items.map(({ seq }) => seq))).toEqual([249_999]);
+    // Digits are found by looking at every row here: still thousands of rows per request, not a page of them.
+    await database.query(`update items set input = '{"n":"4711"}' where job_id = $1 and seq = 5000`, [large]);
+    const first = await apiReader(url).read('listItems', { jobId: large }, { search: '4711', pageSize: 1 });
+    expect(first.items.map(({ seq }) => seq)).toEqual([5000]);
+  });
+
+  test('of large rows are short instead of large', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const text = 'long '.repeat(100_000);
+    const wide = await jobWithItems(context.engine, { items: 20, input: (n) => ({ n, text }) });
+    const pages = await apiReader(url).pages('listItems', { jobId: wide }, { pageSize: 200 });
+    expect(pages.length).toBeGreaterThan(1);
+    for (const page of pages) expect(JSON.stringify(page).length).toBeLessThan(6_000_000);
+    expect(pages.flatMap(({ items }) => items.map(({ seq }) => seq))).toEqual(
+      Array.from({ length: 20 }, (_, n) => n),
+    );
+  });
+});
+
+describe('one row', () => {
+  test('has its input, outputs of phases, results and edits of all generations', async () => {
+    const { url } = await startTestApi(database.url);
+    const row = await apiReader(url).read('getItem', { jobId, seq: 1 });
+    expect(row).toMatchObject({
+      status: 'DONE',
+      now: 'ENDED',
+      summary: expect.stringContaining('plain'),
+      originalInput: { n: 1, word: 'broken' },
+      input: { n: 1, word: 'plain' },
+      edits: [{ generation: 2, input: { n: 1, word: 'plain' } }],
+      results: [
+        { generation: 2, status: 'DONE', result: { price: 2 } },
+        { generation: 1, status: 'ERROR', errorClass: 'permanent', error: 'no price for item 1' },
+      ],
+      stages: [
+        { generation: 1, phase: 0, output: { looked: 1 } },
+        { generation: 2, phase: 0, output: { looked: 1 } },
+      ],
+      parent: null,
+      childCount: 0,
+    });
+  });
+
+  test('has every attempt that failed', async () => {
+    const { url } = await startTestApi(database.url);
+    const row = await apiReader(url).read('getItem', { jobId, seq: 4 });
+    expect(row.failures).toMatchObject([
+      { generation: 1, phase: 0, attempt: 1, errorClass: 'overloaded', error: 'busy' },
+    ]);
+  });
+
+  test('has the rows it emitted, and they have it', async () => {
+    const { url } = await startTestApi(database.url);
+    const parent = await apiReader(url).read('getItem', { jobId, seq: 39 });
+    expect(parent.childCount).toBe(2);
+    expect(parent.children).toMatchObject([
+      { summary: expect.stringContaining('child'), status: 'DONE' },
+      { summary: expect.stringContaining('child'), status: 'DONE' },
+    ]);
+    const child = await apiReader(url).read('getItem', { jobId, seq: parent.children[0]!.seq });
+    expect(child.parent).toEqual({ seq: 39, depth: 0 });
+  });
+
+  test('that has not ended says what it waits for', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const open = await jobWithItems(context.engine, { items: 40 });
+    await replaceSpans(database, open, [
+      { items: '{[0,10)}' },
+      { items: '{[10,20)}', readyInMs: 600_000, attempt: 1 },
+      { items: '{[20,30)}' },
+      { items: '{[30,40)}' },
+    ]);
+    const worker = crypto.randomUUID();
+    await database.query(
+      `insert into workers (worker_id, name, version, pipelines) values ($1, 'mill 7', '1', '{test}')`,
+      [worker],
+    );
+    await database.query(
+      `update spans set owner = $2, token = gen_random_uuid(), expires_at = now() + interval '1 minute'
+       where job_id = $1 and items @> 20::bigint`,
+      [open, worker],
+    );
+    await database.query(`update spans set ready_at = 'infinity' where job_id = $1 and items @> 30::bigint`, [
+      open,
+    ]);
+    const reader = apiReader(url);
+    const now = (seq: number) => reader.read('getItem', { jobId: open, seq });
+    expect(await now(0)).toMatchObject({ status: 'PENDING', now: 'PENDING', lockedBy: null });
+    expect(await now(10)).toMatchObject({ now: 'RETRYING', readyAt: expect.any(String) });
+    expect(await now(20)).toMatchObject({ now: 'PROCESSING', lockedBy: 'mill 7' });
+    expect(await now(30)).toMatchObject({ now: 'HELD', readyAt: null });
+  });
+
+  test('that is not there is not found', async () => {
+    const { url } = await startTestApi(database.url);
+    expect(await apiReader(url).refusal('getItem', { jobId, seq: 4711 })).toMatchObject({
+      status: 404,
+      code: 'ITEM_NOT_FOUND',
+    });
+  });
+});
+
+describe('what is told about the rows of a job', () => {
+  test('is their errors by group, with when they were seen', async () => {
+    const { url } = await startTestApi(database.url);
+    const { items } = await apiReader(url).read('listErrors', { jobId });
+    const group = items.find(({ signature }) => signature === 'permanent: no price for item <n>')!;
+    expect(group).toMatchObject({ phase: 1, errorClass: 'permanent', failed: 5, occurrences: 6 });
+    expect(Date.parse(group.lastSeen)).toBeGreaterThanOrEqual(Date.parse(group.firstSeen));
+  });
+
+  test('is their rate over time, folded or not, in no more points than asked for', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const timed = await jobWithItems(context.engine, { items: 10 });
+    await database.query(
+      `update jobs set created_at = '2026-01-01T00:00:30Z', finished_at = '2026-01-01T01:39:59Z' where job_id = $1`,
+      [timed],
+    );
+    await database.query(
+      `insert into ledger (job_id, entry_id, generation, phase, at, done, error, advanced, handler_ms, cost)
+       select $1, gen_random_uuid(), 1, 0, '2026-01-01T00:00:00Z'::timestamptz + n * interval '1 minute', 2, 1, 1, 400, 0.5
+       from generate_series(0, 99) n`,
+      [timed],
+    );
+    // What was reprocessed is booked off: nobody did that.
+    await database.query(
+      `insert into ledger (job_id, entry_id, generation, phase, at, flushes, done)
+       values ($1, gen_random_uuid(), 1, 0, '2026-01-01T00:50:00Z', 0, -50)`,
+      [timed],
+    );
+    const reader = apiReader(url);
+    const whole = await reader.read('getTimeline', { jobId: timed });
+    expect(whole.stepMs).toBe(60_000);
+    expect(whole.points).toHaveLength(100);
+    expect(whole.points[50]).toEqual({
+      at: '2026-01-01T00:50:00.000Z',
+      done: 2,
+      error: 1,
+      notFound: 0,
+      skipped: 0,
+      cancelled: 0,
+      advanced: 1,
+      retried: 0,
+      handlerMs: 100,
+      cost: 0.5,
+    });
+    const coarse = await reader.read('getTimeline', { jobId: timed }, { points: 7 });
+    expect(coarse.stepMs).toBe(15 * 60_000);
+    expect(coarse.points).toHaveLength(7);
+    expect(coarse.points.reduce((sum, { done }) => sum + done, 0)).toBe(200);
+    const part = await reader.read(
+      'getTimeline',
+      { jobId: timed },
+      { from: '2026-01-01T00:10:00Z', to: '2026-01-01T00:12:00Z' },
+    );
+    expect(part.points.map(({ at }) => at)).toEqual(['2026-01-01T00:10:00.000Z', '2026-01-01T00:11:00.000Z']);
+    expect(
+      await reader.refusal(
+        'getTimeline',
+        { jobId: timed },
+        { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' },
+      ),
+    ).toMatchObject({ status: 400, code: 'REQUEST_INVALID' });
+  });
+
+  test('is their generations, the first among them', async () => {
+    const { url } = await startTestApi(database.url);
+    const { items } = await apiReader(url).read('listGenerations', { jobId });
+    expect(items).toMatchObject([
+      { generation: 2, selected: 1, outcome: 'DONE', finishedAt: expect.any(String) },
+      { generation: 1, selected: 42, leftOut: {}, selection: {}, outcome: 'DONE', diff: null },
+    ]);
+    expect(items[0]!.diff).not.toBeNull();
+  });
+
+  test('is what of the file was refused, page by page', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const open = await jobWithItems(context.engine, { items: 1 });
+    await database.query(
+      `insert into rejected_rows (job_id, ordinal, line, reason, raw)
+       select $1, n, n * 2 + 1, 'too short', 'a;' || n from generate_series(0, 6) n`,
+      [open],
+    );
+    const pages = await apiReader(url).pages('listRejected', { jobId: open }, { pageSize: 3 });
+    expect(pages.map(({ items }) => items.length)).toEqual([3, 3, 1]);
+    expect(pages.flatMap(({ items }) => items.map(({ line }) => line))).toEqual([1, 3, 5, 7, 9, 11, 13]);
+  });
+
+  test('is who did what to the job, newest first, also where times are equal', async () => {
+    const { url } = await startTestApi(database.url);
+    await database.query(
+      `insert into audit (at, actor, action, subject, detail)
+       select '2026-01-01'::timestamptz + (n / 3) * interval '1 second', 'ada', 'job.test', 'job ' || $1, jsonb_build_object('n', n)
+       from generate_series(0, 9) n`,
+      [jobId],
+    );
+    await database.query(
+      `insert into audit (actor, action, subject) values ('ada', 'job.test', 'job ' || gen_random_uuid())`,
+    );
+    const pages = await apiReader(url).pages('listJobActivity', { jobId }, { pageSize: 4 });
+    const numbers = pages.flatMap(({ items }) =>
+      items.filter(({ action }) => action === 'job.test').map(({ detail }) => (detail as { n: number }).n),
+    );
+    expect(numbers).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+  });
+});

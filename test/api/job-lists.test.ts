@@ -1,0 +1,254 @@
+// Jobs as they are listed and looked at: pages, filters, counts that add up, and when a job will be done.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Actor, LOCAL_ACTOR } from '../../src/api/actor.ts';
+import type { ApiContext } from '../../src/api/api-context.ts';
+import { HANDLERS } from '../../src/api/routes/all.ts';
+import { addItems } from '../../src/engine/add-items.ts';
+import { createJob } from '../../src/engine/create-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { definePipeline, fail, openRowmill, type Rowmill } from '../../src/index.ts';
+import { apiReader } from '../support/api-reader.ts';
+import { jobWithItems, replaceSpans } from '../support/job-factory.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+
+const pipeline = definePipeline({
+  name: 'prices',
+  resources: { shop: { concurrency: 5 } },
+  phases: [
+    { name: 'look', resources: ['shop'], run: ({ n }) => ({ looked: n }) },
+    { name: 'price', run: ({ n }) => (Number(n) % 5 === 0 ? fail('no price') : { price: n }) },
+  ],
+});
+
+let rowmill: Rowmill;
+let finished: string;
+beforeAll(async () => {
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  const worker = await rowmill.startWorker([pipeline]);
+  finished = await rowmill.submit(
+    pipeline,
+    Array.from({ length: 20 }, (_, n) => ({ n })),
+    { name: 'Prices of May', params: { region: 'eu' } },
+  );
+  await rowmill.whenFinished(finished);
+  await worker.stop();
+});
+afterAll(() => rowmill.close());
+
+/** So many jobs, three at a time made in the same microsecond. */
+async function manyJobs(context: EngineContext, ownerId: string, count: number): Promise<string[]> {
+  const jobs: string[] = [];
+  for (let n = 0; n < count; n += 1)
+    jobs.push(
+      (await createJob(context, { pipeline: 'test', phases: ['only'], ownerId, name: `job ${n}` })).jobId,
+    );
+  await database.query(
+    `update jobs j set created_at = '2026-01-01T00:00:00.123456Z'::timestamptz + (t.place / 3) * interval '1 microsecond'
+     from unnest($1::uuid[]) with ordinality as t(job_id, place) where j.job_id = t.job_id`,
+    [jobs],
+  );
+  return (
+    await database.query<{ job_id: string }>(
+      'select job_id from jobs where job_id = any ($1) order by created_at desc, job_id',
+      [jobs],
+    )
+  ).map(({ job_id }) => job_id);
+}
+
+describe('the list of jobs', () => {
+  test('comes newest first, page by page, also where times are equal to the microsecond', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const jobs = await manyJobs(context.engine, 'ties', 14);
+    for (const pageSize of [1, 2, 3, 5, 14, 50]) {
+      const pages = await apiReader(url).pages('listJobs', {}, { ownerId: 'ties', pageSize });
+      expect(pages.flatMap(({ items }) => items.map(({ jobId }) => jobId))).toEqual(jobs);
+      expect(pages).toHaveLength(Math.ceil(14 / pageSize));
+    }
+  });
+
+  test('misses none of the old jobs while new ones are made', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const jobs = await manyJobs(context.engine, 'growing', 9);
+    const pages = await apiReader(url).pages(
+      'listJobs',
+      {},
+      { ownerId: 'growing', pageSize: 2 },
+      async () => {
+        await createJob(context.engine, { pipeline: 'test', phases: ['only'], ownerId: 'growing' });
+      },
+    );
+    expect(pages.flatMap(({ items }) => items.map(({ jobId }) => jobId))).toEqual(jobs);
+  });
+
+  test("has the caller's jobs, and everybody's only when an administrator asks", async () => {
+    const { url, context } = await startTestApi(database.url);
+    const [foreign] = await manyJobs(context.engine, 'ada', 1);
+    const reader = apiReader(url);
+    const idsOf = async (query: Record<string, string | boolean>) =>
+      (await reader.pages('listJobs', {}, query)).flatMap(({ items }) => items.map(({ jobId }) => jobId));
+    expect(await idsOf({})).toContain(finished);
+    expect(await idsOf({})).not.toContain(foreign);
+    expect(await idsOf({ all: true })).toEqual(expect.arrayContaining([finished, foreign]));
+    expect(await idsOf({ ownerId: 'ada' })).toEqual([foreign]);
+  });
+
+  test('can be asked for states, a pipeline, a piece of a name or the beginning of an id', async () => {
+    const { url } = await startTestApi(database.url);
+    const reader = apiReader(url);
+    const found = async (query: Record<string, string>) =>
+      (await reader.read('listJobs', {}, query)).items.some(({ jobId }) => jobId === finished);
+    expect(await found({ states: 'DONE,FAILED' })).toBe(true);
+    expect(await found({ states: 'RUNNING' })).toBe(false);
+    expect(await found({ pipeline: 'prices' })).toBe(true);
+    expect(await found({ pipeline: 'price' })).toBe(false);
+    expect(await found({ search: 'OF MAY' })).toBe(true);
+    expect(await found({ search: finished.slice(0, 8).toUpperCase() })).toBe(true);
+    expect(await found({ search: 'p_ices%' })).toBe(false);
+  });
+
+  test('has the counts of each job, which add up to its items', async () => {
+    const { url } = await startTestApi(database.url);
+    const { items } = await apiReader(url).read('listJobs', {}, { search: 'Prices of May' });
+    expect(items).toHaveLength(1);
+    expect(items[0]).toMatchObject({
+      state: 'DONE',
+      itemCount: 20,
+      sealed: true,
+      counts: { PENDING: 0, PROCESSING: 0, DONE: 16, ERROR: 4, NOT_FOUND: 0, SKIPPED: 0, CANCELLED: 0 },
+      startedAt: expect.any(String),
+      finishedAt: expect.any(String),
+    });
+    await database.query('update ledger set at = now() where job_id = $1', [finished]);
+    const again = await apiReader(url).read('listJobs', {}, { search: 'Prices of May' });
+    expect(again.items[0]!.perSecond).toBeCloseTo(20 / 60, 5);
+  });
+});
+
+describe('for somebody who is no administrator', () => {
+  const ada: Actor = {
+    ...LOCAL_ACTOR,
+    userId: 'ada',
+    role: 'member',
+    teamId: '@shop',
+    own: ['ada', '@shop'],
+  };
+  const ask = async <Name extends keyof typeof HANDLERS>(name: Name, query: object, context: ApiContext) =>
+    (await HANDLERS[name](
+      { actor: ada, query: { pageSize: 50, ...query }, engine: context.engine } as never,
+      context,
+    )) as { items: { jobId: string }[] };
+
+  test('lists have the jobs of the account and its team, and no others', async () => {
+    const { context } = await startTestApi(database.url, { settings: { pendingDashboard: 'on' } });
+    const jobs: Record<string, string> = {};
+    for (const ownerId of ['ada', '@shop', 'eve']) {
+      const { jobId } = await createJob(context.engine, { pipeline: 'shared', phases: ['only'], ownerId });
+      await addItems(context.engine, jobId, [{ n: 1 }]);
+      jobs[ownerId] = jobId;
+    }
+    const own = [jobs.ada, jobs['@shop']].sort();
+    const idsOf = async (name: 'listJobs' | 'listPending', query: object) =>
+      (await ask(name, query, context)).items.map(({ jobId }) => jobId).sort();
+    expect(await idsOf('listJobs', { pipeline: 'shared' })).toEqual(own);
+    expect(await idsOf('listJobs', { pipeline: 'shared', ownerId: '@shop' })).toEqual([jobs['@shop']]);
+    expect(await idsOf('listJobs', { ownerId: 'eve' })).toEqual([]);
+    expect(await idsOf('listPending', { userId: 'me', jobType: 'shared' })).toEqual(own);
+    expect(await idsOf('listPending', { userId: 'me', jobId: jobs.eve })).toEqual([]);
+    expect(await ask('getStats', {}, context)).toMatchObject({ pending: 2 });
+  });
+
+  test.each([
+    ['listJobs', { all: true }],
+    ['listJobs', { all: true, ownerId: 'ada' }],
+    ['listPending', { userId: 'all' }],
+    ['getStats', { all: true }],
+  ] as const)('%s refuses %o', async (name, query) => {
+    const { context } = await startTestApi(database.url, { settings: { pendingDashboard: 'on' } });
+    await expect((async () => ask(name, query, context))()).rejects.toMatchObject({ code: 'FORBIDDEN' });
+  });
+});
+
+describe('a job', () => {
+  test('has its counts per phase, columns, parameters and limits', async () => {
+    const { url } = await startTestApi(database.url, { pipelines: [pipeline] });
+    const job = await apiReader(url).read('getJob', { jobId: finished });
+    expect(job).toMatchObject({
+      name: 'Prices of May',
+      params: { region: 'eu' },
+      phases: ['look', 'price'],
+      columns: [{ key: 'n', header: 'n' }],
+      resultColumns: ['price'],
+      counts: { DONE: 16, ERROR: 4 },
+      perPhase: [
+        { name: 'look', waiting: 0, processing: 0, done: 0, error: 0, advanced: 20 },
+        { name: 'price', waiting: 0, processing: 0, done: 16, error: 4, advanced: 0 },
+      ],
+      limits: [{ name: 'shop', key: '', limits: { concurrency: 5 } }],
+      eta: null,
+      blockedBecause: null,
+      source: null,
+      budget: { max: null, perItem: null },
+    });
+  });
+
+  test('says when it will be done, and what that follows from', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const jobId = await jobWithItems(context.engine, { items: 1000, phases: ['look', 'price'] });
+    await database.query(
+      `update jobs set state = 'RUNNING', sealed_at = now(), started_at = now() where job_id = $1`,
+      [jobId],
+    );
+    await replaceSpans(database, jobId, [{ items: '{[0,100)}' }, { items: '{[100,400)}', phase: 1 }]);
+    await database.query(`insert into workers (worker_id, name, version, pipelines, abilities)
+      values (gen_random_uuid(), 'able', '1', '{test}', '[{"pipeline": "test", "version": null, "phases": ["look", "price"]}]')`);
+    // 600 items ended and 400 went on in the last 100 seconds: 10 phases per second, and 2 * 100 + 300 are left.
+    await database.query(
+      `insert into ledger (job_id, entry_id, generation, phase, at, done, advanced)
+       select $1, gen_random_uuid(), 1, p, now() - s * interval '1 second', case p when 1 then 60 else 0 end, case p when 0 then 40 else 0 end
+       from generate_series(0, 1) p, generate_series(10, 100, 10) s`,
+      [jobId],
+    );
+    const reader = apiReader(url);
+    const askedAt = Date.now();
+    const { eta, perSecond } = await reader.read('getJob', { jobId });
+    expect(eta!.basis).toMatch(
+      /^400 items left with 500 phases to go, at [\d.]+ per second as in the last \d minutes$/,
+    );
+    const inSeconds = (Date.parse(eta!.at) - askedAt) / 1000;
+    expect(inSeconds).toBeGreaterThan(45);
+    expect(inSeconds).toBeLessThan(300);
+    expect(perSecond).toBeGreaterThan(1);
+    await database.query(`update jobs set state = 'PAUSED' where job_id = $1`, [jobId]);
+    expect((await reader.read('getJob', { jobId })).eta).toBeNull();
+    await database.query(`update jobs set state = 'RUNNING' where job_id = $1`, [jobId]);
+    await database.query('delete from workers');
+    expect(await reader.read('getJob', { jobId })).toMatchObject({
+      eta: null,
+      blockedBecause: 'no worker is running',
+    });
+  });
+
+  test('has a summary for each generation that has ended', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const reader = apiReader(url);
+    expect(await reader.read('getSummary', { jobId: finished })).toMatchObject({
+      generation: 1,
+      outcome: 'DONE',
+      total: 20,
+      counts: { DONE: 16, ERROR: 4 },
+      diff: null,
+    });
+    const open = await jobWithItems(context.engine, { items: 1 });
+    for (const [jobId, query] of [
+      [open, {}],
+      [finished, { generation: 2 }],
+    ] as const)
+      expect(await reader.refusal('getSummary', { jobId }, query)).toMatchObject({
+        status: 404,
+        code: 'SUMMARY_NOT_FOUND',
+      });
+  });
+});

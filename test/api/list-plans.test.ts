@@ -1,0 +1,233 @@
+// How the database answers lists: by keys, whatever it believes about the tables and whenever it made its plan, and at the
+// end of a job for the price of its beginning.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Database, type Executor, type Statement } from '../../src/platform/database.ts';
+import { auditPage } from '../../src/store/views/audit-page.ts';
+import { listNotDoneRows } from '../../src/store/views/export-not-done-page.ts';
+import { listRows } from '../../src/store/views/export-page.ts';
+import { jobActivityPage } from '../../src/store/views/job-activity-page.ts';
+import { jobsPage } from '../../src/store/views/jobs-page.ts';
+import { listGenerations } from '../../src/store/views/list-generations.ts';
+import { pendingPage } from '../../src/store/views/pending-page.ts';
+import { readItemHistory } from '../../src/store/views/read-item-history.ts';
+import { readChildren, readItem } from '../../src/store/views/read-item.ts';
+import { readPhases } from '../../src/store/views/read-phases.ts';
+import { readStats } from '../../src/store/views/read-stats.ts';
+import { readTimeline } from '../../src/store/views/read-timeline.ts';
+import { type Explained, type Explainer, openExplainer, toLiteral } from '../support/explain-statement.ts';
+import { jobWithItems } from '../support/job-factory.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const ITEMS = 12_000;
+const JOBS = 3;
+
+let jobId: string;
+let explainer: Explainer;
+
+/** The same session as the server has, which makes its plans while nothing is in the tables and keeps them. */
+let planned: Database;
+const sent = new Map<string, { name: string; values: unknown[] }>();
+
+beforeAll(async () => {
+  for (const table of ['items', 'results', 'spans', 'jobs', 'ledger'])
+    await database.query(`alter table ${table} set (autovacuum_enabled = off)`);
+  const context = database.context();
+  const jobIds: string[] = [];
+  for (let n = 0; n < JOBS; n += 1) jobIds.push(await jobWithItems(context, { items: 0 }));
+  jobId = jobIds.at(-1)!;
+  await database.query('analyze');
+  planned = new Database({
+    url: database.url,
+    maxConnections: 1,
+    applicationName: 'planned',
+    deadlineMs: 60_000,
+    keyedAccess: true,
+  });
+  for (const [list, send] of LISTS) await send(recorder(list));
+  for (const each of jobIds) await fill(each);
+  explainer = openExplainer(database.url, true);
+});
+afterAll(async () => {
+  await explainer.close();
+  await planned.close();
+});
+
+/** Sends on, and remembers what. */
+function recorder(list: string): Executor {
+  const remember = ({ name }: Statement, values: unknown[] = []): void =>
+    void sent.set(list, { name, values });
+  return {
+    run: (statement, values) => {
+      remember(statement, values);
+      return planned.run(statement, values);
+    },
+    runArrays: (statement, values) => {
+      remember(statement, values);
+      return planned.runArrays(statement, values);
+    },
+  };
+}
+
+async function fill(job: string): Promise<void> {
+  await database.query(
+    `insert into items (job_id, seq, input_bytes, input, parent_seq)
+     select $1, n, 20, jsonb_build_object('word', 'word ' || n), case when n % 100 = 99 then n - 99 end
+     from generate_series(0, $2 - 1) n`,
+    [job, ITEMS],
+  );
+  await database.query(
+    `insert into results (job_id, seq, generation, phase, attempt, status, result, error, error_class)
+     select $1, n, 1, 0, 1, (case when n % 20 = 0 then 'ERROR' else 'DONE' end)::item_status,
+       jsonb_build_object('n', n), case when n % 20 = 0 then 'broken' end, case when n % 20 = 0 then 'permanent' end
+     from generate_series(0, $2 - 1 - 1000) n`,
+    [job, ITEMS],
+  );
+  await database.query('update jobs set item_count = $2 where job_id = $1', [job, ITEMS]);
+  await database.query(
+    `insert into spans (job_id, generation, phase, items, item_count, updated_at)
+     select $1, 1, 0, int8multirange(int8range(n, n + 1)), 1, now() - interval '1 day' + n * interval '1 second'
+     from generate_series($2 - 1000, $2 - 1) n`,
+    [job, ITEMS],
+  );
+}
+
+const page = () => ({
+  jobId,
+  generation: 1,
+  fromSeq: 5000,
+  toSeq: 5050,
+  statuses: null,
+  phase: null,
+  searchHint: null,
+  limit: 50,
+});
+const pending = (of: string | null) => ({
+  owners: null,
+  jobId: of,
+  pipeline: null,
+  statuses: null,
+  from: null,
+  to: null,
+  settledAfterMs: 45_000,
+  after: null,
+  limit: 51,
+});
+const jobs = { states: null, pipeline: null, search: null, after: null, limit: 51 };
+/** Only the nth statement of several. */
+const nth =
+  (n: number, send: (db: Executor) => Promise<unknown>) =>
+  (db: Executor): Promise<unknown> => {
+    let sent = -1;
+    return send({
+      run: async (statement, values) => {
+        sent += 1;
+        if (sent === n) return db.run(statement, values);
+        return { rows: [], rowCount: 0, command: '', oid: 0, fields: [] };
+      },
+      runArrays: async () => [],
+    });
+  };
+const history = (db: Executor) => readItemHistory(db, jobId, 1, 5000);
+
+const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
+  ['rows', (db) => listRows(db, page(), 'asc')],
+  ['rows backwards', (db) => listRows(db, page(), 'desc')],
+  [
+    'rows by search and status',
+    (db) => listRows(db, { ...page(), toSeq: 9000, statuses: ['DONE'], searchHint: 'zebra' }, 'asc'),
+  ],
+  [
+    'rows that failed',
+    (db) =>
+      listNotDoneRows(
+        db,
+        { ...page(), fromSeq: 0, toSeq: ITEMS, statuses: ['ERROR'], errorClass: null },
+        'asc',
+      ),
+  ],
+  [
+    'rows that failed backwards',
+    (db) =>
+      listNotDoneRows(
+        db,
+        { ...page(), fromSeq: 0, toSeq: ITEMS, statuses: ['ERROR'], errorClass: null },
+        'desc',
+      ),
+  ],
+  ['a row', (db) => readItem(db, jobId, 1, 5000)],
+  ['children', (db) => readChildren(db, jobId, 1, 0, 100)],
+  ['results of a row', nth(0, history)],
+  ['stages of a row', nth(1, history)],
+  ['failures of a row', nth(2, history)],
+  ['edits of a row', nth(3, history)],
+  ['what is pending of a job', (db) => pendingPage(db, pending(jobId))],
+  ['what is pending of all', (db) => pendingPage(db, pending(null))],
+  ['jobs of an owner', (db) => jobsPage(db, { ...jobs, owners: ['local'] })],
+  ['jobs of all', (db) => jobsPage(db, { ...jobs, owners: null })],
+  ['phases', (db) => readPhases(db, jobId, 60_000)],
+  ['timeline', (db) => readTimeline(db, jobId, { fromMs: 0, toMs: 1e12, stepMs: 60_000 })],
+  ['generations', (db) => listGenerations(db, jobId)],
+  ['activity', (db) => jobActivityPage(db, jobId, null, 51)],
+  ['audit', (db) => auditPage(db, { subject: 'x', actor: null, beforeId: null, limit: 51 })],
+  ['stats', (db) => readStats(db, null, 60_000)],
+];
+
+/** What grows with the rows of jobs. */
+const QUEUE_AND_ROWS = [
+  'items',
+  'results',
+  'stage_outputs',
+  'attempt_errors',
+  'item_edits',
+  'spans',
+  'ledger',
+];
+
+function scans(plan: Explained['plan']): string[] {
+  const {
+    Plans = [],
+    'Node Type': type,
+    'Relation Name': table,
+  } = plan as unknown as {
+    Plans?: Explained['plan'][];
+    'Node Type': string;
+    'Relation Name'?: string;
+  };
+  const own =
+    /Seq Scan|Bitmap/.test(type) && QUEUE_AND_ROWS.includes(table ?? '') ? [`${type} ${table}`] : [];
+  return [...own, ...Plans.flatMap(scans)];
+}
+
+describe('planned while the tables were empty', () => {
+  test.each(LISTS.map(([list]) => list))('%s are found by key', async (list) => {
+    const { name, values } = sent.get(list)!;
+    const { rows } = await planned.run<{ 'QUERY PLAN': [{ Plan: Explained['plan'] }] }>({
+      name: `explain ${list}`,
+      text: `explain (format json) execute "${name}"(${values.map(toLiteral).join(', ')})`,
+    });
+    expect(scans(rows[0]!['QUERY PLAN'][0].Plan)).toEqual([]);
+  });
+});
+
+describe.each(['stale', 'fresh'])('with statistics that are %s', (statistics) => {
+  beforeAll(async () => {
+    if (statistics === 'fresh') await database.query('analyze');
+  });
+
+  test.each(LISTS)('%s are found by key', async (_, send) => {
+    const { plan, pages } = await explainer.explain(send);
+    expect(scans(plan)).toEqual([]);
+    // A look by key is three pages: a search through 4,000 rows and their results is what costs most.
+    expect(pages).toBeLessThan(4000 * 3 * 3);
+  });
+
+  test('the last page of rows costs what the first one does', async () => {
+    for (const order of ['asc', 'desc'] as const) {
+      const [first, last] = [0, ITEMS - 1100].map((fromSeq) => ({ ...page(), fromSeq, toSeq: fromSeq + 50 }));
+      const cost = async (asked: ReturnType<typeof page>) =>
+        (await explainer.explain((db) => listRows(db, asked, order))).pages;
+      expect(await cost(last!)).toBeLessThanOrEqual(1.5 * (await cost(first!)));
+    }
+  });
+});

@@ -1,0 +1,354 @@
+// What runs and what it may use, over HTTP; health, numbers, and the page to try the API.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { definePipeline, openRowmill, resource, type Rowmill } from '../../src/index.ts';
+import { apiReader } from '../support/api-reader.ts';
+import { jobWithItems } from '../support/job-factory.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+
+const prices = definePipeline({
+  name: 'prices',
+  version: '2',
+  input: z.object({ article: z.string(), amount: z.coerce.number().default(1) }),
+  key: 'article',
+  summary: ['article'],
+  resources: { shop: { concurrency: 5 } },
+  phases: [
+    {
+      name: 'look',
+      concurrency: 7,
+      cost: 0.5,
+      resources: [resource('shop', () => 'eu')],
+      run: ({ article }) => ({ article }),
+    },
+    { name: 'price', priority: 3, run: () => ({ price: 1 }) },
+  ],
+});
+const anything = definePipeline({ name: 'anything', phases: [{ name: 'only', run: () => ({}) }] });
+const foreignSchema = definePipeline({
+  name: 'foreign',
+  input: {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value: unknown) => ({ value }),
+      jsonSchema: { input: () => ({ type: 'object', title: 'Foreign' }) },
+    },
+  } as never,
+  phases: [{ name: 'only', run: () => ({}) }],
+});
+
+let rowmill: Rowmill;
+beforeAll(async () => {
+  rowmill = await openRowmill({ databaseUrl: database.url });
+});
+afterAll(() => rowmill.close());
+
+describe('what runs', () => {
+  test('are pipelines, with the schema of their rows where it can be shown', async () => {
+    const { url } = await startTestApi(database.url, { pipelines: [prices, anything, foreignSchema] });
+    const { items } = await apiReader(url).read('listPipelines');
+    expect(items[0]).toMatchObject({
+      name: 'prices',
+      version: '2',
+      phases: [
+        { name: 'look', concurrency: 7, priority: 0 },
+        { name: 'price', concurrency: null, priority: 3 },
+      ],
+      input: { type: 'object', required: ['article'], properties: { article: { type: 'string' } } },
+      params: null,
+      key: ['article'],
+      resources: ['shop'],
+      paid: true,
+    });
+    expect(items[1]).toMatchObject({ name: 'anything', version: null, input: null, paid: false });
+    expect(items[2]).toMatchObject({ name: 'foreign', input: { title: 'Foreign' } });
+  });
+
+  test('are workers, with what their slots do and how many items they hold', async () => {
+    const { url } = await startTestApi(database.url);
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let started = (): void => {};
+    const running = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    const slow = definePipeline({
+      name: 'slow',
+      phases: [
+        {
+          name: 'hold',
+          concurrency: 2,
+          run: async () => {
+            started();
+            await held;
+            return {};
+          },
+        },
+      ],
+    });
+    const worker = await rowmill.startWorker([slow], {
+      name: 'mill 3',
+      settings: { heartbeatMs: 100 } as never,
+    });
+    await rowmill.submit(slow, [{ n: 1 }]);
+    await running;
+    const reader = apiReader(url);
+    const mill = async () => (await reader.read('listWorkers')).items.find(({ name }) => name === 'mill 3')!;
+    await expect.poll(async () => (await mill()).pools[0]?.busy, { timeout: 20_000 }).toBe(1);
+    expect(await mill()).toMatchObject({
+      alive: true,
+      leasedItems: 1,
+      pipelines: ['slow'],
+      pools: [{ pipeline: 'slow', phase: 'hold', idle: 1, busy: 1, error: 0, queued: 0, waiting: 0 }],
+      pressure: { share: expect.any(Number), reason: expect.any(String) },
+    });
+    await database.query(
+      `insert into workers (worker_id, name, version, pipelines, heartbeat_at)
+       values (gen_random_uuid(), 'mill 0', '1', '{}', now() - interval '1 hour')`,
+    );
+    const { items } = await reader.read('listWorkers');
+    expect(items.at(-1)).toMatchObject({ name: 'mill 0', alive: false, pools: [], pressure: null });
+    expect((await reader.read('getStats')).workersAlive).toBeGreaterThanOrEqual(1);
+    release();
+    await worker.stop();
+  });
+});
+
+describe('what may be used', () => {
+  test('is listed and changed by hand, under the name of who did it', async () => {
+    const { url } = await startTestApi(database.url);
+    const changed = await fetch(`${url}/api/resources/shop`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ concurrency: 2, paused: true }),
+    });
+    expect(changed.status).toBe(200);
+    expect(await changed.json()).toEqual({ override: { concurrency: 2, paused: true } });
+    const reader = apiReader(url);
+    const { items } = await reader.read('listResources', {}, { name: 'shop' });
+    expect(items).toMatchObject([
+      { name: 'shop', key: '', state: 'paused', override: { concurrency: 2, paused: true } },
+    ]);
+    const audit = await reader.read('listAudit', {}, { subject: 'resource shop' });
+    expect(audit.items).toMatchObject([{ actor: 'local', action: 'resource.override' }]);
+    const refused = await fetch(`${url}/api/resources/shop`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect(await refused.json()).toMatchObject({ code: 'RESOURCE_INVALID' });
+    const hostile = await fetch(`${url}/api/resources/shop`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ key: 'a\0b', paused: true }),
+    });
+    expect(hostile.status).toBe(400);
+  });
+
+  test('is shared by owners, whose part is changed by hand', async () => {
+    const { url } = await startTestApi(database.url);
+    const changed = await fetch(`${url}/api/owners/ada`, {
+      method: 'PATCH',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ weight: 3, maxInFlight: 50 }),
+    });
+    expect(await changed.json()).toMatchObject({ weight: 3, maxInFlight: 50 });
+    const { items } = await apiReader(url).read('listOwners');
+    expect(items.find(({ ownerId }) => ownerId === 'ada')).toEqual({
+      ownerId: 'ada',
+      weight: 3,
+      maxRunningJobs: null,
+      maxInFlight: 50,
+      openJobs: 0,
+      itemsInFlight: 0,
+    });
+  });
+});
+
+describe('the audit', () => {
+  test('comes newest first, page by page, of a subject or of somebody', async () => {
+    const { url } = await startTestApi(database.url);
+    await database.query(
+      `insert into audit (actor, action, subject, detail)
+       select case when n % 2 = 0 then 'eve' else 'bob' end, 'test', 'thing ' || n % 3, jsonb_build_object('n', n)
+       from generate_series(0, 11) n`,
+    );
+    const reader = apiReader(url);
+    const numbers = async (query: Record<string, string | number>) =>
+      (await reader.pages('listAudit', {}, { ...query, pageSize: 2 })).flatMap(({ items }) =>
+        items.map(({ detail }) => (detail as { n: number }).n),
+      );
+    expect(await numbers({ actor: 'eve' })).toEqual([10, 8, 6, 4, 2, 0]);
+    expect(await numbers({ subject: 'thing 1' })).toEqual([10, 7, 4, 1]);
+    expect(await numbers({ subject: 'thing 1', actor: 'bob' })).toEqual([7, 1]);
+    expect((await numbers({})).slice(0, 12)).toEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
+  });
+});
+
+describe('numbers', () => {
+  test("are those of the caller's jobs, or of everybody's", async () => {
+    const { url, context } = await startTestApi(database.url);
+    await database.query('delete from jobs');
+    await database.query('delete from spans');
+    const own = await jobWithItems(context.engine, { items: 5 });
+    const foreign = await jobWithItems(context.engine, { items: 7 });
+    await database.query(`update jobs set owner_id = 'ada' where job_id = $1`, [foreign]);
+    await database.query(
+      `insert into ledger (job_id, entry_id, generation, phase, at, done, error, cost)
+       select job_id, gen_random_uuid(), 1, 0, now() - interval '2 seconds', 3, 1, 0.25 from unnest($1::uuid[]) as j(job_id)`,
+      [[own, foreign]],
+    );
+    const reader = apiReader(url);
+    expect(await reader.read('getStats')).toMatchObject({
+      jobs: { INGESTING: 1 },
+      pending: 5,
+      processing: 0,
+      endedLastMinute: 4,
+      failedLastMinute: 1,
+    });
+    expect(await reader.read('getStats', {}, { all: true })).toMatchObject({
+      jobs: { INGESTING: 2 },
+      pending: 12,
+      endedLastMinute: 8,
+    });
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).toContain('rowmill_jobs{state="INGESTING"} 2');
+    expect(metrics).toContain('rowmill_pending_items 12');
+    expect(metrics).toContain('# TYPE rowmill_database_transactions gauge');
+  });
+});
+
+describe('the server', () => {
+  test('says what a client has to know', async () => {
+    const { url } = await startTestApi(database.url, { settings: { pendingDashboard: 'on' } });
+    expect(await apiReader(url).read('getConfiguration')).toMatchObject({
+      authentication: 'none',
+      features: { pendingDashboard: true },
+      limits: { pageSizeMax: 200, uploadMaxBytes: expect.any(Number) },
+    });
+  });
+
+  test('is ready while the database has the schema of this version', async () => {
+    const { url } = await startTestApi(database.url);
+    const reader = apiReader(url);
+    expect(await reader.read('getReadiness')).toEqual({ ok: true });
+    await database.query(
+      `insert into rowmill_migrations (version, name, checksum) values (9999, 'later', 'x')`,
+    );
+    expect(await reader.refusal('getReadiness')).toMatchObject({ status: 503, code: 'DATABASE_NEWER' });
+    await database.query('delete from rowmill_migrations where version = 9999');
+    const [last] = await database.query(
+      `delete from rowmill_migrations where version = (select max(version) from rowmill_migrations) returning *`,
+    );
+    expect(await reader.refusal('getReadiness')).toMatchObject({
+      status: 503,
+      code: 'DATABASE_NOT_MIGRATED',
+    });
+    await database.query(
+      'insert into rowmill_migrations select * from jsonb_populate_record(null::rowmill_migrations, $1)',
+      [JSON.stringify(last)],
+    );
+    expect(await reader.read('getReadiness')).toEqual({ ok: true });
+  });
+
+  test('is not ready without its database, and says when to ask again', async () => {
+    const { url, context } = await startTestApi(database.url);
+    context.engine.db.destroy();
+    const response = await fetch(`${url}/readyz`);
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await response.json()).toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  test('has a page to try it whose scripts are all files', async () => {
+    const { url } = await startTestApi(database.url);
+    const page = await fetch(`${url}/api/docs/`);
+    const html = await page.text();
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-security-policy')).toContain("script-src 'self';");
+    expect(html).not.toMatch(/<script(?![^>]*\ssrc=)/);
+    const scripts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
+    expect(scripts.length).toBeGreaterThan(3);
+    for (const path of scripts) {
+      const file = await fetch(new URL(path, `${url}/api/docs/`));
+      expect(`${path} ${file.status}`).toBe(`${path} 200`);
+      await file.arrayBuffer();
+    }
+    const document = (await (await fetch(`${url}/api/docs/json`)).json()) as { openapi: string };
+    expect(document.openapi).toBe('3.1.0');
+  });
+});
+
+describe('sources', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rowmill-sources-'));
+  const config = join(folder, 'settings.json');
+  const before = process.env.ROWMILL_CONFIG;
+  beforeAll(() => {
+    mkdirSync(join(folder, 'in'));
+    const source = {
+      name: 'incoming',
+      kind: 'folder',
+      pipeline: 'anything',
+      path: join(folder, 'in'),
+      stableMs: 0,
+    };
+    writeFileSync(config, JSON.stringify({ sources: [source] }));
+  });
+  afterEach(() => {
+    if (before === undefined) delete process.env.ROWMILL_CONFIG;
+    else process.env.ROWMILL_CONFIG = before;
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const scan = (url: string, query = '') => fetch(`${url}/api/ingestion/scan${query}`, { method: 'POST' });
+
+  test('are none without a settings file', async () => {
+    delete process.env.ROWMILL_CONFIG;
+    const { url } = await startTestApi(database.url);
+    expect(await apiReader(url).read('listSources')).toEqual({ items: [] });
+    expect(await (await scan(url)).json()).toEqual({ items: [] });
+  });
+
+  test('are listed without what is in them, and their files become jobs when somebody asks', async () => {
+    process.env.ROWMILL_CONFIG = config;
+    const { url } = await startTestApi(database.url, { pipelines: [anything] });
+    expect(await apiReader(url).read('listSources')).toEqual({
+      items: [{ name: 'incoming', kind: 'folder', pipeline: 'anything' }],
+    });
+    writeFileSync(join(folder, 'in', 'rows.csv'), 'a,b\n1,2\n3,4\n');
+    const body = (await (await scan(url, '?sources=incoming')).json()) as {
+      items: { jobs: { jobId: string; path: string }[] }[];
+    };
+    expect(body.items).toMatchObject([
+      {
+        source: 'incoming',
+        found: 1,
+        waiting: 0,
+        failed: [],
+        jobs: [{ path: expect.stringContaining('rows.csv') }],
+      },
+    ]);
+    const job = await apiReader(url).read('getJob', { jobId: body.items[0]!.jobs[0]!.jobId });
+    expect(job).toMatchObject({ itemCount: 2, sealed: true });
+    expect(await (await scan(url)).json()).toMatchObject({ items: [{ found: 0, jobs: [] }] });
+    const { items } = await apiReader(url).read('listAudit', {}, { subject: 'sources' });
+    expect(items[0]).toMatchObject({ action: 'sources.scan', detail: { sources: ['incoming'] } });
+  });
+
+  test('that are not there, or whose pipeline is not, are refused', async () => {
+    process.env.ROWMILL_CONFIG = config;
+    const { url } = await startTestApi(database.url);
+    expect(await (await scan(url, '?sources=other')).json()).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
+    expect(await (await scan(url)).json()).toMatchObject({ code: 'PIPELINE_NOT_FOUND' });
+  });
+});
