@@ -28,7 +28,8 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     connectionTimeout: 0,
     http: { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: settings.apiHeaderMs },
     forceCloseConnections: true,
-    routerOptions: { maxParamLength: 500 },
+    // Longer than any header: what is too long is refused by the schema, in the one shape of refusals.
+    routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
   });
   const sendPage = await serveWeb(app, path);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, context.log));
