@@ -29,8 +29,9 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     connectionTimeout: 0,
     http: { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: settings.apiHeaderMs },
     forceCloseConnections: true,
-    routerOptions: { maxParamLength: 500 },
-    // Addresses that lead to no route at all: too long, or not decodable.
+    // Longer than any header: what is too long is refused by the schema, in the one shape of refusals.
+    routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
+    // Addresses that cannot be decoded lead to no route, and no hook sees them.
     frameworkErrors: (error, request, reply) => {
       setSecurityHeaders(reply, { isHttps });
       answerError(error, request, reply, context.log);

@@ -2,7 +2,7 @@
 import { afterEach } from 'vitest';
 import { type RunningApi, startApi } from '../../src/api/start-api.ts';
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
-import { silentLogger } from '../../src/platform/logger.ts';
+import { type Logger, silentLogger } from '../../src/platform/logger.ts';
 import { loadSettings, type Settings } from '../../src/platform/settings.ts';
 import type { Pipeline } from '../../src/worker/define-pipeline.ts';
 
@@ -14,7 +14,12 @@ afterEach(async () => {
 /** Without accounts unless the settings say otherwise. Stopped after the test. */
 export async function startTestApi(
   databaseUrl: string,
-  options: { pipelines?: Pipeline[]; settings?: Partial<Settings>; sources?: readonly SourceConfig[] } = {},
+  options: {
+    pipelines?: Pipeline[];
+    settings?: Partial<Settings>;
+    sources?: readonly SourceConfig[];
+    log?: Logger;
+  } = {},
 ): Promise<RunningApi> {
   const flags = {
     authentication: 'none',
@@ -28,7 +33,7 @@ export async function startTestApi(
     pipelines: options.pipelines ?? [],
     settings,
     ...(options.sources && { sources: options.sources }),
-    log: silentLogger,
+    log: options.log ?? silentLogger,
   });
   running.push(api);
   return api;
