@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // The command line: arguments in, exit code out. Each command has its own file.
-import { Command, InvalidArgumentError } from 'commander';
+import { Argument, Command, InvalidArgumentError } from 'commander';
 import { isAmount } from '../core/budget.ts';
 import { createTakeFile } from '../ingest/sources/take-file.ts';
 import { VERSION } from '../platform/version.ts';
-import { knownShell, printCompletion } from './commands/completion.ts';
+import { printCompletion, SHELLS, type Shell } from './commands/completion.ts';
 import { CONTROL_COMMANDS, controlJob } from './commands/control.ts';
 import { doctor } from './commands/doctor.ts';
 import { exportResults } from './commands/export.ts';
@@ -350,9 +350,10 @@ commandOfBoth('open the page of a server, or of a job there, in the browser', 'o
   .action(ending((job: string | undefined, options) => openPage(job, options)));
 
 program
-  .command('completion <shell>')
-  .description('print a script for bash, zsh or fish that completes commands and options; json: the commands')
-  .action(ending((shell: string) => printCompletion(knownShell(shell), program)));
+  .command('completion')
+  .description('print a script that completes commands and options; json: the commands')
+  .addArgument(new Argument('<shell>').choices(SHELLS))
+  .action(ending((shell: Shell) => printCompletion(shell, program)));
 
 program
   .command('init [folder]')

@@ -31,7 +31,12 @@ test('parameters go into the path, lists and flags into the query, the rest into
     kickoffJob: () => ({ state: 'RUNNING', finished: false, elapsedMs: 5, moreReadyInMs: 0 }),
   });
   const client = createClient({ baseUrl: `${server.url}/`, apiKey: 'rmk_a_b', validate: true });
-  const page = await client.listItems({ jobId: JOB_ID, statuses: ['ERROR', 'DONE'], phase: 1, search: 'ä&b' });
+  const page = await client.listItems({
+    jobId: JOB_ID,
+    statuses: ['ERROR', 'DONE'],
+    phase: 1,
+    search: 'ä&b',
+  });
   expectTypeOf(page.items[0]!.seq).toBeNumber();
   expect(page.items[0]!.seq).toBe(3);
   await client.listJobs({ all: true, after: undefined });
@@ -112,7 +117,8 @@ test('a server that is not there is said with its address and the reason', async
 
 test('what may be repeated is repeated after a refusal that passes, and what may not is not', async () => {
   let refusals = 2;
-  const passing = () => (refusals-- > 0 ? new Refusal(503, 'DATABASE_UNREACHABLE', { 'retry-after': '0' }) : null);
+  const passing = () =>
+    refusals-- > 0 ? new Refusal(503, 'DATABASE_UNREACHABLE', { 'retry-after': '0' }) : null;
   const server = await startContractServer({
     getJob: () => passing() ?? exampleJob(),
     createJob: () => passing() ?? { jobId: JOB_ID, created: true },
@@ -221,7 +227,10 @@ test('a download has the name of the file, its length and its bytes', async () =
       reply.end('a\n1\n');
     },
     exportJob: ({ reply }) => {
-      reply.writeHead(200, { 'content-type': 'text/csv', 'content-disposition': 'attachment; filename=".."' });
+      reply.writeHead(200, {
+        'content-type': 'text/csv',
+        'content-disposition': 'attachment; filename=".."',
+      });
       reply.end('b');
     },
     getMetrics: ({ reply }) => {

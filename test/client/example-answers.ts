@@ -8,9 +8,7 @@ export const AT = '2026-01-02T03:04:05.000Z';
 
 const COUNTS = { PENDING: 0, PROCESSING: 0, DONE: 0, ERROR: 0, NOT_FOUND: 0, SKIPPED: 0, CANCELLED: 0 };
 
-export function exampleListedJob(
-  change: Partial<z.infer<typeof listedJob>> = {},
-): z.infer<typeof listedJob> {
+export function exampleListedJob(change: Partial<z.infer<typeof listedJob>> = {}): z.infer<typeof listedJob> {
   return {
     jobId: JOB_ID,
     name: 'rows.csv',

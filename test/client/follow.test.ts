@@ -45,9 +45,7 @@ test('a job is followed over a broken connection to its end, from the event that
       sendLifecycle(reply, 11, 'job.started');
       reply.write('event: job.unheard_of\ndata: {}\n\n');
       sendProgress(reply, 5);
-      void sawProgress.promise.then(() =>
-        reply.write('event: progress\ndata: {"cut', () => reply.destroy()),
-      );
+      void sawProgress.promise.then(() => reply.write('event: progress\ndata: {"cut', () => reply.destroy()));
     },
     () => undefined,
     ({ reply }) => {

@@ -54,7 +54,11 @@ test('a Blob with a key is sent again after a refusal that passes; a stream cann
   const options = { idempotencyKey: 'k', fileName: 'rows.csv' };
   await client.upload(new Blob(['n\n', '1\n']), { pipeline: 'echo' }, options);
   expect(server.asked).toHaveLength(2);
-  expect(await formOf(server.asked[1]!)).toEqual({ job: { pipeline: 'echo' }, name: 'rows.csv', text: 'n\n1\n' });
+  expect(await formOf(server.asked[1]!)).toEqual({
+    job: { pipeline: 'echo' },
+    name: 'rows.csv',
+    text: 'n\n1\n',
+  });
   refusals = 1;
   const stream = new Blob(['n\n']).stream();
   await expect(
@@ -70,9 +74,9 @@ test('a source that fails fails the upload, and a signal ends it', async () => {
     yield CHUNK;
     throw new Error('the disk is gone');
   }
-  await expect(
-    client.upload({ name: 'a.csv', bytes: broken() }, { pipeline: 'echo' }),
-  ).rejects.toThrow('the disk is gone');
+  await expect(client.upload({ name: 'a.csv', bytes: broken() }, { pipeline: 'echo' })).rejects.toThrow(
+    'the disk is gone',
+  );
   const stop = new AbortController();
   let wasClosed = false;
   async function* endless(): AsyncGenerator<Uint8Array> {

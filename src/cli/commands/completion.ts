@@ -1,17 +1,19 @@
 // rowmill completion <shell>: a script that completes commands and options, made from the parser's own tree.
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type CommandNode, commandTree } from '../command-tree.ts';
 
-const SHELLS = { bash, zsh, fish, json: (nodes: readonly CommandNode[]) => `${JSON.stringify(nodes)}\n` };
-export type Shell = keyof typeof SHELLS;
+export const SHELLS = ['bash', 'zsh', 'fish', 'json'] as const;
+export type Shell = (typeof SHELLS)[number];
 
-export function knownShell(text: string): Shell {
-  if (text in SHELLS) return text as Shell;
-  throw new InvalidArgumentError(`expected one of ${Object.keys(SHELLS).join(', ')}`);
-}
+const SCRIPTS: Record<Shell, (nodes: readonly CommandNode[]) => string> = {
+  bash,
+  zsh,
+  fish,
+  json: (nodes) => `${JSON.stringify(nodes)}\n`,
+};
 
 export async function printCompletion(shell: Shell, program: Command): Promise<number> {
-  process.stdout.write(SHELLS[shell](commandTree(program)));
+  process.stdout.write(SCRIPTS[shell](commandTree(program)));
   return 0;
 }
 

@@ -14,7 +14,7 @@ import { normalizeUrl } from '../remote/choose-target.ts';
 import { credentialsPath, forgetLogin, type Login, readLogins, storeLogin } from '../remote/stored-login.ts';
 import { clientOf } from '../remote/with-port.ts';
 
-const DEFAULT_URL = 'http://127.0.0.1:7070';
+const DEFAULT_URL = 'http://127.0.0.1:4180';
 
 export interface LoginOptions {
   keyFile?: string;
