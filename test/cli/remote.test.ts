@@ -51,7 +51,12 @@ describe('lists', () => {
       listItems: () => ({
         items: [
           exampleItem(4),
-          exampleItem(5, { status: 'ERROR', result: null, errorClass: 'permanent', error: 'no\u001b[2Jsuch n' }),
+          exampleItem(5, {
+            status: 'ERROR',
+            result: null,
+            errorClass: 'permanent',
+            error: 'no\u001b[2Jsuch n',
+          }),
         ],
         next: null,
       }),
@@ -81,7 +86,9 @@ describe('lists', () => {
       json('jobs'),
     ]);
     expect(jobs.stdout).toMatch(/^job +state +pipeline +name +owner +rows +ended +failed +created$/m);
-    expect(jobs.stdout).toMatch(new RegExp(`^${JOB_ID} +RUNNING +echo +rows.csv +alice +10 +4 +1 +2026-01-02 03:04$`, 'm'));
+    expect(jobs.stdout).toMatch(
+      new RegExp(`^${JOB_ID} +RUNNING +echo +rows.csv +alice +10 +4 +1 +2026-01-02 03:04$`, 'm'),
+    );
     expect(items.stdout).toMatch(/^ +4 +DONE +1 +n=4 +n=4$|^4 +DONE +1 +n=4 +n=4$/m);
     expect(items.stdout).toMatch(/5 +ERROR +1 +n=5 +permanent: no/);
     expect(items.stdout).not.toContain('\u001b');
@@ -89,12 +96,15 @@ describe('lists', () => {
     expect(errors.stdout).toMatch(/2 +5 +only +timed out after 30 ms +7 +transient: timed out/);
     expect(workers.stdout).toMatch(/w-1 +box +0\.1\.0 +alive +echo/);
     expect(listed).toMatchObject([{ jobId: JOB_ID, counts: { DONE: 3 } }]);
-    const asked = (name: string) => server.asked.filter((each) => each.name === name).map((each) => each.query);
-    expect(asked('listJobs')).toContainEqual({ states: ['RUNNING', 'PAUSED'], pipeline: 'echo', pageSize: 5 });
+    const asked = (name: string) =>
+      server.asked.filter((each) => each.name === name).map((each) => each.query);
+    expect(asked('listJobs')).toContainEqual({
+      states: ['RUNNING', 'PAUSED'],
+      pipeline: 'echo',
+      pageSize: 5,
+    });
     expect(asked('listJobs')).toContainEqual({ search: shortId, pageSize: 200 });
-    expect(asked('listItems')).toEqual([
-      { statuses: ['DONE', 'ERROR'], phase: 0, sort: 'seq', pageSize: 2 },
-    ]);
+    expect(asked('listItems')).toEqual([{ statuses: ['DONE', 'ERROR'], phase: 0, sort: 'seq', pageSize: 2 }]);
     expect(server.asked.every((each) => each.headers.authorization === 'Bearer rmk_k_s')).toBe(true);
   });
 
@@ -105,7 +115,9 @@ describe('lists', () => {
     });
     const { run, json } = at(server.url);
     const { stdout } = await run('status', JOB_ID);
-    expect(stdout).toContain(`${JOB_ID}  RUNNING     echo  rows.csv  10 rows: pending 4, processing 2, done 3, error 1`);
+    expect(stdout).toContain(
+      `${JOB_ID}  RUNNING     echo  rows.csv  10 rows: pending 4, processing 2, done 3, error 1`,
+    );
     expect(stdout).toContain('5 × only: timed out after 30 ms');
     expect(await json('status', shortId)).toMatchObject({
       jobId: JOB_ID,
@@ -165,7 +177,8 @@ describe('control', () => {
     expect(whole.code).toBe(0);
     expect(resource.stdout).toBe('resource api: 5/s\n');
     expect(refused.stderr).toContain('expected no --max-attempts over a server');
-    const bodies = (name: string) => server.asked.filter((each) => each.name === name).map((each) => each.body);
+    const bodies = (name: string) =>
+      server.asked.filter((each) => each.name === name).map((each) => each.body);
     expect(bodies('changeJob')).toEqual([{ budget: { max: 5 } }]);
     expect(bodies('reprocessJob')).toHaveLength(2);
     expect(bodies('reprocessJob')).toContainEqual({
@@ -185,7 +198,14 @@ describe('control', () => {
       streamJobEvents: ({ reply }) => {
         reply.writeHead(200, { 'content-type': 'text/event-stream' });
         state = 'CANCELLED';
-        const event = { position: 1, kind: 'job.finished', jobId: JOB_ID, ownerId: 'a', at: AT, generation: 1 };
+        const event = {
+          position: 1,
+          kind: 'job.finished',
+          jobId: JOB_ID,
+          ownerId: 'a',
+          at: AT,
+          generation: 1,
+        };
         reply.write(
           `id: 1\nevent: job.finished\ndata: ${JSON.stringify(jobEvent.parse({ ...event, state, detail: {} }))}\n\n`,
         );
@@ -244,7 +264,16 @@ describe('submit and watch', () => {
   const stream = (kind: 'job.finished' | 'job.failed', state: JobState) => ({
     streamJobEvents: ({ reply }: { reply: import('node:http').ServerResponse }) => {
       reply.writeHead(200, { 'content-type': 'text/event-stream' });
-      const event = { position: 1, kind, jobId: JOB_ID, ownerId: 'a', at: AT, generation: 1, state, detail: {} };
+      const event = {
+        position: 1,
+        kind,
+        jobId: JOB_ID,
+        ownerId: 'a',
+        at: AT,
+        generation: 1,
+        state,
+        detail: {},
+      };
       reply.write(`id: 1\nevent: ${kind}\ndata: ${JSON.stringify(jobEvent.parse(event))}\n\n`);
     },
   });
@@ -269,7 +298,18 @@ describe('submit and watch', () => {
       'submit',
       'rows.csv',
       ...['--pipeline', 'echo', '--name', 'May', '--params', '{"a":1}', '--trial', '5', '--budget', '3'],
-      ...['--delimiter', ';', '--map', 'n=N', '--key', 'n,m', '--outputs', 'csv,xlsx', '--idempotency-key', 'k1'],
+      ...[
+        '--delimiter',
+        ';',
+        '--map',
+        'n=N',
+        '--key',
+        'n,m',
+        '--outputs',
+        'csv,xlsx',
+        '--idempotency-key',
+        'k1',
+      ],
     );
     expect(sent).toMatchObject({ code: 0, stdout: `${JOB_ID}\n` });
     expect(sent.stderr).toContain('this file was given before');
@@ -390,7 +430,11 @@ describe('where a command goes', () => {
 
   test('a key of the environment is not shown to another server', async () => {
     const server = await startContractServer(foundJob);
-    const { code } = await at('http://127.0.0.1:9', { ROWMILL_API_KEY: 'rmk_k_s' }).run('jobs', '--api', server.url);
+    const { code } = await at('http://127.0.0.1:9', { ROWMILL_API_KEY: 'rmk_k_s' }).run(
+      'jobs',
+      '--api',
+      server.url,
+    );
     expect(code).toBe(0);
     expect(server.asked[0]!.headers.authorization).toBeUndefined();
   });

@@ -16,6 +16,7 @@ import { countSeqs, eachSeq } from '../../core/seq-ranges.ts';
 import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
 import { waitMs } from '../../platform/clock.ts';
 import {
+  ANY_ATTEMPTS,
   type ExportRequest,
   type JobPort,
   type SubmitRequest,
@@ -170,9 +171,6 @@ function reprocessBody(request: ReprocessRequest): Omit<Given<Routes['reprocessJ
     ...rest,
   };
 }
-
-/** As good as no limit. */
-export const ANY_ATTEMPTS = 1_000_000_000;
 
 async function exportOver(
   client: Client,

@@ -68,6 +68,9 @@ function pick<From, Key extends keyof From>(from: From, keys: readonly Key[]): P
   return Object.fromEntries(keys.map((key) => [key, from[key]])) as Pick<From, Key>;
 }
 
+/** Of a reprocess: as good as no limit. */
+export const ANY_ATTEMPTS = 1_000_000_000;
+
 export interface JobListRequest {
   limit: number;
   states?: JobState[] | undefined;
