@@ -41,12 +41,16 @@ function command(description: string, nameAndArguments: string, parent: Command 
     .option('--data-dir <folder>', 'folder of the embedded PostgreSQL; default: .rowmill');
 }
 
-/** For commands that speak to a server as well. */
-function commandOfBoth(description: string, nameAndArguments: string): Command {
-  return command(description, nameAndArguments).option(
+function withApi(target: Command): Command {
+  return target.option(
     '--api <url>',
     'a server to speak to; default: ROWMILL_API, else where `rowmill login` was',
   );
+}
+
+/** For commands that speak to a server as well. */
+function commandOfBoth(description: string, nameAndArguments: string): Command {
+  return withApi(command(description, nameAndArguments));
 }
 
 function withSettings(target: Command): Command {
@@ -345,7 +349,7 @@ program
   .description('forget the key for a server, and end it there')
   .action(ending(async (url: string | undefined) => (await import('./commands/login.ts')).logout(url)));
 
-const keys = commandOfBoth('list API keys of a server', 'keys')
+const keys = withApi(program.command('keys').description('list API keys of a server'))
   .option('--all', 'of everybody; for administrators')
   .option('--json', 'print JSON')
   .action(ending(async (options) => (await import('./commands/keys.ts')).listKeysOf(options)));
@@ -370,7 +374,9 @@ keys
     ),
   );
 
-commandOfBoth('open the page of a server, or of a job there, in the browser', 'open [job]')
+withApi(
+  program.command('open [job]').description('open the page of a server, or of a job there, in the browser'),
+)
   .option('--print', 'only print the address')
   .action(
     ending(async (job: string | undefined, options) =>

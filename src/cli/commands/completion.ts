@@ -25,7 +25,7 @@ const optionNames = ({ options }: CommandNode): string[] => options.flatMap((opt
 function bash(nodes: readonly CommandNode[]): string {
   const offers = nodes.map(
     (node) =>
-      `    ${quote(keyOf(node))}) offers=${quote([...node.subcommands, ...optionNames(node)].join(' '))} ;;`,
+      `    ${quote(keyOf(node))}) offers=${quote([...node.subcommands, ...node.choices, ...optionNames(node)].join(' '))} ;;`,
   );
   const choices = nodes.flatMap((node) =>
     node.options
@@ -88,7 +88,8 @@ function fish(nodes: readonly CommandNode[]): string {
       const value = choices.length > 0 ? ` -x -a ${quote(choices.join(' '))}` : takesValue ? ' -r' : '';
       return `complete -c rowmill ${at} ${flags.join(' ')}${value} -d ${quote(description)}`;
     });
-    return [...subcommands, ...options];
+    const values = node.choices.map((value) => `complete -c rowmill -f ${at} -a ${value}`);
+    return [...subcommands, ...values, ...options];
   });
   const paths = nodes.filter((node) => node.words.length > 0).map((node) => quote(keyOf(node)));
   return `# rowmill completion for fish: rowmill completion fish | source
