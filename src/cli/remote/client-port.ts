@@ -20,9 +20,11 @@ import {
   type ExportRequest,
   type JobPort,
   type SubmitRequest,
-  type ShownItem,
   toListedJob,
+  toShownError,
+  toShownItem,
   toShownJob,
+  toShownWorker,
   type WatchedJob,
 } from './job-port.ts';
 
@@ -75,15 +77,7 @@ export function clientPort(client: Client, description: string): JobPort {
     watch: (jobId, signal) => watchOver(client, jobId, signal),
     async workers() {
       const { items } = await client.listWorkers();
-      return items.map(({ workerId, name, version, pipelines, startedAt, heartbeatAt, alive }) => ({
-        workerId,
-        name,
-        version,
-        pipelines,
-        startedAt,
-        heartbeatAt,
-        alive,
-      }));
+      return items.map(toShownWorker);
     },
     async resources({ name, limit }) {
       return (await client.listResources({ name, limit: Math.min(limit, 1000) })).items as never;
@@ -120,12 +114,7 @@ async function firstOf<Item>(pages: AsyncIterable<Item>, limit: number): Promise
 
 async function errorsOf(client: Client, jobId: string, limit: number) {
   const { items } = await client.listErrors({ jobId, limit: Math.min(limit, MAX_PAGE) });
-  return items.map(({ firstSeen: _, lastSeen: __, ...group }) => group);
-}
-
-function toShownItem(item: ShownItem): ShownItem {
-  const { seq, status, input, result, phase, attempts, errorClass, error, finishedAt } = item;
-  return { seq, status, input, result, phase, attempts, errorClass, error, finishedAt };
+  return items.map(toShownError);
 }
 
 function rowsOf({ statuses, phase, errorGroup, search }: ExportFilter) {
@@ -223,6 +212,8 @@ async function saveAs(path: string, { stream, bytes }: Download): Promise<void> 
 async function* watchOver(client: Client, jobId: string, signal: AbortSignal): AsyncGenerator<WatchedJob> {
   let watched: WatchedJob = await look();
   let changed = false;
+  /** Something happened to the job that progress alone does not tell, such as its seal. */
+  let isStale = false;
   let isOver = isFinished(watched.job.state);
   let failure: unknown = null;
   const ended = new AbortController();
@@ -243,7 +234,10 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
           ...watched,
           job: { ...job, state, itemCount, cost, workers, generation, counts: { ...job.counts, ...counts } },
         };
-      } else watched = { ...watched, job: { ...job, state: event.state } };
+      } else {
+        watched = { ...watched, job: { ...job, state: event.state } };
+        isStale = true;
+      }
     }
   }
   const listening = isOver
@@ -253,13 +247,14 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
         stop();
       });
   try {
-    for (let turn = 1; !isOver; turn += 1) {
+    for (let turn = 1; !isOver && !isFinished(watched.job.state); turn += 1) {
       yield watched;
       await waitMs(REFRESH_MS, ended.signal);
       if (failure !== null) throw failure;
       isOver = ended.signal.aborted && !signal.aborted;
-      if (turn % DETAILS_EVERY === 0 && changed && !ended.signal.aborted) {
+      if ((isStale || (turn % DETAILS_EVERY === 0 && changed)) && !ended.signal.aborted) {
         changed = false;
+        isStale = false;
         watched = await look();
       }
     }

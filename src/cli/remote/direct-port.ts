@@ -19,7 +19,10 @@ import {
   type ShownJob,
   type SubmitRequest,
   toListedJob,
+  toShownError,
+  toShownItem,
   toShownJob,
+  toShownWorker,
   type WatchedJob,
 } from './job-port.ts';
 
@@ -43,7 +46,7 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
       const { createdAt, ...rest } = summary;
       return { ...(rest as object), createdAt: createdAt.toISOString() } as never;
     },
-    errors: (jobId, limit) => rowmill.errorGroups(jobId, limit),
+    errors: async (jobId, limit) => (await rowmill.errorGroups(jobId, limit)).map(toShownError),
     items: (jobId, request) => firstItems(rowmill, jobId, request),
     submit: (request, signal) => submitDirectly(rowmill, request, signal),
     async setBudget(jobId, change) {
@@ -82,11 +85,13 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     watch: (jobId, signal) => watchDirectly(rowmill, jobId, signal),
     async workers() {
       const workers = await listWorkerProcesses(db, settings.heartbeatMs * 3);
-      return workers.map(({ startedAt, heartbeatAt, ...rest }) => ({
-        ...rest,
-        startedAt: startedAt.toISOString(),
-        heartbeatAt: heartbeatAt.toISOString(),
-      }));
+      return workers.map(({ startedAt, heartbeatAt, ...rest }) =>
+        toShownWorker({
+          ...rest,
+          startedAt: startedAt.toISOString(),
+          heartbeatAt: heartbeatAt.toISOString(),
+        }),
+      );
     },
     resources: ({ name, limit }) => rowmill.resources({ ...(name !== undefined && { name }), limit }),
     setResource: (name, change, key) =>
@@ -163,7 +168,7 @@ async function firstItems(
   const items: ShownItem[] = [];
   for await (const page of readRows(db, { jobId, generation, filter, pageRows, afterSeq: -1, itemCount })) {
     for (const row of page) {
-      items.push({
+      const item: ShownItem = {
         seq: row.seq,
         status: row.status,
         input: JSON.parse(row.inputJson) as never,
@@ -173,7 +178,8 @@ async function firstItems(
         errorClass: row.errorClass,
         error: row.error,
         finishedAt: row.finishedAtMs === null ? null : new Date(row.finishedAtMs).toISOString(),
-      });
+      };
+      items.push(toShownItem(item));
       if (items.length >= limit) return items;
     }
   }
