@@ -24,6 +24,7 @@ import {
   toShownError,
   toShownItem,
   toShownJob,
+  toShownSummary,
   toShownWorker,
   type WatchedJob,
 } from './job-port.ts';
@@ -49,7 +50,7 @@ export function clientPort(client: Client, description: string): JobPort {
     },
     async summary(jobId) {
       try {
-        return await client.getSummary({ jobId });
+        return toShownSummary(await client.getSummary({ jobId }));
       } catch (error) {
         if (error instanceof RowmillApiError && error.code === 'SUMMARY_NOT_FOUND') return null;
         throw error;

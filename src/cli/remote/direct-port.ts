@@ -17,11 +17,13 @@ import {
   type ListedJob,
   type ShownItem,
   type ShownJob,
+  type ShownSummary,
   type SubmitRequest,
   toListedJob,
   toShownError,
   toShownItem,
   toShownJob,
+  toShownSummary,
   toShownWorker,
   type WatchedJob,
 } from './job-port.ts';
@@ -44,7 +46,7 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
       const summary = await rowmill.summary(jobId);
       if (!summary) return null;
       const { createdAt, ...rest } = summary;
-      return { ...(rest as object), createdAt: createdAt.toISOString() } as never;
+      return toShownSummary({ ...(rest as object), createdAt: createdAt.toISOString() } as ShownSummary);
     },
     errors: async (jobId, limit) => (await rowmill.errorGroups(jobId, limit)).map(toShownError),
     items: (jobId, request) => firstItems(rowmill, jobId, request),

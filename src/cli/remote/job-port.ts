@@ -79,6 +79,18 @@ const WORKER_KEYS = [
   'heartbeatAt',
   'alive',
 ] as const satisfies readonly (keyof z.infer<typeof worker>)[];
+const SUMMARY_KEYS = [
+  'generation',
+  'outcome',
+  'total',
+  'counts',
+  'phases',
+  'timings',
+  'cost',
+  'files',
+  'diff',
+  'createdAt',
+] as const satisfies readonly (keyof z.infer<typeof summary>)[];
 const COUNT_KEYS = ['PENDING', 'PROCESSING', 'DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
 
 export type ShownError = Pick<z.infer<typeof errorGroup>, (typeof ERROR_KEYS)[number]>;
@@ -91,6 +103,7 @@ export const toListedJob = (from: ListedJob): ListedJob => inOrder(pick(from, LI
 export const toShownJob = (from: ShownJob): ShownJob => inOrder(pick(from, SHOWN_KEYS));
 export const toShownError = (from: ShownError): ShownError => pick(from, ERROR_KEYS);
 export const toShownItem = (from: ShownItem): ShownItem => pick(from, ITEM_KEYS);
+export const toShownSummary = (from: ShownSummary): ShownSummary => pick(from, SUMMARY_KEYS);
 export const toShownWorker = (from: ShownWorker): ShownWorker => pick(from, WORKER_KEYS);
 
 function inOrder<Shown extends { counts: ListedJob['counts'] }>(job: Shown): Shown {
