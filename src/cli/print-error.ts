@@ -9,7 +9,11 @@ export function printError(error: unknown, json = false): void {
     console.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
     return;
   }
-  const { code, message, hint } = error;
+  const { code, message } = error;
+  const hint =
+    isOfServer(error) && code === 'UNAUTHENTICATED'
+      ? 'Sign in with `rowmill login`, or set ROWMILL_API_KEY.'
+      : error.hint;
   const requestId = isOfServer(error) ? error.requestId : null;
   const asked = originOf(error);
   if (json) {

@@ -84,6 +84,31 @@ test('a file submitted through a server, or on its database, gives jobs that bot
       expect(over.stderr).toBe('');
       expect(steady(over.stdout), command.join(' ')).toBe(steady(on.stdout));
     }
+    const client = createClient({ baseUrl: api.url, validate: true });
+    const reads = [
+      client.getJob({ jobId }),
+      client.getSummary({ jobId, generation: 1 }),
+      client.listItems({ jobId, sort: '-seq', fromSeq: 7 }),
+      client.getItem({ jobId, seq: 4 }),
+      client.getTimeline({ jobId }),
+      client.listGenerations({ jobId }),
+      client.listRejected({ jobId }),
+      client.listPendingOfJob({ jobId }),
+      client.listJobActivity({ jobId }),
+      client.listFiles({ jobId }),
+      client.listPipelines(),
+      client.listWorkers(),
+      client.getStats(),
+      client.getConfiguration(),
+      client.getSession(),
+    ];
+    // Each answer is as the contract says.
+    expect((await Promise.all(reads)).length).toBe(reads.length);
+    const newest: number[] = [];
+    for await (const item of client.pages('listItems', { jobId, sort: '-seq', pageSize: 7 }))
+      newest.push(item.seq);
+    expect(newest).toEqual(Array.from({ length: 20 }, (_, n) => 19 - n));
+
     await remote('export', jobId, '--out', 'remote.csv');
     await direct('export', jobId, '--out', 'direct.csv');
     expect(readFileSync(join(folder, 'remote.csv'), 'utf8')).toBe(

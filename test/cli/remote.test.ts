@@ -410,14 +410,14 @@ describe('where a command goes', () => {
     ]);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toBe(
-      `error: refused: UNAUTHENTICATED [UNAUTHENTICATED]\n  a hint\n  asked: server ${server.url} (by ROWMILL_API), request req-1\n`,
+      `error: refused: UNAUTHENTICATED [UNAUTHENTICATED]\n  Sign in with \`rowmill login\`, or set ROWMILL_API_KEY.\n  asked: server ${server.url} (by ROWMILL_API), request req-1\n`,
     );
     expect(asJson).toEqual({
       ok: false,
       error: {
         code: 'UNAUTHENTICATED',
         message: 'refused: UNAUTHENTICATED',
-        hint: 'a hint',
+        hint: 'Sign in with `rowmill login`, or set ROWMILL_API_KEY.',
         asked: `server ${server.url} (by ROWMILL_API)`,
         requestId: 'req-1',
       },
