@@ -57,8 +57,9 @@ test.runIf(has('zsh'))('zsh reads its script', () => {
   expect([status, String(stderr)]).toEqual([0, '']);
 });
 
-test.runIf(has('fish'))('fish reads its script', () => {
-  const { status, stderr } = spawnSync('fish', ['--no-execute', '-c', completion('fish')]);
+const FISH = 'fish';
+test.runIf(has(FISH))('fish reads its script', () => {
+  const { status, stderr } = spawnSync(FISH, ['--no-execute', '-c', completion('fish')]);
   expect([status, String(stderr)]).toEqual([0, '']);
 });
 
