@@ -30,7 +30,7 @@ export async function followJob(
   for await (const watched of port.watch(jobId, options.signal)) {
     const snapshot = toSnapshot(watched);
     last = { snapshot, job: watched.job };
-    const notice = options.notice?.();
+    const notice = options.notice?.() ?? watched.notice;
     if (notice) snapshot.notice = notice;
     const { job } = watched;
     const how = isFinished(job.state) ? 'over' : standsStill(job) ? 'waits' : 'stopped';

@@ -15,6 +15,8 @@ export interface StreamOptions {
   signal?: AbortSignal | undefined;
   /** Of an event that was seen before; events after it come first. */
   lastEventId?: number | undefined;
+  /** Told when the server has no longer all events since the last one: who keeps a picture of jobs has to look again. */
+  onMissed?: (() => void) | undefined;
   /** Told of each pause between two connections. */
   onReconnect?: ((reason: unknown, waitMs: number) => void) | undefined;
   /** Without a sign for so long, the connection is made anew. */
@@ -33,14 +35,13 @@ export async function* readEvents(
   /** Called whenever the events begin to come; what it gives is put before them. */
   onOpen: () => Promise<FollowedEvent[]> = async () => [],
 ): AsyncGenerator<FollowedEvent> {
-  let lastEventId = options.lastEventId;
+  const place: Place = { lastEventId: options.lastEventId, firstWaitMs: BACKOFF_FIRST_MS };
   let failures = 0;
   for (;;) {
     let reason: unknown = null;
     try {
-      for await (const event of readOnce(connection, address, lastEventId, options, onOpen)) {
+      for await (const event of readOnce(connection, address, place, options, onOpen)) {
         failures = 0;
-        if (event.type === 'lifecycle') lastEventId = event.position;
         yield event;
       }
     } catch (error) {
@@ -49,12 +50,20 @@ export async function* readEvents(
       reason = error;
     }
     options.signal?.throwIfAborted();
-    const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(failures, 10));
+    const backoff = Math.min(BACKOFF_MAX_MS, place.firstWaitMs * 2 ** Math.min(failures, 10));
     failures += 1;
     const wait = Math.max(backoff * (0.5 + randomFraction() / 2), askedWaitMs(reason));
     options.onReconnect?.(reason, wait);
     await waitMs(wait, options.signal);
   }
+}
+
+/** What outlives a connection. */
+interface Place {
+  /** Of the last event that the caller has had, or where the stream began. */
+  lastEventId: number | undefined;
+  /** As the server asks for it. */
+  firstWaitMs: number;
 }
 
 /** Refusals stay what they are; everything else is a connection that ended. */
@@ -70,10 +79,11 @@ function askedWaitMs(error: unknown): number {
 async function* readOnce(
   connection: Connection,
   address: string,
-  lastEventId: number | undefined,
+  place: Place,
   options: StreamOptions,
   onOpen: () => Promise<FollowedEvent[]>,
 ): AsyncGenerator<FollowedEvent> {
+  const { lastEventId } = place;
   const ended = new AbortController();
   const end = (): void => ended.abort(options.signal?.reason);
   if (options.signal?.aborted) end();
@@ -94,11 +104,21 @@ async function* readOnce(
     const messages = (response.body as ReadableStream<Uint8Array>)
       .pipeThrough(silence.stream())
       .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
-      .pipeThrough(new EventSourceParserStream())
+      .pipeThrough(
+        new EventSourceParserStream({
+          onRetry: (ms) => {
+            place.firstWaitMs = ms;
+          },
+        }),
+      )
       .getReader();
     for (;;) {
       const { value, done } = await messages.read();
       if (done) return;
+      if (value.event === 'open' && (JSON.parse(value.data) as { missed?: boolean }).missed)
+        options.onMissed?.();
+      // Before it is handed over: who leaves in the middle of it has had it.
+      if (value.id !== undefined && /^\d+$/.test(value.id)) place.lastEventId = Number(value.id);
       const event = toEvent(value.event, value.data);
       if (event) yield event;
     }

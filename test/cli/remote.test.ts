@@ -389,6 +389,35 @@ describe('submit and watch', () => {
     expect(JSON.parse(lines.at(-1)!)).toMatchObject({ state: 'DONE', counts: { DONE: 9 } });
   });
 
+  test('a server that is away for a while is waited for', async () => {
+    let asked = 0;
+    let streams = 0;
+    let isOver = false;
+    const server = await startContractServer({
+      ...foundJob,
+      getJob: () => {
+        asked += 1;
+        if (asked > 2 && asked < 9) return new Refusal(503, 'DATABASE_UNREACHABLE', { 'retry-after': '0' });
+        return exampleJob(isOver ? { state: 'DONE', counts: COUNTS } : {});
+      },
+      streamJobEvents: (answered) => {
+        streams += 1;
+        if (streams === 2) return new Refusal(503, 'DATABASE_UNREACHABLE', { 'retry-after': '0' });
+        if (streams === 1) {
+          answered.reply.writeHead(200, { 'content-type': 'text/event-stream' });
+          answered.reply.write(': hello\n\n', () => answered.reply.destroy());
+          return undefined;
+        }
+        isOver = true;
+        return stream('job.finished', 'DONE').streamJobEvents(answered);
+      },
+    });
+    const { code, stdout } = await at(server.url).run('watch', JOB_ID);
+    expect(stdout).toContain('DONE');
+    expect(code).toBe(0);
+    expect(streams).toBeGreaterThan(2);
+  });
+
   test('a pipeline module given to watch gets the command that was meant', async () => {
     const { code, stderr } = await at('http://127.0.0.1:9').run('watch', 'rows.csv');
     expect(code).toBe(1);

@@ -90,6 +90,32 @@ test('a job is followed over a broken connection to its end, from the event that
   expect(reconnects[1]).toMatchObject({ status: 503 });
 });
 
+test('who is cut off before anything happened comes back to where the stream began, and hears what was missed', async () => {
+  let connections = 0;
+  let missed = 0;
+  const server = await startContractServer({
+    getJob: () => exampleJob(),
+    streamJobEvents: ({ reply }) => {
+      connections += 1;
+      begin(reply);
+      reply.write(
+        `retry: 1\nid: ${40 + connections}\nevent: open\ndata: {"position":41,"missed":${connections === 2}}\n\n`,
+      );
+      if (connections === 1) sendProgress(reply, 5);
+      else sendLifecycle(reply, 50, 'job.finished');
+    },
+  });
+  const events = createClient({ baseUrl: server.url }).follow(JOB_ID, {
+    onMissed: () => {
+      missed += 1;
+    },
+  });
+  for await (const event of events) if (told(event) === 'progress 5') server.dropConnections();
+  const streams = server.asked.filter((each) => each.name === 'streamJobEvents');
+  expect(streams.map((each) => each.headers['last-event-id'])).toEqual([undefined, '41']);
+  expect(missed).toBe(1);
+});
+
 test('a job that has ended before anybody looked ends the following at once', async () => {
   const server = await startContractServer({
     getJob: () => exampleJob({ state: 'DONE', generation: 2 }),

@@ -226,8 +226,12 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
     return { job: toShownJob(job), errors };
   }
   async function listen(): Promise<void> {
-    for await (const event of client.follow(jobId, { signal: ended.signal })) {
+    const onReconnect = (reason: unknown): void => {
+      watched = { ...watched, notice: `the server is asked again: ${sentenceOf(reason)}` };
+    };
+    for await (const event of client.follow(jobId, { signal: ended.signal, onReconnect })) {
       changed = true;
+      watched = { ...watched, notice: undefined };
       const { job } = watched;
       if (event.type === 'progress') {
         const { state, itemCount, counts, cost, workers, generation } = event;
@@ -256,7 +260,13 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
       if ((isStale || (turn % DETAILS_EVERY === 0 && changed)) && !ended.signal.aborted) {
         changed = false;
         isStale = false;
-        watched = await look();
+        // A server that is away for a while is waited for, as its events are.
+        watched = await look().catch((error: unknown) => {
+          if (!(error instanceof RowmillApiError) || (error.status !== 0 && error.status !== 503))
+            throw error;
+          isStale = true;
+          return { ...watched, notice: `the server is asked again: ${sentenceOf(error)}` };
+        });
       }
     }
     yield await look();
@@ -265,4 +275,8 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
     stop();
     await listening;
   }
+}
+
+function sentenceOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : 'the connection ended';
 }

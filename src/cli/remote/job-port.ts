@@ -156,6 +156,8 @@ export interface Controlled {
 export interface WatchedJob {
   job: ShownJob;
   errors: ShownError[];
+  /** Why it may be older than that. */
+  notice?: string | undefined;
 }
 
 export interface JobPort {
