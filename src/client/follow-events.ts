@@ -32,7 +32,7 @@ export async function* readEvents(
   connection: Connection,
   address: string,
   options: StreamOptions,
-  /** Called whenever the events begin to come; what it gives is put before them. */
+  /** Called whenever a stream is open; what it gives is put before its events. */
   onOpen: () => Promise<FollowedEvent[]> = async () => [],
 ): AsyncGenerator<FollowedEvent> {
   const place: Place = { lastEventId: options.lastEventId, firstWaitMs: BACKOFF_FIRST_MS };
@@ -100,7 +100,6 @@ async function* readOnce(
         ...(lastEventId !== undefined && { headers: { 'last-event-id': String(lastEventId) } }),
       },
     );
-    yield* await onOpen();
     const messages = (response.body as ReadableStream<Uint8Array>)
       .pipeThrough(silence.stream())
       .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
@@ -112,15 +111,23 @@ async function* readOnce(
         }),
       )
       .getReader();
+    let isOpen = false;
     for (;;) {
       const { value, done } = await messages.read();
       if (done) return;
-      if (value.event === 'open' && (JSON.parse(value.data) as { missed?: boolean }).missed)
-        options.onMissed?.();
+      const { event: kind, data, id } = value;
+      if (kind === 'open') {
+        // From here on nothing can get lost between two connections.
+        place.lastEventId = numberOf(id) ?? place.lastEventId;
+        if ((JSON.parse(data) as { missed?: boolean }).missed) options.onMissed?.();
+      }
+      if (!isOpen) yield* await onOpen();
+      isOpen = true;
+      const event = toEvent(kind, data);
+      if (!event) continue;
       // Before it is handed over: who leaves in the middle of it has had it.
-      if (value.id !== undefined && /^\d+$/.test(value.id)) place.lastEventId = Number(value.id);
-      const event = toEvent(value.event, value.data);
-      if (event) yield event;
+      place.lastEventId = numberOf(id) ?? place.lastEventId;
+      yield event;
     }
   } finally {
     silence.stop();
@@ -149,6 +156,10 @@ function watchSilence(
       }),
     stop: () => clearTimeout(timer),
   };
+}
+
+function numberOf(id: string | undefined): number | undefined {
+  return id !== undefined && /^\d+$/.test(id) ? Number(id) : undefined;
 }
 
 /** Null for kinds that a newer server may have. */

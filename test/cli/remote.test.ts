@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jobEvent } from '../../src/contract/events.ts';
 import type { JobState } from '../../src/core/job-state.ts';
-import { Refusal, startContractServer } from '../client/contract-server.ts';
+import { beginEvents, Refusal, startContractServer } from '../client/contract-server.ts';
 import {
   AT,
   exampleErrorGroup,
@@ -196,7 +196,7 @@ describe('control', () => {
       getJob: () => exampleJob({ state, counts: { ...COUNTS, CANCELLED: 1 } }),
       cancelJob: () => ({ changed: true, state: 'CANCELLING' }),
       streamJobEvents: ({ reply }) => {
-        reply.writeHead(200, { 'content-type': 'text/event-stream' });
+        beginEvents(reply);
         state = 'CANCELLED';
         const event = {
           position: 1,
@@ -263,7 +263,7 @@ describe('control', () => {
 describe('submit and watch', () => {
   const stream = (kind: 'job.finished' | 'job.failed', state: JobState) => ({
     streamJobEvents: ({ reply }: { reply: import('node:http').ServerResponse }) => {
-      reply.writeHead(200, { 'content-type': 'text/event-stream' });
+      beginEvents(reply);
       const event = {
         position: 1,
         kind,
@@ -357,8 +357,7 @@ describe('submit and watch', () => {
     const server = await startContractServer({
       ...foundJob,
       streamJobEvents: ({ reply }) => {
-        reply.writeHead(200, { 'content-type': 'text/event-stream' });
-        reply.write(': hello\n\n');
+        beginEvents(reply);
         command!.child.kill('SIGINT');
       },
     });
@@ -374,8 +373,7 @@ describe('submit and watch', () => {
       ...foundJob,
       getJob: () => exampleJob({ state: 'PAUSED', pausedBecause: 'budget of 4 reached', counts: COUNTS }),
       streamJobEvents: ({ reply }) => {
-        reply.writeHead(200, { 'content-type': 'text/event-stream' });
-        reply.write(': hello\n\n');
+        beginEvents(reply);
       },
     });
     const waits = await at(paused.url).run('watch', JOB_ID);
@@ -404,7 +402,7 @@ describe('submit and watch', () => {
         streams += 1;
         if (streams === 2) return new Refusal(503, 'DATABASE_UNREACHABLE', { 'retry-after': '0' });
         if (streams === 1) {
-          answered.reply.writeHead(200, { 'content-type': 'text/event-stream' });
+          beginEvents(answered.reply);
           answered.reply.write(': hello\n\n', () => answered.reply.destroy());
           return undefined;
         }
