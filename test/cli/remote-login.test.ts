@@ -1,12 +1,16 @@
 // Signing in and out: what is stored, for whom to read, and what is never shown.
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Asked, Refusal, startContractServer } from '../client/contract-server.ts';
 import { AT, exampleListedJob } from '../client/example-answers.ts';
 import { runCommand } from '../support/run-command.ts';
 
+const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const KEY = 'rmk_0123456789abcdef_a-secret-that-nobody-sees';
 const PASSWORD = 'correct horse battery staple';
 let folder: string;
@@ -113,6 +117,34 @@ test('a password makes a key and leaves no session; signing out ends the key', a
   const out = await rowmill(['logout']);
   expect(out.stdout).toContain('the key is of no use any more');
   expect(server.asked.at(-1)).toMatchObject({ name: 'revokeKey', params: { keyId: made.keyId } });
+});
+
+const hasTerminal = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
+test.runIf(hasTerminal)('a password that is typed at a terminal is not shown', async () => {
+  const server = await startContractServer({
+    getSession: () => new Refusal(401, 'UNAUTHENTICATED'),
+    signIn: () => new Refusal(401, 'SIGN_IN_FAILED'),
+  });
+  const command = `'${process.execPath}' '${main}' login '${server.url}'`;
+  const terminal = spawn('script', ['-qec', command, '/dev/null'], {
+    env: { PATH: process.env.PATH, XDG_CONFIG_HOME: join(folder, 'config'), TERM: 'dumb' },
+  });
+  let shown = '';
+  const answers: [question: string, typed: string][] = [
+    ['user: ', 'alice\r'],
+    ['password: ', `${PASSWORD}\r`],
+  ];
+  terminal.stdout.on('data', (chunk) => {
+    shown += String(chunk);
+    if (answers.length > 0 && shown.includes(answers[0]![0])) terminal.stdin.write(answers.shift()![1]);
+  });
+  await once(terminal, 'close');
+  expect(server.asked.at(-1)).toMatchObject({
+    name: 'signIn',
+    body: { userId: 'alice', password: PASSWORD },
+  });
+  expect(shown).toContain('[SIGN_IN_FAILED]');
+  expect(shown).not.toContain('horse');
 });
 
 test('a server without accounts is remembered without a key, and an address never holds one', async () => {
