@@ -119,14 +119,16 @@ test('a password makes a key and leaves no session; signing out ends the key', a
   expect(server.asked.at(-1)).toMatchObject({ name: 'revokeKey', params: { keyId: made.keyId } });
 });
 
-const hasTerminal = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
+/** Runs a command at a terminal of its own. */
+const TERMINAL = 'script';
+const hasTerminal = spawnSync(TERMINAL, ['-qec', 'true', '/dev/null']).status === 0;
 test.runIf(hasTerminal)('a password that is typed at a terminal is not shown', async () => {
   const server = await startContractServer({
     getSession: () => new Refusal(401, 'UNAUTHENTICATED'),
     signIn: () => new Refusal(401, 'SIGN_IN_FAILED'),
   });
   const command = `'${process.execPath}' '${main}' login '${server.url}'`;
-  const terminal = spawn('script', ['-qec', command, '/dev/null'], {
+  const terminal = spawn(TERMINAL, ['-qec', command, '/dev/null'], {
     env: { PATH: process.env.PATH, XDG_CONFIG_HOME: join(folder, 'config'), TERM: 'dumb' },
   });
   let shown = '';
