@@ -9,8 +9,7 @@ import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
 import type { OpenedGeneration } from '../../store/commands/open-generation.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
-import { ANY_ATTEMPTS } from '../remote/client-port.ts';
-import type { ShownJob } from '../remote/job-port.ts';
+import { ANY_ATTEMPTS, type ShownJob } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 import { type RowFilterOptions, rowFilterOf } from '../row-filter-options.ts';
 
