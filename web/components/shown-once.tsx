@@ -13,7 +13,7 @@ export function ShownOnce({ label, text }: { label: string; text: string }) {
       .then(() => setCopied(Boolean(navigator.clipboard)))
       .catch(sayError);
   return (
-    <div className="flex items-end gap-2">
+    <div className="flex items-start gap-2">
       <div className="min-w-0 flex-1">
         <TextField
           label={label}
@@ -24,7 +24,7 @@ export function ShownOnce({ label, text }: { label: string; text: string }) {
           onFocus={(event) => event.target.select()}
         />
       </div>
-      <Button onClick={copy} className="mb-[26px]">
+      <Button onClick={copy} className="mt-6">
         {isCopied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
         {isCopied ? 'Copied' : 'Copy'}
       </Button>

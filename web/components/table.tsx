@@ -13,7 +13,7 @@ export function Table({ label, headings, children }: TableProps) {
     <section
       aria-label={label}
       tabIndex={0}
-      className="overflow-x-auto rounded-lg border border-line bg-surface"
+      className="relative overflow-x-auto rounded-lg border border-line bg-surface"
     >
       <table className="w-full text-left">
         <thead className="border-b border-line text-[13px] text-muted">
@@ -21,7 +21,7 @@ export function Table({ label, headings, children }: TableProps) {
             {headings.map((heading, at) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: headings stay where they are
               <th key={at} scope="col" className="px-3 py-2 font-medium whitespace-nowrap">
-                {heading}
+                {heading === '' ? <span className="sr-only">Actions</span> : heading}
               </th>
             ))}
           </tr>

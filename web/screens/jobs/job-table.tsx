@@ -38,7 +38,7 @@ export function JobTable({ jobs, selected, onSelect }: JobTableProps) {
     <section
       aria-label="Jobs"
       tabIndex={0}
-      className="overflow-x-auto rounded-lg border border-line bg-surface"
+      className="relative overflow-x-auto rounded-lg border border-line bg-surface"
     >
       <table className="w-full text-left">
         <thead className="border-b border-line text-[13px] text-muted">

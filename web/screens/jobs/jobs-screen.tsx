@@ -9,6 +9,7 @@ import { FailureNote } from '../../components/failure-note.tsx';
 import { inputClass } from '../../components/field.tsx';
 import { Page } from '../../components/page.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
+import { classNames } from '../../lib/class-names.ts';
 import { client } from '../../lib/client.ts';
 import { useSession } from '../../lib/session.ts';
 import { jobsRoute } from '../../routes/router.tsx';
@@ -68,7 +69,7 @@ export function JobsScreen() {
         />
         <select
           aria-label="State"
-          className={`${inputClass} w-auto`}
+          className={classNames(inputClass, 'w-auto')}
           value={search.states ?? ''}
           onChange={(event) => change({ states: event.target.value })}
         >

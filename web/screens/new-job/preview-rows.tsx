@@ -21,7 +21,7 @@ export function PreviewRows({ preview }: { preview: Preview }) {
     <section
       aria-label="First rows"
       tabIndex={0}
-      className="max-h-[26rem] overflow-auto rounded-md border border-line"
+      className="relative max-h-[26rem] overflow-auto rounded-md border border-line"
     >
       <table className="w-full text-left text-[13px]">
         <thead className="sticky top-0 bg-sunken">
@@ -98,7 +98,7 @@ function PreviewRow({
 
 function PreviewCell({ text, problems }: { text: string; problems: readonly string[] }) {
   return (
-    <td className={classNames('max-w-72 px-2.5 py-1.5', problems.length > 0 && 'bg-bad-soft')}>
+    <td className={classNames('max-w-72 min-w-24 px-2.5 py-1.5', problems.length > 0 && 'bg-bad-soft')}>
       <span className="line-clamp-2 break-words whitespace-pre-wrap" title={text}>
         {text}
       </span>

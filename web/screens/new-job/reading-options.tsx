@@ -12,7 +12,7 @@ export interface ReadingOptionsProps {
 }
 
 const FORMATS = [
-  ['csv', 'CSV (text with columns)'],
+  ['csv', 'CSV'],
   ['xlsx', 'Excel workbook'],
   ['jsonl', 'JSON lines'],
   ['json', 'JSON array'],
@@ -108,7 +108,7 @@ export function ReadingOptions({ detected, format, onChange }: ReadingOptionsPro
               set('header', target.value === AUTO ? undefined : target.value === 'true')
             }
             choices={[
-              auto(csv.header === false ? 'data' : 'names of columns'),
+              auto(csv.header === false ? 'data' : 'names'),
               ['true', 'Names of columns'],
               ['false', 'Data'],
             ]}

@@ -18,7 +18,7 @@ const THEMES: readonly (readonly [Theme, string])[] = [
 const itemClass =
   'flex cursor-pointer items-center justify-between gap-3 rounded-md px-3 py-2 data-[selected=true]:bg-accent-soft';
 const groupClass =
-  '[&_[cmdk-group-heading]]:px-3 [&_[cmdk-group-heading]]:py-1.5 [&_[cmdk-group-heading]]:text-[13px] [&_[cmdk-group-heading]]:text-muted';
+  'not-first:mt-2 [&_[cmdk-group-heading]]:px-3 [&_[cmdk-group-heading]]:py-1.5 [&_[cmdk-group-heading]]:text-[13px] [&_[cmdk-group-heading]]:text-muted';
 
 export interface CommandPaletteProps {
   onClose: () => void;
@@ -60,7 +60,7 @@ export function CommandPalette({ onClose, onKeys, hidden }: CommandPaletteProps)
               placeholder="Go to a screen, or find a job by name…"
               className="w-full border-b border-line bg-transparent px-4 py-3.5 text-base outline-none placeholder:text-muted"
             />
-            <Command.List className="max-h-[50vh] overflow-auto p-2">
+            <Command.List className="max-h-[60vh] overflow-auto p-2">
               <Command.Empty className="px-3 py-6 text-center text-muted">Nothing fits.</Command.Empty>
               {screens.length > 0 && (
                 <Command.Group heading="Go to" className={groupClass}>

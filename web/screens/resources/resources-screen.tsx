@@ -15,6 +15,7 @@ import { resourcesRoute } from '../../routes/router.tsx';
 import { OverrideDialog, type Resource } from './override-dialog.tsx';
 
 const REFRESH_MS = 5000;
+const LISTED_MAX = 1000;
 
 export function ResourcesScreen() {
   const { name } = resourcesRoute.useSearch();
@@ -22,11 +23,14 @@ export function ResourcesScreen() {
   const session = useSession();
   const [changed, setChanged] = useState<Resource | null>(null);
   const resources = useQuery({
-    queryKey: ['resources', name],
-    queryFn: ({ signal }) => client.listResources({ ...(name && { name }) }, { signal }),
+    queryKey: ['resources'],
+    queryFn: ({ signal }) => client.listResources({ limit: LISTED_MAX }, { signal }),
     refetchInterval: REFRESH_MS,
   });
-  const listed = resources.data?.items ?? [];
+  const wanted = (name ?? '').toLowerCase();
+  const listed = (resources.data?.items ?? []).filter((resource) =>
+    `${resource.name} ${resource.key}`.toLowerCase().includes(wanted),
+  );
   const isAdmin = session.data?.role === 'admin';
   const search = useCallback(
     (text: string) => void navigate({ search: text === '' ? {} : { name: text }, replace: true }),
@@ -37,14 +41,14 @@ export function ResourcesScreen() {
       title="Resources"
       intro="Services that pipelines call, and how much of them is used. Limits hold over all workers."
     >
-      <SearchBox label="Name of a resource" value={name ?? ''} onChange={search} />
+      <SearchBox label="Search by name or key" value={name ?? ''} onChange={search} />
       {resources.isError && <FailureNote error={resources.error} />}
       {resources.isPending && <p className="text-muted">Loading…</p>}
       {resources.isSuccess &&
         (listed.length === 0 ? (
-          <EmptyState title={name ? 'No resource has this name' : 'No resource yet'}>
+          <EmptyState title={name ? 'No resource fits' : 'No resource yet'}>
             {name
-              ? 'Give the whole name as the pipeline declares it.'
+              ? 'Change the search above.'
               : 'A pipeline declares the services it calls with their limits; they appear here when a worker uses them.'}
           </EmptyState>
         ) : (

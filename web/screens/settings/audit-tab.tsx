@@ -1,6 +1,6 @@
 // Who changed what, newest first.
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -72,10 +72,18 @@ export function AuditTab({ actor, subject }: AuditTabProps) {
                 <td className={`${cellClass} text-muted`}>
                   <RelativeTime at={entry.at} />
                 </td>
-                <td className={cellClass}>{entry.actor}</td>
+                <td className={cellClass}>
+                  <Link
+                    to="/settings"
+                    search={{ tab: 'audit', actor: entry.actor }}
+                    className="hover:underline"
+                  >
+                    {entry.actor}
+                  </Link>
+                </td>
                 <td className={`${cellClass} font-medium whitespace-nowrap`}>{entry.action}</td>
                 <td className={`${cellClass} max-w-48 truncate`} title={entry.subject}>
-                  {entry.subject}
+                  <Subject subject={entry.subject} />
                 </td>
                 <td
                   className={`${cellClass} max-w-72 truncate font-mono text-xs`}
@@ -100,6 +108,22 @@ export function AuditTab({ actor, subject }: AuditTabProps) {
         </Button>
       )}
     </div>
+  );
+}
+
+/** A job can be looked at; of everything else its history is of interest. */
+function Subject({ subject }: { subject: string }) {
+  const jobId = /^job ([0-9a-f-]{36})$/.exec(subject)?.[1];
+  if (jobId !== undefined)
+    return (
+      <Link to="/jobs/$jobId" params={{ jobId }} className="hover:underline">
+        {subject}
+      </Link>
+    );
+  return (
+    <Link to="/settings" search={{ tab: 'audit', subject }} className="hover:underline">
+      {subject}
+    </Link>
   );
 }
 

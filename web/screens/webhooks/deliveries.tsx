@@ -10,6 +10,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { say, sayError } from '../../components/toasts.tsx';
+import { classNames } from '../../lib/class-names.ts';
 import { client, queries } from '../../lib/client.ts';
 import { formatCount, formatDuration } from '../../lib/format.ts';
 import { webhookRoute } from '../../routes/router.tsx';
@@ -35,14 +36,12 @@ export function Deliveries({ webhookId, canResend }: { webhookId: string; canRes
   });
   const listed = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
   return (
-    <section aria-labelledby="messages" className="flex flex-col gap-3">
+    <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center justify-between gap-2">
-        <h2 id="messages" className="font-semibold">
-          Messages
-        </h2>
+        <h2 className="font-semibold">Messages</h2>
         <select
           aria-label="State of messages"
-          className={`${inputClass} w-auto`}
+          className={classNames(inputClass, 'w-auto')}
           value={state ?? ''}
           onChange={({ target }) =>
             void navigate({
@@ -77,7 +76,7 @@ export function Deliveries({ webhookId, canResend }: { webhookId: string; canRes
           Show more
         </Button>
       )}
-    </section>
+    </div>
   );
 }
 

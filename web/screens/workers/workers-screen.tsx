@@ -112,7 +112,7 @@ const COUNT_WORDS = {
 
 function PoolTable({ worker: { name, pools, alive } }: { worker: Worker }) {
   return (
-    <section aria-label={`Pools of ${name}`} tabIndex={0} className="overflow-x-auto">
+    <section aria-label={`Pools of ${name}`} tabIndex={0} className="relative overflow-x-auto">
       <table className="w-full text-left">
         <thead className="text-[13px] text-muted">
           <tr>
