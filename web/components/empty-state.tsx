@@ -11,7 +11,7 @@ export function EmptyState({
   action?: ReactNode;
 }) {
   return (
-    <div className="mx-auto flex max-w-md flex-col items-center gap-3 px-4 py-16 text-center">
+    <div className="mx-auto flex w-full max-w-md flex-col items-center gap-3 px-4 py-16 text-center">
       <h2 className="text-lg font-semibold">{title}</h2>
       <div className="w-full text-muted">{children}</div>
       {action}

@@ -136,7 +136,7 @@ function NoJobs({ isFiltered, canChange }: { isFiltered: boolean; canChange: boo
         become of its rows, and watch it run; what failed can be corrected and run again.
       </p>
       <p className="mt-3">From a terminal it is</p>
-      <pre className="mt-1 overflow-x-auto rounded-md bg-sunken p-3 text-left font-mono text-xs">
+      <pre className="mt-1 rounded-md bg-sunken p-3 text-left font-mono text-xs break-words whitespace-pre-wrap">
         rowmill submit products.csv --pipeline price-lookup --follow
       </pre>
     </EmptyState>

@@ -38,7 +38,7 @@ export function WorkersScreen() {
       {workers.isSuccess && listed.length === 0 && (
         <EmptyState title="No worker has been here">
           <p>Workers run the pipelines. Start one where it reaches the database:</p>
-          <pre className="mt-3 overflow-x-auto rounded-md bg-sunken p-3 text-left font-mono text-xs">
+          <pre className="mt-3 rounded-md bg-sunken p-3 text-left font-mono text-xs break-words whitespace-pre-wrap">
             rowmill worker pipelines/price-lookup.ts
           </pre>
         </EmptyState>
