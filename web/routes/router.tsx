@@ -14,10 +14,21 @@ import { AppShell } from '../screens/app-shell.tsx';
 import { FailedScreen } from '../screens/failed-screen.tsx';
 import { MissingScreen } from '../screens/missing-screen.tsx';
 
+/** What stands outside the frame brings its own landmark. */
+const failedPage = ({ error }: { error: unknown }) => (
+  <main>
+    <FailedScreen error={error} />
+  </main>
+);
+
 const root = createRootRoute({
   component: Outlet,
-  notFoundComponent: MissingScreen,
-  errorComponent: FailedScreen,
+  notFoundComponent: () => (
+    <main>
+      <MissingScreen />
+    </main>
+  ),
+  errorComponent: failedPage,
 });
 
 const setup = createRoute({
@@ -38,6 +49,7 @@ const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
   component: AppShell,
+  errorComponent: failedPage,
   beforeLoad: async ({ location }) => {
     try {
       await queries.ensureQueryData({ queryKey: ['session'], queryFn: () => client.getSession() });

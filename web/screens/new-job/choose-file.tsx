@@ -1,6 +1,6 @@
 // A file of this machine, dropped or picked, or one of a configured source.
 import { FileUp } from 'lucide-react';
-import { type DragEvent, type FormEvent, useId, useRef, useState } from 'react';
+import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { TextField } from '../../components/field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
@@ -43,23 +43,11 @@ export function ChooseFile({ chosen, sources, maxBytes, onChoose }: ChooseFilePr
 function DropZone({ maxBytes, onFile }: { maxBytes: number | null; onFile: (file: File) => void }) {
   const input = useRef<HTMLInputElement>(null);
   const hintId = useId();
-  const [isOver, setOver] = useState(false);
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    setOver(false);
-    const [file] = event.dataTransfer.files;
-    if (file) onFile(file);
-  };
+  const isOver = useDroppedFile(onFile);
   return (
     <div
       role="group"
       aria-label="File"
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={drop}
       className={classNames(
         'flex flex-col items-center gap-3 rounded-lg border-2 border-dashed border-line px-4 py-10 text-center',
         isOver && 'border-accent bg-accent-soft',
@@ -90,6 +78,39 @@ function DropZone({ maxBytes, onFile }: { maxBytes: number | null; onFile: (file
       </p>
     </div>
   );
+}
+
+/** A file that is dropped anywhere on the page: beside the frame the browser would open it and leave. */
+function useDroppedFile(onFile: (file: File) => void): boolean {
+  const [isOver, setOver] = useState(false);
+  const tell = useRef(onFile);
+  useEffect(() => {
+    tell.current = onFile;
+  }, [onFile]);
+  useEffect(() => {
+    const over = (event: DragEvent): void => {
+      event.preventDefault();
+      setOver(true);
+    };
+    const leave = (event: DragEvent): void => {
+      if (event.relatedTarget === null) setOver(false);
+    };
+    const drop = (event: DragEvent): void => {
+      event.preventDefault();
+      setOver(false);
+      const [file] = event.dataTransfer?.files ?? [];
+      if (file) tell.current(file);
+    };
+    window.addEventListener('dragover', over);
+    window.addEventListener('dragleave', leave);
+    window.addEventListener('drop', drop);
+    return () => {
+      window.removeEventListener('dragover', over);
+      window.removeEventListener('dragleave', leave);
+      window.removeEventListener('drop', drop);
+    };
+  }, []);
+  return isOver;
 }
 
 function ChooseSource({

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chooseColumn, columnChoices, missingRequired } from './column-choices.ts';
+import { chooseColumn, columnChoices, missingRequired, withoutProblemsOf } from './column-choices.ts';
 
 const preview = {
   columns: [
@@ -35,4 +35,12 @@ test('a column feeds one field', () => {
 
 test('a choice can be taken back', () => {
   expect(chooseColumn({ sku: 'SKU', title: 'Titel' }, 'title', null)).toEqual({ sku: 'SKU' });
+});
+
+test('a field without a column is not told on every row', () => {
+  const title = { field: 'title', message: 'expected string' };
+  const short = { field: null, message: 'expected 4 cells, got 2' };
+  const rows = [{ line: 2, input: {}, problems: [title, short] }];
+  expect(withoutProblemsOf({ rows }, ['title']).rows[0]!.problems).toEqual([short]);
+  expect(withoutProblemsOf({ rows }, []).rows[0]!.problems).toEqual([title, short]);
 });

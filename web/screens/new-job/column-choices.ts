@@ -40,3 +40,16 @@ export function chooseColumn(mapping: Mapping, field: string, header: string | n
 export function missingRequired(choices: readonly ColumnChoice[]): string[] {
   return choices.filter(({ required, column }) => required && column === null).map(({ field }) => field);
 }
+
+/** A field without a column is told once, not on every row. */
+export function withoutProblemsOf<Seen extends Pick<Preview, 'rows'>>(
+  preview: Seen,
+  fields: readonly string[],
+): Seen {
+  const isTold = (field: string | null): boolean => field !== null && fields.includes(field);
+  const rows = preview.rows.map((row) => ({
+    ...row,
+    problems: row.problems.filter(({ field }) => !isTold(field)),
+  }));
+  return { ...preview, rows };
+}

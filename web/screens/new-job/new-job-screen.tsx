@@ -46,7 +46,7 @@ export function NewJobScreen() {
 
 function NoPipelines() {
   return (
-    <EmptyState title="There is no pipeline yet">
+    <EmptyState isScreen title="There is no pipeline yet">
       A pipeline is the code that runs over each row. Whoever runs this server tells it which files define
       them when it starts.
     </EmptyState>

@@ -5,7 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { Card } from '../../components/page.tsx';
 import { formatCount } from '../../lib/format.ts';
-import type { ColumnChoice, Preview } from './column-choices.ts';
+import { type ColumnChoice, missingRequired, type Preview, withoutProblemsOf } from './column-choices.ts';
 import { MapColumns } from './map-columns.tsx';
 import { PreviewRows } from './preview-rows.tsx';
 import { ReadingOptions } from './reading-options.tsx';
@@ -61,6 +61,7 @@ export function PreviewPanel(props: PreviewPanelProps) {
 }
 
 function Seen({ preview, choices, format, onFormat, onChoose }: PreviewPanelProps & { preview: Preview }) {
+  const lacking = missingRequired(choices);
   return (
     <div className="flex flex-col gap-5">
       <ReadingOptions detected={preview.detected} format={format} onChange={onFormat} />
@@ -79,8 +80,15 @@ function Seen({ preview, choices, format, onFormat, onChoose }: PreviewPanelProp
       )}
       <div className="flex flex-col gap-2">
         <h3 className="font-medium">First rows</h3>
-        <LookedAt preview={preview} />
-        <PreviewRows preview={preview} />
+        {lacking.length === 0 ? (
+          <LookedAt preview={preview} />
+        ) : (
+          <p className="text-muted">
+            Say above which {lacking.length === 1 ? 'column is' : 'columns are'} {lacking.join(' and ')}; then
+            the rows are checked.
+          </p>
+        )}
+        <PreviewRows preview={withoutProblemsOf(preview, lacking)} />
       </div>
     </div>
   );

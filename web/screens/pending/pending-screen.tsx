@@ -45,7 +45,7 @@ export function PendingScreen() {
   });
   if (configuration.isSuccess && !isOn)
     return (
-      <EmptyState title="This screen is switched off">
+      <EmptyState isScreen title="This screen is switched off">
         Whoever runs this server can switch it on with the setting <code>pendingDashboard</code>. The rows of
         one job that have not ended are on the screen of the job.
       </EmptyState>
