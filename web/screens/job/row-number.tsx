@@ -1,0 +1,18 @@
+// The number of a row, which opens it.
+import { Link } from '@tanstack/react-router';
+import { jobRoute } from '../../routes/router.tsx';
+
+export function RowNumber({ seq }: { seq: number }) {
+  const { jobId } = jobRoute.useParams();
+  return (
+    <Link
+      to="/jobs/$jobId"
+      params={{ jobId }}
+      search={(before) => ({ ...before, row: seq })}
+      resetScroll={false}
+      className="text-accent tabular-nums hover:underline"
+    >
+      row {seq}
+    </Link>
+  );
+}
