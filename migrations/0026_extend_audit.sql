@@ -10,5 +10,3 @@ end $$;
 create trigger audit_is_append_only before update or delete or truncate on audit
   for each statement execute function refuse_audit_change();
 
--- Who made a job, where its owner is a team; null: the library or the command line.
-alter table jobs add column created_by text;

@@ -5,6 +5,8 @@ export { Events, type RowmillEvents } from './platform/events.ts';
 export { definePipeline, type Phase, type Pipeline, type RetryRule } from './worker/define-pipeline.ts';
 export type { BatchContext, BatchItem, ItemContext } from './worker/item-context.ts';
 export type { SliceOptions, SliceReport } from './worker/run-slice.ts';
+export type { CallbackContext, PipelineCallbacks } from './engine/pipeline-callbacks.ts';
+export type { FailedItem } from './store/views/failed-items-page.ts';
 export type { JobBudget } from './core/budget.ts';
 export type { OwnerBudget } from './engine/set-budget.ts';
 export type { BudgetStatus } from './store/views/read-budgets.ts';

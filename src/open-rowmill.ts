@@ -2,6 +2,7 @@
 import { type ResultRow, toResultRow } from './core/export-row.ts';
 import { checkPays, type JobBudget } from './core/budget.ts';
 import { blockedBecause } from './core/ability.ts';
+import { checkParams } from './core/check-params.ts';
 import { CLAIMABLE_STATES, isFinished } from './core/job-state.ts';
 import type { ResourceOverride } from './core/resource-limits.ts';
 import { type ResourceStatus, resourceStatus } from './core/resource-status.ts';
@@ -90,6 +91,7 @@ export class Rowmill {
     if (unpaid !== null) throw new RowmillError('BUDGET_INVALID', unpaid);
     return createJob(this.context, {
       ...options,
+      params: await checkParams(pipeline, options.params),
       pipeline: pipeline.name,
       pipelineVersion: pipeline.version,
       phases: pipeline.phases.map((phase) => phase.name),

@@ -38,7 +38,7 @@ export function answerError(
   reply: FastifyReply,
   log: Logger,
 ): FastifyReply {
-  const refusal = toRefusal(error);
+  const refusal = toRefusal(error, request);
   if (refusal.status >= 500)
     log.error(
       {
@@ -62,16 +62,25 @@ export function answerError(
   return reply.code(refusal.status).type('application/json; charset=utf-8').send(body);
 }
 
-function toRefusal(error: unknown): RowmillError {
+function toRefusal(error: unknown, request: FastifyRequest): RowmillError {
   if (error instanceof RowmillError) return error;
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
-  if (typeof code === 'string' && code.startsWith('FST_')) return ofFastify(code, statusCode, error as Error);
+  if (typeof code === 'string' && code.startsWith('FST_'))
+    return ofFastify(code, statusCode, error as Error, request);
   if (databaseErrorKind(error) === 'passing')
     return new RowmillError('DATABASE_UNREACHABLE', 'the database did not answer');
   return new RowmillError('INTERNAL_ERROR', 'something went wrong');
 }
 
-function ofFastify(code: string, status: unknown, error: Error): RowmillError {
+function ofFastify(code: string, status: unknown, error: Error, request: FastifyRequest): RowmillError {
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    const { routeOptions } = request;
+    const { bodyLimitName } = routeOptions.config as { bodyLimitName?: string };
+    return new RowmillError(
+      'BODY_TOO_LARGE',
+      `expected the body to have at most ${routeOptions.bodyLimit} bytes (${bodyLimitName})`,
+    );
+  }
   if (status === 413) return new RowmillError('BODY_TOO_LARGE', `the body is over a limit: ${error.message}`);
   if (typeof status === 'number' && status < 500) return new RowmillError('REQUEST_INVALID', error.message);
   return new RowmillError('INTERNAL_ERROR', code);

@@ -7,10 +7,10 @@ import { ROUTES, type Routes } from '../contract/routes.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { readVisibleJob } from '../store/views/read-job.ts';
 import { type Actor, actorLabel, checkAllowed, seenBy } from './actor.ts';
-import { InvalidRequestError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
 import { admitAnybody, authenticate } from './authenticate.ts';
 import type { ApiRequest, BytesAnswer, Handler, Handlers } from './handler.ts';
+import { parseGiven } from './parse-given.ts';
 import { callerOf, RequestRate } from './request-rate.ts';
 import { sendBytes } from './send-bytes.ts';
 
@@ -22,7 +22,7 @@ export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>,
     app.route({
       method: route.method,
       url: route.path,
-      bodyLimit: bodyLimit(name, context),
+      ...bodyLimit(name, context),
       onRequest: (raw) => admit(route, raw, rate, context),
       handler: (raw, reply) => answer(route, handle, raw, reply, context),
     });
@@ -61,7 +61,7 @@ async function answer(
     actor: actor as Actor,
     params: params as never,
     query: parse(route.query, raw.query, 'query') as never,
-    body: (raw.isMultipart() ? undefined : parse(route.body, raw.body, 'body')) as never,
+    body: (route.upload && raw.isMultipart() ? undefined : parse(route.body, raw.body, 'body')) as never,
     job: job as never,
     engine: {
       ...context.engine,
@@ -99,9 +99,7 @@ function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 
       .some((text) => String(text).includes('\0'))
   )
     throw new RowmillError('REQUEST_INVALID', `${where}: expected no NUL character`);
-  const parsed = schema.safeParse(given ?? {});
-  if (!parsed.success) throw new InvalidRequestError(where, parsed.error);
-  return parsed.data;
+  return parseGiven(schema, given ?? {}, where);
 }
 
 function goneSignal(raw: FastifyRequest, reply: FastifyReply): AbortSignal {
@@ -113,9 +111,11 @@ function goneSignal(raw: FastifyRequest, reply: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
-function bodyLimit(name: keyof Routes, { engine }: ApiContext): number {
-  const { apiItemsMaxBytes, apiBodyMaxBytes } = engine.settings;
-  return name === 'createJob' || name === 'appendItems' || name === 'reprocessJob'
-    ? apiItemsMaxBytes
-    : apiBodyMaxBytes;
+/** The name of the setting goes along for whoever is refused. */
+function bodyLimit(name: keyof Routes, { engine }: ApiContext) {
+  const bodyLimitName =
+    name === 'createJob' || name === 'appendItems' || name === 'reprocessJob'
+      ? 'apiItemsMaxBytes'
+      : 'apiBodyMaxBytes';
+  return { bodyLimit: engine.settings[bodyLimitName], config: { bodyLimitName } };
 }

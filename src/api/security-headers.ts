@@ -1,5 +1,5 @@
 // Headers of every response: nothing is framed, sniffed, cached or sent elsewhere, and no script runs that is not ours.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 
 /** Styles with the nonce are those that the page's own libraries add. */
 export function contentSecurityPolicy(nonce?: string): string {
@@ -20,18 +20,21 @@ export function contentSecurityPolicy(nonce?: string): string {
 const ONE_YEAR_SECONDS = 31_536_000;
 
 export function addSecurityHeaders(app: FastifyInstance, options: { isHttps: boolean }): void {
-  app.addHook('onSend', async (request, reply) => {
-    const headers: Record<string, string> = {
-      'content-security-policy': contentSecurityPolicy(),
-      'x-content-type-options': 'nosniff',
-      'referrer-policy': 'no-referrer',
-      'cross-origin-opener-policy': 'same-origin',
-      'cross-origin-resource-policy': 'same-origin',
-      'x-request-id': request.id,
-      ...(options.isHttps && { 'strict-transport-security': `max-age=${ONE_YEAR_SECONDS}` }),
-    };
-    for (const [name, value] of Object.entries(headers))
-      if (!reply.hasHeader(name)) void reply.header(name, value);
-    if (!reply.hasHeader('cache-control')) void reply.header('cache-control', 'no-store');
-  });
+  app.addHook('onSend', async (_request, reply) => setSecurityHeaders(reply, options));
+}
+
+/** For a response that no hook sees. */
+export function setSecurityHeaders(reply: FastifyReply, { isHttps }: { isHttps: boolean }): void {
+  const headers: Record<string, string> = {
+    'content-security-policy': contentSecurityPolicy(),
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'x-request-id': reply.request.id,
+    ...(isHttps && { 'strict-transport-security': `max-age=${ONE_YEAR_SECONDS}` }),
+    'cache-control': 'no-store',
+  };
+  for (const [name, value] of Object.entries(headers))
+    if (!reply.hasHeader(name)) void reply.header(name, value);
 }

@@ -9,7 +9,7 @@ import { addCrossSiteRules } from './cross-site.ts';
 import { addDocsPage } from './docs-page.ts';
 import { registerRoutes } from './register-routes.ts';
 import { HANDLERS } from './routes/all.ts';
-import { addSecurityHeaders } from './security-headers.ts';
+import { addSecurityHeaders, setSecurityHeaders } from './security-headers.ts';
 import { serveWeb } from './serve-web.ts';
 
 const HEADERS_MAX_BYTES = 16_384;
@@ -18,6 +18,7 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 export async function createServer(context: ApiContext): Promise<FastifyInstance> {
   const { settings } = context.engine;
   const path = publicPath(settings.apiPublicUrl);
+  const isHttps = settings.apiPublicUrl.startsWith('https:');
   const app = fastify({
     // Behind a path, whether or not the proxy in front takes it away.
     rewriteUrl: ({ url = '/' }) => (path !== '' && url.startsWith(`${path}/`) ? url.slice(path.length) : url),
@@ -28,7 +29,13 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     connectionTimeout: 0,
     http: { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: settings.apiHeaderMs },
     forceCloseConnections: true,
-    routerOptions: { maxParamLength: 500 },
+    // Longer than any header: what is too long is refused by the schema, in the one shape of refusals.
+    routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
+    // Addresses that cannot be decoded lead to no route, and no hook sees them.
+    frameworkErrors: (error, request, reply) => {
+      setSecurityHeaders(reply, { isHttps });
+      answerError(error, request, reply, context.log);
+    },
   });
   const sendPage = await serveWeb(app, path);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, context.log));
@@ -43,7 +50,7 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     return answerError(refusal, request, reply, context.log);
   });
   addCrossSiteRules(app, settings);
-  addSecurityHeaders(app, { isHttps: settings.apiPublicUrl.startsWith('https:') });
+  addSecurityHeaders(app, { isHttps });
   await app.register(multipart, {
     limits: {
       files: 1,

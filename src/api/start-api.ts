@@ -1,6 +1,9 @@
 // Opens the database for the server, and listens.
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
+import type { SourceConfig } from '../ingest/sources/source-config.ts';
+import { createEventPruner } from '../engine/services/event-pruner.ts';
+import { WebhookSender } from '../engine/services/webhook-sender.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
@@ -11,14 +14,26 @@ import type { Pipeline } from '../worker/define-pipeline.ts';
 import { openConnections } from '../worker/worker-connections.ts';
 import { createApiMetrics } from './api-metrics.ts';
 import type { ApiContext } from './api-context.ts';
+import { ApiServices } from './api-services.ts';
+import { BackgroundWork } from './background-work.ts';
+import { drainRequests } from './drain-requests.ts';
 import { offerFirstAccount } from './offer-first-account.ts';
+import { EventHub } from './event-hub.ts';
 import { createServer } from './server.ts';
+import { Slots } from './slots.ts';
+
+/** Files that are read and jobs that are removed or cancelled at once. */
+const BACKGROUND_AT_ONCE = 4;
 
 export interface ApiOptions {
   databaseUrl: string;
   /** Jobs can be made for these; their handlers run here only in time slices. */
   pipelines: readonly Pipeline[];
   settings: Settings;
+  /** Configured sources of files. Default: none. */
+  sources?: readonly SourceConfig[];
+  /** How long requests under way are waited for at the end. Default: not at all. */
+  graceMs?: number;
   log: Logger;
 }
 
@@ -30,7 +45,8 @@ export interface RunningApi {
   stop(): Promise<void>;
 }
 
-export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOptions): Promise<RunningApi> {
+export async function startApi(options: ApiOptions): Promise<RunningApi> {
+  const { databaseUrl, pipelines, settings, sources = [], log } = options;
   checkAddress(settings);
   const connections = {
     url: databaseUrl,
@@ -48,17 +64,42 @@ export async function startApi({ databaseUrl, pipelines, settings, log }: ApiOpt
   const slices = openConnections(databaseUrl, engine, log, engine);
   const notifier = new WorkNotifier(db);
   const metrics = createApiMetrics(engine, reads);
-  const context: ApiContext = { engine, reads, pipelines, notifier, slices, metrics, log };
+  const streams = new EventHub(engine, (error) =>
+    log.warn({ error: (error as Error).message }, 'events of jobs could not be read'),
+  );
+  const context: ApiContext = {
+    engine,
+    reads,
+    pipelines,
+    notifier,
+    slices,
+    metrics,
+    streams,
+    sources,
+    background: new BackgroundWork(log, BACKGROUND_AT_ONCE),
+    slots: { uploads: new Slots(), exports: new Slots(), kickoffs: new Slots() },
+    log,
+  };
+  const services: { start(): void; stop(): Promise<void> }[] = [];
   const server = await createServer(context);
+  drainRequests(server, options.graceMs ?? 0);
   const close = async (): Promise<void> => {
+    await Promise.all([streams, ...services].map((each) => each.stop()));
     await server.close();
+    await context.background.stop();
     metrics.stop();
     await Promise.all([slices.claims.db, slices.flushes.db, reads, db].map((each) => each.close()));
     await engine.blobs.close();
   };
   try {
+    services.push(
+      new WebhookSender(engine),
+      createEventPruner(engine, { deliveries: true }),
+      new ApiServices(context),
+    );
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
     await offerFirstAccount(context);
+    for (const service of services) service.start();
     return { url, server, context, stop: close };
   } catch (error) {
     await close();

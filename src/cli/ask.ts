@@ -1,6 +1,8 @@
 // Questions to the person at the terminal.
-import { createInterface } from 'node:readline/promises';
+import { createInterface, type Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { EXIT } from './exit-codes.ts';
 
 export function isAtTerminal(): boolean {
   return process.stdin.isTTY === true;
@@ -8,23 +10,32 @@ export function isAtTerminal(): boolean {
 
 export async function ask(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return (await lines.question(question)).trim();
-  } finally {
-    lines.close();
-  }
+  return (await readLine(lines, question)).trim();
 }
 
 /** What is typed is not shown. */
 export async function askSecret(question: string): Promise<string> {
-  process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // The terminal stops to show what is typed here, before anybody is asked.
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
+  process.stderr.write(question);
   try {
-    return await lines.question('');
+    return await readLine(lines, '');
   } finally {
-    lines.close();
     process.stderr.write('\n');
+  }
+}
+
+async function readLine(lines: Interface, question: string): Promise<string> {
+  lines.on('SIGINT', () => process.exit(EXIT.stopped));
+  const closed = new Promise<never>((_, reject) =>
+    lines.once('close', () => reject(new RowmillError('SIGN_IN_FAILED', 'nothing was typed'))),
+  );
+  try {
+    return await Promise.race([lines.question(question), closed]);
+  } finally {
+    closed.catch(() => {});
+    lines.close();
   }
 }
 

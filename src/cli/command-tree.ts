@@ -6,6 +6,8 @@ export interface CommandNode {
   words: string[];
   description: string;
   usage: string;
+  /** Values of the arguments, as far as they are known. */
+  choices: string[];
   options: { flags: string; names: string[]; takesValue: boolean; choices: string[]; description: string }[];
   subcommands: string[];
 }
@@ -22,6 +24,7 @@ export function commandTree(command: Command, words: string[] = []): CommandNode
         return each.required ? `<${name}>` : `[${name}]`;
       })
       .join(' '),
+    choices: command.registeredArguments.flatMap((each) => each.argChoices ?? []),
     options: help.visibleOptions(command).map((option) => ({
       flags: option.flags,
       names: [option.short, option.long].filter((name) => name != null),

@@ -26,9 +26,11 @@ export async function followJob(
   const stream = process.stdout;
   const display = createProgressDisplay({ stream, isTty: stream.isTTY === true && !isDumbTerminal() });
   const toSnapshot = snapshots();
+  let last: { snapshot: ProgressSnapshot; job: ShownJob } | null = null;
   for await (const watched of port.watch(jobId, options.signal)) {
     const snapshot = toSnapshot(watched);
-    const notice = options.notice?.();
+    last = { snapshot, job: watched.job };
+    const notice = options.notice?.() ?? watched.notice;
     if (notice) snapshot.notice = notice;
     const { job } = watched;
     const how = isFinished(job.state) ? 'over' : standsStill(job) ? 'waits' : 'stopped';
@@ -38,7 +40,9 @@ export async function followJob(
     }
     if (options.live) display.update(snapshot);
   }
-  throw new Error('expected to watch a job to its end');
+  // Somebody reprocessed it at the moment it ended.
+  display.finish(last!.snapshot);
+  return { how: 'over', job: last!.job };
 }
 
 function standsStill({ state, sealed, counts, held }: ShownJob): boolean {

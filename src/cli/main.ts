@@ -1,34 +1,30 @@
 #!/usr/bin/env node
-// The command line: arguments in, exit code out. Each command has its own file.
-import { Command, InvalidArgumentError } from 'commander';
-import { isAmount } from '../core/budget.ts';
-import { createTakeFile } from '../ingest/sources/take-file.ts';
+// The command line: arguments in, exit code out. Each command has its own file, loaded only when it is asked for.
+import { Argument, Command } from 'commander';
 import { VERSION } from '../platform/version.ts';
-import { knownShell, printCompletion } from './commands/completion.ts';
-import { CONTROL_COMMANDS, controlJob } from './commands/control.ts';
-import { doctor } from './commands/doctor.ts';
-import { exportResults } from './commands/export.ts';
-import { grantAccess } from './commands/grant.ts';
-import { init } from './commands/init.ts';
-import { inspect } from './commands/inspect.ts';
-import { listErrorsOf, listItemsOf, listJobsOf, listWorkersOf } from './commands/jobs.ts';
-import { createKeyOf, listKeysOf, openPage, revokeKeyOf } from './commands/keys.ts';
-import { login, logout } from './commands/login.ts';
-import { migrateDatabase } from './commands/migrate.ts';
-import { setOwnerOf, showAudit, showOwners, wholeNumberOrNone } from './commands/owners.ts';
-import { reprocess } from './commands/reprocess.ts';
-import { setResource, showResources, trueOrFalse } from './commands/resources.ts';
-import { run } from './commands/run.ts';
-import { scanSources, watchSourcesUntilStopped } from './commands/scan.ts';
-import { parseDuration, slice } from './commands/slice.ts';
-import { status } from './commands/status.ts';
-import { submit } from './commands/submit.ts';
-import { watchJob } from './commands/watch.ts';
-import { runWorkers } from './commands/worker.ts';
+import {
+  amountFromZero,
+  anyInteger,
+  collectSetting,
+  commaSeparated,
+  numberFrom,
+  parseDuration,
+  trueOrFalse,
+  wholeNumber,
+  wholeNumberOrNone,
+} from './argument-values.ts';
+import { printCompletion, SHELLS, type Shell } from './commands/completion.ts';
+import type { SimpleAction } from './commands/control.ts';
 import { EXIT } from './exit-codes.ts';
 import { withFileOptions } from './file-options.ts';
 import { printError } from './print-error.ts';
 import { withRowFilter } from './row-filter-options.ts';
+
+const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
+  ['pause', 'start nothing more of a job; what runs ends and is kept'],
+  ['resume', 'go on with a paused job, or release the rest of a trial'],
+  ['cancel', 'end a job: what has no result is cancelled, and the rest is kept'],
+];
 
 const program = new Command('rowmill')
   .description('Runs every row of a file through slow, paid, rate-limited TypeScript code.')
@@ -45,15 +41,17 @@ function command(description: string, nameAndArguments: string, parent: Command 
     .option('--data-dir <folder>', 'folder of the embedded PostgreSQL; default: .rowmill');
 }
 
-/** For commands that speak to a server as well. */
-function commandOfBoth(description: string, nameAndArguments: string): Command {
-  return command(description, nameAndArguments).option(
+function withApi(target: Command): Command {
+  return target.option(
     '--api <url>',
     'a server to speak to; default: ROWMILL_API, else where `rowmill login` was',
   );
 }
 
-const commaSeparated = (text: string): string[] => text.split(',').map((each) => each.trim());
+/** For commands that speak to a server as well. */
+function commandOfBoth(description: string, nameAndArguments: string): Command {
+  return withApi(command(description, nameAndArguments));
+}
 
 function withSettings(target: Command): Command {
   return target.option(
@@ -64,38 +62,18 @@ function withSettings(target: Command): Command {
   );
 }
 
-function collectSetting(pair: string, settings: Record<string, unknown> = {}): Record<string, unknown> {
-  const at = pair.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('expected key=value');
-  return { ...settings, [pair.slice(0, at)]: pair.slice(at + 1) };
-}
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('expected a whole number from 1');
-  return value;
-}
-
-function amountFromZero(text: string): number {
-  const value = Number(text);
-  if (text.trim() === '' || !isAmount(value)) throw new InvalidArgumentError('expected a number from 0');
-  return value;
-}
-
-function numberFrom(least: number, isOpen = false): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (text.trim() === '' || !Number.isFinite(value) || value < least || (isOpen && value === least))
-      throw new InvalidArgumentError(`expected a number ${isOpen ? 'above' : 'from'} ${least}`);
-    return value;
-  };
-}
-
-function anyInteger(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || Math.abs(value) > 30_000)
-    throw new InvalidArgumentError('expected a whole number from -30000 to 30000');
-  return value;
+/** What is said about a new job, wherever it runs. */
+function withNewJob(target: Command): Command {
+  return withFileOptions(withSettings(target))
+    .option('--hold', 'create the job paused: its rows are stored, nothing runs before `rowmill resume`')
+    .option('--trial <n>', 'run the first n rows, hold the rest until `rowmill resume`', wholeNumber)
+    .option('--budget <amount>', 'what the job may cost; it pauses when it is reached', amountFromZero)
+    .option('--budget-per-item <amount>', 'what one row may cost, over all its calls', amountFromZero)
+    .option('--again', 'a new job, although this file was given before')
+    .option('--update <job>', 'the file corrects that of this job: unchanged rows take over its results')
+    .option('--owner <owner>', 'whose job it is; owners share the workers by weight')
+    .option('--priority <n>', 'among the jobs of its owner: higher goes first', anyInteger)
+    .option('--key <fields>', 'fields that name a row, separated by commas', commaSeparated);
 }
 
 /** Commander hands over (arguments…, options, command); the exit code is what the command returns. */
@@ -113,35 +91,24 @@ function ending<Args extends unknown[]>(
   };
 }
 
-withFileOptions(
-  withSettings(
-    command('store the rows of a file, process them here, and show the summary', 'run <pipeline> [files...]'),
-  ),
+withNewJob(
+  command('store the rows of a file, process them here, and show the summary', 'run <pipeline> [files...]'),
 )
   .option('--follow', 'show live progress')
   .option('--out <file>', 'write the results to this file (.csv, .xlsx or .jsonl)')
   .option('--no-worker', 'leave the work to other processes')
   .option('--resume <job>', 'go on with a job that was stopped')
-  .option('--hold', 'create the job paused: its rows are stored, nothing runs before `rowmill resume`')
-  .option('--trial <n>', 'run the first n rows, hold the rest until `rowmill resume`', wholeNumber)
-  .option('--budget <amount>', 'what the job may cost; it pauses when it is reached', amountFromZero)
-  .option('--budget-per-item <amount>', 'what one row may cost, over all its calls', amountFromZero)
-  .option('--again', 'a new job, although this file was given before')
-  .option('--update <job>', 'the file corrects that of this job: unchanged rows take over its results')
-  .option('--owner <owner>', 'whose job it is; owners share the workers by weight')
-  .option('--priority <n>', 'among the jobs of its owner: higher goes first', anyInteger)
-  .option('--key <fields>', 'fields that name a row, separated by commas', (text: string) => text.split(','))
   .addHelpText(
     'after',
     '\nExample:\n  rowmill run examples/price-lookup/pipeline.ts products.csv --follow --out priced.csv',
   )
-  .action(ending((pipeline: string, files: string[], options) => run(pipeline, files, options)));
+  .action(
+    ending(async (pipeline: string, files: string[], options) =>
+      (await import('./commands/run.ts')).run(pipeline, files, options),
+    ),
+  );
 
-withFileOptions(
-  withSettings(
-    commandOfBoth('make a job of a file; workers that run elsewhere do the rest', 'submit <file>'),
-  ),
-)
+withNewJob(commandOfBoth('make a job of a file; workers that run elsewhere do the rest', 'submit <file>'))
   .requiredOption(
     '--pipeline <pipeline>',
     'over a server its name, on the database its module such as ./prices.ts#prices',
@@ -150,19 +117,12 @@ withFileOptions(
   .option('--name <name>', "name of the job; default: the file's")
   .option('--params <json>', 'parameters of the pipeline, as a JSON object')
   .option('--outputs <formats>', 'files that the job leaves when it ends, such as csv,xlsx', commaSeparated)
-  .option('--hold', 'create the job paused: its rows are stored, nothing runs before `rowmill resume`')
-  .option('--trial <n>', 'run the first n rows, hold the rest until `rowmill resume`', wholeNumber)
-  .option('--budget <amount>', 'what the job may cost; it pauses when it is reached', amountFromZero)
-  .option('--budget-per-item <amount>', 'what one row may cost, over all its calls', amountFromZero)
-  .option('--again', 'a new job, although this file was given before')
-  .option('--update <job>', 'the file corrects that of this job: unchanged rows take over its results')
-  .option('--owner <owner>', 'whose job it is; over a server: a team of yours')
-  .option('--priority <n>', 'among the jobs of its owner: higher goes first', anyInteger)
-  .option('--key <fields>', 'fields that name a row, separated by commas', commaSeparated)
   .option('--idempotency-key <key>', 'the same key again is the same job, whatever the file')
   .option('--json', 'print JSON; with --follow a line per change')
   .addHelpText('after', '\nExample:\n  rowmill submit products.csv --pipeline price-lookup --follow')
-  .action(ending((file: string, options) => submit(file, options)));
+  .action(
+    ending(async (file: string, options) => (await import('./commands/submit.ts')).submit(file, options)),
+  );
 
 withFileOptions(
   withSettings(
@@ -172,21 +132,47 @@ withFileOptions(
   .option('--pipeline <pipeline>', "map the columns to this pipeline's input")
   .option('--rows <n>', 'rows to show', wholeNumber, 5)
   .option('--json', 'print JSON')
-  .action(ending((file: string, options) => inspect(file, options)));
+  .action(
+    ending(async (file: string, options) => (await import('./commands/inspect.ts')).inspect(file, options)),
+  );
 
 withSettings(command('run worker processes until stopped', 'worker <pipelines...>'))
   .option('--processes <n>', 'worker processes', wholeNumber, 1)
   .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
-  .action(ending((modules: string[], options) => runWorkers(modules, options)));
+  .action(
+    ending(async (modules: string[], options) =>
+      (await import('./commands/worker.ts')).runWorkers(modules, options),
+    ),
+  );
 
-withSettings(command('develop: an embedded PostgreSQL and a worker in one command', 'dev <pipelines...>'))
+withSettings(command('serve the HTTP API until stopped', 'server <pipelines...>'))
+  .option('--config <file>', 'JSON file with settings and sources; default: ROWMILL_CONFIG')
   .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
-  .action(ending((modules: string[], options) => runWorkers(modules, options)));
+  .action(
+    ending(async (modules: string[], options) =>
+      (await import('./commands/server.ts')).runServer(modules, options),
+    ),
+  );
+
+withSettings(
+  command('develop: an embedded PostgreSQL, the HTTP API and a worker in one command', 'dev <pipelines...>'),
+)
+  .option('--config <file>', 'JSON file with settings and sources; default: ROWMILL_CONFIG')
+  .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
+  .action(
+    ending(async (modules: string[], options) =>
+      (await import('./commands/server.ts')).runDev(modules, options),
+    ),
+  );
 
 withSettings(command('work on one job here for a while; repeat it to the end', 'slice <job> <pipelines...>'))
   .option('--duration <time>', 'such as 200ms, 5s or 1m', parseDuration, 5000)
   .option('--json', 'print JSON')
-  .action(ending((job: string, modules: string[], options) => slice(job, modules, options)));
+  .action(
+    ending(async (job: string, modules: string[], options) =>
+      (await import('./commands/slice.ts')).slice(job, modules, options),
+    ),
+  );
 
 for (const [action, description] of CONTROL_COMMANDS) {
   const control = withSettings(commandOfBoth(description, `${action} <job>`)).option('--json', 'print JSON');
@@ -195,13 +181,21 @@ for (const [action, description] of CONTROL_COMMANDS) {
       .option('--budget <amount>', 'what the job may cost from now on, over all', amountFromZero)
       .option('--budget-per-item <amount>', 'what one row may cost from now on', amountFromZero);
   }
-  control.action(ending((job: string, options) => controlJob(action, job, options)));
+  control.action(
+    ending(async (job: string, options) =>
+      (await import('./commands/control.ts')).controlJob(action, job, options),
+    ),
+  );
 }
 
 commandOfBoth('show jobs, or one of them', 'status [job]')
   .option('--json', 'print JSON')
   .option('--limit <n>', 'how many jobs', wholeNumber, 20)
-  .action(ending((job: string | undefined, options) => status(job, options)));
+  .action(
+    ending(async (job: string | undefined, options) =>
+      (await import('./commands/status.ts')).status(job, options),
+    ),
+  );
 
 commandOfBoth('list jobs, the newest first', 'jobs')
   .option('--state <states>', 'only jobs in these states, such as RUNNING,PAUSED', commaSeparated)
@@ -209,31 +203,41 @@ commandOfBoth('list jobs, the newest first', 'jobs')
   .option('--search <text>', 'only jobs whose name or id has this')
   .option('--limit <n>', 'how many jobs', wholeNumber, 20)
   .option('--json', 'print JSON')
-  .action(ending((options) => listJobsOf(options)));
+  .action(ending(async (options) => (await import('./commands/jobs.ts')).listJobsOf(options)));
 
 withRowFilter(commandOfBoth('list rows of a job, in the order of its file', 'items <job>'))
   .option('--limit <n>', 'how many rows', wholeNumber, 50)
   .option('--json', 'print JSON')
-  .action(ending((job: string, options) => listItemsOf(job, options)));
+  .action(
+    ending(async (job: string, options) => (await import('./commands/jobs.ts')).listItemsOf(job, options)),
+  );
 
 commandOfBoth('list the failures of a job by group, the largest first', 'errors <job>')
   .option('--limit <n>', 'how many groups', wholeNumber, 50)
   .option('--json', 'print JSON')
-  .action(ending((job: string, options) => listErrorsOf(job, options)));
+  .action(
+    ending(async (job: string, options) => (await import('./commands/jobs.ts')).listErrorsOf(job, options)),
+  );
 
 commandOfBoth('show live progress of a job until it has ended; Ctrl-C leaves it running', 'watch <job>')
   .option('--json', 'print a JSON line per change')
-  .action(ending((job: string, options) => watchJob(job, options)));
+  .action(
+    ending(async (job: string, options) => (await import('./commands/watch.ts')).watchJob(job, options)),
+  );
 
 commandOfBoth('list worker processes', 'workers')
   .option('--json', 'print JSON')
-  .action(ending((options) => listWorkersOf(options)));
+  .action(ending(async (options) => (await import('./commands/jobs.ts')).listWorkersOf(options)));
 
 const resources = commandOfBoth('show services with limits, and what of them is used', 'resources [name]')
   .option('--json', 'print JSON')
   .option('--limit <n>', 'how many keys', wholeNumber, 100)
   .option('--watch', 'print it every second until stopped')
-  .action(ending((name: string | undefined, options) => showResources(name, options)));
+  .action(
+    ending(async (name: string | undefined, options) =>
+      (await import('./commands/resources.ts')).showResources(name, options),
+    ),
+  );
 
 resources
   .command('set <name>')
@@ -246,12 +250,16 @@ resources
   .option('--pause', 'start no call until --resume')
   .option('--resume', 'take back --pause')
   .option('--clear', 'what is declared counts again')
-  .action(ending((name: string, _, set: Command) => setResource(name, set.optsWithGlobals())));
+  .action(
+    ending(async (name: string, _, set: Command) =>
+      (await import('./commands/resources.ts')).setResource(name, set.optsWithGlobals()),
+    ),
+  );
 
 const owners = command('show owners with open jobs, their weights and limits', 'owners')
   .option('--json', 'print JSON')
   .option('--limit <n>', 'how many owners', wholeNumber, 1000)
-  .action(ending((options) => showOwners(options)));
+  .action(ending(async (options) => (await import('./commands/owners.ts')).showOwners(options)));
 
 owners
   .command('set <owner>')
@@ -259,12 +267,20 @@ owners
   .option('--weight <n>', 'shares of busy workers, from 1 to 1000', wholeNumber)
   .option('--max-jobs <n|none>', 'jobs that run at once', wholeNumberOrNone)
   .option('--max-items <n|none>', 'items under way at once, over all workers', wholeNumberOrNone)
-  .action(ending((owner: string, _, set: Command) => setOwnerOf(owner, set.optsWithGlobals())));
+  .action(
+    ending(async (owner: string, _, set: Command) =>
+      (await import('./commands/owners.ts')).setOwnerOf(owner, set.optsWithGlobals()),
+    ),
+  );
 
 command('show what was changed by hand, newest first', 'audit [subject]')
   .option('--json', 'print JSON')
   .option('--limit <n>', 'how many entries', wholeNumber, 50)
-  .action(ending((subject: string | undefined, options) => showAudit(subject, options)));
+  .action(
+    ending(async (subject: string | undefined, options) =>
+      (await import('./commands/owners.ts')).showAudit(subject, options),
+    ),
+  );
 
 const withSource = (target: Command): Command =>
   withSettings(target)
@@ -272,13 +288,19 @@ const withSource = (target: Command): Command =>
     .option('--json', 'print JSON lines');
 
 withSource(command('turn the files of the configured sources into jobs, once', 'scan <pipelines...>')).action(
-  ending((modules: string[], options) => scanSources(modules, options, createTakeFile)),
+  ending(async (modules: string[], options) =>
+    (await import('./commands/scan.ts')).scanSources(modules, options),
+  ),
 );
 
 const sources = program.command('sources').description('files that are fetched: docs/sources.md');
 withSource(
   command('keep turning the files of the configured sources into jobs', 'watch <pipelines...>', sources),
-).action(ending((modules: string[], options) => watchSourcesUntilStopped(modules, options, createTakeFile)));
+).action(
+  ending(async (modules: string[], options) =>
+    (await import('./commands/scan.ts')).watchSourcesUntilStopped(modules, options),
+  ),
+);
 
 withRowFilter(
   withSettings(
@@ -293,7 +315,9 @@ withRowFilter(
   .option('--reset-attempts', 'also rows that were tried too often')
   .option('--from <phase>', 'begin at this phase; default: where each row failed')
   .option('--json', 'print JSON')
-  .action(ending((job: string, options) => reprocess(job, options)));
+  .action(
+    ending(async (job: string, options) => (await import('./commands/reprocess.ts')).reprocess(job, options)),
+  );
 
 withRowFilter(withSettings(commandOfBoth('write the results of a job to a file', 'export <job>')))
   .requiredOption('--out <file>', 'the ending says the format: .csv, .xlsx or .jsonl')
@@ -302,23 +326,27 @@ withRowFilter(withSettings(commandOfBoth('write the results of a job to a file',
   .option('--raw', 'CSV: leave cells alone that a spreadsheet would take for a formula')
   .option('--bom', 'CSV: begin with a byte order mark, for old versions of Excel')
   .option('--generation <n>', 'of this generation instead of the newest', wholeNumber)
-  .action(ending((job: string, options) => exportResults(job, options)));
+  .action(
+    ending(async (job: string, options) =>
+      (await import('./commands/export.ts')).exportResults(job, options),
+    ),
+  );
 
 withSettings(command('check the invariants on a live database', 'doctor'))
   .option('--json', 'print JSON')
   .option('--job <job>', 'check one job')
   .option('--budget-ms <ms>', 'time for each invariant', wholeNumber)
   .option('--max-jobs <n>', 'newest jobs that are looked at', wholeNumber)
-  .action(ending((options) => doctor(options)));
+  .action(ending(async (options) => (await import('./commands/doctor.ts')).doctor(options)));
 
 command('bring the database to the schema of this version', 'migrate').action(
-  ending((options) => migrateDatabase(options)),
+  ending(async (options) => (await import('./commands/migrate.ts')).migrateDatabase(options)),
 );
 
 command('let logins of the database do what workers and the API need, and no more', 'grant')
   .option('--worker <login>', 'existing login that workers connect with')
   .option('--api <login>', 'existing login that the API connects with')
-  .action(ending((options) => grantAccess(options)));
+  .action(ending(async (options) => (await import('./commands/grant.ts')).grantAccess(options)));
 
 program
   .command('login [url]')
@@ -327,43 +355,66 @@ program
   .option('--key-file <file>', 'a file that holds an API key, instead of a password')
   .option('--scopes <scopes>', 'what the new key may do; default: read,write,export', commaSeparated)
   .option('--days <n>', 'days until the new key ends; default: 90', wholeNumber)
-  .action(ending((url: string | undefined, options) => login(url, options)));
+  .action(
+    ending(async (url: string | undefined, options) =>
+      (await import('./commands/login.ts')).login(url, options),
+    ),
+  );
 
 program
   .command('logout [url]')
   .description('forget the key for a server, and end it there')
-  .action(ending((url: string | undefined) => logout(url)));
+  .action(ending(async (url: string | undefined) => (await import('./commands/login.ts')).logout(url)));
 
-const keys = commandOfBoth('list API keys of a server', 'keys')
+const keys = withApi(program.command('keys').description('list API keys of a server'))
   .option('--all', 'of everybody; for administrators')
   .option('--json', 'print JSON')
-  .action(ending((options) => listKeysOf(options)));
+  .action(ending(async (options) => (await import('./commands/keys.ts')).listKeysOf(options)));
 
 keys
   .command('create <name>')
   .description('make an API key; it is shown this once')
   .option('--scopes <scopes>', 'of read, write, export and admin; default: read', commaSeparated)
   .option('--days <n|none>', 'days until it ends; default: 90', wholeNumberOrNone)
-  .action(ending((name: string, _, create: Command) => createKeyOf(name, create.optsWithGlobals())));
+  .action(
+    ending(async (name: string, _, create: Command) =>
+      (await import('./commands/keys.ts')).createKeyOf(name, create.optsWithGlobals()),
+    ),
+  );
 
 keys
   .command('revoke <key>')
   .description('end an API key at once')
-  .action(ending((key: string, _, revoke: Command) => revokeKeyOf(key, revoke.optsWithGlobals())));
+  .action(
+    ending(async (key: string, _, revoke: Command) =>
+      (await import('./commands/keys.ts')).revokeKeyOf(key, revoke.optsWithGlobals()),
+    ),
+  );
 
-commandOfBoth('open the page of a server, or of a job there, in the browser', 'open [job]')
+withApi(
+  program.command('open [job]').description('open the page of a server, or of a job there, in the browser'),
+)
   .option('--print', 'only print the address')
-  .action(ending((job: string | undefined, options) => openPage(job, options)));
+  .action(
+    ending(async (job: string | undefined, options) =>
+      (await import('./commands/keys.ts')).openPage(job, options),
+    ),
+  );
 
 program
-  .command('completion <shell>')
-  .description('print a script for bash, zsh or fish that completes commands and options; json: the commands')
-  .action(ending((shell: string) => printCompletion(knownShell(shell), program)));
+  .command('completion')
+  .description('print a script that completes commands and options; json: the commands')
+  .addArgument(new Argument('<shell>').choices(SHELLS))
+  .action(ending((shell: Shell) => printCompletion(shell, program)));
 
 program
   .command('init [folder]')
   .description('make a small project with a pipeline and its test, which run at once')
   .option('--name <name>', "name of the package; default: the folder's")
-  .action(ending((folder: string | undefined, options) => init(folder, options)));
+  .action(
+    ending(async (folder: string | undefined, options) =>
+      (await import('./commands/init.ts')).init(folder, options),
+    ),
+  );
 
 await program.parseAsync();

@@ -1,16 +1,20 @@
 // Errors as a person at the terminal sees them: what, where, and what to do. A stack only for what we did not foresee.
-import { RowmillApiError } from '../client/rowmill-api-error.ts';
+import type { RowmillApiError } from '../client/rowmill-api-error.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { originOf } from './error-origin.ts';
 import { printable } from './progress-lines.ts';
 
 export function printError(error: unknown, json = false): void {
-  if (!(error instanceof RowmillError || error instanceof RowmillApiError)) {
+  if (!(error instanceof RowmillError || isOfServer(error))) {
     console.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
     return;
   }
-  const { code, message, hint } = error;
-  const requestId = error instanceof RowmillApiError ? error.requestId : null;
+  const { code, message } = error;
+  const hint =
+    isOfServer(error) && code === 'UNAUTHENTICATED'
+      ? 'Sign in with `rowmill login`, or set ROWMILL_API_KEY.'
+      : error.hint;
+  const requestId = isOfServer(error) ? error.requestId : null;
   const asked = originOf(error);
   if (json) {
     const details = { code, message, hint, ...(asked && { asked }), ...(requestId && { requestId }) };
@@ -20,4 +24,9 @@ export function printError(error: unknown, json = false): void {
   console.error(`error: ${printable(message)} [${code}]`);
   if (hint !== '') console.error(`  ${printable(hint)}`);
   if (asked) console.error(`  asked: ${asked}${requestId ? `, request ${printable(requestId)}` : ''}`);
+}
+
+/** By its name: commands that speak to no server do not load the client. */
+function isOfServer(error: unknown): error is RowmillApiError {
+  return error instanceof Error && error.name === 'RowmillApiError';
 }

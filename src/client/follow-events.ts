@@ -15,6 +15,8 @@ export interface StreamOptions {
   signal?: AbortSignal | undefined;
   /** Of an event that was seen before; events after it come first. */
   lastEventId?: number | undefined;
+  /** Told when the server has no longer all events since the last one: who keeps a picture of jobs has to look again. */
+  onMissed?: (() => void) | undefined;
   /** Told of each pause between two connections. */
   onReconnect?: ((reason: unknown, waitMs: number) => void) | undefined;
   /** Without a sign for so long, the connection is made anew. */
@@ -30,17 +32,16 @@ export async function* readEvents(
   connection: Connection,
   address: string,
   options: StreamOptions,
-  /** Called whenever the events begin to come; what it gives is put before them. */
+  /** Called whenever a stream is open; what it gives is put before its events. */
   onOpen: () => Promise<FollowedEvent[]> = async () => [],
 ): AsyncGenerator<FollowedEvent> {
-  let lastEventId = options.lastEventId;
+  const place: Place = { lastEventId: options.lastEventId, firstWaitMs: BACKOFF_FIRST_MS };
   let failures = 0;
   for (;;) {
     let reason: unknown = null;
     try {
-      for await (const event of readOnce(connection, address, lastEventId, options, onOpen)) {
+      for await (const event of readOnce(connection, address, place, options, onOpen)) {
         failures = 0;
-        if (event.type === 'lifecycle') lastEventId = event.position;
         yield event;
       }
     } catch (error) {
@@ -49,12 +50,20 @@ export async function* readEvents(
       reason = error;
     }
     options.signal?.throwIfAborted();
-    const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** Math.min(failures, 10));
+    const backoff = Math.min(BACKOFF_MAX_MS, place.firstWaitMs * 2 ** Math.min(failures, 10));
     failures += 1;
     const wait = Math.max(backoff * (0.5 + randomFraction() / 2), askedWaitMs(reason));
     options.onReconnect?.(reason, wait);
     await waitMs(wait, options.signal);
   }
+}
+
+/** What outlives a connection. */
+interface Place {
+  /** Of the last event that the caller has had, or where the stream began. */
+  lastEventId: number | undefined;
+  /** As the server asks for it. */
+  firstWaitMs: number;
 }
 
 /** Refusals stay what they are; everything else is a connection that ended. */
@@ -70,10 +79,11 @@ function askedWaitMs(error: unknown): number {
 async function* readOnce(
   connection: Connection,
   address: string,
-  lastEventId: number | undefined,
+  place: Place,
   options: StreamOptions,
   onOpen: () => Promise<FollowedEvent[]>,
 ): AsyncGenerator<FollowedEvent> {
+  const { lastEventId } = place;
   const ended = new AbortController();
   const end = (): void => ended.abort(options.signal?.reason);
   if (options.signal?.aborted) end();
@@ -90,17 +100,34 @@ async function* readOnce(
         ...(lastEventId !== undefined && { headers: { 'last-event-id': String(lastEventId) } }),
       },
     );
-    yield* await onOpen();
     const messages = (response.body as ReadableStream<Uint8Array>)
       .pipeThrough(silence.stream())
       .pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
-      .pipeThrough(new EventSourceParserStream())
+      .pipeThrough(
+        new EventSourceParserStream({
+          onRetry: (ms) => {
+            place.firstWaitMs = ms;
+          },
+        }),
+      )
       .getReader();
+    let isOpen = false;
     for (;;) {
       const { value, done } = await messages.read();
       if (done) return;
-      const event = toEvent(value.event, value.data);
-      if (event) yield event;
+      const { event: kind, data, id } = value;
+      if (kind === 'open') {
+        // From here on nothing can get lost between two connections.
+        place.lastEventId = numberOf(id) ?? place.lastEventId;
+        if ((JSON.parse(data) as { missed?: boolean }).missed) options.onMissed?.();
+      }
+      if (!isOpen) yield* await onOpen();
+      isOpen = true;
+      const event = toEvent(kind, data);
+      if (!event) continue;
+      // Before it is handed over: who leaves in the middle of it has had it.
+      place.lastEventId = numberOf(id) ?? place.lastEventId;
+      yield event;
     }
   } finally {
     silence.stop();
@@ -129,6 +156,10 @@ function watchSilence(
       }),
     stop: () => clearTimeout(timer),
   };
+}
+
+function numberOf(id: string | undefined): number | undefined {
+  return id !== undefined && /^\d+$/.test(id) ? Number(id) : undefined;
 }
 
 /** Null for kinds that a newer server may have. */

@@ -8,8 +8,8 @@ import type { Connection } from './send-request.ts';
 const LAST_KINDS: readonly string[] = ['job.finished', 'job.failed', 'job.deleted'];
 
 /**
- * The job is looked at whenever the events begin to come, so that an end that nobody told is seen too. The first event
- * says how it stands, the last one how it ended.
+ * The job is looked at whenever a stream is open, so that an end that nobody tells any more is seen too: it was before the
+ * first stream, or the server has no longer all events. The first event says how it stands, the last one how it ended.
  */
 export async function* followJob(
   connection: Connection,
@@ -17,12 +17,17 @@ export async function* followJob(
   jobId: string,
   options: StreamOptions,
 ): AsyncGenerator<FollowedEvent> {
-  let generation: number | null = null;
-  let wasFinished = false;
+  let generation = 0;
+  let wasOpen = false;
+  let missed = false;
+  let endedUntold = false;
   const lookAtJob = async (): Promise<FollowedEvent[]> => {
     const job = await getJob({ jobId }, { signal: options.signal });
-    generation ??= job.generation;
-    wasFinished = isFinished(job.state);
+    if (!wasOpen) generation = job.generation;
+    const isOver = isFinished(job.state) || job.generation > generation;
+    // Otherwise the event that says so is about to come.
+    endedUntold = isOver && (!wasOpen || missed);
+    wasOpen = true;
     const { state, itemCount, counts, perSecond, cost, workers } = job;
     const progress: ProgressEvent = {
       jobId,
@@ -36,14 +41,17 @@ export async function* followJob(
     };
     return [{ type: 'progress', ...progress }];
   };
+  const onMissed = (): void => {
+    missed = true;
+    options.onMissed?.();
+  };
   const address = `/api/jobs/${encodeURIComponent(jobId)}/events`;
-  for await (const event of readEvents(connection, address, options, lookAtJob)) {
+  for await (const event of readEvents(connection, address, { ...options, onMissed }, lookAtJob)) {
     yield event;
-    // While events come, the one that says so is waited for: progress may be told before it.
-    const isOver = event.type === 'lifecycle' ? LAST_KINDS.includes(event.kind) : wasFinished;
-    // Events of an earlier generation may be told again.
-    if (isOver && event.generation >= (generation ?? 0)) return;
-    // Another one has begun: the one that was followed is over.
-    if (generation !== null && event.generation > generation) return;
+    if (endedUntold) return;
+    if (event.type === 'progress') continue;
+    // Events of an earlier generation may be told again; one of the next says that this one is over.
+    const isLast = LAST_KINDS.includes(event.kind) && event.generation >= generation;
+    if (isLast || event.generation > generation) return;
   }
 }

@@ -140,7 +140,7 @@ function sendByXhr(
     signal?.throwIfAborted();
     signal?.addEventListener('abort', abort, { once: true });
     xhr.open(method, connection.base + address);
-    headersOf(connection, options).forEach((value, name) => xhr.setRequestHeader(name, value));
+    for (const [name, value] of headersOf(connection, options)) xhr.setRequestHeader(name, value);
     // What is around the file counts as well: never more than the file itself.
     xhr.upload.onprogress = ({ loaded, total }) =>
       options.onProgress?.({ sent: Math.max(0, loaded - (total - file.size)), total: file.size });

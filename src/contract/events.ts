@@ -36,6 +36,15 @@ export const jobEvent = z
   .meta({ id: 'JobEvent' });
 export type JobEvent = z.infer<typeof jobEvent>;
 
+/** Event `open`: the first of every stream. Its id is where the stream begins: who is cut off before anything else comes back with it. */
+export const openEvent = z
+  .object({
+    position: z.number(),
+    /** Events after the id that was given are gone: read the state of the jobs anew. */
+    missed: z.boolean(),
+  })
+  .meta({ id: 'OpenEvent' });
+
 /** Event `progress`: sent when something changed, a few times per second at the most. */
 export const progressEvent = z
   .object({

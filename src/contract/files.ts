@@ -78,6 +78,6 @@ export const fileRoutes = defineRoutes({
     scope: 'export',
     params: jobParams.extend({ fileId: z.string().min(1).max(200) }),
     answer: { status: 200, schema: null, type: 'bytes' },
-    errors: ['FILE_NOT_FOUND', 'EXPORT_NOT_READY', 'TOO_MANY_EXPORTS'],
+    errors: ['FILE_NOT_FOUND', 'EXPORT_NOT_READY', 'TOO_MANY_EXPORTS', 'BLOB_STORE_UNAVAILABLE'],
   },
 });

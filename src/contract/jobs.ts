@@ -232,6 +232,9 @@ export const jobRoutes = defineRoutes({
     errors: [
       'PIPELINE_NOT_FOUND',
       'SOURCE_NOT_FOUND',
+      'SOURCE_UNAVAILABLE',
+      'BLOB_STORE_UNAVAILABLE',
+      'JOB_NOT_FOUND',
       'JOB_CONFLICT',
       'ITEM_INVALID',
       'BUDGET_INVALID',
@@ -262,6 +265,7 @@ export const jobRoutes = defineRoutes({
     errors: [
       'PIPELINE_NOT_FOUND',
       'SOURCE_NOT_FOUND',
+      'SOURCE_UNAVAILABLE',
       'FILE_INVALID',
       'FILE_UNSUPPORTED',
       'FILE_TOO_LARGE',

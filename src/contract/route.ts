@@ -47,13 +47,10 @@ export function defineRoutes<const Routes extends Record<string, Route>>(routes:
 }
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
-type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
 
 export type ParamsOf<R extends Route> = Parsed<R['params']>;
 export type QueryOf<R extends Route> = Parsed<R['query']>;
 export type BodyOf<R extends Route> = Parsed<R['body']>;
-export type GivenQueryOf<R extends Route> = Given<R['query']>;
-export type GivenBodyOf<R extends Route> = Given<R['body']>;
 export type AnswerOf<R extends Route> = R['answer']['schema'] extends z.ZodType
   ? z.output<R['answer']['schema']>
   : undefined;

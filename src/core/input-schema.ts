@@ -30,14 +30,36 @@ export function checkInput(schema: InputSchema, input: unknown): Checked | Promi
   }
 }
 
+export interface SchemaIssue {
+  /** Path of the field; null: the row as a whole. */
+  field: string | null;
+  message: string;
+}
+
+/** The same, one by one. */
+export async function listIssues(schema: InputSchema, input: unknown): Promise<SchemaIssue[]> {
+  try {
+    const { issues = [] } = await schema['~standard'].validate(input);
+    return issues.slice(0, MAX_ISSUES).map((issue) => ({
+      field: pathOf(issue) || null,
+      message: toStorableText(issue.message, MAX_ERROR_LENGTH),
+    }));
+  } catch (error) {
+    const refusal = refused(error) as { message: string };
+    return [{ field: null, message: refusal.message }];
+  }
+}
+
+function pathOf(issue: StandardSchemaV1.Issue): string {
+  return (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
+}
+
 function toChecked(validated: StandardSchemaV1.Result<unknown>): Checked {
   if (validated.issues === undefined) return { ok: true, input: validated.value };
   const message = validated.issues
     .slice(0, MAX_ISSUES)
     .map((issue) => {
-      const path = (issue.path ?? [])
-        .map((part) => String(typeof part === 'object' ? part.key : part))
-        .join('.');
+      const path = pathOf(issue);
       return path === '' ? issue.message : `${path}: ${issue.message}`;
     })
     .join('; ');

@@ -16,6 +16,7 @@ export interface ColumnMapping {
   ignored: string[];
 }
 
+const MAX_SUGGESTIONS = 3;
 /** Headers that only Rowmill writes. */
 const RESERVED = /^rowmill_(status|error|error_class|attempts)$/;
 
@@ -115,15 +116,23 @@ function plainName(name: string): string {
 }
 
 function nearest(name: string, candidates: string[]): string | null {
+  return suggestColumns(name, candidates)[0] ?? null;
+}
+
+/** Columns that could be meant by a name, the likeliest first. */
+export function suggestColumns(name: string, candidates: readonly string[]): string[] {
   const wanted = plainName(name);
-  let best: { candidate: string; distance: number } | null = null;
+  const near: { candidate: string; distance: number }[] = [];
   for (const candidate of candidates.slice(0, 2000)) {
     const plain = plainName(candidate);
     if (plain === '' || Math.abs(plain.length - wanted.length) > 40) continue;
     const contains =
       plain.length > 2 && wanted.length > 2 && (plain.includes(wanted) || wanted.includes(plain));
     const distance = contains ? 1 : editDistance(wanted, plain);
-    if (best === null || distance < best.distance) best = { candidate, distance };
+    if (distance <= Math.max(1, wanted.length / 3)) near.push({ candidate, distance });
   }
-  return best !== null && best.distance <= Math.max(1, wanted.length / 3) ? best.candidate : null;
+  return near
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, MAX_SUGGESTIONS)
+    .map(({ candidate }) => candidate);
 }

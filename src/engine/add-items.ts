@@ -13,6 +13,10 @@ export interface AddItemsOptions {
   checkpoint?: (itemsRead: number) => unknown;
   /** Items that are stored already: these are skipped, and the rest must follow right behind them. */
   resumeAfter?: number;
+  /** So many items the job has, emitted ones apart: these are appended right behind them, or refused. */
+  behind?: number;
+  /** Each batch leaves an entry in the audit. */
+  audited?: boolean;
 }
 
 /** Resolves with the number of items stored, all of them durable. */
@@ -26,6 +30,7 @@ export async function addItems(
   let batch: IngestRow[] = [];
   let batchBytes = 0;
   let read = 0;
+  const isPlaced = options.resumeAfter !== undefined || options.behind !== undefined;
   const columns = new ColumnsMet(context.settings.ingestMaxColumns);
   const store = async (): Promise<void> => {
     if (batch.length === 0) return;
@@ -35,10 +40,11 @@ export async function addItems(
       rejected: [],
       rejectedBefore: 0,
       checkpoint: options.checkpoint?.(read),
-      expectedCount: options.resumeAfter === undefined ? null : read - batch.length,
+      expectedCount: isPlaced ? (options.behind ?? 0) + read - batch.length : null,
       lease: null,
       newColumns: columns.takeNew(),
       updatesJobId: null,
+      audited: options.audited ?? false,
     });
     batch = [];
     batchBytes = 0;
@@ -75,7 +81,8 @@ export function toRow(item: unknown, position: number): IngestRow {
       `item ${position} cannot be stored: ${stored.reason.replace('the result', 'it')}`,
     );
   const repair = stored.replaced ? UNSTORABLE_REPLACED : null;
-  return { json: stored.json, key: null, summary: summarize(Object.values(item)), repair, invalid: null };
+  const summary = toStorableText(summarize(Object.values(item)), Number.POSITIVE_INFINITY);
+  return { json: stored.json, key: null, summary, repair, invalid: null };
 }
 
 export const UNSTORABLE_REPLACED = 'NUL or half a surrogate pair was replaced by U+FFFD';

@@ -7,6 +7,7 @@ import { cancelItems } from '../store/commands/cancel-items.ts';
 import { hasItemsToCancel } from '../store/views/has-items-to-cancel.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finishJob } from './finish-job.ts';
+import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 
 /** A step of a tenth of a second: flushes that wait for its rows hardly notice. */
@@ -14,10 +15,22 @@ const ITEMS_PER_STEP = 20_000;
 
 /** False when the job was cancelled already. Resolves when every item has its result. */
 export async function cancelJob(context: EngineContext, jobId: string): Promise<boolean> {
-  const began = await retryPassing(() => beginCancelling(context.db, jobId));
+  const began = await decideCancel(context, jobId);
+  await cancelRest(context, jobId);
+  return began;
+}
+
+/** From here on nothing of it starts. False when the job was cancelled already; `cancelRest` does what is left. */
+export async function decideCancel(context: EngineContext, jobId: string): Promise<boolean> {
+  const began = await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      if (!(await beginCancelling(tx, jobId))) return false;
+      await recordChange(tx, context, { jobId, kind: 'job.cancelling', action: 'job.cancel' });
+      return true;
+    }),
+  );
   if (!began) await refuseControl(context, jobId, 'cancel', ({ cancelledAt }) => cancelledAt !== null);
   faultPoint('cancel.after_begin');
-  await cancelRest(context, jobId);
   return began;
 }
 

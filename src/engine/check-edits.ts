@@ -1,6 +1,5 @@
 // Edited inputs before they are stored: of items that exist, as the same kind of rows, with their natural key kept.
 import type { InputColumn } from '../core/input-column.ts';
-import { summarize } from '../core/input-summary.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { ItemEdit } from '../store/commands/insert-item-edits.ts';
 import { exportItems } from '../store/views/export-items.ts';
@@ -42,9 +41,9 @@ export async function checkEdits(
         'ITEM_NOT_FOUND',
         `job ${job.jobId} has ${job.itemCount} items, there is no ${seq}`,
       );
-    const { json } = toRow(input, seq);
+    const { json, summary } = toRow(input, seq);
     const fields = input as Record<string, unknown>;
-    const edit = { seq, json, summary: summarize(Object.values(fields)), keys: Object.keys(fields) };
+    const edit = { seq, json, summary, keys: Object.keys(JSON.parse(json) as object) };
     checked.set(seq, { edit, input: fields });
   }
   if (job.keyColumns.length > 0) await checkKeys(context, job, checked);

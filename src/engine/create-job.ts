@@ -5,11 +5,16 @@ import type { JobSource } from '../core/file-format.ts';
 import type { InputColumn } from '../core/input-column.ts';
 import type { OutputFormat } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import type { Transaction } from '../platform/database.ts';
 import { derivedId, newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { insertJob } from '../store/commands/insert-job.ts';
+import { lockOwner } from '../store/commands/lock-owner.ts';
+import { isBeingRemoved } from '../store/views/is-being-removed.ts';
 import { readJob } from '../store/views/read-job.ts';
+import { checkQuota } from './check-quota.ts';
 import type { EngineContext } from './engine-context.ts';
+import { recordChange } from './record-change.ts';
 
 export interface CreateJobRequest {
   pipeline: string;
@@ -33,6 +38,10 @@ export interface CreateJobRequest {
   trial?: number;
   /** What the job and each of its items may cost. */
   budget?: JobBudget;
+  /** Of what the request is made: the idempotency key with another one is another request. */
+  fingerprint?: string;
+  /** Refused when its owner has as much as the settings allow. */
+  withinQuota?: boolean;
 }
 
 export async function createJob(
@@ -56,8 +65,9 @@ export async function createJob(
   const jobId =
     request.idempotencyKey === undefined ? newId() : derivedId('job', ownerId, request.idempotencyKey);
   const requestId = newId();
-  const inserted = await retryPassing(() =>
-    insertJob(context.db, {
+  const insert = async (tx: Transaction): Promise<boolean> => {
+    if (request.withinQuota) await lockOwner(tx, ownerId);
+    const isNew = await insertJob(tx, {
       jobId,
       ownerId,
       pipeline: request.pipeline,
@@ -75,15 +85,24 @@ export async function createJob(
       hold: request.hold ?? false,
       trialItems: request.trial ?? null,
       budget: request.budget ?? {},
-    }),
-  );
+      fingerprint: request.fingerprint ?? null,
+    });
+    if (!isNew) return false;
+    await refuseWhileRemoved(tx, jobId);
+    if (request.withinQuota) await checkQuota(tx, context.settings, ownerId);
+    const detail = { pipeline: request.pipeline, name: request.name ?? '' };
+    await recordChange(tx, context, { jobId, kind: 'job.created', action: 'job.create', detail });
+    return true;
+  };
+  const inserted = await retryPassing(() => context.db.transaction(insert));
   if (inserted) return { jobId, created: true };
   const existing = await readJob(context.db, jobId);
   // An insert whose reply was lost was tried again and found its own row.
   if (existing?.ingestBatch === requestId) return { jobId, created: true };
   const same =
     existing?.pipeline === request.pipeline &&
-    isDeepStrictEqual(existing.params, JSON.parse(JSON.stringify(params)));
+    isDeepStrictEqual(existing.params, JSON.parse(JSON.stringify(params))) &&
+    (request.fingerprint === undefined || [null, request.fingerprint].includes(existing.fingerprint));
   if (!same) {
     throw new RowmillError(
       'JOB_CONFLICT',
@@ -91,4 +110,12 @@ export async function createJob(
     );
   }
   return { jobId, created: false };
+}
+
+/** What is left of a removed job would be taken for the new one's. Its own statement: it must see what is committed now. */
+async function refuseWhileRemoved(tx: Transaction, jobId: string): Promise<void> {
+  if (!(await isBeingRemoved(tx, jobId))) return;
+  throw new RowmillError('JOB_CONFLICT', `job ${jobId} is being removed`, {
+    hint: 'Try again in a moment, or use another idempotency key.',
+  });
 }

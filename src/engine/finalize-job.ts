@@ -15,9 +15,11 @@ import {
   postponeFinalize,
   renewFinalize,
 } from '../store/commands/finalize-lease.ts';
-import { insertOutboxEvent, insertSummary } from '../store/commands/insert-summary.ts';
+import { insertCallbacks } from '../store/commands/insert-callbacks.ts';
+import { insertSummary } from '../store/commands/insert-summary.ts';
 import { compareGenerations } from '../store/views/compare-generations.ts';
 import type { EngineContext } from './engine-context.ts';
+import { recordChange } from './record-change.ts';
 import { deleteOtherAttempts, writeOutputFiles } from './write-output-files.ts';
 
 const FIRST_DELAY_MS = 500;
@@ -55,7 +57,8 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
       async (tx) => {
         if (!(await finishJobRow(tx, jobId, token, outcome))) return false;
         await insertSummary(tx, jobId, generation, outcome, files, diff);
-        await insertOutboxEvent(tx, jobId, 'job.finished', { jobId, generation, outcome });
+        await recordChange(tx, context, { jobId, kind: 'job.finished', detail: { outcome } });
+        await insertCallbacks(tx, jobId);
         return true;
       },
       () => faultPoint('finalize.before_commit'),

@@ -25,7 +25,13 @@ export async function overrideResource(
     context.db.transaction(async (tx) => {
       const override = await overrideResourceRow(tx, { name, key }, change);
       const detail = { key, change, override };
-      await insertAudit(tx, { actor, action: 'resource.override', subject: `resource ${name}`, detail });
+      await insertAudit(tx, {
+        ...context.by,
+        actor,
+        action: 'resource.override',
+        subject: `resource ${name}`,
+        detail,
+      });
       return override;
     }),
   );

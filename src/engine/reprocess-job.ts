@@ -24,6 +24,7 @@ import { type Job, readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finalizeJob } from './finalize-job.ts';
 import { type CheckedEdit, checkEdits, columnsOfEdits, type InputEdit } from './check-edits.ts';
+import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 
 /** Seqs that one statement goes through: half a million ended items are taken in about three seconds. */
@@ -76,7 +77,12 @@ export async function reprocessJob(
   const requestId = newId();
   const report = await retryPassing(() =>
     context.db.transaction(
-      (tx) => reopen(tx, requestId, plan),
+      async (tx) => {
+        const opened = await reopen(tx, requestId, plan);
+        if (!opened.found)
+          await recordChange(tx, context, { jobId, ...REPROCESSED, detail: { ...opened.report } });
+        return opened.report;
+      },
       () => faultPoint('reprocess.before_commit'),
     ),
   );
@@ -94,14 +100,21 @@ interface Plan {
   selection: object;
 }
 
-async function reopen(tx: Transaction, requestId: string, plan: Plan): Promise<OpenedGeneration> {
+const REPROCESSED = { kind: 'job.reprocessed', action: 'job.reprocess' };
+
+/** `found`: this request has opened it before, and lost the reply to its COMMIT. */
+async function reopen(
+  tx: Transaction,
+  requestId: string,
+  plan: Plan,
+): Promise<{ report: OpenedGeneration; found: boolean }> {
   const { job, base, edits, chosen, selection } = plan;
   const { jobId, itemCount } = job;
   const { generation } = base;
   const columns = edits.length > 0 ? { columns: columnsOfEdits(edits) } : null;
   if (!(await openGeneration(tx, jobId, job.generation, columns))) {
     const opened = await findGeneration(tx, jobId, generation, requestId);
-    if (opened) return opened;
+    if (opened) return { report: opened, found: true };
     throw new RowmillError('JOB_CONFLICT', `job ${jobId} was reprocessed by somebody else at the same time`);
   }
   await insertItemEdits(tx, jobId, generation, edits);
@@ -127,7 +140,7 @@ async function reopen(tx: Transaction, requestId: string, plan: Plan): Promise<O
   const { selected, ...leftOut } = total;
   if (selected === 0) throw nothingToDo(jobId, leftOut);
   await insertGeneration(tx, { jobId, generation, requestId, selection, selected, leftOut });
-  return { generation, selected, leftOut };
+  return { report: { generation, selected, leftOut }, found: false };
 }
 
 function nothingToDo(jobId: string, { permanent, exhausted }: OpenedGeneration['leftOut']): RowmillError {

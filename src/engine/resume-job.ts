@@ -7,6 +7,7 @@ import { releaseHeld } from '../store/commands/release-held.ts';
 import { resumeJobRow } from '../store/commands/resume-job.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finishJob } from './finish-job.ts';
+import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 
 export interface ResumeReport {
@@ -16,13 +17,25 @@ export interface ResumeReport {
 }
 
 export async function resumeJob(context: EngineContext, jobId: string): Promise<ResumeReport> {
-  const resumed = await retryPassing(() => resumeJobRow(context.db, jobId));
+  const change = { jobId, kind: 'job.resumed', action: 'job.resume' };
+  const resumed = await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      const state = await resumeJobRow(tx, jobId);
+      if (state !== null) await recordChange(tx, context, change);
+      return state;
+    }),
+  );
   if (resumed !== null) {
     await finishJob(context, jobId);
     return { state: resumed, released: 0 };
   }
   const released = await retryPassing(() =>
-    context.db.transaction(async (tx) => ((await endTrial(tx, jobId)) ? releaseHeld(tx, jobId) : 0)),
+    context.db.transaction(async (tx) => {
+      if (!(await endTrial(tx, jobId))) return 0;
+      const items = await releaseHeld(tx, jobId);
+      await recordChange(tx, context, { ...change, detail: { released: items } });
+      return items;
+    }),
   );
   const { state } = await refuseControl(context, jobId, 'resume', (job) =>
     CLAIMABLE_STATES.includes(job.state),

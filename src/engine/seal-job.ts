@@ -6,11 +6,25 @@ import { type SealOfFile, sealJobRow } from '../store/commands/seal-job.ts';
 import { readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finishJob } from './finish-job.ts';
+import { recordChange } from './record-change.ts';
 
 /** The total. Sealing a sealed job again changes nothing. */
 export async function sealJob(context: EngineContext, jobId: string, file?: SealOfFile): Promise<number> {
-  const total =
-    (await retryPassing(() => sealJobRow(context.db, jobId, file))) ?? (await totalOfSealed(context, jobId));
+  const sealed = await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      const items = await sealJobRow(tx, jobId, file);
+      if (items !== null)
+        await recordChange(tx, context, {
+          jobId,
+          kind: 'job.sealed',
+          // The end of a file seals its job by itself.
+          ...(file === undefined && { action: 'job.seal' }),
+          detail: { items },
+        });
+      return items;
+    }),
+  );
+  const total = sealed ?? (await totalOfSealed(context, jobId));
   context.events.emit('job.sealed', { jobId, total });
   await finishJob(context, jobId);
   return total;

@@ -20,7 +20,7 @@ export async function setBudget(
       const budget = await setJobBudget(tx, jobId, { max: change.max, perItem: change.perItem });
       if (!budget) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
       const detail = { change, budget };
-      await insertAudit(tx, { actor, action: 'job.budget', subject: `job ${jobId}`, detail });
+      await insertAudit(tx, { ...context.by, actor, action: 'job.budget', subject: `job ${jobId}`, detail });
       return budget;
     }),
   );
@@ -49,7 +49,13 @@ export async function setBudgetOfOwner(
     context.db.transaction(async (tx) => {
       const budget = await setOwnerBudget(tx, ownerId, { perDay: change.perDay, total: change.total });
       const detail = { change, budget };
-      await insertAudit(tx, { actor, action: 'owner.budget', subject: `owner ${ownerId}`, detail });
+      await insertAudit(tx, {
+        ...context.by,
+        actor,
+        action: 'owner.budget',
+        subject: `owner ${ownerId}`,
+        detail,
+      });
       return budget;
     }),
   );

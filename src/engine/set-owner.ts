@@ -20,7 +20,13 @@ export async function setOwner(
     context.db.transaction(async (tx) => {
       const limits = await setOwnerRow(tx, ownerId, change);
       const subject = `owner ${ownerId}`;
-      await insertAudit(tx, { actor, action: 'owner.set', subject, detail: { change, limits } });
+      await insertAudit(tx, {
+        ...context.by,
+        actor,
+        action: 'owner.set',
+        subject,
+        detail: { change, limits },
+      });
       return limits;
     }),
   );

@@ -35,6 +35,7 @@ import {
   upsertErrorGroups,
 } from '../store/commands/upsert-error-groups.ts';
 import { readJob } from '../store/views/read-job.ts';
+import { auditJob } from './audit-job.ts';
 import type { EngineContext } from './engine-context.ts';
 
 export interface IngestRow {
@@ -68,6 +69,8 @@ export interface IngestBatch {
   report?: IngestReport | undefined;
   /** Results of equal rows are taken over from this job. */
   updatesJobId: string | null;
+  /** Somebody appended these by hand. */
+  audited?: boolean;
 }
 
 export interface StoredBatch {
@@ -109,6 +112,7 @@ export async function storeBatch(context: EngineContext, batch: IngestBatch): Pr
             ].filter(({ items }) => items.length > 0),
           );
         }
+        if (batch.audited) await auditJob(tx, context, jobId, 'job.items_append', { items: rows.length });
       },
       () => faultPoint('ingest.before_commit'),
     );

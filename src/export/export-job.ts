@@ -11,7 +11,7 @@ import type { Executor } from '../platform/database.ts';
 import { readExportColumns } from '../store/views/read-export-columns.ts';
 import { type Job, readJob } from '../store/views/read-job.ts';
 import { type CsvOptions, exportCsv, STANDARD_CSV } from './export-csv.ts';
-import { exportJsonLines } from './export-jsonl.ts';
+import { exportJsonLines, type JsonLinesOptions } from './export-jsonl.ts';
 import type { ExportProgress } from './export-progress.ts';
 import { checkSheetColumns, exportXlsx } from './export-xlsx.ts';
 import { readRejectedRows, readRows } from './read-rows.ts';
@@ -30,6 +30,8 @@ export interface ExportRequest {
    */
   kind?: ExportKind;
   filter?: ExportFilter;
+  /** Headers of the columns to write, in this order. Default: all. JSON lines are flat objects then. */
+  columns?: readonly string[];
   /** CSV: leave cells alone that a spreadsheet would take for a formula. */
   raw?: boolean;
   /** CSV: begin with a byte order mark, for old versions of Excel. */
@@ -117,7 +119,8 @@ async function openExport(db: Executor, request: ExportRequest): Promise<OpenedE
   if (generation > job.generation) {
     refuse(`generation to be at most ${job.generation}`, generation);
   }
-  const columns = kind === 'rejected' ? REJECTED_COLUMNS : await columnsOf(db, job, generation, kind);
+  const all = kind === 'rejected' ? REJECTED_COLUMNS : await columnsOf(db, job, generation, kind);
+  const columns = request.columns === undefined ? all : chooseColumns(all, request.columns);
   if (request.format === 'xlsx') checkSheetColumns(columns);
   return { job, generation, columns };
 }
@@ -131,6 +134,17 @@ async function columnsOf(
   const names = await readExportColumns(db, job, generation);
   return kind === 'failed' ? failedColumns(names.input) : exportColumns(names);
 }
+
+function chooseColumns(all: ExportColumn[], wanted: readonly string[]): ExportColumn[] {
+  return wanted.map((header) => {
+    const found = all.find((column) => column.header === header);
+    if (found) return found;
+    const known = all.slice(0, MAX_NAMED_COLUMNS).map((column) => column.header);
+    return refuse(`columns to be of ${known.join(', ')}${all.length > known.length ? ' …' : ''}`, header);
+  });
+}
+
+const MAX_NAMED_COLUMNS = 50;
 
 const REJECTED_COLUMNS: ExportColumn[] = ['line', 'reason', 'raw'].map((key) => ({
   header: key,
@@ -165,7 +179,7 @@ function writeRows(
     case 'csv':
       return exportCsv(rows, columns, { ...csvOptions(request, job), progress });
     case 'jsonl':
-      return exportJsonLines(rows, columns, { shape: kind === 'rejected' ? 'input' : kind, progress });
+      return exportJsonLines(rows, columns, { shape: shapeOf(request), progress });
     default:
       return exportXlsx(rows, columns, {
         sheetName: kind[0]!.toUpperCase() + kind.slice(1),
@@ -173,6 +187,11 @@ function writeRows(
         progress,
       });
   }
+}
+
+function shapeOf({ kind = 'results', columns }: ExportRequest): NonNullable<JsonLinesOptions['shape']> {
+  if (columns !== undefined) return 'cells';
+  return kind === 'rejected' ? 'input' : kind;
 }
 
 function csvOptions(request: ExportRequest, { source }: Job): CsvOptions {
@@ -220,6 +239,7 @@ function checkRequest(request: ExportRequest): void {
       afterSeq,
     );
   }
+  if (request.columns?.length === 0) refuse('at least one column', request.columns);
   if (filter === undefined) return;
   checkExportFilter(filter);
   if (kind === 'rejected' && Object.keys(filter).length > 0) refuse('no filter for rejected rows', filter);

@@ -1,15 +1,15 @@
 // Rows as JSON lines, everything kept: input and result leave as the text that the database holds, never parsed. Every
 // chunk ends with a row, so that an interrupted export can go on behind it.
-import type { ExportColumn } from '../core/export-columns.ts';
+import { cellReader, type ExportColumn } from '../core/export-columns.ts';
 import type { ExportRow } from '../core/export-row.ts';
 import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
 
 export interface JsonLinesOptions {
   /**
    * 'results': seq, input, status, result, error, errorClass, attempts and finishedAt. 'failed': the input itself, and
-   * the columns that are not part of it. 'input': the input alone.
+   * the columns that are not part of it. 'input': the input alone. 'cells': an object of the columns.
    */
-  shape?: 'results' | 'failed' | 'input';
+  shape?: 'results' | 'failed' | 'input' | 'cells';
   chunkBytes?: number;
   progress?: ExportProgress;
 }
@@ -21,7 +21,7 @@ export async function* exportJsonLines(
 ): AsyncGenerator<Buffer> {
   const { shape = 'results', chunkBytes = CHUNK_BYTES } = options;
   const progress = options.progress ?? { rowCount: 0, seq: -1, bytes: 0 };
-  const lineOf = shape === 'results' ? resultLine : shape === 'failed' ? failedLine(columns) : inputLine;
+  const lineOf = lineWriter(shape, columns);
   let text = '';
   let rowCount = 0;
   let seq = progress.seq;
@@ -43,6 +43,24 @@ export async function* exportJsonLines(
     }
   }
   if (text !== '') yield take();
+}
+
+function lineWriter(
+  shape: NonNullable<JsonLinesOptions['shape']>,
+  columns: readonly ExportColumn[],
+): (row: ExportRow) => string {
+  if (shape === 'results') return resultLine;
+  if (shape === 'input') return inputLine;
+  return shape === 'failed' ? failedLine(columns) : cellLine(columns);
+}
+
+function cellLine(columns: readonly ExportColumn[]): (row: ExportRow) => string {
+  const readCells = cellReader(columns);
+  const names = columns.map(({ header }) => `${JSON.stringify(header)}:`);
+  return (row) => {
+    const cells = readCells(row);
+    return `{${names.map((name, at) => name + (JSON.stringify(cells[at]) ?? 'null')).join(',')}}\n`;
+  };
 }
 
 function resultLine(row: ExportRow): string {

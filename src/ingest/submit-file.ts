@@ -4,9 +4,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { checkPays, type JobBudget } from '../core/budget.ts';
+import { checkParams } from '../core/check-params.ts';
 import type { DetectedFormat, FormatOptions, JobSource } from '../core/file-format.ts';
 import type { InputColumn } from '../core/input-column.ts';
-import { fieldsOf, type PipelineInput } from '../core/input-schema.ts';
+import { fieldsOf, type InputSchema, type PipelineInput } from '../core/input-schema.ts';
 import { isFinished } from '../core/job-state.ts';
 import { mapColumns } from '../core/map-columns.ts';
 import { type OutputFormat, outputLike } from '../core/output-format.ts';
@@ -54,6 +55,8 @@ export interface SubmitFileOptions {
   hold?: boolean;
   trial?: number;
   budget?: JobBudget;
+  /** Refused when its owner has as much as the settings allow. */
+  withinQuota?: boolean;
   signal?: AbortSignal;
 }
 
@@ -69,6 +72,7 @@ export interface SubmittedFile {
 /** What a pipeline must have to run a file. */
 export type FilePipeline = PipelineInput & {
   readonly version: string | null;
+  readonly params?: InputSchema | undefined;
   readonly phases: readonly { name: string; cost?: unknown }[];
   readonly outputs: readonly OutputFormat[] | undefined;
 };
@@ -77,8 +81,9 @@ export async function submitFile(
   context: EngineContext,
   pipeline: FilePipeline,
   file: FileToSubmit,
-  options: SubmitFileOptions = {},
+  given: SubmitFileOptions = {},
 ): Promise<SubmittedFile> {
+  const options = await withParams(pipeline, given);
   const { blobs } = context;
   const limits = readLimits(context.settings);
   const blob = await blobs.putByHash('files/', file.bytes, putOptions(context, options.signal));
@@ -92,8 +97,8 @@ export async function submitFile(
   // One local copy for all looks at it: from S3 each would be a download.
   return blobs.withLocalFile(blob.key, async (path) => {
     const { kind } = await sniffFormat(path, limits);
-    if (kind === 'image') return submitImages(context, pipeline, file, oneImage(file.name, path), options);
-    if (kind === 'imageZip') return submitImages(context, pipeline, file, imagesOfZip(path, limits), options);
+    if (kind === 'image') return storeImages(context, pipeline, file, oneImage(file.name, path), options);
+    if (kind === 'imageZip') return storeImages(context, pipeline, file, imagesOfZip(path, limits), options);
     return submitBlob(context, pipeline, file, { blob, path }, options);
   });
 }
@@ -109,6 +114,21 @@ export async function submitImages(
   file: Omit<FileToSubmit, 'bytes' | 'expectedBytes'>,
   images: AsyncIterable<ImageFile>,
   options: SubmitFileOptions = {},
+): Promise<SubmittedFile> {
+  return storeImages(context, pipeline, file, images, await withParams(pipeline, options));
+}
+
+/** Before a byte is read: what a pipeline refuses needs no file. */
+async function withParams(pipeline: FilePipeline, options: SubmitFileOptions): Promise<SubmitFileOptions> {
+  return { ...options, params: await checkParams(pipeline, options.params) };
+}
+
+async function storeImages(
+  context: EngineContext,
+  pipeline: FilePipeline,
+  file: Omit<FileToSubmit, 'bytes' | 'expectedBytes'>,
+  images: AsyncIterable<ImageFile>,
+  options: SubmitFileOptions,
 ): Promise<SubmittedFile> {
   const manifest = storeImageSet(images, context.blobs, readLimits(context.settings));
   const blob = await context.blobs.putByHash('files/', manifest, putOptions(context, options.signal));
@@ -148,6 +168,8 @@ async function submitBlob(
     ...(Object.keys(mapping).length > 0 && { mapping }),
     detected: look.detected,
   };
+  const how = { params, format, mapping, key, updates: options.updatesJobId };
+  const fingerprint = fileKey(pipeline.name, blob.sha256, how);
   const { jobId, created } = await createJob(context, {
     pipeline: pipeline.name,
     pipelineVersion: pipeline.version,
@@ -156,10 +178,8 @@ async function submitBlob(
     params,
     ...(options.ownerId !== undefined && { ownerId: options.ownerId }),
     ...(options.priority !== undefined && { priority: options.priority }),
-    idempotencyKey: options.again
-      ? newId()
-      : (options.idempotencyKey ??
-        fileKey(pipeline.name, blob.sha256, { params, format, mapping, key, updates: options.updatesJobId })),
+    idempotencyKey: options.idempotencyKey ?? (options.again ? newId() : fingerprint),
+    fingerprint,
     source,
     inputColumns: look.columns,
     keyColumns: key,
@@ -168,6 +188,7 @@ async function submitBlob(
     ...(options.hold !== undefined && { hold: options.hold }),
     ...(options.trial !== undefined && { trial: options.trial }),
     ...(options.budget !== undefined && { budget: options.budget }),
+    ...(options.withinQuota && { withinQuota: true }),
   });
   return { jobId, created, source, columns: look.columns, ignoredColumns: look.ignored };
 }

@@ -73,6 +73,8 @@ export interface RowmillEvents {
     selected: number;
     leftOut: { permanent: number; exhausted: number };
   };
+  /** `error` is what it threw; it is called again until it was tried too often. */
+  'callback.failed': { jobId: string; generation: number; callback: string; attempt: number; error: unknown };
   'job.finished': { jobId: string; generation: number; outcome: string };
   'worker.unpersisted': { jobId: string; seqs: string; items: number; reason: string };
   'service.failed': { service: string; error: unknown };

@@ -25,6 +25,9 @@ export const FAULT_POINTS = [
   'source.after_rename',
   'source.after_take',
   'source.before_finish',
+  'webhook.after_claim',
+  'webhook.after_answer',
+  'callback.after_call',
 ] as const;
 export type FaultPoint = (typeof FAULT_POINTS)[number];
 

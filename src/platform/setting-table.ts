@@ -248,7 +248,7 @@ export const NUMBER_SETTINGS = {
     default: 5000,
     min: 50,
     max: 86_400_000,
-    why: 'How often `rowmill watch` looks at a source.',
+    why: 'How often `rowmill sources watch` looks at a source.',
   },
   sourceStableMs: {
     default: 2000,

@@ -15,8 +15,6 @@ const ACCOUNT_TABLES = [
   'sign_in_attempts',
   'teams',
   'users',
-  'webhook_intake',
-  'webhooks',
 ];
 /** Of both. */
 const WORK_TABLES = [
@@ -33,7 +31,6 @@ const WORK_TABLES = [
   'job_removals',
   'jobs',
   'ledger',
-  'outbox',
   'owners',
   'rejected_rows',
   'resource_overrides',
@@ -54,6 +51,9 @@ export function privilegesOn(
 ): { [API_ROLE]: string; [WORKER_ROLE]: string | null } | undefined {
   if (table === 'audit') return { [API_ROLE]: 'select, insert', [WORKER_ROLE]: 'insert' };
   if (table === 'rowmill_migrations') return { [API_ROLE]: 'select', [WORKER_ROLE]: 'select' };
+  // Workers remove old events, but none that webhooks have still to take.
+  if (table === 'webhook_intake') return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: 'select' };
+  if (table === 'webhooks') return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: 'select (webhook_id)' };
   if (ACCOUNT_TABLES.includes(table)) return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: null };
   if (WORK_TABLES.includes(table)) return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: EVERYTHING };
   return undefined;

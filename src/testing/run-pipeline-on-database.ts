@@ -20,6 +20,8 @@ export interface RunOnDatabaseOptions {
   /** The job stays there. Default: an embedded PostgreSQL that is removed afterwards; DATABASE_URL is never used. */
   databaseUrl?: string;
   settings?: Partial<Settings>;
+  /** Parameters of the job. */
+  params?: Record<string, unknown>;
   /** A job that is not finished by then is given up. Default 60,000. */
   deadlineMs?: number;
 }
@@ -55,14 +57,14 @@ async function runJob(
   rowmill: Rowmill,
   pipeline: Pipeline,
   rows: Record<string, unknown>[],
-  { deadlineMs = 60_000 }: RunOnDatabaseOptions,
+  { deadlineMs = 60_000, params = {} }: RunOnDatabaseOptions,
 ): Promise<PipelineRun> {
   const logs: Omit<LogEntry, 'atMs'>[] = [];
   const worker = await rowmill.startWorker([pipeline], {
     log: capturedLog((entry) => logs.push(entry), null),
   });
   try {
-    const jobId = await rowmill.submit(pipeline, rows);
+    const jobId = await rowmill.submit(pipeline, rows, { params });
     await rowmill.whenFinished(jobId, AbortSignal.timeout(deadlineMs)).catch(async (error: unknown) => {
       if (!(error instanceof DOMException)) throw error;
       const { counts } = await rowmill.progress(jobId);

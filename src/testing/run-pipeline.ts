@@ -1,5 +1,6 @@
 // Runs a pipeline over rows inside a test: no database, no waiting. Schema, outcomes, classification, back-off, timeouts
 // and crashes are decided by the code that the worker runs; time is virtual and jitter comes from a seed.
+import { checkParams } from '../core/check-params.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toRow } from '../engine/add-items.ts';
 import { derivedId } from '../platform/random.ts';
@@ -31,6 +32,8 @@ export interface RunPipelineOptions {
       | 'emitMaxPerItem'
     >
   >;
+  /** Parameters of the job, checked by the pipeline's `params` schema. */
+  params?: Record<string, unknown>;
   /** What `context.openFile` finds, by key. */
   files?: GivenFiles;
   /** For handlers that are given a clock to sleep on. */
@@ -68,6 +71,7 @@ export async function runPipeline(
     rows: given,
     inputs,
     jobId: derivedId('rowmill/testing', pipeline.name, String(seed)),
+    params: (await checkParams(pipeline, options.params)) as Record<string, unknown>,
     seed,
     settings: loadSettings({ flags: options.settings ?? {}, environment: {} }),
     clock,

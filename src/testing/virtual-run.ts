@@ -34,6 +34,7 @@ export interface VirtualRunOptions {
   /** The rows as they are stored. */
   inputs: string[];
   jobId: string;
+  params: Record<string, unknown>;
   seed: number;
   settings: Settings;
   clock: VirtualClock;
@@ -153,9 +154,9 @@ export class VirtualRun {
     stage: Stage,
     { seq, attempt, failures, previous }: WaitingItem,
   ): Item {
-    const { clock, jobId, inputs } = this.#options;
+    const { clock, jobId, params, inputs } = this.#options;
     // Of a lease an item needs only the claim, and of that what names the call.
-    const claim = { jobId, generation: 1, phase: stage.index, attempt, failures, priority: 0 };
+    const claim = { jobId, generation: 1, phase: stage.index, attempt, failures, priority: 0, params };
     const claimed = { seq, input: inputs[seq]!, previous };
     return new Item({ claim } as Lease, claimed, clock.now(), stage.services);
   }

@@ -16,6 +16,7 @@ import { readItemCosts } from '../store/views/read-item-costs.ts';
 import type { ClaimableWork } from '../store/views/find-claimable.ts';
 import { ClaimGate } from './claim-gate.ts';
 import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
+import { JobParams } from './job-params.ts';
 import type { PhasePool } from './phase-pool.ts';
 import type { WorkFinder } from './work-finder.ts';
 
@@ -51,6 +52,7 @@ export class ClaimLoops {
   /** Ends the wait of a guest loop. */
   readonly #guests = new Map<PhasePool, AbortController>();
   #loops: Promise<void>[] = [];
+  readonly #params = new JobParams();
   #stopping = false;
 
   constructor(options: ClaimLoopsOptions) {
@@ -235,6 +237,7 @@ export class ClaimLoops {
     }
     if (claim.items.length < claim.itemCount) await this.#giveBackSurplus(claim);
     if (claim.budget !== null && claim.budget.perItem !== null) await this.#readCosts(claim);
+    claim.params = await retryPassing(() => this.#params.of(control.db, work.jobId));
     claims.events.emit('claim.made', {
       jobId: claim.jobId,
       phase: claim.phase,

@@ -3,6 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Ability } from '../core/ability.ts';
 import { isAmount } from '../core/budget.ts';
+import type { PipelineCallbacks } from '../engine/pipeline-callbacks.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
 import { ERROR_CLASSES, type Failure, type Verdict } from '../core/outcome.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
@@ -81,7 +82,7 @@ type InputOf<Schema> = Schema extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<Schema>
   : Record<string, unknown>;
 
-interface Shared<Schema> {
+interface Shared<Schema> extends PipelineCallbacks {
   /** Unique among the pipelines of a worker; jobs name it. */
   name: string;
   /**
@@ -91,6 +92,8 @@ interface Shared<Schema> {
   version?: string;
   /** Any Standard Schema (zod, valibot, arktype …). Without one, handlers get the row as it is stored. */
   input?: Schema;
+  /** What a job may be given besides its rows; any Standard Schema. Without one, anything is passed on. */
+  params?: AnySchema;
   /** What to do with NUL characters and half surrogate pairs in results. Default: the item fails. */
   unstorable?: UnstorablePolicy;
   /**
@@ -117,6 +120,7 @@ export interface Pipeline {
   readonly name: string;
   readonly version: string | null;
   readonly input: AnySchema | undefined;
+  readonly params: AnySchema | undefined;
   readonly unstorable: UnstorablePolicy;
   readonly key: readonly string[];
   readonly summary: readonly string[];
@@ -124,6 +128,7 @@ export interface Pipeline {
   readonly resources: Readonly<Record<string, DeclaredLimits>>;
   readonly outputs: readonly OutputFormat[] | undefined;
   readonly phases: readonly Phase<unknown, unknown, unknown>[];
+  readonly callbacks: PipelineCallbacks;
 }
 
 export function definePipeline<A, Schema extends AnySchema | undefined = undefined>(
@@ -157,6 +162,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     name,
     version = null,
     input,
+    params,
     unstorable = 'fail',
     summary = [],
     strategies = [],
@@ -175,12 +181,16 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     throw invalid(
       `expected the version of pipeline ${name} to be a short text such as 2 or 1.4.0, got ${JSON.stringify(version)}`,
     );
-  if (input !== undefined && typeof input?.['~standard']?.validate !== 'function') {
-    throw invalid(
-      `expected the input of pipeline ${name} to be a Standard Schema such as z.object(…), got ${kindOf(input)}`,
-      'Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or leave input out to get rows as they are stored.',
-    );
-  }
+  checkSchema(
+    `input of pipeline ${name}`,
+    input,
+    'Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or leave input out to get rows as they are stored.',
+  );
+  checkSchema(
+    `params of pipeline ${name}`,
+    params,
+    'Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or leave params out to take anything.',
+  );
   checkResources(name, resources);
   checkNames(name, 'key', key);
   checkNames(name, 'summary', summary);
@@ -228,6 +238,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     name,
     version,
     input,
+    params,
     unstorable,
     key,
     summary,
@@ -235,6 +246,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     resources,
     outputs,
     phases,
+    callbacks: checkedCallbacks(name, definition),
   });
 }
 
@@ -247,6 +259,21 @@ export function isPipeline(value: unknown): value is Pipeline {
   return (
     typeof value === 'object' && value !== null && (value as { [PIPELINE]?: unknown })[PIPELINE] === true
   );
+}
+
+function checkedCallbacks(pipeline: string, definition: PipelineCallbacks): PipelineCallbacks {
+  const callbacks: Record<string, unknown> = {};
+  for (const key of ['onDone', 'onItemError', 'onPhaseDone'] as const) {
+    const callback: unknown = definition[key];
+    if (callback === undefined) continue;
+    if (typeof callback !== 'function')
+      throw invalid(
+        `expected ${key} of pipeline ${pipeline} to be a function, got ${kindOf(callback)}`,
+        `Write ${key}: async (…, context) => …, and do not call it there.`,
+      );
+    callbacks[key] = callback;
+  }
+  return callbacks;
 }
 
 function checkNames(
@@ -276,6 +303,14 @@ function checkRetry(pipeline: string, phase: Phase<unknown, unknown, unknown>): 
       );
     }
   }
+}
+
+function checkSchema(what: string, schema: AnySchema | undefined, hint: string): void {
+  if (schema === undefined || typeof schema?.['~standard']?.validate === 'function') return;
+  throw invalid(
+    `expected the ${what} to be a Standard Schema such as z.object(…), got ${kindOf(schema)}`,
+    hint,
+  );
 }
 
 function checkCost(pipeline: string, { name, cost }: { name: string; cost?: unknown }): void {

@@ -8,6 +8,8 @@ export interface ItemContext<Previous = unknown> {
   readonly generation: number;
   /** Counts calls of this phase for this item, from 1. */
   readonly attempt: number;
+  /** Parameters of the job, as the pipeline's `params` schema left them; do not change them. */
+  readonly params: Readonly<Record<string, unknown>>;
   /** Which of the pipeline's strategies it is the turn of: the next one after each time it was not found. */
   readonly strategy: string | undefined;
   /** The same on every attempt: pass it to services that can recognise a repeated request. */
@@ -39,6 +41,8 @@ export interface BatchItem<Input = unknown, Previous = unknown> extends ItemCont
 /** What the items of a call have in common. */
 export interface BatchContext {
   readonly jobId: string;
+  /** Parameters of the job. */
+  readonly params: Readonly<Record<string, unknown>>;
   /** Aborts when the time of the call is over, the worker stops, or no answer of it would count any more. */
   readonly signal: AbortSignal;
   readonly log: Logger;

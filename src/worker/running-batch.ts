@@ -36,6 +36,10 @@ export class RunningBatch implements BatchContext {
     return this.items[0]!.jobId;
   }
 
+  get params(): Readonly<Record<string, unknown>> {
+    return this.items[0]!.params;
+  }
+
   get signal(): AbortSignal {
     return this.#controller.signal;
   }

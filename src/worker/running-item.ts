@@ -63,6 +63,10 @@ export class RunningItem implements ItemContext {
     return this.lease.claim.attempt + 1;
   }
 
+  get params(): Readonly<Record<string, unknown>> {
+    return this.lease.claim.params;
+  }
+
   get strategy(): string | undefined {
     const { strategies } = this.#shared.runtime.pipeline;
     return strategies[failuresOf(this.lease.claim.failures, 'not_found') % strategies.length];

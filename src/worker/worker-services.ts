@@ -1,10 +1,13 @@
 // What a worker does beside its items, at intervals. One that is restricted to a job leaves the rest to others.
 import type { EngineContext } from '../engine/engine-context.ts';
 import { createBlobCollector } from '../engine/services/blob-collector.ts';
+import { createCallbackRunner } from '../engine/services/callback-runner.ts';
+import { createEventPruner } from '../engine/services/event-pruner.ts';
 import { createIdleResources } from '../engine/services/idle-resources.ts';
 import { createLedgerFolder } from '../engine/services/ledger-folder.ts';
 import { createSweeper } from '../engine/services/sweeper.ts';
 import { createIngestResumer } from '../ingest/ingest-resumer.ts';
+import type { Logger } from '../platform/logger.ts';
 import { PeriodicService } from '../platform/periodic-service.ts';
 import type { Pipeline } from './define-pipeline.ts';
 import type { HeldLeases } from './held-leases.ts';
@@ -38,13 +41,16 @@ export function createOwnServices(
 export function createSharedServices(
   context: EngineContext,
   pipelines: Pipeline[],
-  stopIngest: AbortSignal,
+  stopping: AbortSignal,
+  log: Logger,
 ): PeriodicService[] {
   return [
     createSweeper(context),
     createLedgerFolder(context),
     createBlobCollector(context),
     createIdleResources(context),
-    createIngestResumer(context, pipelines, stopIngest),
+    createIngestResumer(context, pipelines, stopping),
+    createCallbackRunner(context, pipelines, log, stopping),
+    createEventPruner(context, { deliveries: false }),
   ];
 }

@@ -246,7 +246,7 @@ export class RowmillWorker {
     });
     const { signal } = this.#stopIngest;
     this.#services = [
-      ...(only ? [] : createSharedServices(this.#control, options.pipelines, signal)),
+      ...(only ? [] : createSharedServices(this.#control, options.pipelines, signal, this.#log)),
       ...createOwnServices(this.#control, this.#held, () => this.#register()),
       this.#pressure.service,
     ];

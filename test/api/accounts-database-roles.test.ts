@@ -5,6 +5,7 @@ import { openRowmill } from '../../src/open-rowmill.ts';
 import { newId } from '../../src/platform/random.ts';
 import { grantRoles, privilegesOn } from '../../src/store/database-roles.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { silentLogger } from '../../src/platform/logger.ts';
 import { createSharedServices } from '../../src/worker/worker-services.ts';
 import { addUser, PASSWORD } from '../support/account-factory.ts';
 import { sendRequest } from '../support/send-request.ts';
@@ -96,7 +97,12 @@ describe('the login of workers', () => {
       const rows = Array.from({ length: 50 }, (_, n) => ({ n }));
       const summary = await rowmill.whenFinished(await rowmill.submit(pipeline, rows));
       expect(summary.counts).toMatchObject({ DONE: 45, ERROR: 5 });
-      const services = createSharedServices(rowmill.context, [pipeline], new AbortController().signal);
+      const services = createSharedServices(
+        rowmill.context,
+        [pipeline],
+        new AbortController().signal,
+        silentLogger,
+      );
       for (const service of services) await service.runOnce();
       expect(failures).toEqual([]);
     } finally {

@@ -24,6 +24,8 @@ describe('the server', () => {
     ['GET', '/api/nothing', 404, 'ROUTE_NOT_FOUND'],
     ['DELETE', '/healthz', 405, 'METHOD_NOT_ALLOWED'],
     ['GET', '/api/jobs/not-an-id', 400, 'REQUEST_INVALID'],
+    ['GET', `/api/jobs/${'x'.repeat(600)}`, 400, 'REQUEST_INVALID'],
+    ['GET', '/api/jobs/%zz', 400, 'REQUEST_INVALID'],
     ['GET', '/api/jobs/00000000-0000-4000-8000-000000000000', 404, 'JOB_NOT_FOUND'],
   ])('refuses %s %s in the one shape of refusals', async (method, path, status, code) => {
     const { url } = await startTestApi(database.url);

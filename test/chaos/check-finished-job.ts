@@ -53,7 +53,7 @@ export async function checkFinishedJob(
   expect(withoutZeros(summaries[0]!.counts), 'the summary equals a recount').toEqual(counted);
   expect(summaries[0]).toMatchObject({ total: String(total), outcome: expected.state ?? 'DONE' });
 
-  const told = await database.query(`select 1 from outbox where job_id = $1 and type = 'job.finished'`, [
+  const told = await database.query(`select 1 from job_events where job_id = $1 and kind = 'job.finished'`, [
     jobId,
   ]);
   expect(told, 'one event').toHaveLength(1);

@@ -71,6 +71,14 @@ async function expectWholeAndOnce(jobId: string): Promise<void> {
   expect(calls.size).toBe(ITEMS);
 }
 
+async function toldOf(jobId: string): Promise<string[]> {
+  const rows = await database.query<{ kind: string }>(
+    'select kind from job_events where job_id = $1 order by event_id',
+    [jobId],
+  );
+  return rows.map(({ kind }) => kind);
+}
+
 const has = (text: string) => (sql: string) => sql.includes(text);
 
 interface Cut {
@@ -91,7 +99,7 @@ const CUTS: Cut[] = [
     reply: /SELECT/,
     cut: (p) => p.cutOnReply({ match: has('head as materialized'), times: 2 }),
   },
-  { name: 'the start of a job', reply: /UPDATE/, cut: (p) => p.cutOnReply({ match: has('set started_at') }) },
+  { name: 'the start of a job', reply: /INSERT/, cut: (p) => p.cutOnReply({ match: has('set started_at') }) },
   {
     name: 'the move to finalizing',
     reply: /UPDATE 1/,
@@ -173,9 +181,10 @@ test('the reply to an ingest batch is lost, at its rows and at its commit', asyn
 
 test('the reply to creating a job is lost', async () => {
   database.keepIfFailed();
-  const fired = proxy.cutOnReply({ match: has('insert into jobs') });
+  const fired = proxy.cutAfterCommit({ match: has('insert into jobs') });
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
-  expect((await fired).reply).toMatch(/INSERT/);
+  expect((await fired).reply).toMatch(/COMMIT/);
+  expect(await toldOf(jobId)).toEqual(['job.created', 'job.sealed']);
   expect(await rowmill.job(jobId)).toMatchObject({ itemCount: ITEMS, state: 'QUEUED' });
   await startWorker();
   await expectWholeAndOnce(jobId);
@@ -183,9 +192,28 @@ test('the reply to creating a job is lost', async () => {
 
 test('the reply to sealing a job is lost', async () => {
   database.keepIfFailed();
-  const fired = proxy.cutOnReply({ match: has('set sealed_at = now()') });
+  const fired = proxy.cutAfterCommit({ match: has('set sealed_at = now()') });
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
-  expect((await fired).reply).toMatch(/UPDATE 1/);
+  expect((await fired).reply).toMatch(/COMMIT/);
+  expect(await toldOf(jobId)).toEqual(['job.created', 'job.sealed']);
+  await startWorker();
+  await expectWholeAndOnce(jobId);
+});
+
+test('the replies to a pause and a resume are lost: their events and audit rows are there once', async () => {
+  database.keepIfFailed();
+  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  const pause = proxy.cutAfterCommit({ match: has(`set state = 'PAUSED'`) });
+  await rowmill.pause(jobId);
+  expect((await pause).reply).toMatch(/COMMIT/);
+  const resume = proxy.cutAfterCommit({ match: has('paused_because = null') });
+  await rowmill.resume(jobId);
+  expect((await resume).reply).toMatch(/COMMIT/);
+  expect(await toldOf(jobId)).toEqual(['job.created', 'job.sealed', 'job.paused', 'job.resumed']);
+  const audit = await database.query('select action from audit where subject = $1 order by audit_id', [
+    `job ${jobId}`,
+  ]);
+  expect(audit.map(({ action }) => action)).toEqual(['job.create', 'job.seal', 'job.pause', 'job.resume']);
   await startWorker();
   await expectWholeAndOnce(jobId);
 });

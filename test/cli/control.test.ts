@@ -78,6 +78,6 @@ test('slices bring a job to its end without a worker', async () => {
   expect(JSON.parse(done.stdout)).toMatchObject({ jobId, state: 'DONE', finished: true, recorded: 20 });
   expect((await rowmill('slice', jobId, 'pipeline.ts')).stdout).toContain('it is finished');
   const wrong = await rowmill('slice', jobId, 'pipeline.ts', '--duration', 'soon');
-  expect(wrong.code).toBe(1);
+  expect(wrong.code).toBe(2);
   expect(wrong.stderr).toContain('expected a duration such as 200ms, 5s or 1m');
 });

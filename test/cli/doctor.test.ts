@@ -14,7 +14,7 @@ let waiting: string;
 
 beforeEach(async () => {
   await database.query(
-    'truncate jobs, items, spans, results, ledger, summaries, outbox, workers, error_groups',
+    'truncate jobs, items, spans, results, ledger, summaries, job_events, workers, error_groups',
   );
   rowmill = await openRowmill({ databaseUrl: database.url });
   const worker = await rowmill.startWorker([pipeline]);

@@ -39,6 +39,12 @@ export class Refusal {
   }
 }
 
+/** The first event of every stream. */
+export function beginEvents(reply: ServerResponse, position = 0, missed = false): void {
+  reply.writeHead(200, { 'content-type': 'text/event-stream' });
+  reply.write(`retry: 10\nid: ${position}\nevent: open\ndata: ${JSON.stringify({ position, missed })}\n\n`);
+}
+
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));

@@ -5,13 +5,8 @@ import { createClient } from '../../src/client/create-client.ts';
 import type { FollowedEvent } from '../../src/client/follow-events.ts';
 import { type EventKind, jobEvent, progressEvent } from '../../src/contract/events.ts';
 import type { JobState } from '../../src/core/job-state.ts';
-import { type Asked, Refusal, startContractServer } from './contract-server.ts';
+import { type Asked, beginEvents, Refusal, startContractServer } from './contract-server.ts';
 import { AT, exampleJob, JOB_ID } from './example-answers.ts';
-
-function begin(reply: ServerResponse): void {
-  reply.writeHead(200, { 'content-type': 'text/event-stream' });
-  reply.write(': hello\n\n');
-}
 
 function sendLifecycle(reply: ServerResponse, position: number, kind: EventKind, generation = 1): void {
   const state: JobState = kind === 'job.finished' ? 'DONE' : 'RUNNING';
@@ -41,7 +36,7 @@ test('a job is followed over a broken connection to its end, from the event that
   });
   const connections: ((asked: Asked) => void)[] = [
     ({ reply }) => {
-      begin(reply);
+      beginEvents(reply);
       sendLifecycle(reply, 11, 'job.started');
       reply.write('event: job.unheard_of\ndata: {}\n\n');
       sendProgress(reply, 5);
@@ -49,7 +44,7 @@ test('a job is followed over a broken connection to its end, from the event that
     },
     () => undefined,
     ({ reply }) => {
-      begin(reply);
+      beginEvents(reply);
       sendLifecycle(reply, 12, 'job.paused');
       sendLifecycle(reply, 13, 'job.resumed');
       sendProgress(reply, 10, 'DONE');
@@ -90,10 +85,33 @@ test('a job is followed over a broken connection to its end, from the event that
   expect(reconnects[1]).toMatchObject({ status: 503 });
 });
 
+test('who is cut off before anything happened comes back to where the stream began, and hears what was missed', async () => {
+  let connections = 0;
+  let missed = 0;
+  const server = await startContractServer({
+    getJob: () => exampleJob(),
+    streamJobEvents: ({ reply }) => {
+      connections += 1;
+      beginEvents(reply, 40 + connections, connections === 2);
+      if (connections === 1) sendProgress(reply, 5);
+      else sendLifecycle(reply, 50, 'job.finished');
+    },
+  });
+  const events = createClient({ baseUrl: server.url }).follow(JOB_ID, {
+    onMissed: () => {
+      missed += 1;
+    },
+  });
+  for await (const event of events) if (told(event) === 'progress 5') server.dropConnections();
+  const streams = server.asked.filter((each) => each.name === 'streamJobEvents');
+  expect(streams.map((each) => each.headers['last-event-id'])).toEqual([undefined, '41']);
+  expect(missed).toBe(1);
+});
+
 test('a job that has ended before anybody looked ends the following at once', async () => {
   const server = await startContractServer({
     getJob: () => exampleJob({ state: 'DONE', generation: 2 }),
-    streamJobEvents: ({ reply }) => begin(reply),
+    streamJobEvents: ({ reply }) => beginEvents(reply),
   });
   expect(await readAll(createClient({ baseUrl: server.url }).follow(JOB_ID))).toEqual(['progress 3']);
 });
@@ -102,7 +120,7 @@ test('the end of an earlier generation, told again, is not the end of this one',
   const server = await startContractServer({
     getJob: () => exampleJob({ generation: 2 }),
     streamJobEvents: ({ reply }) => {
-      begin(reply);
+      beginEvents(reply);
       sendLifecycle(reply, 1, 'job.finished', 1);
       sendLifecycle(reply, 2, 'job.reprocessed', 2);
       sendLifecycle(reply, 3, 'job.failed', 2);
@@ -132,7 +150,7 @@ test('a server that falls silent is asked again', async () => {
   const server = await startContractServer({
     getJob: () => exampleJob(),
     streamJobEvents: ({ reply }) => {
-      begin(reply);
+      beginEvents(reply);
       connections += 1;
       if (connections === 2) sendLifecycle(reply, 2, 'job.finished');
     },
@@ -150,7 +168,7 @@ test('events of all jobs come until the signal fires, and leaving the loop lets 
       reply.on('close', () => {
         closed += 1;
       });
-      begin(reply);
+      beginEvents(reply);
       sendLifecycle(reply, 1, 'job.finished');
       sendLifecycle(reply, 2, 'job.created');
     },

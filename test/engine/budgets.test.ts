@@ -124,9 +124,10 @@ describe('a job that reaches its budget', () => {
     expect(summary.cost).toBeCloseTo(10, 9);
     expect(summary.phases[0]!.cost).toBeCloseTo(10, 9);
     expect(calls).toBe(100);
-    const audit = await database.query('select actor, action, detail from audit where subject = $1', [
-      `job ${jobId}`,
-    ]);
+    const audit = await database.query(
+      `select actor, action, detail from audit where subject = $1 and action = 'job.budget'`,
+      [`job ${jobId}`],
+    );
     expect(audit).toEqual([
       {
         actor: 'tests',

@@ -175,7 +175,7 @@ test('a finalizer that was overtaken publishes nothing, and what it left is dele
     const { context } = rowmill;
     const jobId = await rowmill.submit(prices, []);
     await database.query(`delete from summaries where job_id = $1`, [jobId]);
-    await database.query(`delete from outbox where job_id = $1`, [jobId]);
+    await database.query(`delete from job_events where job_id = $1`, [jobId]);
     await database.query(`update jobs set state = 'FINALIZING', finalize_attempts = 0 where job_id = $1`, [
       jobId,
     ]);
@@ -193,7 +193,9 @@ test('a finalizer that was overtaken publishes nothing, and what it left is dele
     const summary = (await rowmill.summary(jobId))!;
     expect(summary.files.map((file) => file.key)).toEqual(await keysUnder(rowmill, `outputs/${jobId}/`));
     expect(summary.files[0]!.key).toContain('/a2/');
-    expect(await database.query(`select 1 from outbox where job_id = $1`, [jobId])).toHaveLength(1);
+    expect(
+      await database.query(`select 1 from job_events where job_id = $1 and kind = 'job.finished'`, [jobId]),
+    ).toHaveLength(1);
   });
 });
 

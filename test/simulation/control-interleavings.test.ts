@@ -63,9 +63,7 @@ function session(name: string, stops: string[], work: Work): Session<Meeting> {
 }
 
 const pausing = (): Session<Meeting> =>
-  session('pause', ['pause-job'], ({ db, ...rest }, { jobId }) =>
-    db.transaction((tx) => pauseJob({ ...rest, db: { ...db, ...tx } as unknown as typeof db }, jobId)),
-  );
+  session('pause', ['pause-job'], (context, { jobId }) => pauseJob(context, jobId));
 const resuming = (stops = ['resume-job']): Session<Meeting> =>
   session('resume', stops, (context, { jobId }) => resumeJob(context, jobId));
 const cancelling = (stops = ['begin-cancelling', 'cancel-items']): Session<Meeting> =>
@@ -243,12 +241,15 @@ describe('a cancellation', () => {
     const seen = new Set<string>();
     await forEveryInterleaving({
       databaseUrl,
-      sessions: [cancelling(), claiming(), flushing([0, 1], { stops: ['fence-leases'] })],
+      sessions: [
+        cancelling(['commit', 'cancel-items']),
+        claiming(),
+        flushing([0, 1], { stops: ['fence-leases'] }),
+      ],
       setup: halfLeased,
       async check(run, meeting, admin) {
         expect(meeting.recorded + meeting.fenced).toBe(2);
-        if (startedBefore(run, 'cancel.begin-cancelling', 'claim.claim-first-phase'))
-          expect(meeting.claimed).toBe(0);
+        if (startedBefore(run, 'cancel.commit', 'claim.claim-first-phase')) expect(meeting.claimed).toBe(0);
         await expectEnd(meeting, admin, 'CANCELLED', {
           done: meeting.recorded,
           cancelled: 6 - meeting.recorded,

@@ -113,13 +113,11 @@ const ONE_SUMMARY = [
    where j.job_id = $1 and s.generation >= j.generation and j.state not in ${FINISHED}`,
   `select format('one summary: generation %s has %s summaries and %s job.finished events', g,
                  (select count(*) from summaries s where s.job_id = $1 and s.generation = g),
-                 (select count(*) from outbox o where o.job_id = $1 and o.type = 'job.finished'
-                    and (o.payload->>'generation')::int = g))
+                 (select count(*) from job_events e where e.job_id = $1 and e.kind = 'job.finished' and e.generation = g))
    from jobs j, generate_series(1, j.generation) g
    where j.job_id = $1
      and (select count(*) from summaries s where s.job_id = $1 and s.generation = g)
-      <> (select count(*) from outbox o where o.job_id = $1 and o.type = 'job.finished'
-            and (o.payload->>'generation')::int = g)`,
+      <> (select count(*) from job_events e where e.job_id = $1 and e.kind = 'job.finished' and e.generation = g)`,
   `select format('one summary: generation %s says total %s of %s items', s.generation, s.total,
                  (select count(distinct seq) from results r where r.job_id = $1 and r.generation <= s.generation))
    from summaries s

@@ -1,5 +1,5 @@
 // The compiled command line, run in a folder as a person would, to its end.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
@@ -10,14 +10,33 @@ export interface EndedCommand {
   stderr: string;
 }
 
-export function runCommand(
-  where: { folder: string; databaseUrl: string },
+export interface CommandPlace {
+  folder: string;
+  databaseUrl?: string;
+  environment?: Record<string, string>;
+  /** What is typed, or comes from another program. */
+  input?: string;
+}
+
+export function runCommand(where: CommandPlace, args: readonly string[]): Promise<EndedCommand> {
+  return startCommand(where, args).ended;
+}
+
+/** For tests that do something while it runs. */
+export function startCommand(
+  where: CommandPlace,
   args: readonly string[],
-): Promise<EndedCommand> {
+): { child: ChildProcess; ended: Promise<EndedCommand> } {
+  const { folder, databaseUrl, environment } = where;
   const child = spawn(process.execPath, [main, ...args], {
-    cwd: where.folder,
-    env: { PATH: process.env.PATH, DATABASE_URL: where.databaseUrl },
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+      ...environment,
+    },
   });
+  child.stdin.end(where.input ?? '');
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk) => {
@@ -26,5 +45,8 @@ export function runCommand(
   child.stderr.on('data', (chunk) => {
     stderr += String(chunk);
   });
-  return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
+  const ended = new Promise<EndedCommand>((resolve) =>
+    child.on('close', (code) => resolve({ code, stdout, stderr })),
+  );
+  return { child, ended };
 }

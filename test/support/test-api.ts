@@ -1,7 +1,8 @@
 // A real server on a free port of this machine, with the database of the test file.
 import { afterEach } from 'vitest';
 import { type RunningApi, startApi } from '../../src/api/start-api.ts';
-import { silentLogger } from '../../src/platform/logger.ts';
+import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
+import { type Logger, silentLogger } from '../../src/platform/logger.ts';
 import { loadSettings, type Settings } from '../../src/platform/settings.ts';
 import type { Pipeline } from '../../src/worker/define-pipeline.ts';
 
@@ -13,7 +14,12 @@ afterEach(async () => {
 /** Without accounts unless the settings say otherwise. Stopped after the test. */
 export async function startTestApi(
   databaseUrl: string,
-  options: { pipelines?: Pipeline[]; settings?: Partial<Settings> } = {},
+  options: {
+    pipelines?: Pipeline[];
+    settings?: Partial<Settings>;
+    sources?: readonly SourceConfig[];
+    log?: Logger;
+  } = {},
 ): Promise<RunningApi> {
   const flags = {
     authentication: 'none',
@@ -26,7 +32,8 @@ export async function startTestApi(
     databaseUrl,
     pipelines: options.pipelines ?? [],
     settings,
-    log: silentLogger,
+    ...(options.sources && { sources: options.sources }),
+    log: options.log ?? silentLogger,
   });
   running.push(api);
   return api;

@@ -1,5 +1,52 @@
-import { controlRoutes } from '../../contract/control.ts';
+// What the owner of a job can do with it while it runs and afterwards.
+import type { controlRoutes } from '../../contract/control.ts';
+import { cancelRest, decideCancel } from '../../engine/cancel-job.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { pauseJob } from '../../engine/pause-job.ts';
+import { resumeJob } from '../../engine/resume-job.ts';
+import { sealJob } from '../../engine/seal-job.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { type Job, readJob } from '../../store/views/read-job.ts';
+import { appendItems } from '../append-items.ts';
 import type { Handlers } from '../handler.ts';
-import { unbuilt } from './unbuilt.ts';
+import { kickOffJob } from '../kick-off-job.ts';
+import { reprocessRows } from '../reprocess-rows.ts';
 
-export const controlHandlers: Handlers<typeof controlRoutes> = unbuilt(controlRoutes);
+export const controlHandlers: Handlers<typeof controlRoutes> = {
+  async pauseJob({ engine, job }) {
+    const changed = await pauseJob(engine, job.jobId);
+    return { changed, state: (await jobNow(engine, job.jobId)).state };
+  },
+
+  async resumeJob({ engine, job }, { notifier }) {
+    const { state, released } = await resumeJob(engine, job.jobId);
+    await notifier.hint();
+    return { changed: job.state === 'PAUSED' || released > 0, state, released };
+  },
+
+  async cancelJob({ engine, job }, { background }) {
+    const changed = await decideCancel(engine, job.jobId);
+    background.start('cancel', () => cancelRest(engine, job.jobId));
+    return { changed, state: (await jobNow(engine, job.jobId)).state };
+  },
+
+  async sealJob({ engine, job }, { notifier }) {
+    if (job.source !== null && job.sealedAt === null)
+      throw new RowmillError('JOB_CONFLICT', `job ${job.jobId} is sealed when its file was read to the end`, {
+        hint: 'Only jobs made of items are sealed by a request.',
+      });
+    const itemCount = await sealJob(engine, job.jobId);
+    await notifier.hint();
+    return { itemCount };
+  },
+
+  appendItems,
+  kickoffJob: kickOffJob,
+  reprocessJob: reprocessRows,
+};
+
+async function jobNow({ db }: EngineContext, jobId: string): Promise<Job> {
+  const job = await readJob(db, jobId);
+  if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  return job;
+}

@@ -1,5 +1,63 @@
-import { eventRoutes } from '../../contract/events.ts';
-import type { Handlers } from '../handler.ts';
-import { unbuilt } from './unbuilt.ts';
+// Event streams: who may listen to what, at the beginning and as long as they listen.
+import type { eventRoutes } from '../../contract/events.ts';
+import type { Route } from '../../contract/route.ts';
+import type { EventScope } from '../../store/views/read-job-events.ts';
+import { readVisibleJob } from '../../store/views/read-job.ts';
+import { type Actor, checkAllowed, listedFor, seenBy } from '../actor.ts';
+import type { ApiContext } from '../api-context.ts';
+import { authenticate } from '../authenticate.ts';
+import type { ApiRequest, Handlers } from '../handler.ts';
 
-export const eventHandlers: Handlers<typeof eventRoutes> = unbuilt(eventRoutes);
+export const eventHandlers: Handlers<typeof eventRoutes> = {
+  async streamEvents(request, context) {
+    const { all } = request.query;
+    const scope = { owners: listedFor(request.actor, all) };
+    const stillMay = async (actor: Actor): Promise<boolean> =>
+      sameOwners(listedFor(actor, all), scope.owners);
+    await sendStream(request, context, scope, stillMay);
+    return undefined;
+  },
+
+  async streamJobEvents(request, context) {
+    const { jobId } = request.job;
+    const stillMay = async (actor: Actor): Promise<boolean> =>
+      (await readVisibleJob(context.engine.db, jobId, seenBy(actor))) !== null;
+    await sendStream(request, context, { jobId }, stillMay);
+    return undefined;
+  },
+};
+
+async function sendStream(
+  { raw, reply, actor, query, signal }: ApiRequest<Route>,
+  context: ApiContext,
+  scope: EventScope,
+  stillMay: (actor: Actor) => Promise<boolean>,
+): Promise<void> {
+  const given = lastEventIdOf(raw.headers['last-event-id']);
+  const stream = await context.streams.listen({
+    caller: actor!.userId,
+    scope,
+    lastEventId: given ?? (query as { lastEventId?: number }).lastEventId,
+    // The session or the key may have ended, the role or the team may have changed.
+    mayListen: async () => {
+      const now = await authenticate(raw, context);
+      checkAllowed(now, { access: 'viewer', scope: 'read' });
+      return now?.userId === actor!.userId && now.role === actor!.role && stillMay(now);
+    },
+  });
+  if (signal.aborted) stream.end();
+  void reply
+    .header('content-type', 'text/event-stream; charset=utf-8')
+    .header('cache-control', 'no-store, no-transform')
+    // Proxies such as nginx would hold events back.
+    .header('x-accel-buffering', 'no')
+    .send(stream.output);
+}
+
+function lastEventIdOf(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : undefined;
+}
+
+function sameOwners(a: readonly string[] | null, b: readonly string[] | null): boolean {
+  return a === null || b === null ? a === b : a.length === b.length && a.every((owner) => b.includes(owner));
+}

@@ -1,17 +1,19 @@
 // rowmill completion <shell>: a script that completes commands and options, made from the parser's own tree.
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { type CommandNode, commandTree } from '../command-tree.ts';
 
-const SHELLS = { bash, zsh, fish, json: (nodes: readonly CommandNode[]) => `${JSON.stringify(nodes)}\n` };
-export type Shell = keyof typeof SHELLS;
+export const SHELLS = ['bash', 'zsh', 'fish', 'json'] as const;
+export type Shell = (typeof SHELLS)[number];
 
-export function knownShell(text: string): Shell {
-  if (text in SHELLS) return text as Shell;
-  throw new InvalidArgumentError(`expected one of ${Object.keys(SHELLS).join(', ')}`);
-}
+const SCRIPTS: Record<Shell, (nodes: readonly CommandNode[]) => string> = {
+  bash,
+  zsh,
+  fish,
+  json: (nodes) => `${JSON.stringify(nodes)}\n`,
+};
 
 export async function printCompletion(shell: Shell, program: Command): Promise<number> {
-  process.stdout.write(SHELLS[shell](commandTree(program)));
+  process.stdout.write(SCRIPTS[shell](commandTree(program)));
   return 0;
 }
 
@@ -23,7 +25,7 @@ const optionNames = ({ options }: CommandNode): string[] => options.flatMap((opt
 function bash(nodes: readonly CommandNode[]): string {
   const offers = nodes.map(
     (node) =>
-      `    ${quote(keyOf(node))}) offers=${quote([...node.subcommands, ...optionNames(node)].join(' '))} ;;`,
+      `    ${quote(keyOf(node))}) offers=${quote([...node.subcommands, ...node.choices, ...optionNames(node)].join(' '))} ;;`,
   );
   const choices = nodes.flatMap((node) =>
     node.options
@@ -86,7 +88,8 @@ function fish(nodes: readonly CommandNode[]): string {
       const value = choices.length > 0 ? ` -x -a ${quote(choices.join(' '))}` : takesValue ? ' -r' : '';
       return `complete -c rowmill ${at} ${flags.join(' ')}${value} -d ${quote(description)}`;
     });
-    return [...subcommands, ...options];
+    const values = node.choices.map((value) => `complete -c rowmill -f ${at} -a ${value}`);
+    return [...subcommands, ...values, ...options];
   });
   const paths = nodes.filter((node) => node.words.length > 0).map((node) => quote(keyOf(node)));
   return `# rowmill completion for fish: rowmill completion fish | source

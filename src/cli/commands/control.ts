@@ -6,13 +6,7 @@ import type { JobPort } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 
 /** Actions that need nothing but the job. */
-type SimpleAction = Exclude<ControlAction, 'reprocess'>;
-
-export const CONTROL_COMMANDS: readonly (readonly [SimpleAction, string])[] = [
-  ['pause', 'start nothing more of a job; what runs ends and is kept'],
-  ['resume', 'go on with a paused job, or release the rest of a trial'],
-  ['cancel', 'end a job: what has no result is cancelled, and the rest is kept'],
-];
+export type SimpleAction = Exclude<ControlAction, 'reprocess'>;
 
 export interface ControlOptions extends TargetOptions {
   json?: boolean;

@@ -2,8 +2,9 @@
 import { fieldsOf } from '../../core/input-schema.ts';
 import { mapColumns } from '../../core/map-columns.ts';
 import { withRows } from '../../ingest/open-rows.ts';
+import { firstRows } from '../../ingest/preview-file.ts';
 import { readLimits } from '../../ingest/read-options.ts';
-import type { ReadRow, RowReader } from '../../ingest/row-reader.ts';
+import type { ReadRow } from '../../ingest/row-reader.ts';
 import { loadSettings } from '../../platform/settings.ts';
 import { describeColumns, describeFormat } from '../describe-file.ts';
 import { type FileOptions, formatOptions } from '../file-options.ts';
@@ -26,7 +27,7 @@ export async function inspect(file: string, options: InspectOptions): Promise<nu
     const fields = pipeline === undefined ? null : fieldsOf(pipeline.input);
     const mapped = reader.headers === null ? null : mapColumns(reader.headers, fields, options.map ?? {});
     const columns = mapped?.columns.filter((column) => column !== null) ?? [];
-    const first = await firstRows(reader, options.rows ?? 5);
+    const { rows: first } = await firstRows(reader, options.rows ?? 5);
     if (options.json) {
       console.log(
         JSON.stringify({ detected: reader.detected, columns, ignored: mapped?.ignored ?? [], rows: first }),
@@ -41,15 +42,6 @@ export async function inspect(file: string, options: InspectOptions): Promise<nu
     for (const row of first) console.log(describeRow(row));
     return 0;
   });
-}
-
-async function firstRows(reader: RowReader, count: number): Promise<ReadRow[]> {
-  const rows: ReadRow[] = [];
-  for await (const batch of reader.rows()) {
-    rows.push(...batch.slice(0, count - rows.length));
-    if (rows.length >= count) break;
-  }
-  return rows;
 }
 
 function describeRow(row: ReadRow): string {

@@ -12,9 +12,9 @@ import { noteOrigin } from '../error-origin.ts';
 import { printable } from '../progress-lines.ts';
 import { normalizeUrl } from '../remote/choose-target.ts';
 import { credentialsPath, forgetLogin, type Login, readLogins, storeLogin } from '../remote/stored-login.ts';
-import { clientOf } from '../remote/with-port.ts';
+import { clientOf } from '../remote/client-of.ts';
 
-const DEFAULT_URL = 'http://127.0.0.1:7070';
+const DEFAULT_URL = 'http://127.0.0.1:4180';
 
 export interface LoginOptions {
   keyFile?: string;

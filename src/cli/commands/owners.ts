@@ -1,5 +1,4 @@
 // rowmill owners and rowmill audit: what owners may have of the workers, and who changed what (docs/fairness.md).
-import { InvalidArgumentError } from 'commander';
 import type { Rowmill } from '../../open-rowmill.ts';
 import type { OwnerChange } from '../../store/commands/set-owner.ts';
 import { listAudit } from '../../store/views/list-audit.ts';
@@ -73,15 +72,6 @@ export async function setOwnerOf(ownerId: string, options: OwnerSetOptions): Pro
 }
 
 const limitOf = (given: number | 'none'): number | null => (given === 'none' ? null : given);
-
-/** Not null: Commander would take it for an empty text. */
-export function wholeNumberOrNone(text: string): number | 'none' {
-  if (text === 'none') return text;
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1)
-    throw new InvalidArgumentError('expected a whole number from 1, or none');
-  return value;
-}
 
 export async function showAudit(subject: string | undefined, options: ListOptions): Promise<number> {
   return withRowmill(options, async (rowmill) => {

@@ -1,15 +1,15 @@
 // rowmill reprocess <job>: run rows of a finished job again, as its next generation (docs/control.md).
 import { readFileSync } from 'node:fs';
 import type { ItemStatus } from '../../core/outcome.ts';
+import { parseSeqList } from '../../core/parse-seq-list.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
-import { rangesOf, type SeqRanges, unionRanges } from '../../core/seq-ranges.ts';
+import type { SeqRanges } from '../../core/seq-ranges.ts';
 import type { InputEdit } from '../../engine/check-edits.ts';
 import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
 import type { OpenedGeneration } from '../../store/commands/open-generation.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
-import { ANY_ATTEMPTS } from '../remote/client-port.ts';
-import type { ShownJob } from '../remote/job-port.ts';
+import { ANY_ATTEMPTS, type ShownJob } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 import { type RowFilterOptions, rowFilterOf } from '../row-filter-options.ts';
 
@@ -52,13 +52,9 @@ function requestOf(options: ReprocessOptions, job: ShownJob): ReprocessRequest {
 }
 
 function parseRows(text: string): SeqRanges {
-  return text.split(',').reduce<SeqRanges>((ranges, part) => {
-    const match = /^\s*(\d{1,15})(?:-(\d{1,15}))?\s*$/.exec(part);
-    const first = Number(match?.[1]);
-    const last = Number(match?.[2] ?? first);
-    if (!match || last < first) throw invalid(`rows such as 0-99,250, got ${part}`);
-    return unionRanges(ranges, first === last ? rangesOf([first]) : [[first, last + 1]]);
-  }, []);
+  const ranges = parseSeqList(text);
+  if (ranges === null) throw invalid(`rows such as 0-99,250, got ${text}`);
+  return ranges;
 }
 
 function readEdits(path: string): InputEdit[] {

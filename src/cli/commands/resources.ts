@@ -1,5 +1,4 @@
 // rowmill resources: what services outside may be used for, and what of it is used at present (docs/resources.md).
-import { InvalidArgumentError } from 'commander';
 import type { ResourceLimits, ResourceOverride } from '../../core/resource-limits.ts';
 import type { ResourceStatus } from '../../core/resource-status.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
@@ -62,11 +61,6 @@ export async function setResource(name: string, options: ResourceSetOptions): Pr
     }
     return 0;
   });
-}
-
-export function trueOrFalse(text: string): boolean {
-  if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('expected true or false');
-  return text === 'true';
 }
 
 function changeOf(options: ResourceSetOptions): OverrideChange {

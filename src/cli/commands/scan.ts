@@ -5,6 +5,7 @@ import type { EngineContext } from '../../engine/engine-context.ts';
 import { openSource } from '../../ingest/sources/open-source.ts';
 import type { ScanReport, TakeFile } from '../../ingest/sources/scan-source.ts';
 import { loadSources, type SourceConfig } from '../../ingest/sources/source-config.ts';
+import { createTakeFile as takeFileOf } from '../../ingest/sources/take-file.ts';
 import { type SourceWatch, watchSources } from '../../ingest/sources/watch-sources.ts';
 import { waitMs } from '../../platform/clock.ts';
 import type { Events } from '../../platform/events.ts';
@@ -34,7 +35,7 @@ interface OpenedSources {
 export async function scanSources(
   modules: string[],
   options: ScanOptions,
-  createTakeFile: CreateTakeFile,
+  createTakeFile: CreateTakeFile = takeFileOf,
 ): Promise<number> {
   return withSources(modules, options, createTakeFile, async ({ watch, stableMs, signal }) => {
     const reports = await watch.runOnce();
@@ -54,7 +55,7 @@ export async function scanSources(
 export async function watchSourcesUntilStopped(
   modules: string[],
   options: ScanOptions,
-  createTakeFile: CreateTakeFile,
+  createTakeFile: CreateTakeFile = takeFileOf,
 ): Promise<number> {
   return withSources(modules, options, createTakeFile, async ({ watch, configs, signal }) => {
     console.error(`watching ${configs.map((config) => config.name).join(', ')}`);

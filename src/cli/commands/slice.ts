@@ -1,5 +1,4 @@
 // rowmill slice: works on one job for a while in this process, for shells and cron (docs/control.md).
-import { InvalidArgumentError } from 'commander';
 import { loadPipelines } from '../../worker/load-pipelines.ts';
 import type { SliceReport } from '../../worker/run-slice.ts';
 import { findJob } from '../find-job.ts';
@@ -7,15 +6,6 @@ import type { ServerOptions } from '../open-server.ts';
 import { formatCount } from '../progress-lines.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { withRowmill } from '../with-rowmill.ts';
-
-const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000 };
-
-/** `5s`, `200ms` or `1.5m` in milliseconds. */
-export function parseDuration(text: string): number {
-  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
-  if (number === undefined) throw new InvalidArgumentError('expected a duration such as 200ms, 5s or 1m');
-  return Math.round(Number(number) * UNITS[unit!]!);
-}
 
 export interface SliceCommandOptions extends ServerOptions {
   duration: number;

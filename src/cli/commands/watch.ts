@@ -1,11 +1,12 @@
 // rowmill watch <job>: live progress of a job until it has ended. Leaving it leaves the job running.
 import { existsSync } from 'node:fs';
+import { isFinished } from '../../core/job-state.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { exitCodeOf } from '../exit-codes.ts';
 import { type FollowEnd, followJob } from '../follow-job.ts';
 import { formatCount, printable } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
-import type { JobPort } from '../remote/job-port.ts';
+import type { JobPort, ShownJob } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 import { listenForStop } from '../stop-signals.ts';
 
@@ -61,14 +62,15 @@ function sayHow({ how, job }: FollowEnd): void {
 /** One line per change, for programs. */
 async function printWatched(port: JobPort, jobId: string, signal: AbortSignal): Promise<FollowEnd> {
   let printed = '';
+  let last: ShownJob | null = null;
   for await (const { job } of port.watch(jobId, signal)) {
     const { state, generation, itemCount, sealed, counts, cost } = job;
     const line = JSON.stringify({ jobId, state, generation, itemCount, sealed, counts, cost });
     if (line !== printed) console.log(line);
     printed = line;
-    const isOver = state === 'DONE' || state === 'FAILED' || state === 'CANCELLED';
-    if (isOver) return { how: 'over', job };
+    last = job;
+    if (isFinished(state)) break;
     if (signal.aborted) return { how: 'stopped', job };
   }
-  throw new Error('expected to watch a job to its end');
+  return { how: 'over', job: last! };
 }

@@ -1,6 +1,6 @@
-// rowmill worker / rowmill dev: run workers until told to stop. `dev` differs only in saying what to do next.
-
+// rowmill worker: run workers until told to stop.
 import { openRowmill } from '../../open-rowmill.ts';
+import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { loadPipelines } from '../../worker/load-pipelines.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
 import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
@@ -11,7 +11,18 @@ export interface WorkerCommandOptions extends ServerOptions {
   logLevel?: string;
 }
 
-export async function runWorkers(modules: string[], options: WorkerCommandOptions): Promise<number> {
+/** What runs beside the workers: started after them, stopped before them. */
+export type StartBeside = (
+  databaseUrl: string,
+  pipelines: Pipeline[],
+  say: (line: string) => void,
+) => Promise<{ stop(): Promise<void> }>;
+
+export async function runWorkers(
+  modules: string[],
+  options: WorkerCommandOptions,
+  startBeside?: StartBeside,
+): Promise<number> {
   const say = (line: string): void => console.error(line);
   const settings = commandSettings(options);
   const pipelines = await loadPipelines(modules);
@@ -35,9 +46,12 @@ export async function runWorkers(modules: string[], options: WorkerCommandOption
     say(
       `${workers.length} worker process(es) for ${pipelines.map((pipeline) => pipeline.name).join(', ')} on ${server.description}`,
     );
-    await new Promise<void>((resolve) =>
-      stop.signal.addEventListener('abort', () => resolve(), { once: true }),
-    );
+    const beside = await startBeside?.(server.url, pipelines, say);
+    if (!stop.signal.aborted)
+      await new Promise<void>((resolve) =>
+        stop.signal.addEventListener('abort', () => resolve(), { once: true }),
+      );
+    await beside?.stop();
     const inOrder = await Promise.all(workers.map((worker) => worker.stop()));
     if (inOrder.every(Boolean)) return 0;
     say('not everything was persisted: the items concerned will run again');

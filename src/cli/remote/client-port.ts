@@ -16,12 +16,16 @@ import { countSeqs, eachSeq } from '../../core/seq-ranges.ts';
 import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
 import { waitMs } from '../../platform/clock.ts';
 import {
+  ANY_ATTEMPTS,
   type ExportRequest,
   type JobPort,
   type SubmitRequest,
-  type ShownItem,
   toListedJob,
+  toShownError,
+  toShownItem,
   toShownJob,
+  toShownSummary,
+  toShownWorker,
   type WatchedJob,
 } from './job-port.ts';
 
@@ -46,7 +50,7 @@ export function clientPort(client: Client, description: string): JobPort {
     },
     async summary(jobId) {
       try {
-        return await client.getSummary({ jobId });
+        return toShownSummary(await client.getSummary({ jobId }));
       } catch (error) {
         if (error instanceof RowmillApiError && error.code === 'SUMMARY_NOT_FOUND') return null;
         throw error;
@@ -74,15 +78,7 @@ export function clientPort(client: Client, description: string): JobPort {
     watch: (jobId, signal) => watchOver(client, jobId, signal),
     async workers() {
       const { items } = await client.listWorkers();
-      return items.map(({ workerId, name, version, pipelines, startedAt, heartbeatAt, alive }) => ({
-        workerId,
-        name,
-        version,
-        pipelines,
-        startedAt,
-        heartbeatAt,
-        alive,
-      }));
+      return items.map(toShownWorker);
     },
     async resources({ name, limit }) {
       return (await client.listResources({ name, limit: Math.min(limit, 1000) })).items as never;
@@ -119,12 +115,7 @@ async function firstOf<Item>(pages: AsyncIterable<Item>, limit: number): Promise
 
 async function errorsOf(client: Client, jobId: string, limit: number) {
   const { items } = await client.listErrors({ jobId, limit: Math.min(limit, MAX_PAGE) });
-  return items.map(({ firstSeen: _, lastSeen: __, ...group }) => group);
-}
-
-function toShownItem(item: ShownItem): ShownItem {
-  const { seq, status, input, result, phase, attempts, errorClass, error, finishedAt } = item;
-  return { seq, status, input, result, phase, attempts, errorClass, error, finishedAt };
+  return items.map(toShownError);
 }
 
 function rowsOf({ statuses, phase, errorGroup, search }: ExportFilter) {
@@ -170,9 +161,6 @@ function reprocessBody(request: ReprocessRequest): Omit<Given<Routes['reprocessJ
     ...rest,
   };
 }
-
-/** As good as no limit. */
-export const ANY_ATTEMPTS = 1_000_000_000;
 
 async function exportOver(
   client: Client,
@@ -225,6 +213,8 @@ async function saveAs(path: string, { stream, bytes }: Download): Promise<void> 
 async function* watchOver(client: Client, jobId: string, signal: AbortSignal): AsyncGenerator<WatchedJob> {
   let watched: WatchedJob = await look();
   let changed = false;
+  /** Something happened to the job that progress alone does not tell, such as its seal. */
+  let isStale = false;
   let isOver = isFinished(watched.job.state);
   let failure: unknown = null;
   const ended = new AbortController();
@@ -236,8 +226,12 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
     return { job: toShownJob(job), errors };
   }
   async function listen(): Promise<void> {
-    for await (const event of client.follow(jobId, { signal: ended.signal })) {
+    const onReconnect = (reason: unknown): void => {
+      watched = { ...watched, notice: `the server is asked again: ${sentenceOf(reason)}` };
+    };
+    for await (const event of client.follow(jobId, { signal: ended.signal, onReconnect })) {
       changed = true;
+      watched = { ...watched, notice: undefined };
       const { job } = watched;
       if (event.type === 'progress') {
         const { state, itemCount, counts, cost, workers, generation } = event;
@@ -245,7 +239,10 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
           ...watched,
           job: { ...job, state, itemCount, cost, workers, generation, counts: { ...job.counts, ...counts } },
         };
-      } else watched = { ...watched, job: { ...job, state: event.state } };
+      } else {
+        watched = { ...watched, job: { ...job, state: event.state } };
+        isStale = true;
+      }
     }
   }
   const listening = isOver
@@ -255,14 +252,21 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
         stop();
       });
   try {
-    for (let turn = 1; !isOver; turn += 1) {
+    for (let turn = 1; !isOver && !isFinished(watched.job.state); turn += 1) {
       yield watched;
       await waitMs(REFRESH_MS, ended.signal);
       if (failure !== null) throw failure;
       isOver = ended.signal.aborted && !signal.aborted;
-      if (turn % DETAILS_EVERY === 0 && changed && !ended.signal.aborted) {
+      if ((isStale || (turn % DETAILS_EVERY === 0 && changed)) && !ended.signal.aborted) {
         changed = false;
-        watched = await look();
+        isStale = false;
+        // A server that is away for a while is waited for, as its events are.
+        watched = await look().catch((error: unknown) => {
+          if (!(error instanceof RowmillApiError) || (error.status !== 0 && error.status !== 503))
+            throw error;
+          isStale = true;
+          return { ...watched, notice: `the server is asked again: ${sentenceOf(error)}` };
+        });
       }
     }
     yield await look();
@@ -271,4 +275,8 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
     stop();
     await listening;
   }
+}
+
+function sentenceOf(reason: unknown): string {
+  return reason instanceof Error ? reason.message : 'the connection ended';
 }

@@ -17,9 +17,14 @@ import {
   type ListedJob,
   type ShownItem,
   type ShownJob,
+  type ShownSummary,
   type SubmitRequest,
   toListedJob,
+  toShownError,
+  toShownItem,
   toShownJob,
+  toShownSummary,
+  toShownWorker,
   type WatchedJob,
 } from './job-port.ts';
 
@@ -41,9 +46,9 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
       const summary = await rowmill.summary(jobId);
       if (!summary) return null;
       const { createdAt, ...rest } = summary;
-      return { ...(rest as object), createdAt: createdAt.toISOString() } as never;
+      return toShownSummary({ ...(rest as object), createdAt: createdAt.toISOString() } as ShownSummary);
     },
-    errors: (jobId, limit) => rowmill.errorGroups(jobId, limit),
+    errors: async (jobId, limit) => (await rowmill.errorGroups(jobId, limit)).map(toShownError),
     items: (jobId, request) => firstItems(rowmill, jobId, request),
     submit: (request, signal) => submitDirectly(rowmill, request, signal),
     async setBudget(jobId, change) {
@@ -82,11 +87,13 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     watch: (jobId, signal) => watchDirectly(rowmill, jobId, signal),
     async workers() {
       const workers = await listWorkerProcesses(db, settings.heartbeatMs * 3);
-      return workers.map(({ startedAt, heartbeatAt, ...rest }) => ({
-        ...rest,
-        startedAt: startedAt.toISOString(),
-        heartbeatAt: heartbeatAt.toISOString(),
-      }));
+      return workers.map(({ startedAt, heartbeatAt, ...rest }) =>
+        toShownWorker({
+          ...rest,
+          startedAt: startedAt.toISOString(),
+          heartbeatAt: heartbeatAt.toISOString(),
+        }),
+      );
     },
     resources: ({ name, limit }) => rowmill.resources({ ...(name !== undefined && { name }), limit }),
     setResource: (name, change, key) =>
@@ -163,7 +170,7 @@ async function firstItems(
   const items: ShownItem[] = [];
   for await (const page of readRows(db, { jobId, generation, filter, pageRows, afterSeq: -1, itemCount })) {
     for (const row of page) {
-      items.push({
+      const item: ShownItem = {
         seq: row.seq,
         status: row.status,
         input: JSON.parse(row.inputJson) as never,
@@ -173,7 +180,8 @@ async function firstItems(
         errorClass: row.errorClass,
         error: row.error,
         finishedAt: row.finishedAtMs === null ? null : new Date(row.finishedAtMs).toISOString(),
-      });
+      };
+      items.push(toShownItem(item));
       if (items.length >= limit) return items;
     }
   }

@@ -50,23 +50,72 @@ const SHOWN_KEYS = [
 
 export type ListedJob = Pick<Job, (typeof LISTED_KEYS)[number]>;
 export type ShownJob = Pick<Job, (typeof SHOWN_KEYS)[number]>;
-export type ShownError = Omit<z.infer<typeof errorGroup>, 'firstSeen' | 'lastSeen'>;
-export type ShownItem = Pick<
-  z.infer<typeof item>,
-  'seq' | 'status' | 'input' | 'result' | 'phase' | 'attempts' | 'errorClass' | 'error' | 'finishedAt'
->;
-export type ShownSummary = z.infer<typeof summary>;
-export type ShownWorker = Pick<
-  z.infer<typeof worker>,
-  'workerId' | 'name' | 'version' | 'pipelines' | 'startedAt' | 'heartbeatAt' | 'alive'
->;
+const ERROR_KEYS = [
+  'phase',
+  'signature',
+  'errorClass',
+  'sample',
+  'sampleSeq',
+  'occurrences',
+  'failed',
+] as const satisfies readonly (keyof z.infer<typeof errorGroup>)[];
+const ITEM_KEYS = [
+  'seq',
+  'status',
+  'input',
+  'result',
+  'phase',
+  'attempts',
+  'errorClass',
+  'error',
+  'finishedAt',
+] as const satisfies readonly (keyof z.infer<typeof item>)[];
+const WORKER_KEYS = [
+  'workerId',
+  'name',
+  'version',
+  'pipelines',
+  'startedAt',
+  'heartbeatAt',
+  'alive',
+] as const satisfies readonly (keyof z.infer<typeof worker>)[];
+const SUMMARY_KEYS = [
+  'generation',
+  'outcome',
+  'total',
+  'counts',
+  'phases',
+  'timings',
+  'cost',
+  'files',
+  'diff',
+  'createdAt',
+] as const satisfies readonly (keyof z.infer<typeof summary>)[];
+const COUNT_KEYS = ['PENDING', 'PROCESSING', 'DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
 
-export const toListedJob = (from: ListedJob): ListedJob => pick(from, LISTED_KEYS);
-export const toShownJob = (from: ShownJob): ShownJob => pick(from, SHOWN_KEYS);
+export type ShownError = Pick<z.infer<typeof errorGroup>, (typeof ERROR_KEYS)[number]>;
+export type ShownItem = Pick<z.infer<typeof item>, (typeof ITEM_KEYS)[number]>;
+export type ShownSummary = z.infer<typeof summary>;
+export type ShownWorker = Pick<z.infer<typeof worker>, (typeof WORKER_KEYS)[number]>;
+
+// What a server has more is left out, and the order is one: programs get the same text both ways.
+export const toListedJob = (from: ListedJob): ListedJob => inOrder(pick(from, LISTED_KEYS));
+export const toShownJob = (from: ShownJob): ShownJob => inOrder(pick(from, SHOWN_KEYS));
+export const toShownError = (from: ShownError): ShownError => pick(from, ERROR_KEYS);
+export const toShownItem = (from: ShownItem): ShownItem => pick(from, ITEM_KEYS);
+export const toShownSummary = (from: ShownSummary): ShownSummary => pick(from, SUMMARY_KEYS);
+export const toShownWorker = (from: ShownWorker): ShownWorker => pick(from, WORKER_KEYS);
+
+function inOrder<Shown extends { counts: ListedJob['counts'] }>(job: Shown): Shown {
+  return { ...job, counts: pick(job.counts, COUNT_KEYS) };
+}
 
 function pick<From, Key extends keyof From>(from: From, keys: readonly Key[]): Pick<From, Key> {
   return Object.fromEntries(keys.map((key) => [key, from[key]])) as Pick<From, Key>;
 }
+
+/** Of a reprocess: as good as no limit. */
+export const ANY_ATTEMPTS = 1_000_000_000;
 
 export interface JobListRequest {
   limit: number;
@@ -107,6 +156,8 @@ export interface Controlled {
 export interface WatchedJob {
   job: ShownJob;
   errors: ShownError[];
+  /** Why it may be older than that. */
+  notice?: string | undefined;
 }
 
 export interface JobPort {

@@ -1,11 +1,7 @@
-// The frame of every command that works over a server as well as on the database.
-import { createClient } from '../../client/create-client.ts';
-import { VERSION } from '../../platform/version.ts';
+// The frame of every command that works over a server as well as on the database. Only the way that is gone is loaded.
 import { noteOrigin } from '../error-origin.ts';
-import { type FrameOptions, withRowmill } from '../with-rowmill.ts';
-import { chooseTarget, type Target, type TargetOptions } from './choose-target.ts';
-import { clientPort } from './client-port.ts';
-import { directPort } from './direct-port.ts';
+import type { FrameOptions } from '../with-rowmill.ts';
+import { chooseTarget, type TargetOptions } from './choose-target.ts';
 import type { JobPort } from './job-port.ts';
 
 export async function withPort<Result>(
@@ -16,13 +12,17 @@ export async function withPort<Result>(
   const target = chooseTarget(options);
   if (target.kind === 'api') {
     const where = `server ${target.url}`;
+    const [{ clientOf }, { clientPort }] = await Promise.all([
+      import('./client-of.ts'),
+      import('./client-port.ts'),
+    ]);
     return noteOrigin(`${where} (${target.because})`, () => work(clientPort(clientOf(target), where)));
   }
+  const [{ withRowmill }, { directPort }] = await Promise.all([
+    import('../with-rowmill.ts'),
+    import('./direct-port.ts'),
+  ]);
   return noteOrigin(`the database itself (${target.because})`, () =>
     withRowmill(options, (rowmill, server) => work(directPort(rowmill, server.description)), frame),
   );
-}
-
-export function clientOf({ url, apiKey }: Pick<Extract<Target, { kind: 'api' }>, 'url' | 'apiKey'>) {
-  return createClient({ baseUrl: url, apiKey, headers: { 'user-agent': `rowmill-cli/${VERSION}` } });
 }

@@ -3,6 +3,7 @@
 import type { BlobInfo } from '../../platform/blob-store/blob-store.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
+import { findKnownExports } from '../../store/views/find-known-exports.ts';
 import {
   findFinalizing,
   findReferencedFiles,
@@ -12,6 +13,7 @@ import type { EngineContext } from '../engine-context.ts';
 
 const COLLECT_INTERVAL_MS = 10 * 60_000;
 const PAGE = 500;
+const EXPORT_OF_KEY = /^exports\/[0-9a-f-]{36}\/([0-9a-f-]{36})\//;
 const JOB_OF_OUTPUT = /^outputs\/([0-9a-f-]{36})\//;
 
 export async function collectBlobs(context: EngineContext): Promise<number> {
@@ -29,6 +31,11 @@ export async function collectBlobs(context: EngineContext): Promise<number> {
     const jobIds = [...new Set(page.flatMap(({ key }) => jobOf(key) ?? []))];
     const [kept, busy] = await Promise.all([findReferencedOutputs(db, jobIds), findFinalizing(db, jobIds)]);
     return page.filter(({ key }) => !kept.has(key) && !busy.has(jobOf(key) ?? ''));
+  });
+  count += await sweep(context, 'exports/', async (page) => {
+    const exportOf = (key: string): string | undefined => EXPORT_OF_KEY.exec(key)?.[1];
+    const known = await findKnownExports(db, [...new Set(page.flatMap(({ key }) => exportOf(key) ?? []))]);
+    return page.filter(({ key }) => !known.has(exportOf(key) ?? ''));
   });
   if (count > 0) context.events.emit('blobs.collected', { count });
   return count;

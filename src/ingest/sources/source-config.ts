@@ -122,9 +122,20 @@ export function loadSources(file: string | undefined = configFileFromEnvironment
       hint: 'Name it with --config or ROWMILL_CONFIG; docs/sources.md has examples.',
     });
   }
-  let content: unknown;
+  const content = readContent(file);
+  return parseSources((content as { sources?: unknown } | null)?.sources);
+}
+
+/** The same, where there need not be any. */
+export function loadSourcesIfAny(file: string | undefined = configFileFromEnvironment()): SourceConfig[] {
+  if (file === undefined) return [];
+  const { sources } = (readContent(file) ?? {}) as { sources?: unknown };
+  return sources === undefined ? [] : parseSources(sources);
+}
+
+function readContent(file: string): unknown {
   try {
-    content = JSON.parse(readFileSync(file, 'utf8'));
+    return JSON.parse(readFileSync(file, 'utf8'));
   } catch (cause) {
     throw new RowmillError(
       'SOURCE_INVALID',
@@ -134,7 +145,6 @@ export function loadSources(file: string | undefined = configFileFromEnvironment
       },
     );
   }
-  return parseSources((content as { sources?: unknown } | null)?.sources);
 }
 
 export function parseSources(given: unknown): SourceConfig[] {

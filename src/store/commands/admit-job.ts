@@ -1,4 +1,5 @@
 import type { Database, Statement } from '../../platform/database.ts';
+import { startJob } from './start-job.ts';
 
 // Whoever lets a job of this owner begin waits here for the others who do, so that the count behind it is exact.
 const LOCK_OWNER: Statement = {
@@ -10,9 +11,7 @@ const LOCK_OWNER: Statement = {
 const ADMIT_JOB: Statement = {
   name: 'admit-job',
   text: `
-    update jobs j
-    set started_at = coalesce(j.started_at, now()),
-        state = case when j.state = 'QUEUED' then 'RUNNING'::job_state else j.state end
+    select j.started_at is not null as begun from jobs j
     where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
       and (j.started_at is not null or $2::int is null or (
         select count(*) from (
@@ -27,7 +26,8 @@ const ADMIT_JOB: Statement = {
 export async function admitJob(db: Database, jobId: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     const { rows } = await tx.run<{ max_running_jobs: number | null }>(LOCK_OWNER, [jobId]);
-    const { rowCount } = await tx.run(ADMIT_JOB, [jobId, rows[0]?.max_running_jobs ?? null]);
-    return rowCount === 1;
+    const admitted = await tx.run<{ begun: boolean }>(ADMIT_JOB, [jobId, rows[0]?.max_running_jobs ?? null]);
+    const job = admitted.rows[0];
+    return job !== undefined && (job.begun || (await startJob(tx, jobId)));
   });
 }

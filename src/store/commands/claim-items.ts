@@ -211,6 +211,8 @@ export interface Claim {
   budget: WorkBudget | null;
   /** What its items have cost before, by seq; only where each has a budget. */
   itemCosts: ReadonlyMap<number, number> | null;
+  /** Parameters of the job; read apart, once per job. */
+  params: Readonly<Record<string, unknown>>;
 }
 
 /** Null when there is nothing to claim right now. */
@@ -257,6 +259,7 @@ export async function claimItems(db: Executor, request: ClaimRequest): Promise<C
     owner: request.owner ?? NOBODY,
     budget: request.budget ?? null,
     itemCosts: null,
+    params: {},
   };
 }
 

@@ -7,10 +7,14 @@ const FAIL_INGEST: Statement = {
   text: `
     with failed as (
       update jobs
-      set state = 'FAILED', last_error = $2, finished_at = now(), ingest_token = null, ingest_expires_at = null
+      set state = 'FAILED', last_error = $2::text, finished_at = now(), ingest_token = null, ingest_expires_at = null
       where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
         and ($3::uuid is null or ingest_token = $3)
-      returning job_id
+      returning job_id, owner_id, generation, state
+    ),
+    told as (
+      insert into job_events (job_id, owner_id, kind, generation, state, detail)
+      select job_id, owner_id, 'job.failed', generation, state, jsonb_build_object('reason', $2::text) from failed
     )
     delete from spans s using failed f where s.job_id = f.job_id and s.job_id = $1`,
 };

@@ -11,8 +11,8 @@ const INSERT_JOB: Statement = {
   text: `
     insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority, ingest_batch,
                       source, input_columns, key_columns, updates_job_id, outputs, pipeline_version, state, trial_items,
-                      budget_max, budget_per_item)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
+                      budget_max, budget_per_item, fingerprint)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
     on conflict (job_id) do nothing
     returning job_id`,
 };
@@ -35,6 +35,8 @@ export interface NewJob {
   hold: boolean;
   trialItems: number | null;
   budget: JobBudget;
+  /** Of what the request is made; null: not known. */
+  fingerprint: string | null;
   /** Marks the row as made by this request until the first batch: a repeated insert recognises its own row. */
   requestId: string;
 }
@@ -60,6 +62,7 @@ export async function insertJob(db: Executor, job: NewJob): Promise<boolean> {
     job.trialItems,
     job.budget.max ?? null,
     job.budget.perItem ?? null,
+    job.fingerprint,
   ]);
   return rowCount === 1;
 }

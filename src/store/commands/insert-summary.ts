@@ -42,11 +42,6 @@ const INSERT_SUMMARY: Statement = {
     on conflict (job_id, generation) do nothing`,
 };
 
-const INSERT_OUTBOX: Statement = {
-  name: 'insert-outbox',
-  text: 'insert into outbox (job_id, type, payload) values ($1, $2, $3)',
-};
-
 export interface SummaryDraft {
   total: number;
   counts: Record<string, number>;
@@ -81,13 +76,4 @@ export async function insertSummary(
 ): Promise<boolean> {
   const values = [jobId, generation, outcome, JSON.stringify(files), diff && JSON.stringify(diff)];
   return (await db.run(INSERT_SUMMARY, values)).rowCount === 1;
-}
-
-export async function insertOutboxEvent(
-  db: Executor,
-  jobId: string,
-  type: string,
-  payload: unknown,
-): Promise<void> {
-  await db.run(INSERT_OUTBOX, [jobId, type, JSON.stringify(payload)]);
 }

@@ -210,6 +210,18 @@ const LIVENESS: Statement = {
   ),
 };
 
+// Index: callbacks_dead.
+const CALLBACKS: Statement = {
+  name: 'check-callbacks',
+  text: `
+    select job_id, format('the callback %s of generation %s was given up after %s attempts: %s',
+             kind, generation, attempts, last_error) as problem
+    from callbacks
+    where state = 'DEAD' and ($1::uuid is null or job_id = $1)
+    order by created_at desc
+    limit $2`,
+};
+
 export const INVARIANTS = [
   { name: 'coverage', says: 'every item without a result is in exactly one span', statement: COVERAGE },
   { name: 'one end', says: 'an item ends at most once per generation', statement: ONE_END },
@@ -227,6 +239,7 @@ export const INVARIANTS = [
     statement: ONE_SUMMARY,
   },
   { name: 'liveness', says: 'nothing is stuck', statement: LIVENESS },
+  { name: 'callbacks', says: 'no callback of a pipeline was given up', statement: CALLBACKS },
 ] as const;
 
 export interface Problem {

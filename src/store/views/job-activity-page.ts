@@ -2,7 +2,8 @@ import type { Executor, Statement } from '../../platform/database.ts';
 import { cursorTime } from './jobs-page.ts';
 
 // What was done to a job, newest first, behind the entry of time $2, kind $3 and number $4. One part per kind of entry,
-// put together with union all: each has so few rows per job that they are sorted here. Index: audit_by_subject.
+// put together with union all: each has so few rows per job that they are sorted here. Indexes: audit_by_subject,
+// job_events_of_job, callbacks_dead.
 const JOB_ACTIVITY_PAGE: Statement = {
   name: 'job-activity-page',
   text: `
@@ -10,6 +11,14 @@ const JOB_ACTIVITY_PAGE: Statement = {
     from (
       select a.at, 'audit' as kind, a.actor, a.action, a.detail, a.audit_id as number
       from audit a where a.subject = 'job ' || $1
+      union all
+      select e.at, 'event', null, e.kind, e.detail || jsonb_build_object('state', e.state, 'generation', e.generation), e.event_id
+      from job_events e where e.job_id = $1::uuid
+      union all
+      select c.created_at, 'event', null, 'callback.dead',
+             jsonb_build_object('callback', c.kind, 'generation', c.generation, 'attempts', c.attempts, 'error', c.last_error),
+             c.generation
+      from callbacks c where c.job_id = $1::uuid and c.state = 'DEAD'
     ) a
     where $2::timestamptz is null or (a.at, a.kind, a.number) < ($2, $3::text, $4::bigint)
     order by a.at desc, a.kind desc, a.number desc

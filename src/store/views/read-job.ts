@@ -6,7 +6,7 @@ import type { Executor, Statement } from '../../platform/database.ts';
 
 const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priority, generation, item_count, last_error,
   created_at, sealed_at, started_at, cancelled_at, finished_at, ingest_batch, ingest_checkpoint, source, input_columns, ingest_report,
-  input_checksum, key_columns, updates_job_id, outputs, pipeline_version, finalize_attempts, budget_max, budget_per_item, paused_because,
+  input_checksum, key_columns, updates_job_id, outputs, pipeline_version, finalize_attempts, budget_max, budget_per_item, paused_because, fingerprint,
   extract(epoch from ingest_expires_at - now()) * 1000 as ingest_lease_ms`;
 
 const READ_JOB: Statement = { name: 'read-job', text: `select ${COLUMNS} from jobs where job_id = $1` };
@@ -56,6 +56,7 @@ interface JobRow {
   budget_max: number | null;
   budget_per_item: number | null;
   paused_because: string | null;
+  fingerprint: string | null;
   ingest_lease_ms: string | null;
 }
 
@@ -94,6 +95,8 @@ export interface Job {
   budget: { max: number | null; perItem: number | null };
   /** Why it paused itself; null when it is not paused, or somebody paused it. */
   pausedBecause: string | null;
+  /** Of what the request that made it consisted; null: not known. */
+  fingerprint: string | null;
   /** What the process that reads the file has left of its lease; null when nobody reads it. */
   ingestLeaseMs: number | null;
 }
@@ -129,6 +132,7 @@ function toJob(row: JobRow): Job {
     finalizeAttempts: row.finalize_attempts,
     budget: { max: row.budget_max, perItem: row.budget_per_item },
     pausedBecause: row.state === 'PAUSED' ? row.paused_because : null,
+    fingerprint: row.fingerprint,
     ingestLeaseMs: row.ingest_lease_ms === null ? null : Number(row.ingest_lease_ms),
   };
 }

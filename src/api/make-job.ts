@@ -1,0 +1,218 @@
+// POST /api/jobs: a job from an upload, from items, or from a file of a configured source. Answers when the bytes are safe
+// and the job is written down; reading the rows of a file goes on in the background.
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import { checkPays } from '../core/budget.ts';
+import { checkParams } from '../core/check-params.ts';
+import type { createdJob } from '../contract/jobs.ts';
+import { type jobRoutes, newJob } from '../contract/jobs.ts';
+import { isFinished } from '../core/job-state.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { addItems, toRow } from '../engine/add-items.ts';
+import { checkQuota } from '../engine/check-quota.ts';
+import { createJob } from '../engine/create-job.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import { sealJob } from '../engine/seal-job.ts';
+import { type SubmitFileOptions, submitFile } from '../ingest/submit-file.ts';
+import { takeSourceFile } from '../ingest/sources/take-source-file.ts';
+import { waitMs } from '../platform/clock.ts';
+import { readJob, readVisibleJob } from '../store/views/read-job.ts';
+import type { Pipeline } from '../worker/define-pipeline.ts';
+import { seenBy } from './actor.ts';
+import { RetryLaterError } from './answer-error.ts';
+import type { ApiContext } from './api-context.ts';
+import { checkStorable } from './check-storable.ts';
+import { chooseOwner } from './choose-owner.ts';
+import { findPipeline } from './find-pipeline.ts';
+import { findSource } from './find-source.ts';
+import type { ApiRequest, Handler } from './handler.ts';
+import { drainRest, receiveUpload } from './receive-upload.ts';
+import { startIngest } from './start-ingest.ts';
+
+type Request = ApiRequest<typeof jobRoutes.createJob>;
+type NewJob = z.output<typeof newJob>;
+type CreatedJob = z.output<typeof createdJob>;
+
+const MAX_KEY_LENGTH = 200;
+/** Two requests with one idempotency key at the same moment: one waits for the other, this often and this long. */
+const CONFLICT_TRIES = 40;
+/** Another one stores them, or has just sealed the job. */
+const BUSY: readonly string[] = ['JOB_CONFLICT', 'JOB_NOT_INGESTING'];
+const CONFLICT_WAIT_MS = 100;
+
+export const makeJob: Handler<typeof jobRoutes.createJob> = async (request, context) => {
+  if (request.raw.isMultipart()) return withUploadSlot(request, context, () => fromUpload(request, context));
+  const { items, source } = request.body;
+  if ((items === undefined) === (source === undefined))
+    throw new RowmillError(
+      'REQUEST_INVALID',
+      `expected one of items, source and a multipart part file, got ${items === undefined ? 'none' : 'two'}`,
+    );
+  return items === undefined ? fromSource(request, context) : fromItems(request, context, items);
+};
+
+/** Also for previews: both take a connection and a place on the disk for as long as the client likes. */
+export async function withUploadSlot<T>(
+  request: Pick<Request, 'actor' | 'engine' | 'raw' | 'signal'>,
+  context: ApiContext,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { uploadsAtOnce } = request.engine.settings;
+  const release = context.slots.uploads.take(request.actor.userId, uploadsAtOnce);
+  try {
+    if (!release)
+      throw new RetryLaterError(
+        'RATE_LIMITED',
+        `expected at most ${uploadsAtOnce} uploads of one caller at once (uploadsAtOnce)`,
+        1000,
+      );
+    return await work();
+  } catch (error) {
+    drainRest(request.raw);
+    // Nobody hears of it, and nothing is wrong here.
+    if (request.signal.aborted) throw new RowmillError('FILE_INCOMPLETE', 'the client went before the end');
+    throw error;
+  } finally {
+    release?.();
+  }
+}
+
+async function fromUpload(request: Request, context: ApiContext): Promise<CreatedJob> {
+  const { engine, signal } = request;
+  const { body, file } = await receiveUpload(request.raw, newJob, engine.settings);
+  if (body.items !== undefined || body.source !== undefined)
+    throw new RowmillError('REQUEST_INVALID', 'expected one of items, source and the part file, got two');
+  const pipeline = findPipeline(context.pipelines, body.pipeline);
+  const options = await fileOptions(request, body, pipeline);
+  // Spares an upload that would be refused at its end. With a key it may be the same job again.
+  if (options.idempotencyKey === undefined)
+    await checkQuota(engine.db, engine.settings, options.ownerId, { jobs: 1, bytes: 1 });
+  const submitted = await submitFile(engine, pipeline, { kind: 'upload', ...file }, { ...options, signal });
+  startIngest(context, submitted.jobId, pipeline);
+  return { jobId: submitted.jobId, created: submitted.created };
+}
+
+async function fromSource(request: Request, context: ApiContext): Promise<CreatedJob> {
+  const { body, engine, signal } = request;
+  const pipeline = findPipeline(context.pipelines, body.pipeline);
+  const options = await fileOptions(request, body, pipeline);
+  const config = findSource(context, request.actor, body.source!.name);
+  const submitted = await takeSourceFile(engine, config, body.source!.path, signal, (file) =>
+    submitFile(engine, pipeline, file, { ...options, signal }),
+  );
+  startIngest(context, submitted.jobId, pipeline);
+  return { jobId: submitted.jobId, created: submitted.created };
+}
+
+async function fileOptions(
+  request: Request,
+  body: NewJob,
+  pipeline: Pipeline,
+): Promise<SubmitFileOptions & { ownerId: string }> {
+  checkStorable(body);
+  if (body.open) throw new RowmillError('REQUEST_INVALID', 'expected open only with items');
+  checkPayable(pipeline, body);
+  const { actor, engine } = request;
+  const { updatesJobId } = body;
+  if (updatesJobId !== undefined && !(await readVisibleJob(engine.db, updatesJobId, seenBy(actor))))
+    throw new RowmillError('JOB_NOT_FOUND', `there is no job ${updatesJobId}`);
+  const idempotencyKey = keyOf(request);
+  return {
+    ...commonOptions(body),
+    ownerId: chooseOwner(actor, body.ownerId),
+    withinQuota: true,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(body.again && { again: true }),
+    ...(body.format !== undefined && { format: defined(body.format) }),
+    ...(body.mapping !== undefined && { mapping: body.mapping }),
+    ...(body.key !== undefined && { key: body.key }),
+    ...(updatesJobId !== undefined && { updatesJobId }),
+  };
+}
+
+async function fromItems(
+  request: Request,
+  context: ApiContext,
+  items: Record<string, unknown>[],
+): Promise<CreatedJob> {
+  const { body, engine } = request;
+  for (const name of ['format', 'mapping', 'again', 'updatesJobId', 'key'] as const)
+    if (body[name] !== undefined)
+      throw new RowmillError('REQUEST_INVALID', `expected ${name} only with a file`);
+  const { items: _items, ...options } = body;
+  checkStorable(options);
+  const pipeline = findPipeline(context.pipelines, body.pipeline);
+  checkPayable(pipeline, body);
+  const idempotencyKey = keyOf(request);
+  // Before there is a job: one that cannot be stored must not leave half of them behind.
+  for (const [position, item] of items.entries()) toRow(item, position);
+  const { jobId, created } = await createJob(engine, {
+    ...commonOptions(body),
+    params: await checkParams(pipeline, body.params),
+    pipeline: pipeline.name,
+    pipelineVersion: pipeline.version,
+    phases: pipeline.phases.map((phase) => phase.name),
+    ownerId: chooseOwner(request.actor, body.ownerId),
+    withinQuota: true,
+    ...((body.outputs ?? pipeline.outputs) && { outputs: body.outputs ?? pipeline.outputs! }),
+    ...(idempotencyKey !== undefined && { idempotencyKey, fingerprint: fingerprintOf(body) }),
+  });
+  await storeItems(engine, jobId, items, body.open === true);
+  await context.notifier.hint();
+  return { jobId, created };
+}
+
+/** From where an earlier request with the same key was cut off; all of them for a new job. */
+async function storeItems(
+  engine: EngineContext,
+  jobId: string,
+  items: Record<string, unknown>[],
+  isOpen: boolean,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    const job = await readJob(engine.db, jobId);
+    if (!job || job.sealedAt !== null || isFinished(job.state)) return;
+    const stored = job.itemCount - (job.ingestReport.emitted ?? 0);
+    try {
+      if (stored < items.length) await addItems(engine, jobId, items, { resumeAfter: stored });
+      if (!isOpen) await sealJob(engine, jobId);
+      return;
+    } catch (error) {
+      const isBusy = error instanceof RowmillError && BUSY.includes(error.code);
+      if (!isBusy || tries === CONFLICT_TRIES) throw error;
+      await waitMs(CONFLICT_WAIT_MS);
+    }
+  }
+}
+
+function commonOptions({ name, params, priority, outputs, hold, trial, budget }: NewJob) {
+  return defined({ name, params, priority, outputs, hold, trial, budget: budget && defined(budget) });
+}
+
+function checkPayable(pipeline: Pipeline, { budget }: NewJob): void {
+  const unpaid = checkPays(pipeline, budget && defined(budget));
+  if (unpaid !== null) throw new RowmillError('BUDGET_INVALID', unpaid);
+}
+
+type Defined<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
+
+/** Without what was left out. */
+function defined<T extends object>(given: T): Defined<T> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+function keyOf({ raw }: Request): string | undefined {
+  const given = raw.headers['idempotency-key'];
+  if (given === undefined) return undefined;
+  if (typeof given !== 'string' || given === '' || given.length > MAX_KEY_LENGTH)
+    throw new RowmillError(
+      'REQUEST_INVALID',
+      `expected the header Idempotency-Key to have 1 to ${MAX_KEY_LENGTH} characters`,
+    );
+  // Apart from the keys that files and sources have by themselves.
+  return `api:${given}`;
+}
+
+function fingerprintOf(body: NewJob): string {
+  return `items:${createHash('sha256').update(JSON.stringify(body)).digest('hex')}`;
+}

@@ -1,0 +1,63 @@
+// POST /api/jobs/:jobId/reprocess: which rows a scope means.
+import type { controlRoutes } from '../contract/control.ts';
+import type { BodyOf } from '../contract/route.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { rangesOf } from '../core/seq-ranges.ts';
+import { type ReprocessRequest, reprocessJob } from '../engine/reprocess-job.ts';
+import { checkStorable } from './check-storable.ts';
+import type { Handler } from './handler.ts';
+
+type Body = BodyOf<typeof controlRoutes.reprocessJob>;
+type Narrowing = 'itemIds' | 'statuses' | 'phase' | 'errorGroup' | 'search';
+
+/** What may narrow the choice down, per scope. */
+const ALLOWED: Record<Body['scope'], readonly Narrowing[]> = {
+  job: ['statuses'],
+  items: ['itemIds', 'statuses'],
+  filter: ['statuses', 'phase', 'errorGroup', 'search'],
+  errorGroup: ['errorGroup', 'statuses', 'phase', 'search'],
+};
+const REQUIRED: Partial<Record<Body['scope'], Narrowing>> = { items: 'itemIds', errorGroup: 'errorGroup' };
+/** As good as no limit. */
+const ANY_ATTEMPTS = 1_000_000_000;
+
+export const reprocessRows: Handler<typeof controlRoutes.reprocessJob> = async (
+  { engine, job, body },
+  { notifier },
+) => {
+  const opened = await reprocessJob(engine, job.jobId, requestOf(body));
+  await notifier.hint();
+  return opened;
+};
+
+function requestOf(body: Body): ReprocessRequest {
+  const { edits: _edits, ...selection } = body;
+  checkStorable(selection);
+  checkScope(body);
+  const { scope, itemIds, statuses, phase, errorGroup, search, edits } = body;
+  const { includePermanent, resetAttempts, from, ifGeneration } = body;
+  return {
+    ...(statuses ? { statuses } : scope === 'job' && { statuses: 'all' as const }),
+    ...(itemIds !== undefined && { seqs: rangesOf(itemIds) }),
+    ...(phase !== undefined && { phase }),
+    ...(errorGroup !== undefined && { errorGroup }),
+    ...(search !== undefined && { search }),
+    ...(edits !== undefined && { edits }),
+    ...(includePermanent !== undefined && { includePermanent }),
+    ...(resetAttempts && { maxAttempts: ANY_ATTEMPTS }),
+    ...(from !== undefined && { from }),
+    ...(ifGeneration !== undefined && { ifGeneration }),
+  };
+}
+
+function checkScope(body: Body): void {
+  const { scope } = body;
+  for (const name of ['itemIds', 'statuses', 'phase', 'errorGroup', 'search'] as const)
+    if (body[name] !== undefined && !ALLOWED[scope].includes(name))
+      throw new RowmillError('REPROCESS_INVALID', `expected ${name} not to be given with the scope ${scope}`);
+  const required = REQUIRED[scope];
+  // Rows with a corrected input are a choice of their own.
+  const isChosen = scope === 'items' && (body.edits?.length ?? 0) > 0;
+  if (required !== undefined && body[required] === undefined && !isChosen)
+    throw new RowmillError('REPROCESS_INVALID', `expected ${required} with the scope ${scope}`);
+}

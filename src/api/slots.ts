@@ -1,0 +1,20 @@
+// How much of something one caller has under way in this process.
+
+export class Slots {
+  readonly #taken = new Map<string, number>();
+
+  /** Gives back the place when called, once or more often; null when all are taken. */
+  take(who: string, max: number): (() => void) | null {
+    const taken = this.#taken.get(who) ?? 0;
+    if (taken >= max) return null;
+    this.#taken.set(who, taken + 1);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      const left = this.#taken.get(who)! - 1;
+      if (left > 0) this.#taken.set(who, left);
+      else this.#taken.delete(who);
+    };
+  }
+}

@@ -1,0 +1,67 @@
+// Values of options and arguments as people type them. What is not one is refused before a command begins.
+import { InvalidArgumentError } from 'commander';
+import { isAmount } from '../core/budget.ts';
+
+export function collectSetting(
+  pair: string,
+  settings: Record<string, unknown> = {},
+): Record<string, unknown> {
+  const at = pair.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('expected key=value');
+  return { ...settings, [pair.slice(0, at)]: pair.slice(at + 1) };
+}
+
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('expected a whole number from 1');
+  return value;
+}
+
+export function amountFromZero(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !isAmount(value)) throw new InvalidArgumentError('expected a number from 0');
+  return value;
+}
+
+export function numberFrom(least: number, isOpen = false): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (text.trim() === '' || !Number.isFinite(value) || value < least || (isOpen && value === least))
+      throw new InvalidArgumentError(`expected a number ${isOpen ? 'above' : 'from'} ${least}`);
+    return value;
+  };
+}
+
+export function anyInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || Math.abs(value) > 30_000)
+    throw new InvalidArgumentError('expected a whole number from -30000 to 30000');
+  return value;
+}
+
+/** Not null: Commander would take it for an empty text. */
+export function wholeNumberOrNone(text: string): number | 'none' {
+  if (text === 'none') return text;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError('expected a whole number from 1, or none');
+  return value;
+}
+
+export function trueOrFalse(text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('expected true or false');
+  return text === 'true';
+}
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000 };
+
+/** `5s`, `200ms` or `1.5m` in milliseconds. */
+export function parseDuration(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m)$/.exec(text) ?? [];
+  if (number === undefined) throw new InvalidArgumentError('expected a duration such as 200ms, 5s or 1m');
+  return Math.round(Number(number) * UNITS[unit!]!);
+}
+
+export function commaSeparated(text: string): string[] {
+  return text.split(',').map((each) => each.trim());
+}

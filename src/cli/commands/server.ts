@@ -1,0 +1,86 @@
+// rowmill server <pipelines...>: the HTTP API until told to stop. Handlers run in it only in time slices.
+import { type RunningApi, startApi } from '../../api/start-api.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { loadSourcesIfAny } from '../../ingest/sources/source-config.ts';
+import { createLogger } from '../../platform/logger.ts';
+import type { Settings } from '../../platform/settings.ts';
+import { migrate } from '../../store/migrate.ts';
+import type { Pipeline } from '../../worker/define-pipeline.ts';
+import { loadPipelines } from '../../worker/load-pipelines.ts';
+import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { listenForStop } from '../stop-signals.ts';
+import { runWorkers } from './worker.ts';
+
+export interface ServerCommandOptions extends ServerOptions {
+  logLevel?: string;
+}
+
+/** How long requests under way are waited for at the end. */
+const GRACE_MS = 10_000;
+
+export async function runServer(modules: string[], options: ServerCommandOptions): Promise<number> {
+  const say = (line: string): void => console.error(line);
+  const settings = commandSettings(options);
+  const pipelines = await loadPipelines(modules);
+  const server = await openServer(options, say);
+  const stop = listenForStop(() => {}, say);
+  try {
+    await migrate(server.url);
+    const api = await listen(server.url, pipelines, settings, options);
+    say(`API on ${api.url} for ${namesOf(pipelines)}, with ${server.description}`);
+    if (!stop.signal.aborted)
+      await new Promise<void>((resolve) =>
+        stop.signal.addEventListener('abort', () => resolve(), { once: true }),
+      );
+    await api.stop();
+    return 0;
+  } finally {
+    stop.dispose();
+    await server.stop();
+  }
+}
+
+/** rowmill dev: a worker, and the API beside it, without accounts and for this machine only. */
+export async function runDev(modules: string[], options: ServerCommandOptions): Promise<number> {
+  const set = { authentication: 'none', apiHost: '127.0.0.1', ...options.set };
+  const given = { ...options, set };
+  return runWorkers(modules, given, async (databaseUrl, pipelines, say) => {
+    const settings = commandSettings(given);
+    const api = await listen(databaseUrl, pipelines, settings, given).catch((error: unknown) => {
+      const isTaken = error instanceof RowmillError && isInUse(error.cause);
+      // Somebody develops two things at once: any other port does.
+      if (!isTaken || options.set?.apiPort !== undefined) throw error;
+      return listen(databaseUrl, pipelines, { ...settings, apiPort: 0 }, given);
+    });
+    say(`API on ${api.url}`);
+    return api;
+  });
+}
+
+async function listen(
+  databaseUrl: string,
+  pipelines: Pipeline[],
+  settings: Settings,
+  { config, logLevel }: ServerCommandOptions,
+): Promise<RunningApi> {
+  const sources = loadSourcesIfAny(config);
+  const log = createLogger(logLevel);
+  try {
+    return await startApi({ databaseUrl, pipelines, settings, sources, log, graceMs: GRACE_MS });
+  } catch (error) {
+    if (!isInUse(error)) throw error;
+    throw new RowmillError(
+      'API_ADDRESS_REFUSED',
+      `cannot listen on ${settings.apiHost}, port ${settings.apiPort}: ${(error as Error).message}`,
+      { hint: 'Stop what listens there, or choose another port: --set apiPort=4181', cause: error },
+    );
+  }
+}
+
+function isInUse(error: unknown): boolean {
+  return ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes((error as { code?: string } | null)?.code ?? '');
+}
+
+function namesOf(pipelines: Pipeline[]): string {
+  return pipelines.map((pipeline) => pipeline.name).join(', ');
+}

@@ -1,0 +1,26 @@
+// When a message that did not arrive is sent again, and when it is given up.
+
+const FIRST_DELAY_MS = 5000;
+/** With twenty attempts they spread over about three days. */
+const MAX_DELAY_MS = 10 * 3_600_000;
+
+/** Milliseconds to wait after attempt `attempt` (from 1); null: it was the last. `fraction` is from 0 to 1. */
+export function webhookDelayMs(
+  attempt: number,
+  maxAttempts: number,
+  fraction: number,
+  /** What the receiver asks for. */
+  retryAfterMs: number | null = null,
+): number | null {
+  if (attempt >= maxAttempts) return null;
+  const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.8 + 0.4 * fraction);
+  return Math.max(Math.round(delayMs), Math.min(retryAfterMs ?? 0, MAX_DELAY_MS));
+}
+
+/** Seconds or a date; null when it says neither. */
+export function parseRetryAfter(header: string | undefined, nowMs: number): number | null {
+  if (header === undefined) return null;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000;
+  const at = /^[A-Z][a-z]{2}, /.test(header) ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}

@@ -1,0 +1,25 @@
+// Removes events of jobs, callbacks and deliveries that are older than the setting eventKeepMs. Workers leave deliveries to the
+// server: they may not see them.
+import { PeriodicService } from '../../platform/periodic-service.ts';
+import { pruneOld } from '../../store/commands/prune-events.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { numberEvents } from '../number-events.ts';
+
+const PRUNE_INTERVAL_MS = 10 * 60_000;
+const AT_ONCE = 5000;
+
+export async function pruneEvents(context: EngineContext, options: { deliveries: boolean }): Promise<void> {
+  const { db, settings } = context;
+  // Where no server runs nobody else gives them the positions by which they are removed.
+  await numberEvents(context);
+  while ((await pruneOld(db, settings.eventKeepMs, AT_ONCE, options)) === AT_ONCE);
+}
+
+export function createEventPruner(context: EngineContext, options: { deliveries: boolean }): PeriodicService {
+  return new PeriodicService({
+    name: 'event pruner',
+    intervalMs: PRUNE_INTERVAL_MS,
+    events: context.events,
+    work: () => pruneEvents(context, options),
+  });
+}

@@ -1,0 +1,13 @@
+// Goes on with what is left of removed jobs when the process that removed them died.
+import { PeriodicService } from '../../platform/periodic-service.ts';
+import { removeRemains } from '../delete-job.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+export function createJobRemover(context: EngineContext, signal: AbortSignal): PeriodicService {
+  return new PeriodicService({
+    name: 'job remover',
+    intervalMs: context.settings.sweepMs,
+    events: context.events,
+    work: () => removeRemains(context, { signal }),
+  });
+}

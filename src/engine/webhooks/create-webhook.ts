@@ -1,0 +1,45 @@
+// Adds a webhook for an owner, with a secret of its own that is told this once.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
+import { newId } from '../../platform/random.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { randomSecret } from '../../platform/secret-box.ts';
+import { insertWebhook } from '../../store/commands/change-webhooks.ts';
+import { readWebhook, type Webhook } from '../../store/views/read-webhooks.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-change.ts';
+import { checkWebhookUrl, guardOf, secretBoxOf, secretPurpose } from './webhook-target.ts';
+
+export interface WebhookRequest {
+  ownerId: string;
+  url: string;
+  kinds: readonly string[];
+  description: string;
+}
+
+export async function createWebhook(
+  context: EngineContext,
+  { ownerId, url, kinds, description }: WebhookRequest,
+): Promise<{ webhook: Webhook; secret: string }> {
+  const { db, settings } = context;
+  const target = await checkWebhookUrl(url, guardOf(settings));
+  const webhookId = newId();
+  const secret = SECRET_PREFIX + randomSecret();
+  const stored = secretBoxOf(settings).seal(secret, secretPurpose(webhookId));
+  const webhook = await retryPassing(() =>
+    db.transaction(async (tx) => {
+      const row = { webhookId, ownerId, ...target, kinds, description, secret: stored };
+      const inserted = await insertWebhook(tx, row, settings.ownerMaxWebhooks);
+      if (inserted === null) return readWebhook(tx, webhookId, null);
+      const detail = { ownerId, host: target.host, kinds };
+      await recordAudit(tx, context, { action: 'webhook.create', subject: `webhook ${webhookId}`, detail });
+      return inserted;
+    }),
+  );
+  if (webhook === null)
+    throw new RowmillError(
+      'QUOTA_EXCEEDED',
+      `expected at most ${settings.ownerMaxWebhooks} webhooks of one owner (ownerMaxWebhooks)`,
+    );
+  return { webhook, secret };
+}

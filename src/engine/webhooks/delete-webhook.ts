@@ -1,0 +1,23 @@
+// Removes a webhook with its deliveries: what is just being sent still arrives.
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { deleteWebhookRow } from '../../store/commands/change-webhooks.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-change.ts';
+import { webhookNotFound } from './webhook-not-found.ts';
+
+export async function deleteWebhook(
+  context: EngineContext,
+  webhookId: string,
+  owners: readonly string[] | null,
+): Promise<void> {
+  let attempts = 0;
+  await retryPassing(() => {
+    attempts += 1;
+    return context.db.transaction(async (tx) => {
+      if (await deleteWebhookRow(tx, webhookId, owners)) {
+        const subject = `webhook ${webhookId}`;
+        await recordAudit(tx, context, { action: 'webhook.delete', subject, detail: {} });
+      } else if (attempts === 1) throw webhookNotFound(webhookId);
+    });
+  });
+}

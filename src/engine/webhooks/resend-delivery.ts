@@ -1,0 +1,28 @@
+// Sends a message again, with the id it had: also one that was given up.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { resend } from '../../store/commands/claim-deliveries.ts';
+import type { Delivery } from '../../store/views/list-deliveries.ts';
+import { readWebhook } from '../../store/views/read-webhooks.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-change.ts';
+import { webhookNotFound } from './webhook-not-found.ts';
+
+export async function resendDelivery(
+  context: EngineContext,
+  webhookId: string,
+  deliveryId: string,
+  owners: readonly string[] | null,
+): Promise<Delivery> {
+  return retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      if ((await readWebhook(tx, webhookId, owners)) === null) throw webhookNotFound(webhookId);
+      const delivery = await resend(tx, webhookId, deliveryId);
+      if (delivery === null)
+        throw new RowmillError('DELIVERY_NOT_FOUND', `webhook ${webhookId} has no delivery ${deliveryId}`);
+      const detail = { deliveryId };
+      await recordAudit(tx, context, { action: 'webhook.resend', subject: `webhook ${webhookId}`, detail });
+      return delivery;
+    }),
+  );
+}

@@ -1,0 +1,30 @@
+// Gives a webhook a new secret. For a day messages are signed with the old one too, so that the receiver can change over.
+import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { randomSecret } from '../../platform/secret-box.ts';
+import { rotateSecret } from '../../store/commands/change-webhooks.ts';
+import { readWebhook } from '../../store/views/read-webhooks.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-change.ts';
+import { webhookNotFound } from './webhook-not-found.ts';
+import { secretBoxOf, secretPurpose } from './webhook-target.ts';
+
+const BOTH_MS = 86_400_000;
+
+export async function rotateWebhookSecret(
+  context: EngineContext,
+  webhookId: string,
+  owners: readonly string[] | null,
+): Promise<string> {
+  const secret = SECRET_PREFIX + randomSecret();
+  const stored = secretBoxOf(context.settings).seal(secret, secretPurpose(webhookId));
+  await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      if (await rotateSecret(tx, { webhookId, owners, secret: stored, bothMs: BOTH_MS })) {
+        const subject = `webhook ${webhookId}`;
+        await recordAudit(tx, context, { action: 'webhook.rotate', subject, detail: {} });
+      } else if ((await readWebhook(tx, webhookId, owners)) === null) throw webhookNotFound(webhookId);
+    }),
+  );
+  return secret;
+}

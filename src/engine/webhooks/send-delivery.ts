@@ -1,0 +1,109 @@
+// One attempt to deliver one message: signed, sent through the guard, and its result written down if the lease still
+// holds. A message whose result could not be written is sent again, with the same id.
+import { toStorableText } from '../../core/storable-json.ts';
+import { parseRetryAfter, webhookDelayMs } from '../../core/webhook-retry.ts';
+import { signWebhook } from '../../platform/webhook-signature.ts';
+import { wallClockMs } from '../../platform/clock.ts';
+import { faultPoint } from '../../platform/fault-point.ts';
+import { type GuardedAnswer, type GuardOptions, guardedPost } from '../../platform/guarded-http.ts';
+import { randomFraction } from '../../platform/random.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import type { SecretBox } from '../../platform/secret-box.ts';
+import { VERSION } from '../../platform/version.ts';
+import { disableWebhook } from '../../store/commands/change-webhooks.ts';
+import {
+  type AttemptResult,
+  type ClaimedDelivery,
+  endAttempt,
+} from '../../store/commands/claim-deliveries.ts';
+import type { Delivery } from '../../store/views/list-deliveries.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-change.ts';
+import { secretPurpose } from './webhook-target.ts';
+
+const GONE = 410;
+const GONE_REASON = 'the receiver answered 410: it wants no more messages';
+const ERROR_MAX_LENGTH = 500;
+
+export interface Sending {
+  guard: GuardOptions;
+  box: SecretBox;
+  /** Attempts before it is given up. */
+  maxAttempts: number;
+  signal?: AbortSignal;
+}
+
+/** Null when somebody else has it by now, or it was stopped. */
+export async function sendDelivery(
+  context: EngineContext,
+  delivery: ClaimedDelivery,
+  sending: Sending,
+): Promise<Delivery | null> {
+  let answer: GuardedAnswer | null = null;
+  let error: string | null = null;
+  try {
+    answer = await post(context, delivery, sending);
+  } catch (cause) {
+    // Not the receiver's fault: the lease runs out and somebody else tries.
+    if (sending.signal?.aborted) return null;
+    error = toStorableText((cause as Error).message, ERROR_MAX_LENGTH);
+  }
+  faultPoint('webhook.after_answer');
+  const result = decide(delivery, answer, error, sending.maxAttempts);
+  return retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      const ended = await endAttempt(tx, delivery, result);
+      if (ended !== null && answer?.status === GONE) {
+        const { webhookId } = delivery;
+        if (await disableWebhook(tx, webhookId, GONE_REASON))
+          await recordAudit(
+            tx,
+            { by: { actor: 'webhook sender', requestId: null, address: null } },
+            { action: 'webhook.disable', subject: `webhook ${webhookId}`, detail: { because: GONE_REASON } },
+          );
+      }
+      return ended;
+    }),
+  );
+}
+
+async function post(
+  { settings }: EngineContext,
+  delivery: ClaimedDelivery,
+  { guard, box, signal }: Sending,
+): Promise<GuardedAnswer> {
+  const { webhookId, messageId: id, body, url } = delivery;
+  const timestamp = Math.floor(wallClockMs() / 1000);
+  const secrets = delivery.secrets.map((secret) => box.open(secret, secretPurpose(webhookId)));
+  return guardedPost(guard, {
+    url,
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': `rowmill/${VERSION}`,
+      'webhook-id': id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signWebhook(secrets, { id, timestamp, body }),
+    },
+    body,
+    timeoutMs: settings.webhookTimeoutMs,
+    ...(signal && { signal }),
+  });
+}
+
+function decide(
+  { attempts }: ClaimedDelivery,
+  answer: GuardedAnswer | null,
+  error: string | null,
+  maxAttempts: number,
+): AttemptResult {
+  const status = answer?.status ?? null;
+  const ms = answer?.ms ?? 0;
+  if (status !== null && status >= 200 && status < 300)
+    return { state: 'DELIVERED', status, error: null, ms, delayMs: 0 };
+  const reason = error ?? `expected a status from 200 to 299, got ${status}`;
+  const retryAfterMs = parseRetryAfter(answer?.retryAfter, wallClockMs());
+  const delayMs =
+    status === GONE ? null : webhookDelayMs(attempts, maxAttempts, randomFraction(), retryAfterMs);
+  const state = delayMs === null ? 'DEAD' : 'PENDING';
+  return { state, status, error: reason, ms, delayMs: delayMs ?? 0 };
+}

@@ -1,0 +1,41 @@
+// Makes a delivery of every event for every webhook that wants it: once, whoever does it and however often it is tried.
+// Only events that are committed have a position, so none is told before it is true.
+import type { EngineContext } from '../engine-context.ts';
+import {
+  eventsToTell,
+  hasUntakenEvents,
+  insertDeliveries,
+  lockIntake,
+  type EventToTell,
+} from '../../store/commands/take-events.ts';
+import { numberEvents } from '../number-events.ts';
+
+const AT_ONCE = 500;
+
+/** How many deliveries were made. */
+export async function takeEvents(context: EngineContext): Promise<number> {
+  const { db } = context;
+  await numberEvents(context);
+  if (!(await hasUntakenEvents(db))) return 0;
+  let made = 0;
+  for (;;) {
+    const step = await db.transaction(async (tx) => {
+      const taken = await lockIntake(tx);
+      const events = taken === null ? [] : await eventsToTell(tx, taken, AT_ONCE);
+      const last = events.at(-1);
+      if (!last) return null;
+      const wanted = events.flatMap((event) =>
+        event.webhookId === null ? [] : { ...event, webhookId: event.webhookId, body: bodyOf(event) },
+      );
+      return insertDeliveries(tx, wanted, last.position);
+    });
+    if (step === null) return made;
+    made += step;
+  }
+}
+
+/** What is signed and sent: type, timestamp and data, as Standard Webhooks recommend. */
+function bodyOf({ eventId: _, webhookId: __, ...event }: EventToTell): string {
+  const at = event.at.toISOString();
+  return JSON.stringify({ type: event.kind, timestamp: at, data: { ...event, at } });
+}

@@ -1,0 +1,37 @@
+// Sends a test message at once and says how it went. It is tried once.
+import { wallClockMs } from '../../platform/clock.ts';
+import { newId } from '../../platform/random.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { insertTestDelivery } from '../../store/commands/claim-deliveries.ts';
+import type { Delivery } from '../../store/views/list-deliveries.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-change.ts';
+import { sendDelivery } from './send-delivery.ts';
+import { webhookNotFound } from './webhook-not-found.ts';
+import { guardOf, secretBoxOf } from './webhook-target.ts';
+
+const LEASE_MARGIN_MS = 30_000;
+
+export async function testWebhook(
+  context: EngineContext,
+  webhookId: string,
+  owners: readonly string[] | null,
+): Promise<Delivery> {
+  const { db, settings } = context;
+  const leaseMs = settings.webhookTimeoutMs + LEASE_MARGIN_MS;
+  const body = JSON.stringify({
+    type: 'webhook.test',
+    timestamp: new Date(wallClockMs()).toISOString(),
+    data: { webhookId },
+  });
+  const claimed = await retryPassing(() =>
+    db.transaction(async (tx) => {
+      const inserted = await insertTestDelivery(tx, { webhookId, owners, body, token: newId(), leaseMs });
+      if (inserted === null) throw webhookNotFound(webhookId);
+      await recordAudit(tx, context, { action: 'webhook.test', subject: `webhook ${webhookId}`, detail: {} });
+      return inserted;
+    }),
+  );
+  const sending = { guard: guardOf(settings), box: secretBoxOf(settings), maxAttempts: 1 };
+  return (await sendDelivery(context, claimed, sending)) ?? claimed;
+}

@@ -1,0 +1,37 @@
+// Where webhooks may go, and how their secrets are stored: both come from the settings.
+import { parseAddressRanges } from '../../platform/address-ranges.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import {
+  checkPublicForm,
+  checkTarget,
+  type GuardOptions,
+  parseGuardedUrl,
+} from '../../platform/guarded-http.ts';
+import { SecretBox } from '../../platform/secret-box.ts';
+import type { Settings } from '../../platform/settings.ts';
+
+export function guardOf({ webhookAllow }: Settings): GuardOptions {
+  return { allow: parseAddressRanges(webhookAllow) };
+}
+
+export function secretBoxOf({ secretKey }: Settings): SecretBox {
+  return new SecretBox(secretKey);
+}
+
+/** What a secret is bound to when it is stored. */
+export function secretPurpose(webhookId: string): string {
+  return `webhook ${webhookId}`;
+}
+
+/** The address as it is stored, and its host. A name that cannot be looked up now may be one later. */
+export async function checkWebhookUrl(
+  text: string,
+  guard: GuardOptions,
+): Promise<{ url: string; host: string }> {
+  const url = parseGuardedUrl(text);
+  await checkTarget(url, guard).catch((error: unknown) => {
+    if (error instanceof RowmillError) throw error;
+    checkPublicForm(url);
+  });
+  return { url: url.href, host: url.hostname };
+}

@@ -1,0 +1,27 @@
+// Bytes from outside as a file of this machine, for as long as somebody looks at it. Nothing of it stays.
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { PutOptions } from '../platform/blob-store/blob-store.ts';
+import { meterSource } from '../platform/blob-store/meter-source.ts';
+import { withTemporaryFolder } from './formats/temporary-folder.ts';
+
+const FILE_MODE = 0o600;
+
+export function withSpooledFile<T>(
+  source: AsyncIterable<Uint8Array>,
+  options: PutOptions,
+  work: (file: { path: string; bytes: number }) => Promise<T>,
+): Promise<T> {
+  return withTemporaryFolder(async (folder) => {
+    const path = join(folder, 'file');
+    const metered = meterSource(source, options);
+    try {
+      await pipeline(metered.chunks, createWriteStream(path, { flags: 'wx', mode: FILE_MODE }));
+    } catch (error) {
+      metered.abandon();
+      throw error;
+    }
+    return work({ path, bytes: metered.total().bytes });
+  });
+}

@@ -1,0 +1,144 @@
+// Requests to addresses that other people gave us. Only https to public addresses on port 443, unless an administrator
+// allows a range: every address of the name is checked, and the connection goes to exactly the checked ones, looked up
+// anew for each request. No redirects, no proxy, little of the answer is read.
+import { lookup as lookupName, type LookupAddress } from 'node:dns';
+import { type BlockList, isIP } from 'node:net';
+import { Agent, request } from 'undici';
+import { isIn, isPrivate } from './address-ranges.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { monotonicMs } from './clock.ts';
+
+const HEADERS_MAX_BYTES = 16_384;
+/** Read of an answer so that a polite receiver is not cut off; nothing of it is kept. */
+const BODY_MAX_BYTES = 16_384;
+const BODY_MAX_MS = 1000;
+
+export type Resolver = (hostname: string) => Promise<LookupAddress[]>;
+
+export interface GuardOptions {
+  /** Ranges that may be reached although they are private; there also without https and on any port. */
+  allow: BlockList;
+  /** All addresses of a name. Default: what the machine says. */
+  resolve?: Resolver;
+  /** Authority of certificates, besides the usual ones. */
+  ca?: string;
+}
+
+export interface GuardedRequest {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  timeoutMs: number;
+  signal?: AbortSignal;
+}
+
+export interface GuardedAnswer {
+  status: number;
+  retryAfter: string | undefined;
+  ms: number;
+}
+
+/** The form of an address, before anything is looked up. */
+export function parseGuardedUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null) throw refused('expected an absolute address such as https://example.org/hook');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    throw refused(`expected https, got ${url.protocol.slice(0, -1)}`);
+  if (url.username !== '' || url.password !== '')
+    throw refused('expected an address without a name and a password');
+  if (url.hostname === '') throw refused('expected an address with a host');
+  return url;
+}
+
+/** What is asked of every address that no administrator allowed. */
+export function checkPublicForm(url: URL): void {
+  if (url.protocol !== 'https:') throw refused('expected https, got http');
+  if (url.port !== '') throw refused(`expected port 443, got ${url.port}`);
+}
+
+/** The addresses that a request may connect to. Refuses when any address of the name is not allowed. */
+export async function checkTarget(
+  url: URL,
+  { allow, resolve = resolveAll }: GuardOptions,
+): Promise<LookupAddress[]> {
+  // Resolvers are not asked for literal addresses, in brackets when they are IPv6.
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+  const family = isIP(host);
+  const addresses = family === 0 ? await resolve(host) : [{ address: host, family }];
+  if (addresses.length === 0) throw new Error(`the name ${host} has no address`);
+  const isAllowed = addresses.every(({ address }) => isIP(address) !== 0 && isIn(allow, address));
+  if (
+    !isAllowed &&
+    addresses.some(({ address }) => isPrivate(address) && !(isIP(address) && isIn(allow, address)))
+  )
+    throw refused(`expected a public address, ${host} is not one`);
+  if (!isAllowed) checkPublicForm(url);
+  return addresses;
+}
+
+/** Rejects with WEBHOOK_URL_REFUSED before anything is sent, or with what went wrong on the way. */
+export async function guardedPost(options: GuardOptions, post: GuardedRequest): Promise<GuardedAnswer> {
+  const startedMs = monotonicMs();
+  const late = AbortSignal.timeout(post.timeoutMs);
+  const signal = post.signal ? AbortSignal.any([late, post.signal]) : late;
+  const url = parseGuardedUrl(post.url);
+  const addresses = await untilAborted(checkTarget(url, options), signal).catch((error: unknown) => {
+    throw late.aborted ? tooLate(post.timeoutMs, error) : error;
+  });
+  const agent = new Agent({
+    connect: {
+      // The checked list and nothing else, whatever the name means by now.
+      lookup: (_host, { all }, answer) => {
+        if (all) (answer as (error: null, found: LookupAddress[]) => void)(null, addresses);
+        else answer(null, addresses[0]!.address, addresses[0]!.family);
+      },
+      timeout: post.timeoutMs,
+      ...(options.ca !== undefined && { ca: options.ca }),
+    },
+    maxHeaderSize: HEADERS_MAX_BYTES,
+    // One request per connection: the next one is checked again.
+    pipelining: 0,
+  });
+  try {
+    const { statusCode, headers, body } = await request(url, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: post.headers,
+      body: post.body,
+      signal,
+    });
+    const ms = monotonicMs() - startedMs;
+    const retryAfter = headers['retry-after'];
+    await body
+      .dump({ limit: BODY_MAX_BYTES, signal: AbortSignal.any([signal, AbortSignal.timeout(BODY_MAX_MS)]) })
+      .catch(() => {});
+    return { status: statusCode, retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined, ms };
+  } catch (error) {
+    throw late.aborted ? tooLate(post.timeoutMs, error) : error;
+  } finally {
+    await agent.destroy();
+  }
+}
+
+function resolveAll(hostname: string): Promise<LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    lookupName(hostname, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)));
+  });
+}
+
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}
+
+function tooLate(timeoutMs: number, cause: unknown): Error {
+  return new Error(`no answer within ${timeoutMs} ms`, { cause });
+}
+
+function refused(message: string): RowmillError {
+  return new RowmillError('WEBHOOK_URL_REFUSED', message);
+}

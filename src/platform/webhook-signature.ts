@@ -1,0 +1,18 @@
+// Signatures of messages as Standard Webhooks say: HMAC-SHA256 over id, timestamp and body, in base64 after `v1,`.
+import { createHmac } from 'node:crypto';
+
+export const SECRET_PREFIX = 'whsec_';
+
+/** One signature per secret, separated by spaces: two while a secret is being replaced. */
+export function signWebhook(
+  secrets: readonly string[],
+  message: { id: string; timestamp: number; body: string },
+): string {
+  const { id, timestamp, body } = message;
+  return secrets
+    .map((secret) => {
+      const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
+      return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+    })
+    .join(' ');
+}

@@ -1,0 +1,237 @@
+// What can be asked of a job over HTTP while it runs and afterwards.
+import { expect, test } from 'vitest';
+import { newId } from '../../src/platform/random.ts';
+import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { doubling, send } from '../support/api-pipelines.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+
+/** Runs until it is aborted. */
+function endless(): {
+  pipeline: ReturnType<typeof definePipeline>;
+  started: Promise<void>;
+  aborted: Promise<void>;
+} {
+  let start: () => void;
+  let abort: () => void;
+  const started = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  const aborted = new Promise<void>((resolve) => {
+    abort = resolve;
+  });
+  const pipeline = definePipeline({
+    name: 'endless',
+    phases: [
+      {
+        name: 'wait',
+        run: (_, { signal }) =>
+          new Promise((_resolve, reject) => {
+            start();
+            signal.addEventListener('abort', () => {
+              abort();
+              reject(signal.reason as Error);
+            });
+          }),
+      },
+    ],
+  });
+  return { pipeline, started, aborted };
+}
+
+async function makeItems(url: string, items: object[], options = {}): Promise<string> {
+  const { status, body } = await send(url, 'POST', '/api/jobs', { pipeline: 'doubling', items, ...options });
+  expect(status).toBe(202);
+  return body.jobId as string;
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
+
+test('a job is paused, resumed and run to its end inside of requests', async () => {
+  const { url } = await startTestApi(database.url, { pipelines: [doubling] });
+  const jobId = await makeItems(url, numbers(20));
+  const post = (action: string) => send(url, 'POST', `/api/jobs/${jobId}/${action}`);
+  expect((await post('pause')).body).toEqual({ changed: true, state: 'PAUSED' });
+  expect((await post('pause')).body).toEqual({ changed: false, state: 'PAUSED' });
+  expect((await post('kickoff?durationMs=1000')).body).toMatchObject({
+    state: 'PAUSED',
+    finished: false,
+    recorded: 0,
+  });
+  expect((await post('resume')).body).toMatchObject({ changed: true, state: 'QUEUED', released: 0 });
+  expect((await post('resume')).body).toMatchObject({ changed: false });
+  const slice = await post('kickoff?durationMs=60000');
+  expect(slice.status).toBe(200);
+  expect(slice.body).toMatchObject({ state: 'DONE', finished: true, moreReadyInMs: null });
+  const refused = await post('pause');
+  expect([refused.status, refused.body.code]).toEqual([409, 'JOB_CONFLICT']);
+});
+
+test('a cancellation is answered when it is decided, and ends every row', async () => {
+  const { url, context } = await startTestApi(database.url, { pipelines: [doubling] });
+  const jobId = await makeItems(url, numbers(50));
+  const { status, body } = await send(url, 'POST', `/api/jobs/${jobId}/cancel`);
+  expect(status).toBe(202);
+  expect(body.changed).toBe(true);
+  await context.background.whenIdle();
+  const [job] = await database.query<{ state: string; results: string }>(
+    `select state, (select count(*) from results where job_id = $1 and status = 'CANCELLED') as results
+     from jobs where job_id = $1`,
+    [jobId],
+  );
+  expect(job).toEqual({ state: 'CANCELLED', results: '50' });
+  expect((await send(url, 'POST', `/api/jobs/${jobId}/cancel`)).body).toEqual({
+    changed: false,
+    state: 'CANCELLED',
+  });
+});
+
+test('items are appended until the seal, once each', async () => {
+  const { url } = await startTestApi(database.url, { pipelines: [doubling] });
+  const jobId = await makeItems(url, numbers(2), { open: true });
+  const append = (items: object[], from?: number) =>
+    send(url, 'POST', `/api/jobs/${jobId}/items`, { items, ...(from !== undefined && { from }) });
+  expect((await append(numbers(3), 2)).body).toEqual({ itemCount: 5, appended: 3 });
+  expect((await append(numbers(3), 2)).body).toEqual({ itemCount: 5, appended: 0 });
+  // The first of these are there from a request that was cut off.
+  expect((await append(numbers(4), 4)).body).toEqual({ itemCount: 8, appended: 3 });
+  const gap = await append(numbers(1), 9);
+  expect([gap.status, gap.body.code]).toEqual([409, 'JOB_CONFLICT']);
+  expect((await append(numbers(1))).body).toEqual({ itemCount: 9, appended: 1 });
+  const many = await Promise.all(Array.from({ length: 6 }, () => append(numbers(2), 9)));
+  expect(many.filter(({ status }) => status === 200 || status === 409)).toHaveLength(6);
+  const audit = await database.query<{ items: number }>(
+    `select (detail ->> 'items')::int as items from audit where subject = $1 and action = 'job.items_append' order by audit_id`,
+    [`job ${jobId}`],
+  );
+  expect(audit.map(({ items }) => items)).toEqual([3, 3, 1, 2]);
+  expect((await send(url, 'POST', `/api/jobs/${jobId}/seal`)).body).toEqual({ itemCount: 11 });
+  expect((await send(url, 'POST', `/api/jobs/${jobId}/seal`)).body).toEqual({ itemCount: 11 });
+  const late = await append(numbers(1));
+  expect([late.status, late.body.code]).toEqual([409, 'JOB_NOT_INGESTING']);
+});
+
+test('so many time slices run at once, and end when their client goes', async () => {
+  const { pipeline, started, aborted } = endless();
+  const { url } = await startTestApi(database.url, {
+    pipelines: [pipeline, doubling],
+    settings: { kickoffsAtOnce: 1, sliceGraceMs: 0 },
+  });
+  const jobId = await makeItems(url, numbers(1), { pipeline: 'endless' });
+  const gone = new AbortController();
+  const first = fetch(`${url}/api/jobs/${jobId}/kickoff?durationMs=60000`, {
+    method: 'POST',
+    signal: gone.signal,
+  });
+  await started;
+  const second = await send(url, 'POST', `/api/jobs/${jobId}/kickoff?durationMs=30000`);
+  expect([second.status, second.body.code]).toEqual([429, 'TOO_MANY_KICKOFFS']);
+  expect(second.body.message).toContain('kickoffsAtOnce');
+  expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
+  gone.abort();
+  await expect(first).rejects.toThrow();
+  await aborted;
+  // The place is free again.
+  const other = await makeItems(url, numbers(1));
+  await expect
+    .poll(async () => (await send(url, 'POST', `/api/jobs/${other}/kickoff?durationMs=30000`)).status, {
+      timeout: 30_000,
+    })
+    .toBe(200);
+});
+
+test('a slice needs the pipeline of the job and a duration within bounds', async () => {
+  const first = await startTestApi(database.url, { pipelines: [doubling], settings: { sliceMaxMs: 5000 } });
+  const jobId = await makeItems(first.url, numbers(1));
+  const tooLong = await send(first.url, 'POST', `/api/jobs/${jobId}/kickoff?durationMs=5001`);
+  expect([tooLong.status, tooLong.body.code]).toEqual([400, 'SLICE_INVALID']);
+  const second = await startTestApi(database.url);
+  const unknown = await send(second.url, 'POST', `/api/jobs/${jobId}/kickoff`);
+  expect([unknown.status, unknown.body.code]).toEqual([404, 'PIPELINE_NOT_FOUND']);
+});
+
+test('failed rows are reprocessed by every scope', async () => {
+  const { url } = await startTestApi(database.url, { pipelines: [doubling] });
+  const jobId = await makeItems(url, [{ n: 1 }, { n: 13 }, { n: 3 }]);
+  const run = async () => {
+    const { body } = await send(url, 'POST', `/api/jobs/${jobId}/kickoff?durationMs=60000`);
+    expect(body.finished).toBe(true);
+  };
+  const reprocess = (body: object) => send(url, 'POST', `/api/jobs/${jobId}/reprocess`, body);
+  await run();
+  expect((await reprocess({ scope: 'job' })).body).toMatchObject({
+    generation: 2,
+    selected: 2,
+    leftOut: { permanent: 1 },
+  });
+  await run();
+  expect((await reprocess({ scope: 'job', includePermanent: true })).body).toMatchObject({
+    generation: 3,
+    selected: 3,
+  });
+  await run();
+  expect((await reprocess({ scope: 'items', itemIds: [2, 0, 2] })).body).toMatchObject({ selected: 2 });
+  await run();
+  const filter = {
+    scope: 'filter',
+    statuses: ['ERROR'],
+    search: '13',
+    includePermanent: true,
+    resetAttempts: true,
+  };
+  expect((await reprocess(filter)).body).toMatchObject({ selected: 1 });
+  await run();
+  const [group] = await database.query<{ signature: string }>(
+    'select signature from results where job_id = $1 and signature is not null limit 1',
+    [jobId],
+  );
+  const byGroup = { scope: 'errorGroup', errorGroup: group!.signature, includePermanent: true };
+  expect((await reprocess(byGroup)).body).toMatchObject({ selected: 1 });
+  await run();
+  const edited = await reprocess({ scope: 'items', edits: [{ seq: 1, input: { n: 12 } }], ifGeneration: 6 });
+  expect(edited.body).toMatchObject({ generation: 7, selected: 1 });
+  await run();
+  const [row] = await database.query<{ result: object }>(
+    'select result from results where job_id = $1 and seq = 1 and generation = 7',
+    [jobId],
+  );
+  expect(row!.result).toEqual({ doubled: 24 });
+  const strange = { n: 5, note: 'a\0b', 'x\0': 1 };
+  expect((await reprocess({ scope: 'items', edits: [{ seq: 0, input: strange }] })).status).toBe(202);
+  await run();
+  const refusals: [object, number, string][] = [
+    [{ scope: 'items' }, 400, 'REPROCESS_INVALID'],
+    [{ scope: 'errorGroup' }, 400, 'REPROCESS_INVALID'],
+    [{ scope: 'job', itemIds: [1] }, 400, 'REPROCESS_INVALID'],
+    [{ scope: 'filter', from: 'nothing' }, 400, 'REPROCESS_INVALID'],
+    [{ scope: 'other' }, 400, 'REQUEST_INVALID'],
+    [{ scope: 'errorGroup', errorGroup: 'a\0' }, 400, 'REQUEST_INVALID'],
+    [{ scope: 'items', itemIds: [3] }, 404, 'ITEM_NOT_FOUND'],
+    [{ scope: 'filter' }, 409, 'NOTHING_TO_REPROCESS'],
+    [{ scope: 'job', ifGeneration: 1 }, 409, 'JOB_CONFLICT'],
+  ];
+  for (const [body, status, code] of refusals) {
+    const answer = await reprocess(body);
+    expect([body, answer.status, answer.body.code]).toEqual([body, status, code]);
+  }
+});
+
+test.each(['pause', 'resume', 'cancel', 'seal', 'kickoff'])(
+  '%s of a job that is not there is not found',
+  async (action) => {
+    const { url } = await startTestApi(database.url);
+    const { status, body } = await send(url, 'POST', `/api/jobs/${newId()}/${action}`);
+    expect([status, body.code]).toEqual([404, 'JOB_NOT_FOUND']);
+  },
+);
+
+test('a body of another type than JSON is refused', async () => {
+  const { url } = await startTestApi(database.url, { pipelines: [doubling] });
+  const jobId = await makeItems(url, numbers(1), { open: true });
+  const form = new FormData();
+  form.append('items', '[]');
+  const { status, body } = await send(url, 'POST', `/api/jobs/${jobId}/items`, form);
+  expect([status, body.code]).toEqual([400, 'REQUEST_INVALID']);
+});

@@ -1,0 +1,148 @@
+// How a file would be read, asked over HTTP before a job is made.
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { preview } from '../../src/contract/jobs.ts';
+import { parseSources } from '../../src/ingest/sources/source-config.ts';
+import { csvOf, doubling, send, uploadForm } from '../support/api-pipelines.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const pipelines = [doubling];
+const folder = mkdtempSync(join(tmpdir(), 'rowmill-preview-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a file is described: dialect, columns, missing fields with what could be meant, rows with their problems', async () => {
+  const blobStore = join(folder, 'blobs');
+  const { url } = await startTestApi(database.url, { pipelines, settings: { blobStore } });
+  const text = 'N;notes;rowmill_error\n1;a;x\nfoo;b;\n3\n';
+  const { status, body } = await send(
+    url,
+    'POST',
+    '/api/jobs/preview',
+    uploadForm({ pipeline: 'doubling' }, text),
+  );
+  expect(status).toBe(200);
+  expect(preview.parse(body)).toEqual(body);
+  expect(body).toMatchObject({
+    file: { name: 'rows.csv', bytes: Buffer.byteLength(text) },
+    detected: { format: 'csv', csv: { delimiter: ';', header: true } },
+    columns: [
+      { header: 'N', field: 'n' },
+      { header: 'notes', field: 'notes' },
+      { header: 'rowmill_error', field: null },
+    ],
+    missing: [{ field: 'note', required: false, suggestions: ['notes'] }],
+    looked: { rows: 3, withProblems: 2, wholeFile: true },
+  });
+  expect(body.rows[0]).toEqual({ line: 2, input: { n: '1', notes: 'a' }, problems: [] });
+  expect(body.rows[1].problems).toEqual([{ field: 'n', message: expect.any(String) }]);
+  expect(body.rows[2]).toMatchObject({ input: null, problems: [{ field: null }] });
+  expect(await database.query('select job_id from jobs')).toEqual([]);
+  expect(readdirSync(folder)).not.toContain('blobs');
+});
+
+test('a required field without a column is told, not refused', async () => {
+  const { url } = await startTestApi(database.url, { pipelines });
+  const { body } = await send(
+    url,
+    'POST',
+    '/api/jobs/preview',
+    uploadForm({ pipeline: 'doubling' }, 'm,note\n1,a\n'),
+  );
+  expect(body.missing).toEqual([{ field: 'n', required: true, suggestions: ['m'] }]);
+  const mapped = await send(
+    url,
+    'POST',
+    '/api/jobs/preview',
+    uploadForm({ pipeline: 'doubling', mapping: { n: 'm' } }, 'm,note\n1,a\n'),
+  );
+  expect(mapped.body).toMatchObject({ missing: [], looked: { rows: 1, withProblems: 0 } });
+});
+
+test('the options decide how it is read, and how many rows are shown', async () => {
+  const { url } = await startTestApi(database.url, { pipelines });
+  const form = uploadForm({ format: { delimiter: '|', header: false }, rows: 2 }, 'a,b\nc,d\ne,f\n');
+  const { body } = await send(url, 'POST', '/api/jobs/preview', form);
+  expect(body.columns).toHaveLength(1);
+  expect(body.rows).toHaveLength(2);
+  expect(body.looked).toMatchObject({ rows: 3, wholeFile: true });
+});
+
+test('of a long file only the beginning is looked at', async () => {
+  const { url } = await startTestApi(database.url, { pipelines });
+  const { body } = await send(
+    url,
+    'POST',
+    '/api/jobs/preview',
+    uploadForm({ pipeline: 'doubling' }, csvOf(5000)),
+  );
+  expect(body.looked).toEqual({ rows: 1000, withProblems: 0, wholeFile: false });
+  expect(body.rows).toHaveLength(20);
+});
+
+test('rows of megabytes are not sent back', async () => {
+  const { url } = await startTestApi(database.url, { pipelines });
+  const long = 'x'.repeat(600_000);
+  const text = `n,note\n${Array.from({ length: 5 }, (_, n) => `${n},${long}\n`).join('')}`;
+  const { body } = await send(url, 'POST', '/api/jobs/preview', uploadForm({ pipeline: 'doubling' }, text));
+  expect(body.rows.map(({ input }: { input: object | null }) => input !== null)).toEqual([
+    true,
+    false,
+    false,
+    false,
+    false,
+  ]);
+});
+
+test('JSON lines show the keys that were met', async () => {
+  const { url } = await startTestApi(database.url, { pipelines });
+  const form = uploadForm({ pipeline: 'doubling' }, '{"n":1}\n{"n":2,"extra":true}\n', 'rows.jsonl');
+  const { body } = await send(url, 'POST', '/api/jobs/preview', form);
+  expect(body).toMatchObject({
+    detected: { format: 'jsonl' },
+    columns: [
+      { header: 'n', field: 'n' },
+      { header: 'extra', field: 'extra' },
+    ],
+    missing: [{ field: 'note', required: false }],
+  });
+});
+
+test('a file of a source is given back after the look', async () => {
+  const inbox = join(folder, 'inbox');
+  rmSync(inbox, { recursive: true, force: true });
+  mkdirSync(inbox);
+  writeFileSync(join(inbox, 'a.csv'), csvOf(2));
+  const sources = parseSources([
+    { name: 'inbox', kind: 'folder', path: inbox, pipeline: 'doubling', stableMs: 0 },
+  ]);
+  const { url } = await startTestApi(database.url, { pipelines, sources });
+  const ask = { pipeline: 'doubling', source: { name: 'inbox', path: 'a.csv' } };
+  for (let round = 0; round < 2; round += 1) {
+    const { status, body } = await send(url, 'POST', '/api/jobs/preview', ask);
+    expect(status).toBe(200);
+    expect(body.looked.rows).toBe(2);
+  }
+  expect(readdirSync(inbox)).toContain('a.csv');
+  expect(await database.query('select file_id from source_files')).toEqual([]);
+});
+
+test.each([
+  ['no file and no source', {}, 400, 'REQUEST_INVALID'],
+  ['an unknown source', { source: { name: 'nothing', path: 'a' } }, 404, 'SOURCE_NOT_FOUND'],
+])('%s is refused', async (_, body, status, code) => {
+  const { url } = await startTestApi(database.url, { pipelines });
+  const answer = await send(url, 'POST', '/api/jobs/preview', body);
+  expect([answer.status, answer.body.code]).toEqual([status, code]);
+});
+
+test('what cannot be read is refused with the reason', async () => {
+  const { url } = await startTestApi(database.url, { pipelines });
+  const binary = new FormData();
+  binary.append('file', new Blob([new Uint8Array([0, 1, 2, 3, 0, 255, 254])]), 'rows.bin');
+  const { status, body } = await send(url, 'POST', '/api/jobs/preview', binary);
+  expect([status, body.code]).toEqual([415, 'FILE_UNSUPPORTED']);
+});

@@ -1,0 +1,14 @@
+// One round of telling webhooks, and callbacks of the pipeline `told`, whose onDone calls a service with its key.
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { runCallbacks } from '../../src/engine/services/callback-runner.ts';
+import { WebhookSender } from '../../src/engine/services/webhook-sender.ts';
+import { silentLogger } from '../../src/platform/logger.ts';
+
+export async function tellWhatIsDue(context: EngineContext, callbackUrl: string): Promise<void> {
+  await new WebhookSender(context).runOnce();
+  const onDone = async (_summary: unknown, { idempotencyKey }: { idempotencyKey: string }): Promise<void> => {
+    await fetch(callbackUrl, { method: 'POST', body: idempotencyKey });
+  };
+  const pipeline = { name: 'told', version: null, callbacks: { onDone } };
+  await runCallbacks(context, [pipeline], silentLogger, new AbortController().signal);
+}

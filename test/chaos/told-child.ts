@@ -1,0 +1,16 @@
+// Tells webhooks and callbacks what is due, in a process of its own, for the tests that kill it. The only argument is a
+// JSON text.
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { Database } from '../../src/platform/database.ts';
+import { Events } from '../../src/platform/events.ts';
+import { loadSettings } from '../../src/platform/settings.ts';
+import { tellWhatIsDue } from './tell-what-is-due.ts';
+
+const { databaseUrl, callbackUrl } = JSON.parse(process.argv[2]!) as {
+  databaseUrl: string;
+  callbackUrl: string;
+};
+const db = new Database({ url: databaseUrl, maxConnections: 4, applicationName: 'told', deadlineMs: 10_000 });
+const settings = loadSettings({ flags: { webhookAllow: '127.0.0.1' }, environment: {} });
+await tellWhatIsDue({ db, events: new Events(), settings } as EngineContext, callbackUrl);
+await db.close();

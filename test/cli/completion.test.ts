@@ -1,0 +1,113 @@
+// Completion as a shell does it, and docs/cli.md compared with the commands there are.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { CommandNode } from '../../src/cli/command-tree.ts';
+
+const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const completion = (shell: string): string =>
+  execFileSync(process.execPath, [main, 'completion', shell], { encoding: 'utf8' });
+
+let nodes: CommandNode[];
+beforeAll(() => {
+  nodes = JSON.parse(completion('json')) as CommandNode[];
+});
+
+const has = (shell: string): boolean => spawnSync(shell, ['-c', 'true']).status === 0;
+
+describe.runIf(has('bash'))('bash', () => {
+  /** What is offered for the last of these words. */
+  function offered(...words: string[]): string[] {
+    const script = `${completion('bash')}
+COMP_WORDS=(rowmill "$@"); COMP_CWORD=$#
+_rowmill
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', script, 'bash', ...words], {
+      cwd: fileURLToPath(new URL('.', import.meta.url)),
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('');
+    return stdout.split('\n').filter((line) => line !== '');
+  }
+
+  test('offers commands, their commands, and the options of each', () => {
+    expect(offered('re')).toEqual(['resume', 'resources', 'reprocess']);
+    expect(offered('')).toEqual(expect.arrayContaining(['submit', 'jobs', 'login', 'completion']));
+    expect(offered('resources', 's')).toEqual(['set']);
+    expect(offered('resources', 'set', 'api', '--r')).toEqual(['--rate', '--resume']);
+    expect(offered('export', '018f', '--fa')).toEqual(['--failed']);
+    expect(offered('keys', '--api', 'http://x', 'rev')).toEqual(['revoke']);
+  });
+
+  test('offers the values that an option knows, and files for the others', () => {
+    expect(offered('submit', '--format', 'x')).toEqual(['xlsx']);
+    expect(offered('submit', '--map', 'completion.t')).toEqual(['completion.test.ts']);
+    expect(offered('inspect', 'completion.t')).toEqual(['completion.test.ts']);
+    expect(offered('completion', 'f')).toEqual(['fish']);
+  });
+});
+
+test.runIf(has('zsh'))('zsh reads its script', () => {
+  const { status, stderr } = spawnSync('zsh', [
+    '-f',
+    '-c',
+    `autoload -U compinit; compinit -u -d /dev/null; ${completion('zsh')}`,
+  ]);
+  expect([status, String(stderr)]).toEqual([0, '']);
+});
+
+const FISH = 'fish';
+test.runIf(has(FISH))('fish reads its script', () => {
+  const { status, stderr } = spawnSync(FISH, ['--no-execute', '-c', completion('fish')]);
+  expect([status, String(stderr)]).toEqual([0, '']);
+});
+
+test('the script for fish has every command and every option', () => {
+  const script = completion('fish');
+  for (const node of nodes) {
+    for (const name of node.subcommands) expect(script).toContain(` -a ${name} -d `);
+    for (const option of node.options)
+      for (const name of option.names.filter((each) => each.startsWith('--')))
+        expect(script).toContain(` -l ${name.slice(2)}`);
+  }
+});
+
+describe('docs/cli.md', () => {
+  const text = readFileSync(new URL('../../docs/cli.md', import.meta.url), 'utf8');
+  /** Rows of its tables by the heading they stand under: flags and what they do. */
+  const sections = new Map<string, { rows: string[][]; also: string[] }>();
+  for (const part of text.split(/^#{2,3} /m).slice(1)) {
+    const [heading, ...lines] = part.split('\n');
+    const rows = lines
+      .filter((line) => line.startsWith('| `-'))
+      .map((line) =>
+        line
+          .slice(1, -1)
+          .split(/(?<!\\)\|/)
+          .map((cell) => cell.trim().replaceAll('\\|', '|')),
+      );
+    const also = /^Also: (.*)\.$/m.exec(part)?.[1]?.matchAll(/\[([^\]]+)\]/g) ?? [];
+    sections.set(heading!.trim(), { rows, also: [...also].map((match) => match[1]!) });
+  }
+
+  test('has every command with its arguments, and no other', () => {
+    const documented = [...sections.keys()].filter((heading) => heading.startsWith('`rowmill'));
+    const known = nodes
+      .filter(({ words }) => words.length > 0 && words.at(-1) !== 'help')
+      .map(({ words, usage }) => `\`${['rowmill', ...words, usage].join(' ').trim()}\``);
+    expect(documented.sort()).toEqual(known.sort());
+  });
+
+  test('has every option of each command with what it does, and no other', () => {
+    for (const { words, usage, options } of nodes) {
+      if (words.length === 0 || words.at(-1) === 'help') continue;
+      const { rows, also } = sections.get(`\`${['rowmill', ...words, usage].join(' ').trim()}\``)!;
+      const documented = [...rows, ...also.flatMap((name) => sections.get(name)!.rows)];
+      const known = options
+        .filter(({ names }) => !names.includes('--help'))
+        .map(({ flags, description }) => [`\`${flags}\``, description]);
+      expect([words, documented.sort()]).toEqual([words, known.sort()]);
+    }
+  });
+});

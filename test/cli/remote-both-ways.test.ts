@@ -1,0 +1,125 @@
+// The same commands through a real server and directly on its database say the same.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createClient } from '../../src/client/create-client.ts';
+import { RowmillApiError } from '../../src/client/rowmill-api-error.ts';
+import { openRowmill } from '../../src/open-rowmill.ts';
+import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { runCommand } from '../support/run-command.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
+let folder: string;
+
+const odd = definePipeline({
+  name: 'odd',
+  phases: [
+    {
+      name: 'only',
+      run: (row) => {
+        if (Number((row as { n: string }).n) % 5 === 4) throw new Error('is broken');
+        return row;
+      },
+    },
+  ],
+});
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rowmill-both-'));
+  writeFileSync(
+    join(folder, 'pipeline.ts'),
+    `import { definePipeline } from '${library}';
+     export const odd = definePipeline({ name: 'odd', phases: [{ name: 'only', run: (row) => row }] });`,
+  );
+  writeFileSync(join(folder, 'rows.csv'), `n\n${Array.from({ length: 20 }, (_, n) => `${n}\n`).join('')}`);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a file submitted through a server, or on its database, gives jobs that both ways show alike', async (context) => {
+  const blobs = { blobStore: join(folder, 'blobs') };
+  const api = await startTestApi(database.url, { pipelines: [odd], settings: blobs });
+  const environment = { XDG_CONFIG_HOME: join(folder, 'nobody'), BLOB_STORE: blobs.blobStore };
+  const remote = (...args: string[]) =>
+    runCommand({ folder, environment: { ...environment, ROWMILL_API: api.url } }, args);
+  const direct = (...args: string[]) => runCommand({ folder, databaseUrl: database.url, environment }, args);
+  const isBuilt = await createClient({ baseUrl: api.url })
+    .listJobs()
+    .then(
+      () => true,
+      (error: unknown) => !(error instanceof RowmillApiError && error.code === 'FEATURE_DISABLED'),
+    );
+  if (!isBuilt) return context.skip('the server of this version has no lists yet');
+
+  const rowmill = await openRowmill({ databaseUrl: database.url, settings: blobs });
+  const worker = await rowmill.startWorker([odd]);
+  try {
+    const followed = await remote('submit', 'rows.csv', '--pipeline', 'odd', '--follow');
+    expect(followed.stdout).toContain('20 of 20 rows');
+    expect(followed.code, followed.stderr).toBe(3);
+    const here = await direct('submit', 'rows.csv', '--pipeline', 'pipeline.ts#odd', '--again', '--json');
+    const { jobId } = JSON.parse(here.stdout) as { jobId: string };
+    expect((await remote('watch', jobId.slice(0, 8))).code).toBe(3);
+    expect((await remote('reprocess', jobId, '--include-permanent')).stdout).toContain('4 rows wait');
+    expect((await direct('watch', jobId)).code).toBe(3);
+
+    const commands = [
+      ['jobs'],
+      ['jobs', '--state', 'DONE', '--search', 'rows'],
+      ['status', jobId.slice(0, 8)],
+      ['items', jobId, '--status', 'ERROR'],
+      ['items', jobId, '--limit', '3', '--search', '1'],
+      ['errors', jobId],
+      ['workers'],
+      ['resources'],
+    ];
+    // What beats meanwhile is left out.
+    const steady = (text: string) => text.replace(/"heartbeatAt":"[^"]*"/g, '');
+    for (const command of commands) {
+      const [over, on] = [await remote(...command, '--json'), await direct(...command, '--json')];
+      expect(over.stderr).toBe('');
+      expect(steady(over.stdout), command.join(' ')).toBe(steady(on.stdout));
+    }
+    const client = createClient({ baseUrl: api.url, validate: true });
+    const reads = [
+      client.getJob({ jobId }),
+      client.getSummary({ jobId, generation: 1 }),
+      client.listItems({ jobId, sort: '-seq', fromSeq: 7 }),
+      client.getItem({ jobId, seq: 4 }),
+      client.getTimeline({ jobId }),
+      client.listGenerations({ jobId }),
+      client.listRejected({ jobId }),
+      client.listPendingOfJob({ jobId }),
+      client.listJobActivity({ jobId }),
+      client.listFiles({ jobId }),
+      client.listPipelines(),
+      client.listWorkers(),
+      client.getStats(),
+      client.getConfiguration(),
+      client.getSession(),
+    ];
+    // Each answer is as the contract says.
+    expect((await Promise.all(reads)).length).toBe(reads.length);
+    const newest: number[] = [];
+    for await (const item of client.pages('listItems', { jobId, sort: '-seq', pageSize: 7 }))
+      newest.push(item.seq);
+    expect(newest).toEqual(Array.from({ length: 20 }, (_, n) => 19 - n));
+
+    await remote('export', jobId, '--out', 'remote.csv');
+    await direct('export', jobId, '--out', 'direct.csv');
+    expect(readFileSync(join(folder, 'remote.csv'), 'utf8')).toBe(
+      readFileSync(join(folder, 'direct.csv'), 'utf8'),
+    );
+    const held = await remote('submit', 'rows.csv', '--pipeline', 'odd', '--again', '--hold');
+    const cancelled = await remote('cancel', held.stdout.trim());
+    expect(cancelled.stdout).toContain('is cancelled: 20 rows had no result (CANCELLED)');
+    expect((await direct('watch', held.stdout.trim())).code).toBe(4);
+  } finally {
+    await worker.stop();
+    await rowmill.close();
+  }
+});

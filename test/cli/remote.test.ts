@@ -1,0 +1,478 @@
+// Commands through a server: what they ask of it, what they print, and how they end. The server is one that compares
+// everything with the contract.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { jobEvent } from '../../src/contract/events.ts';
+import type { JobState } from '../../src/core/job-state.ts';
+import { beginEvents, Refusal, startContractServer } from '../client/contract-server.ts';
+import {
+  AT,
+  exampleErrorGroup,
+  exampleItem,
+  exampleJob,
+  exampleListedJob,
+  JOB_ID,
+} from '../client/example-answers.ts';
+import { runCommand, startCommand } from '../support/run-command.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rowmill-remote-'));
+  writeFileSync(join(folder, 'rows.csv'), 'n\n1\n2\n');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function at(url: string, environment: Record<string, string> = {}) {
+  const where = {
+    folder,
+    environment: { ROWMILL_API: url, XDG_CONFIG_HOME: join(folder, 'nobody'), ...environment },
+  };
+  return {
+    where,
+    run: (...args: string[]) => runCommand(where, args),
+    json: async (...args: string[]) => JSON.parse((await runCommand(where, [...args, '--json'])).stdout),
+  };
+}
+
+const shortId = JOB_ID.slice(0, 6);
+const foundJob = {
+  listJobs: () => ({ items: [exampleListedJob()], next: null }),
+  getJob: () => exampleJob(),
+  listErrors: () => ({ items: [exampleErrorGroup()] }),
+};
+const COUNTS = { PENDING: 0, PROCESSING: 0, DONE: 9, ERROR: 0, NOT_FOUND: 0, SKIPPED: 0, CANCELLED: 0 };
+
+describe('lists', () => {
+  test('jobs, rows, errors and workers are tables for people and JSON for programs', async () => {
+    const server = await startContractServer({
+      ...foundJob,
+      listItems: () => ({
+        items: [
+          exampleItem(4),
+          exampleItem(5, {
+            status: 'ERROR',
+            result: null,
+            errorClass: 'permanent',
+            error: 'no\u001b[2Jsuch n',
+          }),
+        ],
+        next: null,
+      }),
+      listWorkers: () => ({
+        items: [
+          {
+            workerId: 'w-1',
+            name: 'box',
+            version: '0.1.0',
+            pipelines: ['echo'],
+            startedAt: AT,
+            heartbeatAt: AT,
+            alive: true,
+            leasedItems: 3,
+            pools: [],
+            pressure: null,
+          },
+        ],
+      }),
+    });
+    const { run, json } = at(server.url, { ROWMILL_API_KEY: 'rmk_k_s' });
+    const [jobs, items, errors, workers, listed] = await Promise.all([
+      run('jobs', '--state', 'running,paused', '--pipeline', 'echo', '--limit', '5'),
+      run('items', shortId, '--status', 'done,error', '--phase', 'only', '--limit', '2'),
+      run('errors', shortId),
+      run('workers'),
+      json('jobs'),
+    ]);
+    expect(jobs.stdout).toMatch(/^job +state +pipeline +name +owner +rows +ended +failed +created$/m);
+    expect(jobs.stdout).toMatch(
+      new RegExp(`^${JOB_ID} +RUNNING +echo +rows.csv +alice +10 +4 +1 +2026-01-02 03:04$`, 'm'),
+    );
+    expect(items.stdout).toMatch(/^ +4 +DONE +1 +n=4 +n=4$|^4 +DONE +1 +n=4 +n=4$/m);
+    expect(items.stdout).toMatch(/5 +ERROR +1 +n=5 +permanent: no/);
+    expect(items.stdout).not.toContain('\u001b');
+    expect(items.stderr).toContain('the first 2 rows');
+    expect(errors.stdout).toMatch(/2 +5 +only +timed out after 30 ms +7 +transient: timed out/);
+    expect(workers.stdout).toMatch(/w-1 +box +0\.1\.0 +alive +echo/);
+    expect(listed).toMatchObject([{ jobId: JOB_ID, counts: { DONE: 3 } }]);
+    const asked = (name: string) =>
+      server.asked.filter((each) => each.name === name).map((each) => each.query);
+    expect(asked('listJobs')).toContainEqual({
+      states: ['RUNNING', 'PAUSED'],
+      pipeline: 'echo',
+      pageSize: 5,
+    });
+    expect(asked('listJobs')).toContainEqual({ search: shortId, pageSize: 200 });
+    expect(asked('listItems')).toEqual([{ statuses: ['DONE', 'ERROR'], phase: 0, sort: 'seq', pageSize: 2 }]);
+    expect(server.asked.every((each) => each.headers.authorization === 'Bearer rmk_k_s')).toBe(true);
+  });
+
+  test('the status of a job has its errors and its summary', async () => {
+    const server = await startContractServer({
+      ...foundJob,
+      getSummary: () => new Refusal(404, 'SUMMARY_NOT_FOUND'),
+    });
+    const { run, json } = at(server.url);
+    const { stdout } = await run('status', JOB_ID);
+    expect(stdout).toContain(
+      `${JOB_ID}  RUNNING     echo  rows.csv  10 rows: pending 4, processing 2, done 3, error 1`,
+    );
+    expect(stdout).toContain('5 × only: timed out after 30 ms');
+    expect(await json('status', shortId)).toMatchObject({
+      jobId: JOB_ID,
+      errors: [{ failed: 2 }],
+      summary: null,
+    });
+  });
+
+  test('a job is named by the first characters of its id, not by a name that has them', async () => {
+    const other = JOB_ID.replace('1111', '2222');
+    const server = await startContractServer({
+      ...foundJob,
+      listJobs: ({ query }) => ({
+        items:
+          query.search === '018f2f6e'
+            ? [exampleListedJob(), exampleListedJob({ jobId: other })]
+            : [exampleListedJob({ jobId: other, name: 'abc.csv' })],
+        next: null,
+      }),
+    });
+    const { run } = at(server.url);
+    const [several, none, wrong] = await Promise.all([
+      run('errors', '018f2f6e'),
+      run('errors', 'abc'),
+      run('errors', 'what?'),
+    ]);
+    expect(several.stderr).toContain('more than one job starts with 018f2f6e [JOB_NOT_FOUND]');
+    expect(none.stderr).toContain('there is no job abc [JOB_NOT_FOUND]');
+    expect(wrong.stderr).toContain('"what?" is not the id of a job');
+    expect([several.code, none.code, wrong.code]).toEqual([1, 1, 1]);
+  });
+});
+
+describe('control', () => {
+  test('pause, resume with a budget, reprocess and resources are requests of the contract', async () => {
+    const server = await startContractServer({
+      ...foundJob,
+      pauseJob: () => ({ changed: false, state: 'PAUSED' }),
+      changeJob: () => exampleJob(),
+      resumeJob: () => ({ changed: true, state: 'RUNNING', released: 1200 }),
+      reprocessJob: () => ({ generation: 2, selected: 3, leftOut: { permanent: 1, exhausted: 0 } }),
+      changeResource: () => ({ override: { ratePerSecond: 5 } }),
+    });
+    const { run, json } = at(server.url);
+    const [paused, resumed, again, whole, resource, refused] = await Promise.all([
+      json('pause', JOB_ID),
+      run('resume', JOB_ID, '--budget', '5'),
+      run('reprocess', JOB_ID, '--rows', '2-3,9', '--include-permanent'),
+      run('reprocess', JOB_ID, '--all', '--reset-attempts'),
+      run('resources', 'set', 'api', '--rate', '5'),
+      run('reprocess', JOB_ID, '--max-attempts', '3'),
+    ]);
+    expect(paused).toEqual({ jobId: JOB_ID, action: 'pause', state: 'PAUSED' });
+    expect(resumed.stdout).toBe(`job ${JOB_ID} goes on with 1,200 rows that were held (RUNNING)\n`);
+    expect(again.stdout).toContain('generation 2: 3 rows wait to run again');
+    expect(again.stdout).toContain('left out: 1 failures that would repeat');
+    expect(whole.code).toBe(0);
+    expect(resource.stdout).toBe('resource api: 5/s\n');
+    expect(refused.stderr).toContain('expected no --max-attempts over a server');
+    const bodies = (name: string) =>
+      server.asked.filter((each) => each.name === name).map((each) => each.body);
+    expect(bodies('changeJob')).toEqual([{ budget: { max: 5 } }]);
+    expect(bodies('reprocessJob')).toHaveLength(2);
+    expect(bodies('reprocessJob')).toContainEqual({
+      scope: 'items',
+      itemIds: [2, 3, 9],
+      includePermanent: true,
+    });
+    expect(bodies('reprocessJob')).toContainEqual({ scope: 'job', resetAttempts: true });
+    expect(bodies('changeResource')).toEqual([{ ratePerSecond: 5 }]);
+  });
+
+  test('cancel waits until what has no result has ended', async () => {
+    let state: JobState = 'CANCELLING';
+    const server = await startContractServer({
+      getJob: () => exampleJob({ state, counts: { ...COUNTS, CANCELLED: 1 } }),
+      cancelJob: () => ({ changed: true, state: 'CANCELLING' }),
+      streamJobEvents: ({ reply }) => {
+        beginEvents(reply);
+        state = 'CANCELLED';
+        const event = {
+          position: 1,
+          kind: 'job.finished',
+          jobId: JOB_ID,
+          ownerId: 'a',
+          at: AT,
+          generation: 1,
+        };
+        reply.write(
+          `id: 1\nevent: job.finished\ndata: ${JSON.stringify(jobEvent.parse({ ...event, state, detail: {} }))}\n\n`,
+        );
+      },
+    });
+    const { stdout } = await at(server.url).run('cancel', JOB_ID);
+    expect(stdout).toBe(`job ${JOB_ID} is cancelled: 1 rows had no result (CANCELLED)\n`);
+  });
+
+  test('an export has its name only when it is whole; failed rows are the file that the job left', async () => {
+    const file = {
+      fileId: 'f-2',
+      kind: 'output',
+      name: 'failed.csv',
+      bytes: 4,
+      sha256: null,
+      generation: 1,
+      state: 'READY',
+      error: null,
+      rows: 1,
+      createdAt: AT,
+      expiresAt: null,
+    };
+    const server = await startContractServer({
+      ...foundJob,
+      exportJob: ({ query, reply }) => {
+        reply.writeHead(200, { 'content-type': 'text/csv', 'content-length': 6 });
+        reply.write('n\n1\n');
+        if (query.search === 'cut') reply.destroy();
+        else reply.end('2\n');
+      },
+      listFiles: () => ({ items: [{ ...file, fileId: 'f-1', name: 'results.csv' }, file] }),
+      downloadFile: ({ params, reply }) => {
+        reply.writeHead(200, { 'content-type': 'text/csv' });
+        reply.end(`${params.fileId}\n`);
+      },
+    });
+    const { run } = at(server.url);
+    const [whole, cut, failed] = await Promise.all([
+      run('export', JOB_ID, '--out', 'all.jsonl', '--status', 'DONE', '--raw'),
+      run('export', JOB_ID, '--out', 'cut.csv', '--search', 'cut'),
+      run('export', JOB_ID, '--out', 'failed.csv', '--failed'),
+    ]);
+    expect(whole).toMatchObject({ code: 0, stdout: 'written to all.jsonl\n' });
+    expect(readFileSync(join(folder, 'all.jsonl'), 'utf8')).toBe('n\n1\n2\n');
+    const exports = server.asked.filter((each) => each.name === 'exportJob').map((each) => each.query);
+    expect(exports).toContainEqual({ format: 'jsonl', statuses: ['DONE'], raw: true });
+    expect(cut.code).toBe(1);
+    expect(() => readFileSync(join(folder, 'cut.csv'))).toThrow('ENOENT');
+    expect(failed.code).toBe(0);
+    expect(readFileSync(join(folder, 'failed.csv'), 'utf8')).toBe('f-2\n');
+  });
+});
+
+describe('submit and watch', () => {
+  const stream = (kind: 'job.finished' | 'job.failed', state: JobState) => ({
+    streamJobEvents: ({ reply }: { reply: import('node:http').ServerResponse }) => {
+      beginEvents(reply);
+      const event = {
+        position: 1,
+        kind,
+        jobId: JOB_ID,
+        ownerId: 'a',
+        at: AT,
+        generation: 1,
+        state,
+        detail: {},
+      };
+      reply.write(`id: 1\nevent: ${kind}\ndata: ${JSON.stringify(jobEvent.parse(event))}\n\n`);
+    },
+  });
+  /** Runs until its events were asked for. */
+  const ending = (kind: 'job.finished' | 'job.failed', last: Parameters<typeof exampleJob>[0]) => {
+    let isOver = false;
+    const { streamJobEvents } = stream(kind, last!.state!);
+    return {
+      ...foundJob,
+      getJob: () => exampleJob(isOver ? last : {}),
+      streamJobEvents: (asked: { reply: import('node:http').ServerResponse }) => {
+        streamJobEvents(asked);
+        isOver = true;
+      },
+    };
+  };
+
+  test('a file is sent with its options, and its job is what is printed', async () => {
+    const server = await startContractServer({ createJob: () => ({ jobId: JOB_ID, created: false }) });
+    const { run } = at(server.url);
+    const sent = await run(
+      'submit',
+      'rows.csv',
+      ...['--pipeline', 'echo', '--name', 'May', '--params', '{"a":1}', '--trial', '5', '--budget', '3'],
+      ...[
+        '--delimiter',
+        ';',
+        '--map',
+        'n=N',
+        '--key',
+        'n,m',
+        '--outputs',
+        'csv,xlsx',
+        '--idempotency-key',
+        'k1',
+      ],
+    );
+    expect(sent).toMatchObject({ code: 0, stdout: `${JOB_ID}\n` });
+    expect(sent.stderr).toContain('this file was given before');
+    const [{ headers, raw }] = server.asked as [(typeof server.asked)[0]];
+    expect(headers['idempotency-key']).toBe('k1');
+    const form = await new Response(new Uint8Array(raw), {
+      headers: { 'content-type': headers['content-type']! },
+    }).formData();
+    expect(JSON.parse(form.get('job') as string)).toEqual({
+      pipeline: 'echo',
+      name: 'May',
+      params: { a: 1 },
+      trial: 5,
+      budget: { max: 3, perItem: null },
+      format: { delimiter: ';' },
+      mapping: { n: 'N' },
+      key: ['n', 'm'],
+      outputs: ['csv', 'xlsx'],
+    });
+    expect(await (form.get('file') as File).text()).toBe('n\n1\n2\n');
+    const missing = await run('submit', 'nothing.csv', '--pipeline', 'echo');
+    expect(missing.stderr).toContain('cannot read nothing.csv');
+    expect((await run('submit', 'rows.csv', '--pipeline', 'echo', '--params', '[]')).code).toBe(1);
+    expect((await run('submit', 'rows.csv')).code).toBe(2);
+  });
+
+  test.each([
+    ['no failed rows', 'job.finished', { state: 'DONE', counts: COUNTS }, 0],
+    ['failed rows', 'job.finished', { state: 'DONE', counts: { ...COUNTS, DONE: 8, ERROR: 1 } }, 3],
+    ['a cancellation', 'job.finished', { state: 'CANCELLED', counts: { ...COUNTS, CANCELLED: 1 } }, 4],
+    ['a failure of the job', 'job.failed', { state: 'FAILED', lastError: 'the file is gone' }, 1],
+  ] as const)('a job that ends with %s says so with its exit code', async (_, kind, last, code) => {
+    const server = await startContractServer({
+      ...ending(kind, last),
+      createJob: () => ({ jobId: JOB_ID, created: true }),
+    });
+    const followed = await at(server.url).run('submit', 'rows.csv', '--pipeline', 'echo', '--follow');
+    expect(followed.stderr).toContain(`job ${JOB_ID} on server ${server.url}`);
+    expect(followed.stdout).toContain(last.state);
+    expect(followed.code).toBe(code);
+  });
+
+  test('Ctrl-C leaves the job running and says so', async () => {
+    let command: ReturnType<typeof startCommand> | null = null;
+    const server = await startContractServer({
+      ...foundJob,
+      streamJobEvents: ({ reply }) => {
+        beginEvents(reply);
+        command!.child.kill('SIGINT');
+      },
+    });
+    command = startCommand(at(server.url).where, ['watch', shortId]);
+    const { code, stderr } = await command.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain(`job ${JOB_ID} goes on without being watched: rowmill watch ${JOB_ID}`);
+    expect(server.asked.map((each) => each.name)).not.toContain('cancelJob');
+  });
+
+  test('a job that waits for its owner is not watched for ever, and programs get a line per change', async () => {
+    const paused = await startContractServer({
+      ...foundJob,
+      getJob: () => exampleJob({ state: 'PAUSED', pausedBecause: 'budget of 4 reached', counts: COUNTS }),
+      streamJobEvents: ({ reply }) => {
+        beginEvents(reply);
+      },
+    });
+    const waits = await at(paused.url).run('watch', JOB_ID);
+    expect(waits.code).toBe(0);
+    expect(waits.stderr).toContain(`the job is paused: budget of 4 reached: rowmill resume ${JOB_ID}`);
+    const server = await startContractServer(ending('job.finished', { state: 'DONE', counts: COUNTS }));
+    const { stdout, code } = await at(server.url).run('watch', JOB_ID, '--json');
+    expect(code).toBe(0);
+    const lines = stdout.trim().split('\n');
+    expect(JSON.parse(lines[0]!)).toMatchObject({ state: 'RUNNING' });
+    expect(JSON.parse(lines.at(-1)!)).toMatchObject({ state: 'DONE', counts: { DONE: 9 } });
+  });
+
+  test('a server that is away for a while is waited for', async () => {
+    let asked = 0;
+    let streams = 0;
+    let isOver = false;
+    const server = await startContractServer({
+      ...foundJob,
+      getJob: () => {
+        asked += 1;
+        if (asked > 2 && asked < 9) return new Refusal(503, 'DATABASE_UNREACHABLE', { 'retry-after': '0' });
+        return exampleJob(isOver ? { state: 'DONE', counts: COUNTS } : {});
+      },
+      streamJobEvents: (answered) => {
+        streams += 1;
+        if (streams === 2) return new Refusal(503, 'DATABASE_UNREACHABLE', { 'retry-after': '0' });
+        if (streams === 1) {
+          beginEvents(answered.reply);
+          answered.reply.write(': hello\n\n', () => answered.reply.destroy());
+          return undefined;
+        }
+        isOver = true;
+        return stream('job.finished', 'DONE').streamJobEvents(answered);
+      },
+    });
+    const { code, stdout } = await at(server.url).run('watch', JOB_ID);
+    expect(stdout).toContain('DONE');
+    expect(code).toBe(0);
+    expect(streams).toBeGreaterThan(2);
+  });
+
+  test('a pipeline module given to watch gets the command that was meant', async () => {
+    const { code, stderr } = await at('http://127.0.0.1:9').run('watch', 'rows.csv');
+    expect(code).toBe(1);
+    expect(stderr).toContain('rowmill sources watch rows.csv');
+  });
+});
+
+describe('where a command goes', () => {
+  test('an error says which server or database was asked, and why it was that one', async () => {
+    const server = await startContractServer({ listJobs: () => new Refusal(401, 'UNAUTHENTICATED') });
+    const database = 'postgres://nobody@127.0.0.1:1/none';
+    const { run, json } = at(server.url);
+    const [refused, asJson, overridden, flag, both] = await Promise.all([
+      run('jobs'),
+      json('jobs'),
+      at(server.url, { DATABASE_URL: database }).run('jobs'),
+      at('http://127.0.0.1:9', { DATABASE_URL: database }).run('jobs', '--api', server.url),
+      run('jobs', '--api', server.url, '--database-url', database),
+    ]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toBe(
+      `error: refused: UNAUTHENTICATED [UNAUTHENTICATED]\n  Sign in with \`rowmill login\`, or set ROWMILL_API_KEY.\n  asked: server ${server.url} (by ROWMILL_API), request req-1\n`,
+    );
+    expect(asJson).toEqual({
+      ok: false,
+      error: {
+        code: 'UNAUTHENTICATED',
+        message: 'refused: UNAUTHENTICATED',
+        hint: 'Sign in with `rowmill login`, or set ROWMILL_API_KEY.',
+        asked: `server ${server.url} (by ROWMILL_API)`,
+        requestId: 'req-1',
+      },
+    });
+    expect(overridden.stderr).toContain('cannot connect to PostgreSQL');
+    expect(overridden.stderr).toContain('asked: the database itself (by DATABASE_URL)');
+    expect(flag.stderr).toContain(`asked: server ${server.url} (by --api)`);
+    expect(both.stderr).toContain('expected --api or --database-url, got both');
+  });
+
+  test('a key of the environment is not shown to another server', async () => {
+    const server = await startContractServer(foundJob);
+    const { code } = await at('http://127.0.0.1:9', { ROWMILL_API_KEY: 'rmk_k_s' }).run(
+      'jobs',
+      '--api',
+      server.url,
+    );
+    expect(code).toBe(0);
+    expect(server.asked[0]!.headers.authorization).toBeUndefined();
+  });
+
+  test('keys and pages are only had by servers', async () => {
+    const nowhere = {
+      folder,
+      environment: { XDG_CONFIG_HOME: join(folder, 'nobody') },
+    };
+    const { code, stderr } = await runCommand(nowhere, ['keys']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('only a server has keys, and none was named');
+  });
+});

@@ -1,0 +1,193 @@
+// The HTTP API as a command: starts, says where it is, and ends in order.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { send, uploadForm } from '../support/api-pipelines.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
+const children = new Set<ChildProcess>();
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rowmill-server-'));
+  writeFileSync(
+    join(folder, 'pipeline.ts'),
+    `import { existsSync, writeFileSync } from 'node:fs';
+     import { definePipeline } from '${library}';
+     export const lengths = definePipeline({ name: 'lengths', phases: [
+       { name: 'measure', run: async (row) => {
+         const { text, waitFor } = row as unknown as { text: string; waitFor?: string };
+         if (waitFor !== undefined) {
+           writeFileSync(waitFor + '.started', '');
+           while (!existsSync(waitFor)) await new Promise((resolve) => setTimeout(resolve, 20));
+         }
+         return { length: text.length };
+       } } ] });`,
+  );
+});
+
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Started {
+  child: ChildProcess;
+  url: string;
+  stderr: () => string;
+  ended: Promise<number | null>;
+}
+
+let faultPoints: string | undefined;
+
+async function startCommand(...args: string[]): Promise<Started> {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: database.url,
+      ...(faultPoints && { ROWMILL_FAULT_POINTS: faultPoints }),
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  children.add(child);
+  let text = '';
+  const ended = new Promise<number | null>((resolve) => {
+    child.on('close', (code) => {
+      children.delete(child);
+      resolve(code);
+    });
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stderr!.on('data', (chunk) => {
+      text += String(chunk);
+      const found = /API on (http:\S+)/.exec(text)?.[1];
+      if (found) resolve(found);
+    });
+    void ended.then((code) => reject(new Error(`it ended with ${code}: ${text}`)));
+  });
+  return { child, url, stderr: () => text, ended };
+}
+
+const local = ['--set', 'apiPort=0', '--set', 'authentication=none'];
+
+test('the server answers, and at the end waits for a request that is under way', async () => {
+  const { child, url, stderr, ended } = await startCommand('server', 'pipeline.ts', ...local);
+  const waitFor = join(folder, 'go');
+  const made = await send(url, 'POST', '/api/jobs', {
+    pipeline: 'lengths',
+    items: [{ text: 'abc', waitFor }],
+  });
+  expect(made.status).toBe(202);
+  const slice = send(url, 'POST', `/api/jobs/${made.body.jobId}/kickoff?durationMs=60000`);
+  await expect.poll(() => existsSync(`${waitFor}.started`), { timeout: 30_000 }).toBe(true);
+  child.kill('SIGTERM');
+  await expect.poll(stderr, { timeout: 30_000 }).toContain('SIGTERM');
+  // Nothing new is taken on.
+  await expect
+    .poll(
+      () =>
+        send(url, 'GET', '/healthz').then(
+          ({ status }) => status,
+          () => 'refused',
+        ),
+      { timeout: 30_000 },
+    )
+    .not.toBe(200);
+  writeFileSync(waitFor, '');
+  const { status, body } = await slice;
+  expect([status, body.finished]).toEqual([200, true]);
+  expect(await ended).toBe(0);
+});
+
+test('a second server on the same port is told why it cannot start', async () => {
+  const first = await startCommand('server', 'pipeline.ts', ...local);
+  const { port } = new URL(first.url);
+  const second = startCommand(
+    'server',
+    'pipeline.ts',
+    '--set',
+    `apiPort=${port}`,
+    '--set',
+    'authentication=none',
+  );
+  await expect(second).rejects.toThrow('API_ADDRESS_REFUSED');
+  first.child.kill('SIGTERM');
+  expect(await first.ended).toBe(0);
+});
+
+test('without accounts it does not start on an address that others can reach', async () => {
+  const started = startCommand('server', 'pipeline.ts', ...local, '--set', 'apiHost=0.0.0.0');
+  await expect(started).rejects.toThrow('API_ADDRESS_REFUSED');
+});
+
+test.each([
+  ['is killed while it reads a file', 'ingest.after_commit=kill@2'],
+  ['is stopped while it reads a file', undefined],
+])('what a server that %s has left is done by the next one, every row once', async (_, fault) => {
+  const rows = 60_000;
+  const quick = [
+    ...local,
+    '--set',
+    'ingestLeaseMs=1000',
+    '--set',
+    'sweepMs=100',
+    '--set',
+    'ingestMaxRows=500',
+  ];
+  faultPoints = fault;
+  const first = await startCommand('server', 'pipeline.ts', ...quick);
+  faultPoints = undefined;
+  const text = `text\n${Array.from({ length: rows }, (_row, n) => `row ${n} ${fault}\n`).join('')}`;
+  const form = uploadForm({ pipeline: 'lengths', name: `left by ${fault}`, hold: true }, text);
+  // The answer may be lost with the process; the job is not.
+  void send(first.url, 'POST', '/api/jobs', form).catch(() => {});
+  const job = async () =>
+    (
+      await database.query<{ item_count: string; sealed: boolean }>(
+        'select item_count, sealed_at is not null as sealed from jobs where name = $1',
+        [`left by ${fault}`],
+      )
+    )[0];
+  if (fault === undefined) {
+    await expect
+      .poll(async () => Number((await job())?.item_count ?? 0), { timeout: 30_000 })
+      .toBeGreaterThan(0);
+    first.child.kill('SIGTERM');
+    expect(await first.ended).toBe(0);
+  } else expect(await first.ended).toBe(null);
+  const left = await job();
+  expect(left?.sealed).toBe(false);
+  const second = await startCommand('server', 'pipeline.ts', ...quick);
+  await expect.poll(job, { timeout: 60_000 }).toEqual({ item_count: String(rows), sealed: true });
+  second.child.kill('SIGTERM');
+  expect(await second.ended).toBe(0);
+});
+
+test('dev has the API and a worker, which runs what is posted', async () => {
+  const { child, url, ended } = await startCommand(
+    'dev',
+    'pipeline.ts',
+    '--set',
+    'apiPort=0',
+    '--log-level',
+    'warn',
+  );
+  const made = await send(url, 'POST', '/api/jobs', { pipeline: 'lengths', items: [{ text: 'abcd' }] });
+  expect(made.status).toBe(202);
+  const state = async () =>
+    (
+      await database.query<{ state: string }>('select state from jobs where job_id = $1', [made.body.jobId])
+    )[0]!.state;
+  await expect.poll(state, { timeout: 60_000 }).toBe('DONE');
+  const { body } = await send(url, 'GET', `/api/jobs/${made.body.jobId}/export?columns=length`);
+  expect(body).toBe('length\n4\n');
+  child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+});

@@ -1,0 +1,33 @@
+// The first minutes of a fresh server, in a real browser: no account, the first one, signing out and in again.
+import { expect, test } from 'vitest';
+import { capturedLog, type LogEntry } from '../../src/testing/captured-log.ts';
+import { expectNoComplaints, useBrowser } from '../support/browser.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const browser = useBrowser();
+
+test('the first account is made with the token of the log, and signs in again', async () => {
+  const lines: Omit<LogEntry, 'atMs'>[] = [];
+  const log = capturedLog((entry) => lines.push(entry), null);
+  const { url } = await startTestApi(database.url, { settings: { authentication: 'password' }, log });
+  const token = lines.find(({ fields }) => 'setupToken' in fields)!.fields.setupToken as string;
+  const { page, complaints } = await browser.open();
+  await page.goto(url);
+  await page.getByLabel('Setup token').fill('not the token');
+  await page.getByLabel('Name').fill('ada');
+  await page.getByLabel('Password').fill('a long and winding road');
+  await page.getByRole('button', { name: 'Make the account' }).click();
+  await expect.poll(() => page.getByRole('alert').textContent()).toContain('token');
+  await page.getByLabel('Setup token').fill(token);
+  await page.getByRole('button', { name: 'Make the account' }).click();
+  await page.getByRole('heading', { name: 'No jobs yet' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out ada' }).click();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await page.getByLabel('Name').fill('ada');
+  await page.getByLabel('Password').fill('a long and winding road');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
+  expectNoComplaints(complaints);
+});

@@ -1,0 +1,53 @@
+// Parameters of a job reach every handler, as the schema of the pipeline left them.
+import { afterEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { definePipeline, openRowmill, type Rowmill } from '../../src/index.ts';
+import { runPipeline } from '../../src/testing/run-pipeline.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+let rowmill: Rowmill;
+afterEach(() => rowmill?.close());
+
+const pipeline = definePipeline({
+  name: 'with-params',
+  params: z.object({ currency: z.string(), rounded: z.boolean().default(true) }),
+  outputs: [],
+  phases: [
+    { name: 'one', run: (_row, { params }) => ({ one: params }) },
+    {
+      name: 'many',
+      batch: { maxItems: 10 },
+      runMany: (items, { params }) => items.map((item) => ({ many: params, same: item.params === params })),
+    },
+  ],
+});
+const given = { currency: 'EUR' };
+const parsed = { currency: 'EUR', rounded: true };
+
+test('each job has its own, also when they run side by side', async () => {
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  const worker = await rowmill.startWorker([pipeline]);
+  const currencies = ['EUR', 'USD', 'CHF'];
+  const jobs = await Promise.all(
+    currencies.map((currency) => rowmill.submit(pipeline, [{ n: 1 }, { n: 2 }], { params: { currency } })),
+  );
+  for (const [at, jobId] of jobs.entries()) {
+    await rowmill.whenFinished(jobId);
+    for await (const { result } of rowmill.results(jobId))
+      expect(result).toEqual({ many: { currency: currencies[at], rounded: true }, same: true });
+  }
+  await worker.stop();
+});
+
+test('what the schema refuses makes no job', async () => {
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  await expect(rowmill.submit(pipeline, [{ n: 1 }], { params: { currency: 5 } })).rejects.toMatchObject({
+    code: 'REQUEST_INVALID',
+  });
+});
+
+test('they are there in tests of pipelines too', async () => {
+  const run = await runPipeline(pipeline, [{ n: 1 }], { params: given });
+  expect(run.results.map(({ result }) => result)).toEqual([{ many: parsed, same: true }]);
+});
