@@ -28,7 +28,7 @@ export function ItemDrawer({ job }: { job: Job }) {
       title={
         row !== undefined && (
           <span className="flex items-center gap-1">
-            Row {formatCount(row)}
+            <span className="mr-2">Row {row}</span>
             <Button
               kind="quiet"
               size="small"
@@ -67,6 +67,7 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
   useJobChange(jobId, REFRESH_MS, () => {
     if (item?.now !== 'ENDED') void query.refetch();
   });
+  const inputOrder = job.columns.map(({ key }) => key);
   if (query.isError) return <p role="alert">{query.error.message}</p>;
   if (!item) return <p className="text-muted">Loading…</p>;
   return (
@@ -98,12 +99,12 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
         {isEditing ? (
           <ItemEditForm job={job} item={item} onClose={() => setEditing(false)} />
         ) : (
-          <ValueList value={item.input} />
+          <ValueList value={item.input} order={inputOrder} />
         )}
       </Part>
       {item.result !== null && (
         <Part title="Result">
-          <ValueList value={item.result} />
+          <ValueList value={item.result} order={job.resultColumns} />
         </Part>
       )}
       <Stages job={job} item={item} />

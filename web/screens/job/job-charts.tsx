@@ -1,9 +1,11 @@
 // Throughput and latency of a job over time.
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo } from 'react';
+import { Guard } from '../../components/guard.tsx';
 import { Section } from '../../components/section.tsx';
 import { client, queries } from '../../lib/client.ts';
 import { formatDuration, formatRate } from '../../lib/format.ts';
+import type { TimeChartProps } from './time-chart.tsx';
 import { useJobChange } from './use-job-change.ts';
 
 const TimeChart = lazy(() => import('./time-chart.tsx'));
@@ -39,34 +41,41 @@ export function JobCharts({ jobId }: { jobId: string }) {
   return (
     <>
       <Section title="Throughput" aside={<Legend parts={LEGEND} />}>
-        {drawn ? (
-          <Suspense fallback={<ChartSpace />}>
-            <TimeChart
-              times={drawn.times}
-              lines={drawn.throughput}
-              format={formatRate}
-              label={`Rows per second over time, at most ${formatRate(drawn.most)}`}
-            />
-          </Suspense>
-        ) : (
-          <ChartSpace />
-        )}
+        <Chart
+          drawn={
+            drawn && {
+              times: drawn.times,
+              lines: drawn.throughput,
+              format: formatRate,
+              label: `Rows per second over time, at most ${formatRate(drawn.most)}`,
+            }
+          }
+        />
       </Section>
       <Section title="Time of a call" aside="average">
-        {drawn ? (
-          <Suspense fallback={<ChartSpace />}>
-            <TimeChart
-              times={drawn.times}
-              lines={drawn.latency}
-              format={formatDuration}
-              label={`Average time of a call over time, at most ${formatDuration(drawn.slowest)}`}
-            />
-          </Suspense>
-        ) : (
-          <ChartSpace />
-        )}
+        <Chart
+          drawn={
+            drawn && {
+              times: drawn.times,
+              lines: drawn.latency,
+              format: formatDuration,
+              label: `Average time of a call over time, at most ${formatDuration(drawn.slowest)}`,
+            }
+          }
+        />
       </Section>
     </>
+  );
+}
+
+function Chart({ drawn }: { drawn: TimeChartProps | null }) {
+  if (!drawn) return <ChartSpace />;
+  return (
+    <Guard fallback={<p className="h-[132px] text-[13px] text-muted">{drawn.label}.</p>}>
+      <Suspense fallback={<ChartSpace />}>
+        <TimeChart {...drawn} />
+      </Suspense>
+    </Guard>
   );
 }
 

@@ -22,6 +22,7 @@ export function JobLimits({ job }: { job: Job }) {
   return (
     <Section
       title="Limits in force"
+      className="lg:col-span-3 2xl:col-span-1"
       aside={`${formatCount(job.workers)} ${job.workers === 1 ? 'worker' : 'workers'}`}
     >
       {limits.length === 0 ? (
@@ -29,7 +30,7 @@ export function JobLimits({ job }: { job: Job }) {
           The pipeline declares no shared resource: its own concurrency and the number of workers decide.
         </p>
       ) : (
-        <ul className="flex flex-col gap-3">
+        <ul className="grid gap-x-6 gap-y-3 lg:grid-cols-3 2xl:grid-cols-1">
           {limits.map((limit) => (
             <LimitLine key={`${limit.name} ${limit.key}`} limit={limit} />
           ))}
@@ -60,7 +61,7 @@ function LimitLine({ limit }: { limit: Limit }) {
       <p className="text-[13px] text-muted tabular-nums">{facts.join(' · ')}</p>
       {share < 1 && (
         <p className="text-[13px] text-warn">
-          Slowed down to {formatPercent(share)}: the service answered that it is asked too often.
+          Slowed down to {formatPercent(share)} of its limits, because calls were refused or failed.
         </p>
       )}
       {stopped && (

@@ -21,6 +21,7 @@ const SCOPES: Record<string, string> = {
 };
 const ENDED = ['DONE', 'SKIPPED', 'NOT_FOUND', 'ERROR', 'CANCELLED'];
 const DOTS: Record<string, string> = {
+  PENDING: 'bg-line',
   DONE: 'bg-good',
   SKIPPED: 'bg-quiet',
   NOT_FOUND: 'bg-warn',

@@ -1,7 +1,7 @@
 // One job: how far it is, what holds it back, its rows, and everything that belongs to it.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronDown, ChevronUp } from 'lucide-react';
-import { useCallback, useState } from 'react';
+import { useCallback, useRef, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { Button } from '../../components/button.tsx';
 import { client, queries } from '../../lib/client.ts';
@@ -33,6 +33,7 @@ function OneJob({ jobId }: { jobId: string }) {
     queryKey: ['job', jobId],
     queryFn: ({ signal }) => client.getJob({ jobId }, { signal }),
   });
+  const wasFinished = useRef<boolean | null>(null);
   const [latest, setLatest] = useState<{ event: ProgressEvent; atMs: number } | null>(null);
   useProgress(
     useCallback((event) => event.jobId === jobId && setLatest({ event, atMs: Date.now() }), [jobId]),
@@ -46,7 +47,8 @@ function OneJob({ jobId }: { jobId: string }) {
   }
   // Whichever is newer: an event, or the job as it was fetched.
   const live = latest && latest.atMs >= job.dataUpdatedAt ? latest.event : job.data;
-  const hasOverview = search.overview !== false;
+  // Who comes to a job that has ended comes for its rows.
+  const hasOverview = search.overview ?? !(wasFinished.current ??= job.data.finishedAt !== null);
   return (
     <div className="flex min-h-dvh flex-col gap-4 p-4 md:p-6">
       <title>{`${job.data.name || 'Job'} · Rowmill`}</title>
@@ -57,17 +59,17 @@ function OneJob({ jobId }: { jobId: string }) {
           kind="quiet"
           size="small"
           aria-expanded={hasOverview}
-          onClick={() => change({ overview: hasOverview ? false : undefined })}
+          onClick={() => change({ overview: !hasOverview })}
         >
           {hasOverview ? <ChevronUp size={15} aria-hidden /> : <ChevronDown size={15} aria-hidden />}
           {hasOverview ? 'Hide charts and limits' : 'Show charts and limits'}
         </Button>
       </div>
       {hasOverview && (
-        <div className="grid gap-4 md:grid-cols-2 2xl:grid-cols-4">
-          <PhaseFunnel phases={job.data.perPhase} />
-          <JobLimits job={job.data} />
+        <div className="grid gap-4 md:grid-cols-2 lg:grid-cols-3 2xl:grid-cols-4">
+          <PhaseFunnel job={job.data} />
           <JobCharts jobId={jobId} />
+          <JobLimits job={job.data} />
         </div>
       )}
       <JobTabs job={job.data} live={live} />

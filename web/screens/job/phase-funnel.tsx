@@ -16,20 +16,20 @@ const PARTS = [
   ['error', 'Error', 'bg-bad', 'bg-bad'],
 ] as const;
 
-export function PhaseFunnel({ phases }: { phases: readonly Phase[] }) {
+export function PhaseFunnel({ job }: { job: Pick<Job, 'perPhase' | 'generation'> }) {
   return (
     <Section title="Phases">
       <ol className="flex flex-col gap-3">
-        {phases.map((phase, at) => (
+        {job.perPhase.map((phase, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: phases keep their place
-          <PhaseLine key={at} phase={phase} />
+          <PhaseLine key={at} phase={phase} isFirstRun={job.generation === 1} />
         ))}
       </ol>
     </Section>
   );
 }
 
-function PhaseLine({ phase }: { phase: Phase }) {
+function PhaseLine({ phase, isFirstRun }: { phase: Phase; isFirstRun: boolean }) {
   const parts = PARTS.filter(([key]) => phase[key] > 0);
   const total = parts.reduce((sum, [key]) => sum + phase[key], 0);
   const ended = phase.done + phase.error + phase.notFound + phase.skipped + phase.advanced + phase.retried;
@@ -37,7 +37,8 @@ function PhaseLine({ phase }: { phase: Phase }) {
     <li className="flex flex-col gap-1">
       <div className="flex items-baseline justify-between gap-3">
         <span className="truncate font-medium">{phase.name}</span>
-        {ended > 0 && (
+        {/* Later runs take counts over, and times not. */}
+        {isFirstRun && ended > 0 && (
           <span className="text-[13px] whitespace-nowrap text-muted tabular-nums">
             {formatDuration(phase.handlerMs / ended)} a call
           </span>

@@ -22,6 +22,17 @@ export interface TimeChartProps {
 }
 
 const HEIGHT_PX = 132;
+const MINUTE_S = 60;
+const HOUR_S = 3600;
+const DAY_S = 86_400;
+/** Between marks of the time axis: the server counts by the minute. */
+const STEPS_S = [
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE_S),
+  ...[1, 2, 3, 6, 12].map((count) => count * HOUR_S),
+  ...[1, 2, 7, 14, 30, 90, 365].map((count) => count * DAY_S),
+];
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const calendar = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
 /** Colours that depend on light or dark are known only where they are used. */
 function resolvedColour(within: HTMLElement, name: string): string {
@@ -59,7 +70,14 @@ export default function TimeChart({ times, lines, format, label }: TimeChartProp
           cursor: { drag: { x: false, y: false }, points: { size: 6 } },
           scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
           axes: [
-            { ...axis, size: 24, space: 70 },
+            {
+              ...axis,
+              size: 24,
+              space: 60,
+              incrs: STEPS_S,
+              values: (_, ticks, __, ___, step) =>
+                ticks.map((tick) => (step >= DAY_S ? calendar : clock).format(tick * 1000)),
+            },
             { ...axis, size: 52, space: 28, values: (_, ticks) => ticks.map((tick) => format(tick)) },
           ],
           series: [

@@ -2,14 +2,21 @@
 import { cellText } from '../../../src/core/export-columns.ts';
 import { CellValue } from './items/cell-value.tsx';
 
-export function ValueList({ value }: { value: unknown }) {
+export interface ValueListProps {
+  value: unknown;
+  /** Fields that come first; the database does not keep their order. */
+  order?: readonly string[];
+}
+
+export function ValueList({ value, order = [] }: ValueListProps) {
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     return (
       <pre tabIndex={0} className="overflow-auto rounded-md bg-sunken px-3 py-2 font-mono text-[13px]">
         {value === null ? 'nothing' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
       </pre>
     );
-  const fields = Object.entries(value);
+  const place = (key: string): number => (order.includes(key) ? order.indexOf(key) : order.length);
+  const fields = Object.entries(value).toSorted(([a], [b]) => place(a) - place(b));
   if (fields.length === 0) return <p className="text-muted">No fields</p>;
   return (
     <dl className="grid grid-cols-[minmax(6rem,max-content)_1fr] overflow-hidden rounded-md border border-line">

@@ -171,7 +171,7 @@ function GoTo({ max, onGo }: { max: number; onGo: (place: number) => void }) {
         max={max}
         aria-label="Go to row"
         placeholder="Go to row"
-        className={`${inputClass} w-28`}
+        className={`${inputClass} w-32`}
       />
       <Button
         kind="quiet"
