@@ -82,6 +82,8 @@ export const jobRoute = createRoute({
     search: z.coerce.string().max(1000).optional().catch(undefined),
     phase: z.number().int().min(0).optional().catch(undefined),
     errorGroup: z.string().optional().catch(undefined),
+    /** Which of the pending rows are listed. */
+    pending: z.enum(['PENDING', 'PROCESSING', 'RETRYING', 'HELD']).optional().catch(undefined),
     /** The row whose drawer is open. */
     row: z.number().int().min(0).optional().catch(undefined),
   }),

@@ -37,6 +37,7 @@ export function FilesTab({ job }: { job: Job }) {
   }, [isPreparing, jobId]);
   if (files.isError) return <FailedScreen error={files.error} />;
   if (!files.data) return <p className="text-muted">Loading…</p>;
+  const newestFirst = files.data.items.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
   const prepare = (format: 'csv' | 'xlsx' | 'jsonl') =>
     void actOnJob(jobId, 'The file is being prepared', () => client.prepareExport({ jobId, format }));
   return (
@@ -63,7 +64,7 @@ export function FilesTab({ job }: { job: Job }) {
         </EmptyState>
       ) : (
         <ul aria-label="Files" className="overflow-hidden rounded-lg border border-line bg-surface">
-          {files.data.items.map((file) => (
+          {newestFirst.map((file) => (
             <FileLine key={file.fileId} jobId={jobId} file={file} />
           ))}
         </ul>

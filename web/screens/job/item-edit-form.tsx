@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Field, inputClass } from '../../components/field.tsx';
 import { actOnJob } from '../../lib/act-on-job.ts';
+import { classNames } from '../../lib/class-names.ts';
 import { client } from '../../lib/client.ts';
 import { formatCost } from '../../lib/format.ts';
 import { costPerRow, type ItemDetail, type Job } from '../../lib/job.ts';
@@ -59,7 +60,7 @@ export function ItemEditForm({ job, item, onClose }: ItemEditFormProps) {
             <textarea
               {...ids}
               rows={Math.min(8, Math.max(1, text.split('\n').length))}
-              className={`${inputClass} h-auto min-h-9 py-1.5 ${isJson ? 'font-mono text-[13px]' : ''}`}
+              className={classNames(inputClass, 'h-auto min-h-9 py-1.5', isJson && 'font-mono text-[13px]')}
               value={text}
               onChange={(event) => setFields(fields.with(at, { key, isJson, text: event.target.value }))}
             />

@@ -20,6 +20,7 @@ const SCOPES: Record<string, string> = {
   day: 'of its owner today',
 };
 const ENDED = ['DONE', 'SKIPPED', 'NOT_FOUND', 'ERROR', 'CANCELLED'];
+const STATUSES = [...ENDED, 'PROCESSING', 'PENDING'];
 const DOTS: Record<string, string> = {
   PENDING: 'bg-line',
   DONE: 'bg-good',
@@ -57,8 +58,8 @@ export function JobProgress({ job, live }: JobProgressProps) {
       </dl>
       <ProgressBar counts={counts} total={itemCount} className="h-3" />
       <ul className="flex flex-wrap gap-x-4 gap-y-1 text-[13px]">
-        {Object.entries(counts)
-          .filter(([, count]) => (count ?? 0) > 0)
+        {STATUSES.map((status) => [status, counts[status] ?? 0] as const)
+          .filter(([, count]) => count > 0)
           .map(([status, count]) => (
             <li key={status} className="inline-flex items-center gap-1.5 tabular-nums">
               <span aria-hidden className={`size-2 rounded-full ${DOTS[status] ?? 'bg-quiet-soft'}`} />

@@ -1,10 +1,11 @@
 // One job: how far it is, what holds it back, its rows, and everything that belongs to it.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronDown, ChevronUp } from 'lucide-react';
-import { useCallback, useRef, useState } from 'react';
+import { useCallback, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { Button } from '../../components/button.tsx';
 import { client, queries } from '../../lib/client.ts';
+import type { Job } from '../../lib/job.ts';
 import { useProgress } from '../../lib/live.ts';
 import { jobRoute } from '../../routes/router.tsx';
 import { FailedScreen } from '../failed-screen.tsx';
@@ -12,7 +13,7 @@ import { ItemDrawer } from './item-drawer.tsx';
 import { JobCharts } from './job-charts.tsx';
 import { JobHeader } from './job-header.tsx';
 import { JobLimits } from './job-limits.tsx';
-import { JobProgress } from './job-progress.tsx';
+import { JobProgress, type JobProgressProps } from './job-progress.tsx';
 import { JobTabs } from './job-tabs.tsx';
 import { PhaseFunnel } from './phase-funnel.tsx';
 import { useJobChange } from './use-job-change.ts';
@@ -28,12 +29,10 @@ export function JobScreen() {
 }
 
 function OneJob({ jobId }: { jobId: string }) {
-  const [search, change] = useJobSearch();
   const job = useQuery({
     queryKey: ['job', jobId],
     queryFn: ({ signal }) => client.getJob({ jobId }, { signal }),
   });
-  const wasFinished = useRef<boolean | null>(null);
   const [latest, setLatest] = useState<{ event: ProgressEvent; atMs: number } | null>(null);
   useProgress(
     useCallback((event) => event.jobId === jobId && setLatest({ event, atMs: Date.now() }), [jobId]),
@@ -47,13 +46,19 @@ function OneJob({ jobId }: { jobId: string }) {
   }
   // Whichever is newer: an event, or the job as it was fetched.
   const live = latest && latest.atMs >= job.dataUpdatedAt ? latest.event : job.data;
+  return <KnownJob job={job.data} live={live} />;
+}
+
+function KnownJob({ job, live }: { job: Job; live: JobProgressProps['live'] }) {
+  const [search, change] = useJobSearch();
   // Who comes to a job that has ended comes for its rows.
-  const hasOverview = search.overview ?? !(wasFinished.current ??= job.data.finishedAt !== null);
+  const [wasRunning] = useState(job.finishedAt === null);
+  const hasOverview = search.overview ?? wasRunning;
   return (
     <div className="flex min-h-dvh flex-col gap-4 p-4 md:p-6">
-      <title>{`${job.data.name || 'Job'} · Rowmill`}</title>
-      <JobHeader job={job.data} state={live.state} />
-      <JobProgress job={job.data} live={live} />
+      <title>{`${job.name || 'Job'} · Rowmill`}</title>
+      <JobHeader job={job} state={live.state} />
+      <JobProgress job={job} live={live} />
       <div className="no-print -my-2 flex">
         <Button
           kind="quiet"
@@ -67,13 +72,13 @@ function OneJob({ jobId }: { jobId: string }) {
       </div>
       {hasOverview && (
         <div className="grid gap-4 md:grid-cols-2 lg:grid-cols-3 2xl:grid-cols-4">
-          <PhaseFunnel job={job.data} />
-          <JobCharts jobId={jobId} />
-          <JobLimits job={job.data} />
+          <PhaseFunnel job={job} />
+          <JobCharts jobId={job.jobId} />
+          <JobLimits job={job} />
         </div>
       )}
-      <JobTabs job={job.data} live={live} />
-      <ItemDrawer job={job.data} />
+      <JobTabs job={job} live={live} />
+      <ItemDrawer job={job} />
     </div>
   );
 }

@@ -1,27 +1,31 @@
 // Rows of the job that have not ended: where they are, who has them, how often they were tried.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { inputClass } from '../../components/field.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip, statusWord } from '../../components/status-chip.tsx';
+import { classNames } from '../../lib/class-names.ts';
 import { client, queries } from '../../lib/client.ts';
 import { formatPercent } from '../../lib/format.ts';
 import type { Job, PendingItem } from '../../lib/job.ts';
 import { FailedScreen } from '../failed-screen.tsx';
 import { RowNumber } from './row-number.tsx';
 import { useJobChange } from './use-job-change.ts';
+import { useJobSearch } from './use-job-search.ts';
 
 const STATUSES = ['PENDING', 'PROCESSING', 'RETRYING', 'HELD'] as const;
 const ROW_PX = 40;
 const REFRESH_MS = 5000;
-const TEMPLATE = '7rem minmax(12rem, 2fr) 7rem 7rem 6rem minmax(8rem, 1fr) 8rem 8rem 8rem';
+const TEMPLATE = '6.5rem minmax(12rem, 2fr) 7rem 6rem 5.5rem minmax(8rem, 1fr) 7rem 8rem 8rem';
+/** Of head and rows alike, which are laid out each for itself. */
+const widthClass = 'min-w-[68rem]';
 const HEADS = ['Row', 'Summary', 'Status', 'Phase', 'Attempts', 'With', 'Changed', 'Job type', 'Progress'];
 
 export function PendingTab({ job }: { job: Job }) {
   const { jobId } = job;
-  const [status, setStatus] = useState<(typeof STATUSES)[number] | ''>('');
+  const [{ pending: status = '' }, change] = useJobSearch();
   const key = ['job', jobId, 'pending', status];
   const pending = useInfiniteQuery({
     queryKey: key,
@@ -53,9 +57,9 @@ export function PendingTab({ job }: { job: Job }) {
       <div className="border-b border-line p-2">
         <select
           aria-label="Status"
-          className={`${inputClass} w-auto`}
+          className={classNames(inputClass, 'w-auto')}
           value={status}
-          onChange={(event) => setStatus(event.target.value as typeof status)}
+          onChange={(event) => change({ pending: (event.target.value as typeof status) || undefined })}
         >
           <option value="">All that have not ended</option>
           {STATUSES.map((each) => (
@@ -112,7 +116,7 @@ function PendingList({ phases, items, hasMore, isLoading, loadMore }: PendingLis
       tabIndex={0}
       className="min-h-0 flex-1 overflow-auto"
     >
-      <div role="rowgroup" className="sticky top-0 z-10 w-max min-w-full">
+      <div role="rowgroup" className={`sticky top-0 z-10 ${widthClass}`}>
         <div
           role="row"
           className="grid border-b border-line bg-sunken text-[13px] text-muted"
@@ -125,7 +129,7 @@ function PendingList({ phases, items, hasMore, isLoading, loadMore }: PendingLis
           ))}
         </div>
       </div>
-      <div role="rowgroup" className="relative w-max min-w-full" style={{ height: rows.getTotalSize() }}>
+      <div role="rowgroup" className={`relative ${widthClass}`} style={{ height: rows.getTotalSize() }}>
         {seen.map(({ index, start }) => (
           <PendingRow
             key={items[index]!.seq}

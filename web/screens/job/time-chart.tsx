@@ -65,7 +65,7 @@ export default function TimeChart({ times, lines, format, label }: TimeChartProp
         {
           width: element.clientWidth,
           height: HEIGHT_PX,
-          padding: [6, 8, 0, 0],
+          padding: [6, 20, 0, 0],
           legend: { show: false },
           cursor: { drag: { x: false, y: false }, points: { size: 6 } },
           scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },

@@ -4,6 +4,7 @@ import { type FormEvent, useCallback, useEffect, useMemo, useState } from 'react
 import { Button } from '../../../components/button.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { inputClass } from '../../../components/field.tsx';
+import { classNames } from '../../../lib/class-names.ts';
 import { formatCount } from '../../../lib/format.ts';
 import type { Item, Job } from '../../../lib/job.ts';
 import { useJobSearch } from '../use-job-search.ts';
@@ -116,7 +117,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (text: stri
       type="search"
       aria-label="Search rows"
       placeholder="Search rows"
-      className={`${inputClass} w-full sm:w-56`}
+      className={classNames(inputClass, 'sm:w-56')}
       value={text}
       onChange={(event) => setTyped({ text: event.target.value, from: value })}
     />
@@ -171,7 +172,7 @@ function GoTo({ max, onGo }: { max: number; onGo: (place: number) => void }) {
         max={max}
         aria-label="Go to row"
         placeholder="Go to row"
-        className={`${inputClass} w-32`}
+        className={classNames(inputClass, 'w-32')}
       />
       <Button
         kind="quiet"
