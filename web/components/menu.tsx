@@ -5,6 +5,9 @@ import type { ReactNode } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { buttonClass } from './button.tsx';
 
+/** Inside the main part of the page: what stands outside of every landmark is hard to find by ear. */
+export const menuPlace = (): HTMLElement | null => document.getElementById('content');
+
 export interface MenuProps {
   label: ReactNode;
   /** For screen readers, when the label is a picture. */
@@ -22,12 +25,12 @@ export function Menu({ label, name, kind = 'plain', size = 'normal', bare = fals
       <DropdownMenu.Trigger {...(name && { 'aria-label': name })} className={buttonClass(kind, size)}>
         {label} {!bare && <ChevronDown size={14} aria-hidden />}
       </DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      <DropdownMenu.Portal container={menuPlace()}>
         <DropdownMenu.Content
           align="end"
           sideOffset={4}
           collisionPadding={8}
-          className="z-50 max-h-[70vh] min-w-44 overflow-auto rounded-md border border-line bg-surface p-1 shadow-lg"
+          className="z-50 max-h-[min(70vh,var(--radix-dropdown-menu-content-available-height))] min-w-44 overflow-auto rounded-md border border-line bg-surface p-1 shadow-lg"
         >
           {children}
         </DropdownMenu.Content>

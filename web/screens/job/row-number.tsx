@@ -10,7 +10,7 @@ export function RowNumber({ seq }: { seq: number }) {
       params={{ jobId }}
       search={(before) => ({ ...before, row: seq })}
       resetScroll={false}
-      className="text-accent tabular-nums hover:underline"
+      className="text-accent tabular-nums underline underline-offset-2"
     >
       row {seq}
     </Link>

@@ -2,7 +2,7 @@
 import { ArrowLeft, ArrowRight, EyeOff, MoreVertical, Pin, PinOff } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react';
-import { menuItemClass } from '../../../components/menu.tsx';
+import { menuItemClass, menuPlace } from '../../../components/menu.tsx';
 import { classNames } from '../../../lib/class-names.ts';
 import { type ArrangedColumn, MAX_WIDTH_PX, MIN_WIDTH_PX } from './column-layout.ts';
 
@@ -45,7 +45,7 @@ export function ColumnHeader({ column, leftPx, actions }: ColumnHeaderProps) {
         >
           <MoreVertical size={14} aria-hidden />
         </DropdownMenu.Trigger>
-        <DropdownMenu.Portal>
+        <DropdownMenu.Portal container={menuPlace()}>
           <DropdownMenu.Content className="z-50 min-w-40 rounded-md border border-line bg-surface p-1 shadow-lg">
             <DropdownMenu.Item className={menuItemClass} onSelect={() => actions.pin(columnId, !isPinned)}>
               {isPinned ? <PinOff size={15} aria-hidden /> : <Pin size={15} aria-hidden />}

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { Button, buttonClass } from '../../../components/button.tsx';
 import { CheckBox } from '../../../components/check-box.tsx';
 import { inputClass } from '../../../components/field.tsx';
+import { menuPlace } from '../../../components/menu.tsx';
 import { classNames } from '../../../lib/class-names.ts';
 import type { ColumnActions } from './column-header.tsx';
 import type { ArrangedColumn } from './column-layout.ts';
@@ -28,13 +29,13 @@ export function ColumnsMenu({ arranged, actions, onReset }: ColumnsMenuProps) {
           {shownCount}/{arranged.length}
         </span>
       </Popover.Trigger>
-      <Popover.Portal>
+      <Popover.Portal container={menuPlace()}>
         <Popover.Content
           align="end"
           sideOffset={4}
           collisionPadding={8}
           aria-label="Columns"
-          className="z-50 flex max-h-[70vh] w-80 max-w-[calc(100vw-1rem)] flex-col rounded-md border border-line bg-surface shadow-lg"
+          className="z-50 flex max-h-[min(70vh,var(--radix-popover-content-available-height))] w-80 max-w-[calc(100vw-1rem)] flex-col rounded-md border border-line bg-surface shadow-lg"
         >
           <div className="border-b border-line p-2">
             <input
