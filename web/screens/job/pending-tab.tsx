@@ -49,10 +49,14 @@ export function PendingTab({ job }: { job: Job }) {
   });
   if (pending.isError) return <FailedScreen error={pending.error} />;
   const items = data?.pages.flatMap((page) => page.items) ?? [];
+  const isEmpty = data !== undefined && items.length === 0 && !hasNextPage;
   return (
     <section
       aria-label="Pending rows"
-      className="flex h-[max(26rem,calc(100dvh-8rem))] flex-col overflow-hidden rounded-lg border border-line bg-surface"
+      className={classNames(
+        'flex flex-col overflow-hidden rounded-lg border border-line bg-surface',
+        !isEmpty && 'h-[max(26rem,calc(100dvh-8rem))]',
+      )}
     >
       <div className="border-b border-line p-2">
         <select
@@ -69,7 +73,7 @@ export function PendingTab({ job }: { job: Job }) {
           ))}
         </select>
       </div>
-      {data && items.length === 0 && !hasNextPage ? (
+      {isEmpty ? (
         <EmptyState title="Nothing is pending">
           {status === '' ? 'Every row of this job has ended.' : 'No row is in this status at present.'}
         </EmptyState>

@@ -45,12 +45,15 @@ interface QuestionProps {
 }
 
 function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
-  const [includePermanent, setPermanent] = useState(false);
-  const [resetAttempts, setReset] = useState(false);
+  // Rows that were named one by one are meant, whatever they ended in.
+  const isNamed = reprocess.request.scope === 'items';
+  const [includePermanent, setPermanent] = useState(isNamed);
+  const [resetAttempts, setReset] = useState(isNamed);
   const [isBusy, setBusy] = useState(false);
   const { jobId, generation } = job;
   const { rows, request } = reprocess;
   const each = costPerRow(job);
+  const isAtMost = !(includePermanent && resetAttempts) && rows !== 1;
   const run = async () => {
     setBusy(true);
     try {
@@ -80,7 +83,7 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
           ? 'All rows that fit are'
           : rows === 1
             ? 'One row is'
-            : `${formatCount(rows)} rows are`}{' '}
+            : `${isAtMost ? 'At most ' : ''}${formatCount(rows)} rows are`}{' '}
         run again with the present version of the pipeline, as run {generation + 1} of this job. Results so
         far stay until there is a new one.
       </p>
@@ -89,7 +92,7 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
           ? 'Every row is a paid call again if your pipeline pays for calls; this job has told no costs so far.'
           : rows === null
             ? `A row of this job has cost ${formatCost(each)} on average.`
-            : `It may cost about ${formatCost(each * rows)}: a row of this job has cost ${formatCost(each)} on average.`}
+            : `It may cost ${isAtMost ? 'up to' : 'about'} ${formatCost(each * rows)}: a row of this job has cost ${formatCost(each)} on average.`}
       </p>
       <CheckBox checked={includePermanent} onChange={(event) => setPermanent(event.target.checked)}>
         Also failures that are known to be permanent
@@ -103,7 +106,9 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Go back</Button>
         <Button kind="primary" disabled={isBusy} onClick={() => void run()}>
-          {rows === null ? 'Run them again' : `Run ${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'} again`}
+          {rows === null || isAtMost
+            ? 'Run them again'
+            : `Run ${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'} again`}
         </Button>
       </div>
     </div>

@@ -25,7 +25,7 @@ export function ColumnsMenu({ arranged, actions, onReset }: ColumnsMenuProps) {
     <Popover.Root>
       <Popover.Trigger className={buttonClass('plain', 'normal')}>
         <Columns3 size={15} aria-hidden /> Columns
-        <span className="font-normal text-muted tabular-nums">
+        <span className="hidden font-normal text-muted tabular-nums sm:inline">
           {shownCount}/{arranged.length}
         </span>
       </Popover.Trigger>

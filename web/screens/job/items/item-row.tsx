@@ -64,7 +64,11 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
           />
         )}
       </div>
-      <div role="rowheader" className="sticky z-[5] bg-inherit pr-2" style={{ left: CHOICE_PX }}>
+      <div
+        role="rowheader"
+        className="sticky z-[5] border-r border-line bg-inherit pr-2"
+        style={{ left: CHOICE_PX }}
+      >
         {item ? (
           <button
             type="button"
@@ -85,7 +89,7 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
           <div
             key={column.columnId}
             role="cell"
-            className={classNames(cellClass, left !== null && 'sticky z-[5]')}
+            className={classNames(cellClass, left !== null && 'sticky z-[5] border-r border-line')}
             style={left === null ? undefined : { left }}
             title={text}
           >

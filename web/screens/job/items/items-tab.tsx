@@ -43,16 +43,19 @@ export function ItemsTab({ job, itemCount }: { job: Job; itemCount: number }) {
   return (
     <section
       aria-label="Rows"
-      className="flex h-[max(26rem,calc(100dvh-8rem))] flex-col overflow-hidden rounded-lg border border-line bg-surface"
+      className={classNames(
+        'flex flex-col overflow-hidden rounded-lg border border-line bg-surface',
+        !isEmpty && 'h-[max(26rem,calc(100dvh-8rem))]',
+      )}
     >
       <div className="no-print flex flex-wrap items-center gap-2 border-b border-line p-2">
         <SearchField value={search.search ?? ''} onChange={(text) => change({ search: text })} />
         <StatusFilter statuses={search.statuses ?? ''} onChange={(statuses) => change({ statuses })} />
         <FilterChips job={job} />
-        <span role="status" className="px-1 text-[13px] text-muted tabular-nums">
+        <span role="status" className="px-1 text-[13px] text-muted tabular-nums empty:hidden">
           {countWords(pages, isFiltered)}
         </span>
-        <div className="ml-auto flex flex-wrap items-center gap-2">
+        <div className="contents sm:ml-auto sm:flex sm:flex-wrap sm:items-center sm:gap-2">
           {!isFiltered && itemCount > 0 && (
             <GoTo
               max={itemCount - 1}
