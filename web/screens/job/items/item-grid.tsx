@@ -35,8 +35,7 @@ export function ItemGrid(props: ItemGridProps) {
   const anchor = useRef<number | null>(null);
   const { version } = pages;
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is missing may be other rows after a change
-  useEffect(() => pages.want(seen.first, seen.end), [pages, seen.first, seen.end, version]);
+  useWantedRows(pages, seen, version);
 
   const latest = useRef({ pages, selection, onSelect });
   useLayoutEffect(() => {
@@ -137,6 +136,35 @@ export function ItemGrid(props: ItemGridProps) {
         </div>
       </div>
     </div>
+  );
+}
+
+/** Rows that fly by while the bar is dragged are not asked for each. */
+const WANT_MS = 80;
+
+function useWantedRows(pages: RowPages<Item>, { first, end }: VisibleRows, version: number): void {
+  const wanted = useRef({ pages, first, end });
+  const lastMs = useRef(0);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is missing may be other rows after a change
+  useEffect(() => {
+    wanted.current = { pages, first, end };
+    timer.current ??= setTimeout(
+      () => {
+        timer.current = undefined;
+        lastMs.current = performance.now();
+        const now = wanted.current;
+        now.pages.want(now.first, now.end);
+      },
+      Math.max(0, lastMs.current + WANT_MS - performance.now()),
+    );
+  }, [pages, first, end, version]);
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      timer.current = undefined;
+    },
+    [],
   );
 }
 
