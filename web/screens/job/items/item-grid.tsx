@@ -1,5 +1,14 @@
 // The grid: only the rows that are seen are in the page, however many there are.
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import {
+  type KeyboardEvent,
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { checkBoxClass } from '../../../components/check-box.tsx';
 import type { Item } from '../../../lib/job.ts';
 import { type ColumnActions, ColumnHeader } from './column-header.tsx';
@@ -51,6 +60,7 @@ export function ItemGrid(props: ItemGridProps) {
     now.onSelect(choose(now.selection, seqs, isOn));
   }, []);
 
+  const hint = useId();
   const places = Array.from({ length: seen.end - seen.first }, (_, at) => seen.first + at);
   const shown = places.flatMap((place) => pages.row(place) ?? []);
   const areAllChosen = shown.length > 0 && shown.every(({ seq }) => isChosen(selection, seq));
@@ -61,9 +71,14 @@ export function ItemGrid(props: ItemGridProps) {
       aria-label="Rows of the job"
       aria-rowcount={pages.hasMore ? -1 : pages.count + 1}
       aria-colcount={columns.length + 2}
+      aria-describedby={hint}
       tabIndex={0}
+      onKeyDown={walkRows}
       className="relative min-h-0 flex-1 overflow-auto overscroll-contain"
     >
+      <p id={hint} className="sr-only">
+        Enter goes to the rows; there the arrow keys go from row to row, and Enter opens one.
+      </p>
       <div role="rowgroup" className="sticky top-0 z-20 w-max min-w-full">
         <div
           role="row"
@@ -137,6 +152,26 @@ export function ItemGrid(props: ItemGridProps) {
       </div>
     </div>
   );
+}
+
+/** From the grid to its first row in view, and from row to row, staying in the column of boxes or of numbers. */
+function walkRows(event: KeyboardEvent<HTMLDivElement>): void {
+  const grid = event.currentTarget;
+  const target = event.target as HTMLElement;
+  if (target === grid) {
+    if (event.key !== 'Enter') return;
+    event.preventDefault();
+    const top = grid.getBoundingClientRect().top + HEAD_PX;
+    const numbers = [...grid.querySelectorAll<HTMLElement>('[data-walk="number"]')];
+    numbers.find((each) => each.getBoundingClientRect().top >= top)?.focus();
+    return;
+  }
+  const { walk } = target.dataset;
+  const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  if (walk === undefined || by === 0) return;
+  event.preventDefault();
+  const place = Number(target.closest('[role="row"]')?.getAttribute('aria-rowindex')) + by;
+  grid.querySelector<HTMLElement>(`[aria-rowindex="${place}"] [data-walk="${walk}"]`)?.focus();
 }
 
 /** Rows that fly by while the bar is dragged are not asked for each. */

@@ -55,7 +55,8 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
           <input
             type="checkbox"
             aria-label={`Choose row ${item.seq}`}
-            className={checkBoxClass}
+            data-walk="box"
+            className={classNames(checkBoxClass, 'scroll-mt-10')}
             checked={isChosen}
             disabled={isFixed}
             onChange={(event) =>
@@ -73,8 +74,9 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
           <button
             type="button"
             aria-label={`Open row ${item.seq}`}
+            data-walk="number"
             onClick={() => onOpen(item.seq)}
-            className="w-full rounded text-right text-muted tabular-nums hover:text-text hover:underline"
+            className="w-full scroll-mt-10 rounded text-right text-muted tabular-nums hover:text-text hover:underline"
           >
             {item.seq}
           </button>
