@@ -17,6 +17,8 @@ export interface StreamOptions {
   lastEventId?: number | undefined;
   /** Told when the server has no longer all events since the last one: who keeps a picture of jobs has to look again. */
   onMissed?: (() => void) | undefined;
+  /** Told whenever events come again, also the first time. */
+  onConnect?: (() => void) | undefined;
   /** Told of each pause between two connections. */
   onReconnect?: ((reason: unknown, waitMs: number) => void) | undefined;
   /** Without a sign for so long, the connection is made anew. */
@@ -121,7 +123,10 @@ async function* readOnce(
         place.lastEventId = numberOf(id) ?? place.lastEventId;
         if ((JSON.parse(data) as { missed?: boolean }).missed) options.onMissed?.();
       }
-      if (!isOpen) yield* await onOpen();
+      if (!isOpen) {
+        options.onConnect?.();
+        yield* await onOpen();
+      }
       isOpen = true;
       const event = toEvent(kind, data);
       if (!event) continue;

@@ -42,7 +42,7 @@ test('parameters go into the path, lists and flags into the query, the rest into
   await client.listJobs({ all: true, after: undefined });
   await client.listJobs();
   await client.changeResource({ name: 'a/b c', ratePerSecond: 5, key: 'k' });
-  expect(await client.revokeKey({ keyId: 'k1' })).toBeUndefined();
+  expect(await client.revokeKey({ keyId: '0123456789abcdef' })).toBeUndefined();
   expect((await client.kickoffJob({ jobId: JOB_ID, durationMs: 7 })).moreReadyInMs).toBe(0);
   expect(server.asked.map(({ name, params, query, body }) => ({ name, params, query, body }))).toEqual([
     {
@@ -54,7 +54,7 @@ test('parameters go into the path, lists and flags into the query, the rest into
     { name: 'listJobs', params: {}, query: { all: true, pageSize: 50 }, body: {} },
     { name: 'listJobs', params: {}, query: { pageSize: 50 }, body: {} },
     { name: 'changeResource', params: { name: 'a/b c' }, query: {}, body: { ratePerSecond: 5, key: 'k' } },
-    { name: 'revokeKey', params: { keyId: 'k1' }, query: {}, body: {} },
+    { name: 'revokeKey', params: { keyId: '0123456789abcdef' }, query: {}, body: {} },
     { name: 'kickoffJob', params: { jobId: JOB_ID }, query: { durationMs: 7 }, body: {} },
   ]);
   expect(server.asked[0]!.headers).toMatchObject({ authorization: 'Bearer rmk_a_b' });

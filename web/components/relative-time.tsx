@@ -22,10 +22,10 @@ function subscribe(listener: () => void): () => void {
 }
 
 export function RelativeTime({ at }: { at: string }) {
-  const now = useSyncExternalStore(subscribe, () => nowMs);
+  useSyncExternalStore(subscribe, () => nowMs);
   return (
     <time dateTime={at} title={formatExact(at)} className="whitespace-nowrap">
-      {formatRelative(at, Math.max(now, nowMs))}
+      {formatRelative(at, Date.now())}
     </time>
   );
 }

@@ -13,6 +13,9 @@ const TONES: Record<string, string> = {
   RUNNING: 'bg-info-soft text-info',
   INGESTING: 'bg-info-soft text-info',
   FINALIZING: 'bg-info-soft text-info',
+  DELIVERED: 'bg-good-soft text-good',
+  ACTIVE: 'bg-good-soft text-good',
+  DEAD: 'bg-bad-soft text-bad',
   CANCELLING: 'bg-quiet-soft text-quiet',
 };
 

@@ -19,8 +19,13 @@ function become(next: LiveState): void {
 }
 
 async function listen(signal: AbortSignal): Promise<void> {
-  for await (const event of client.events({ signal, onReconnect: () => become('lost') })) {
-    become('live');
+  const events = client.events({
+    signal,
+    onConnect: () => become('live'),
+    onReconnect: () => become('lost'),
+    onMissed: () => void queries.invalidateQueries(),
+  });
+  for await (const event of events) {
     if (event.type === 'progress') {
       for (const listener of progressListeners) listener(event);
       continue;

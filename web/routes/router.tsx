@@ -14,10 +14,21 @@ import { AppShell } from '../screens/app-shell.tsx';
 import { FailedScreen } from '../screens/failed-screen.tsx';
 import { MissingScreen } from '../screens/missing-screen.tsx';
 
+/** What stands outside the frame brings its own landmark. */
+const failedPage = ({ error }: { error: unknown }) => (
+  <main>
+    <FailedScreen error={error} />
+  </main>
+);
+
 const root = createRootRoute({
   component: Outlet,
-  notFoundComponent: MissingScreen,
-  errorComponent: FailedScreen,
+  notFoundComponent: () => (
+    <main>
+      <MissingScreen />
+    </main>
+  ),
+  errorComponent: failedPage,
 });
 
 const setup = createRoute({
@@ -38,6 +49,7 @@ const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
   component: AppShell,
+  errorComponent: failedPage,
   beforeLoad: async ({ location }) => {
     try {
       await queries.ensureQueryData({ queryKey: ['session'], queryFn: () => client.getSession() });
@@ -68,6 +80,13 @@ export const jobsRoute = createRoute({
   component: lazyRouteComponent(() => import('../screens/jobs/jobs-screen.tsx'), 'JobsScreen'),
 });
 
+export const newJobRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/jobs/new',
+  validateSearch: z.object({ pipeline: z.string().optional() }),
+  component: lazyRouteComponent(() => import('../screens/new-job/new-job-screen.tsx'), 'NewJobScreen'),
+});
+
 export const jobRoute = createRoute({
   getParentRoute: () => shell,
   path: '/jobs/$jobId',
@@ -90,8 +109,76 @@ export const jobRoute = createRoute({
   component: lazyRouteComponent(() => import('../screens/job/job-screen.tsx'), 'JobScreen'),
 });
 
+export const pendingRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/pending',
+  validateSearch: z.object({
+    statuses: z.string().optional(),
+    jobType: z.string().optional(),
+    jobId: z.string().optional(),
+    from: z.string().optional(),
+    to: z.string().optional(),
+    all: z.boolean().optional(),
+  }),
+  component: lazyRouteComponent(() => import('../screens/pending/pending-screen.tsx'), 'PendingScreen'),
+});
+
+const workers = createRoute({
+  getParentRoute: () => shell,
+  path: '/workers',
+  component: lazyRouteComponent(() => import('../screens/workers/workers-screen.tsx'), 'WorkersScreen'),
+});
+
+export const resourcesRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/resources',
+  validateSearch: z.object({ name: z.string().optional() }),
+  component: lazyRouteComponent(() => import('../screens/resources/resources-screen.tsx'), 'ResourcesScreen'),
+});
+
+export const webhooksRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/webhooks',
+  validateSearch: z.object({ all: z.boolean().optional() }),
+  component: lazyRouteComponent(() => import('../screens/webhooks/webhooks-screen.tsx'), 'WebhooksScreen'),
+});
+
+export const webhookRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/webhooks/$webhookId',
+  validateSearch: z.object({ state: z.enum(['PENDING', 'DELIVERED', 'DEAD']).optional() }),
+  component: lazyRouteComponent(() => import('../screens/webhooks/webhook-screen.tsx'), 'WebhookScreen'),
+});
+
+export const SETTINGS_TABS = ['account', 'keys', 'people', 'audit', 'server'] as const;
+export const settingsRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/settings',
+  validateSearch: z.object({
+    tab: z.enum(SETTINGS_TABS).optional(),
+    actor: z.string().optional(),
+    subject: z.string().optional(),
+  }),
+  component: lazyRouteComponent(() => import('../screens/settings/settings-screen.tsx'), 'SettingsScreen'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([setup, signIn, shell.addChildren([home, jobsRoute, jobRoute])]),
+  routeTree: root.addChildren([
+    setup,
+    signIn,
+    shell.addChildren([
+      home,
+      jobsRoute,
+      newJobRoute,
+      jobRoute,
+      pendingRoute,
+      workers,
+      resourcesRoute,
+      webhooksRoute,
+      webhookRoute,
+      settingsRoute,
+    ]),
+  ]),
   basepath: basePath === '' ? '/' : basePath,
   defaultErrorComponent: FailedScreen,
 });

@@ -1,18 +1,46 @@
 // The frame of every screen: where one can go, whether the page is live, who is signed in.
 import { Link, Outlet } from '@tanstack/react-router';
-import { Activity, LogOut, Monitor, Moon, Rows3, Sun } from 'lucide-react';
-import type { ReactNode } from 'react';
+import {
+  Activity,
+  Gauge,
+  Hourglass,
+  LogOut,
+  Menu,
+  Monitor,
+  Moon,
+  Rows3,
+  Search,
+  Server,
+  Settings,
+  Sun,
+  Webhook,
+} from 'lucide-react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { Toasts } from '../components/toasts.tsx';
 import { classNames } from '../lib/class-names.ts';
+import { useConfiguration } from '../lib/configuration.ts';
 import { type LiveState, useLiveEvents, useLiveState } from '../lib/live.ts';
 import { useSession, useSignOut } from '../lib/session.ts';
 import { setTheme, type Theme, useTheme } from '../lib/theme.ts';
+import { type Overlay, Overlays } from './overlays.tsx';
 
 const linkClass =
   'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 text-muted hover:bg-sunken hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:text-text aria-[current=page]:font-medium';
 
+const SCREENS = [
+  ['/jobs', 'Jobs', Activity],
+  ['/pending', 'Pending', Hourglass],
+  ['/workers', 'Workers', Server],
+  ['/resources', 'Resources', Gauge],
+  ['/webhooks', 'Webhooks', Webhook],
+  ['/settings', 'Settings', Settings],
+] as const;
+
 export function AppShell() {
   useLiveEvents();
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const [overlay, setOverlay] = useState<Overlay>(null);
+  const hidden = useHiddenScreens();
   return (
     <div className="flex min-h-dvh flex-col md:flex-row">
       <a
@@ -23,28 +51,74 @@ export function AppShell() {
       </a>
       <nav
         aria-label="Main"
-        className="flex items-center gap-1 border-b border-line bg-surface px-3 py-2 md:sticky md:top-0 md:h-dvh md:w-52 md:shrink-0 md:flex-col md:items-stretch md:border-r md:border-b-0 md:p-3"
+        className="flex flex-wrap items-center gap-1 border-b border-line bg-surface px-3 py-2 md:sticky md:top-0 md:h-dvh md:w-52 md:shrink-0 md:flex-col md:flex-nowrap md:items-stretch md:overflow-y-auto md:border-r md:border-b-0 md:p-3"
       >
         <Link
           to="/jobs"
-          className="mr-3 flex items-center gap-2 px-2 text-base font-semibold md:mr-0 md:pb-3"
+          className="mr-auto flex items-center gap-2 px-2 text-base font-semibold md:mr-0 md:pb-3"
         >
           <Rows3 size={20} className="text-accent" aria-hidden /> Rowmill
         </Link>
-        <Link to="/jobs" className={linkClass}>
-          <Activity size={16} aria-hidden /> Jobs
-        </Link>
-        <div className="ml-auto flex items-center gap-1 md:mt-auto md:ml-0 md:flex-col md:items-stretch">
-          <LiveSign />
-          <ThemeSwitch />
-          <Account />
+        <button
+          type="button"
+          onClick={() => setOverlay('palette')}
+          aria-label="Go anywhere"
+          aria-keyshortcuts="Control+K Meta+K"
+          className={classNames(linkClass, 'md:mb-2 md:border md:border-line')}
+        >
+          <Search size={16} aria-hidden />
+          <span className="hidden flex-1 text-left md:inline">Go to…</span>
+          <kbd aria-hidden className="hidden font-mono text-xs md:inline">
+            Ctrl K
+          </kbd>
+        </button>
+        <button
+          type="button"
+          className={classNames(linkClass, 'md:hidden')}
+          aria-expanded={isMenuOpen}
+          aria-controls="menu"
+          aria-label="Menu"
+          onClick={() => setMenuOpen(!isMenuOpen)}
+        >
+          <Menu size={18} aria-hidden />
+        </button>
+        <div
+          id="menu"
+          className={classNames(
+            'w-full flex-col gap-1 pt-2 md:flex md:flex-1 md:pt-0',
+            isMenuOpen ? 'flex' : 'hidden',
+          )}
+        >
+          {SCREENS.filter(([to]) => !hidden.includes(to)).map(([to, words, Icon]) => (
+            <Link key={to} to={to} className={linkClass} onClick={() => setMenuOpen(false)}>
+              <Icon size={16} aria-hidden /> {words}
+            </Link>
+          ))}
+          <div className="flex flex-col gap-1 border-t border-line pt-1 md:mt-auto md:border-0">
+            <LiveSign />
+            <ThemeSwitch />
+            <Account />
+          </div>
         </div>
       </nav>
-      <main id="content" className="min-w-0 flex-1">
+      <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
         <Outlet />
       </main>
       <Toasts />
+      <Overlays open={overlay} onOpen={setOverlay} hidden={hidden} />
     </div>
+  );
+}
+
+/** What this server does not have, or this person may not do. */
+function useHiddenScreens(): readonly string[] {
+  const configuration = useConfiguration();
+  const session = useSession();
+  const hasPending = configuration.data?.features.pendingDashboard === true;
+  const canMake = session.data !== undefined && session.data.role !== 'viewer';
+  return useMemo(
+    () => [...(hasPending ? [] : ['/pending']), ...(canMake ? [] : ['/jobs/new'])],
+    [hasPending, canMake],
   );
 }
 
@@ -76,6 +150,7 @@ const THEME_ICONS: Record<Theme, ReactNode> = {
   light: <Sun size={16} aria-hidden />,
   dark: <Moon size={16} aria-hidden />,
 };
+const THEME_WORDS: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' };
 
 function ThemeSwitch() {
   const theme = useTheme();
@@ -84,9 +159,9 @@ function ThemeSwitch() {
       type="button"
       onClick={() => setTheme(NEXT_THEME[theme])}
       className={linkClass}
-      aria-label={`Colours: ${theme}. Change`}
+      aria-label={`Colours: ${THEME_WORDS[theme]}. Change`}
     >
-      {THEME_ICONS[theme]} <span className="hidden capitalize md:inline">{theme}</span>
+      {THEME_ICONS[theme]} {THEME_WORDS[theme]}
     </button>
   );
 }
@@ -102,7 +177,8 @@ function Account() {
       className={linkClass}
       title={`Signed in as ${session.data.userId}`}
     >
-      <LogOut size={16} aria-hidden /> <span className="truncate">Sign out {session.data.userId}</span>
+      <LogOut size={16} className="shrink-0" aria-hidden />
+      <span className="truncate">Sign out {session.data.userId}</span>
     </button>
   );
 }

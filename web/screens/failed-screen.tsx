@@ -7,6 +7,7 @@ export function FailedScreen({ error }: { error: unknown }) {
   const isOurs = error instanceof RowmillApiError;
   return (
     <EmptyState
+      isScreen
       title="This did not work"
       action={<Button onClick={() => location.reload()}>Try again</Button>}
     >

@@ -5,6 +5,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 export function MissingScreen() {
   return (
     <EmptyState
+      isScreen
       title="There is nothing here"
       action={
         <Link to="/jobs" className="font-medium text-accent hover:underline">

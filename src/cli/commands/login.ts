@@ -78,7 +78,7 @@ async function withPassword(url: string, options: LoginOptions): Promise<Login> 
   let cookie = '';
   const origin = new URL(url).origin;
   const nobody = createClient({ baseUrl: url, headers: { origin } });
-  await nobody.signIn(
+  const { role } = await nobody.signIn(
     { userId, password },
     {
       onAnswer: ({ headers }) => {
@@ -93,7 +93,9 @@ async function withPassword(url: string, options: LoginOptions): Promise<Login> 
   try {
     const made = await client.createKey({
       name: `command line of ${currentAccount()} on ${hostname()}`.slice(0, 100),
-      scopes: (options.scopes ?? ['read', 'write', 'export']) as Scope[],
+      // A viewer may not have a key that writes.
+      scopes: (options.scopes ??
+        (role === 'viewer' ? ['read', 'export'] : ['read', 'write', 'export'])) as Scope[],
       days: options.days ?? 90,
     });
     return { apiKey: made.key, userId: made.userId, keyId: made.keyId };

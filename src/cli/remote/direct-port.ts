@@ -5,7 +5,7 @@ import { readRows } from '../../export/read-rows.ts';
 import { writeExportFile } from '../../export/write-file.ts';
 import type { Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
-import { listWorkerProcesses } from '../../store/views/list-worker-processes.ts';
+import { listWorkers } from '../../store/views/list-workers.ts';
 import { type Job, listJobs } from '../../store/views/read-job.ts';
 import { currentAccount } from '../current-account.ts';
 import { findJob } from '../find-job.ts';
@@ -86,7 +86,7 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     },
     watch: (jobId, signal) => watchDirectly(rowmill, jobId, signal),
     async workers() {
-      const workers = await listWorkerProcesses(db, settings.heartbeatMs * 3);
+      const workers = await listWorkers(db, settings.heartbeatMs * 3);
       return workers.map(({ startedAt, heartbeatAt, ...rest }) =>
         toShownWorker({
           ...rest,

@@ -1,6 +1,5 @@
-import type { JobState } from '../../core/job-state.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
-import type { StoredJobEvent } from '../views/read-job-events.ts';
+import { type StoredJobEvent, toEvent } from '../views/read-job-events.ts';
 
 const HAS_UNTAKEN: Statement = {
   name: 'has-untaken-events',
@@ -52,18 +51,7 @@ export interface EventToTell extends StoredJobEvent {
 
 export async function eventsToTell(tx: Executor, after: number, limit: number): Promise<EventToTell[]> {
   const rows = await tx.runArrays(EVENTS_TO_TELL, [after, limit]);
-  return rows.map((row) => ({
-    eventId: row[0] as number,
-    position: row[1] as number,
-    kind: row[2] as string,
-    jobId: row[3] as string,
-    ownerId: row[4] as string,
-    at: row[5] as Date,
-    generation: row[6] as number,
-    state: row[7] as JobState,
-    detail: row[8],
-    webhookId: row[9] as string | null,
-  }));
+  return rows.map((row) => ({ ...toEvent(row), webhookId: row[9] as string | null }));
 }
 
 export interface NewDelivery {

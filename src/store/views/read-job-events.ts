@@ -54,7 +54,12 @@ export async function readJobEvents(
     'jobId' in scope
       ? await db.runArrays(READ_EVENTS_OF_JOB, [after, upTo, scope.jobId, limit])
       : await db.runArrays(READ_EVENTS, [after, upTo, scope.owners, limit]);
-  return rows.map((row) => ({
+  return rows.map(toEvent);
+}
+
+/** From a row that begins with the columns above, in their order. */
+export function toEvent(row: unknown[]): StoredJobEvent {
+  return {
     eventId: row[0] as number,
     position: row[1] as number,
     kind: row[2] as string,
@@ -64,7 +69,7 @@ export async function readJobEvents(
     generation: row[6] as number,
     state: row[7] as JobState,
     detail: row[8],
-  }));
+  };
 }
 
 /** The last position that was given, and up to which events are gone. */

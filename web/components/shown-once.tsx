@@ -1,0 +1,33 @@
+// A secret that is shown this once, with a button that copies it.
+import { Check, Copy } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from './button.tsx';
+import { TextField } from './field.tsx';
+import { sayError } from './toasts.tsx';
+
+export function ShownOnce({ label, text }: { label: string; text: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = () =>
+    // Browsers have no clipboard on pages without https: the field can be selected.
+    void Promise.resolve(navigator.clipboard?.writeText(text))
+      .then(() => setCopied(Boolean(navigator.clipboard)))
+      .catch(sayError);
+  return (
+    <div className="flex items-start gap-2">
+      <div className="min-w-0 flex-1">
+        <TextField
+          label={label}
+          hint="It is not shown again: keep it now."
+          readOnly
+          value={text}
+          className="font-mono text-[13px]"
+          onFocus={(event) => event.target.select()}
+        />
+      </div>
+      <Button onClick={copy} className="mt-6">
+        {isCopied ? <Check size={16} aria-hidden /> : <Copy size={16} aria-hidden />}
+        {isCopied ? 'Copied' : 'Copy'}
+      </Button>
+    </div>
+  );
+}

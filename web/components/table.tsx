@@ -1,0 +1,36 @@
+// Rows under headings. On a narrow screen the table scrolls inside its frame, by keyboard too.
+import type { ReactNode } from 'react';
+
+export interface TableProps {
+  /** Said to screen readers. */
+  label: string;
+  headings: readonly ReactNode[];
+  children: ReactNode;
+}
+
+export function Table({ label, headings, children }: TableProps) {
+  return (
+    <section
+      aria-label={label}
+      tabIndex={0}
+      className="relative overflow-x-auto rounded-lg border border-line bg-surface"
+    >
+      <table className="w-full text-left">
+        <thead className="border-b border-line text-[13px] text-muted">
+          <tr>
+            {headings.map((heading, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: headings stay where they are
+              <th key={at} scope="col" className="px-3 py-2 font-medium whitespace-nowrap">
+                {heading === '' ? <span className="sr-only">Actions</span> : heading}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </section>
+  );
+}
+
+export const rowClass = 'border-b border-line last:border-0 hover:bg-sunken';
+export const cellClass = 'px-3 py-2.5 align-top';

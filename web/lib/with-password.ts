@@ -1,0 +1,51 @@
+// Some actions need the password again. They are tried; when the server asks for it, a dialog does, and the action is
+// repeated.
+import { RowmillApiError } from '../../src/client/rowmill-api-error.ts';
+
+type Answer = (isGiven: boolean) => void;
+
+let waiting: Answer | null = null;
+const listeners = new Set<() => void>();
+
+/** Thrown when nobody gave the password. */
+export class NotConfirmed extends Error {
+  constructor() {
+    super('It was not done: the password was not given.');
+  }
+}
+
+export async function withPassword<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof RowmillApiError) || error.code !== 'CONFIRMATION_REQUIRED') throw error;
+    if (!(await askPassword())) throw new NotConfirmed();
+    return action();
+  }
+}
+
+function askPassword(): Promise<boolean> {
+  waiting?.(false);
+  return new Promise((resolve) => {
+    change(resolve);
+  });
+}
+
+function change(next: Answer | null): void {
+  waiting = next;
+  for (const listener of listeners) listener();
+}
+
+/** For the dialog: whether somebody waits for the password, and how it went. */
+export const passwordQuestion = {
+  subscribe(listener: () => void): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+  isOpen: (): boolean => waiting !== null,
+  answer(isGiven: boolean): void {
+    const asked = waiting;
+    change(null);
+    asked?.(isGiven);
+  },
+};

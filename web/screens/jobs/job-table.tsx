@@ -1,0 +1,157 @@
+// Jobs as rows: how far each is, live, and a box to select it.
+import { Link } from '@tanstack/react-router';
+import { useCallback, useState } from 'react';
+import type { z } from 'zod';
+import type { ProgressEvent } from '../../../src/contract/events.ts';
+import type { listedJob } from '../../../src/contract/jobs.ts';
+import { ProgressBar } from '../../components/progress-bar.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StatusChip, statusWord } from '../../components/status-chip.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { formatCount, formatRate } from '../../lib/format.ts';
+import { useProgress } from '../../lib/live.ts';
+
+export type ListedJob = z.infer<typeof listedJob>;
+
+export interface JobTableProps {
+  jobs: readonly ListedJob[];
+  /** Null: the viewer can do nothing with them. */
+  selected: ReadonlySet<string> | null;
+  onSelect: (jobIds: readonly string[], isSelected: boolean) => void;
+}
+
+/** Columns that a narrow screen does without. */
+const WIDE = 'hidden md:table-cell';
+const HEADINGS = [
+  ['Name', ''],
+  ['State', ''],
+  ['Progress', ''],
+  ['Rows', 'hidden sm:table-cell text-right'],
+  ['Rate', classNames(WIDE, 'text-right')],
+  ['Owner', WIDE],
+  ['Made', 'hidden sm:table-cell'],
+] as const;
+
+export function JobTable({ jobs, selected, onSelect }: JobTableProps) {
+  const isAll = jobs.length > 0 && jobs.every(({ jobId }) => selected?.has(jobId));
+  return (
+    <section
+      aria-label="Jobs"
+      tabIndex={0}
+      className="relative overflow-x-auto rounded-lg border border-line bg-surface"
+    >
+      <table className="w-full text-left">
+        <thead className="border-b border-line text-[13px] text-muted">
+          <tr>
+            {selected && (
+              <th scope="col" className="w-9 pl-3">
+                <input
+                  type="checkbox"
+                  aria-label="Select all jobs that are shown"
+                  className="size-4 align-middle accent-accent"
+                  checked={isAll}
+                  onChange={({ target }) =>
+                    onSelect(
+                      jobs.map(({ jobId }) => jobId),
+                      target.checked,
+                    )
+                  }
+                />
+              </th>
+            )}
+            {HEADINGS.map(([title, className]) => (
+              <th
+                key={title}
+                scope="col"
+                className={classNames('px-3 py-2 font-medium whitespace-nowrap', className)}
+              >
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {jobs.map((job) => (
+            <JobRow
+              key={job.jobId}
+              job={job}
+              isSelected={selected?.has(job.jobId) ?? null}
+              onSelect={(isSelected) => onSelect([job.jobId], isSelected)}
+            />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+interface JobRowProps {
+  job: ListedJob;
+  isSelected: boolean | null;
+  onSelect: (isSelected: boolean) => void;
+}
+
+function JobRow({ job, isSelected, onSelect }: JobRowProps) {
+  const [latest, setLatest] = useState<ProgressEvent | null>(null);
+  useProgress(useCallback((event) => event.jobId === job.jobId && setLatest(event), [job.jobId]));
+  const { counts, itemCount, perSecond, state } =
+    latest && latest.generation >= job.generation ? latest : job;
+  const name = job.name || job.jobId.slice(0, 8);
+  return (
+    <tr
+      className={classNames(
+        'border-b border-line last:border-0 hover:bg-sunken',
+        isSelected && 'bg-accent-soft',
+      )}
+    >
+      {isSelected !== null && (
+        <td className="w-9 pl-3">
+          <input
+            type="checkbox"
+            aria-label={`Select ${name}`}
+            className="size-4 align-middle accent-accent"
+            checked={isSelected}
+            onChange={({ target }) => onSelect(target.checked)}
+          />
+        </td>
+      )}
+      <th scope="row" className="max-w-40 px-3 py-2.5 text-left font-normal sm:max-w-72">
+        <Link
+          to="/jobs/$jobId"
+          params={{ jobId: job.jobId }}
+          className="block truncate font-medium hover:underline"
+        >
+          {name}
+        </Link>
+        <span className="block truncate text-[13px] text-muted">{job.pipeline}</span>
+      </th>
+      <td className="px-3">
+        <StatusChip status={state} />
+        {state === 'PAUSED' && job.pausedBecause && (
+          <p className="max-w-48 truncate text-[13px] text-muted" title={job.pausedBecause}>
+            {job.pausedBecause}
+          </p>
+        )}
+      </td>
+      <td className="w-48 min-w-24 px-3 sm:min-w-32">
+        <ProgressBar counts={counts} total={itemCount} />
+        <span className="text-[13px] text-muted">{failedWords(counts)}</span>
+      </td>
+      <td className="hidden px-3 text-right tabular-nums sm:table-cell">{formatCount(itemCount)}</td>
+      <td className={classNames(WIDE, 'px-3 text-right tabular-nums')}>
+        {perSecond > 0 ? formatRate(perSecond) : ''}
+      </td>
+      <td className={classNames(WIDE, 'max-w-32 truncate px-3 text-muted')}>{job.ownerId}</td>
+      <td className="hidden px-3 text-muted sm:table-cell">
+        <RelativeTime at={job.createdAt} />
+      </td>
+    </tr>
+  );
+}
+
+function failedWords(counts: Partial<Record<string, number>>): string {
+  return ['ERROR', 'NOT_FOUND']
+    .filter((status) => (counts[status] ?? 0) > 0)
+    .map((status) => `${formatCount(counts[status]!)} ${statusWord(status).toLowerCase()}`)
+    .join(', ');
+}

@@ -1,0 +1,78 @@
+// Which pipeline, what it does, and what it needs of a row.
+import type { z } from 'zod';
+import type { pipeline as pipelineSchema } from '../../../src/contract/operations.ts';
+import { SelectField } from '../../components/select-field.tsx';
+import { fieldsOfSchema } from './schema-form.ts';
+
+export type Pipeline = z.infer<typeof pipelineSchema>;
+
+export interface ChoosePipelineProps {
+  pipelines: readonly Pipeline[];
+  chosen: Pipeline | undefined;
+  onChoose: (name: string) => void;
+}
+
+export function ChoosePipeline({ pipelines, chosen, onChoose }: ChoosePipelineProps) {
+  return (
+    <div className="flex flex-col gap-3">
+      <SelectField
+        label="Pipeline"
+        className="max-w-sm"
+        value={chosen?.name ?? ''}
+        onChange={(event) => onChoose(event.target.value)}
+        choices={[
+          ...(chosen ? [] : ([['', 'Choose one']] as const)),
+          ...pipelines.map(({ name }) => [name, name] as const),
+        ]}
+      />
+      {chosen && <PipelineWords pipeline={chosen} />}
+    </div>
+  );
+}
+
+function PipelineWords({ pipeline }: { pipeline: Pipeline }) {
+  const fields = fieldsOfSchema(pipeline.input);
+  return (
+    <dl className="grid gap-x-4 gap-y-1.5 text-[13px] sm:grid-cols-[auto_1fr]">
+      <dt className="text-muted">Phases</dt>
+      <dd>
+        <ol className="flex flex-wrap gap-x-1">
+          {pipeline.phases.map(({ name }, at) => (
+            <li key={name}>
+              {at > 0 && (
+                <span aria-hidden className="pr-1 text-muted">
+                  →
+                </span>
+              )}
+              {name}
+            </li>
+          ))}
+        </ol>
+      </dd>
+      <dt className="text-muted">A row needs</dt>
+      <dd>
+        {fields.length === 0 ? (
+          'anything: the pipeline does not say'
+        ) : (
+          <ul className="flex flex-wrap gap-1.5">
+            {fields.map(({ name, required, kind }) => (
+              <li key={name} className="rounded bg-sunken px-1.5 font-mono text-xs leading-5">
+                {name}
+                <span className="text-muted">
+                  {kind === 'json' ? '' : ` ${kind}`}
+                  {required ? '' : ', optional'}
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </dd>
+      {pipeline.paid && (
+        <>
+          <dt className="text-muted">Cost</dt>
+          <dd>Its calls cost something; give it a budget below.</dd>
+        </>
+      )}
+    </dl>
+  );
+}

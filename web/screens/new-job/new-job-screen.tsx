@@ -1,0 +1,198 @@
+// A new job: pipeline, file, what would become of it, and how it is to run. Nothing is stored or paid for before the
+// last button.
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { say } from '../../components/toasts.tsx';
+import { client } from '../../lib/client.ts';
+import { useConfiguration } from '../../lib/configuration.ts';
+import { newJobRoute } from '../../routes/router.tsx';
+import { FailedScreen } from '../failed-screen.tsx';
+import { ChooseFile } from './choose-file.tsx';
+import { ChoosePipeline, type Pipeline } from './choose-pipeline.tsx';
+import { chooseColumn, columnChoices, type Mapping, missingRequired } from './column-choices.ts';
+import { JobOptions } from './job-options.tsx';
+import { ParamsForm } from './params-form.tsx';
+import { PreviewPanel } from './preview-panel.tsx';
+import { isUnbounded, NO_OPTIONS, readJobOptions } from './read-job-options.ts';
+import { fieldsOfSchema, type FormTexts, readForm } from './schema-form.ts';
+import { UploadPanel } from './upload-panel.tsx';
+import { type ChosenFile, type FormatOptions, usePreview } from './use-preview.ts';
+import { useStartJob } from './use-start-job.ts';
+
+export function NewJobScreen() {
+  const pipelines = useQuery({ queryKey: ['pipelines'], queryFn: () => client.listPipelines() });
+  const sources = useQuery({ queryKey: ['sources'], queryFn: () => client.listSources() });
+  const { pipeline: wanted } = newJobRoute.useSearch();
+  const navigate = useNavigate({ from: '/jobs/new' });
+  if (pipelines.isError) return <FailedScreen error={pipelines.error} />;
+  if (!pipelines.data) return <p className="p-6 text-muted">Loading…</p>;
+  const { items } = pipelines.data;
+  if (items.length === 0) return <NoPipelines />;
+  const chosen = items.find(({ name }) => name === wanted) ?? (items.length === 1 ? items[0] : undefined);
+  return (
+    <NewJobForm
+      pipelines={items}
+      sources={sources.data?.items ?? []}
+      pipeline={chosen}
+      onPipeline={(name) => void navigate({ search: { pipeline: name }, replace: true })}
+    />
+  );
+}
+
+function NoPipelines() {
+  return (
+    <EmptyState isScreen title="There is no pipeline yet">
+      A pipeline is the code that runs over each row. Whoever runs this server tells it which files define
+      them when it starts.
+    </EmptyState>
+  );
+}
+
+interface NewJobFormProps {
+  pipelines: readonly Pipeline[];
+  sources: readonly { name: string; kind: string; pipeline: string }[];
+  pipeline: Pipeline | undefined;
+  onPipeline: (name: string) => void;
+}
+
+function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProps) {
+  const navigate = useNavigate();
+  const configuration = useConfiguration();
+  const [chosen, setChosen] = useState<ChosenFile | null>(null);
+  const [format, setFormat] = useState<FormatOptions>({});
+  const [mapping, setMapping] = useState<Mapping>({});
+  const [evenLarge, setEvenLarge] = useState(false);
+  const [params, setParams] = useState<FormTexts>({});
+  const [options, setOptions] = useState(NO_OPTIONS);
+  const [isTried, setTried] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const preview = usePreview({ chosen, pipeline: pipeline?.name, format, mapping, evenLarge });
+  const { state, start, cancel } = useStartJob(({ jobId, created }) => {
+    say(created ? 'The job is made.' : 'This file has a job already: this is it.');
+    void navigate({ to: '/jobs/$jobId', params: { jobId } });
+  });
+
+  const seen = preview.data?.tooLarge === false ? preview.data.preview : null;
+  const choices = seen && columnChoices(seen, fieldsOfSchema(pipeline?.input ?? null), mapping);
+  const lacking = choices ? missingRequired(choices) : [];
+  const paramFields = fieldsOfSchema(pipeline?.params ?? null);
+  const readParams = readForm(paramFields, params);
+  const readOptions = readJobOptions(options);
+  const wrong = { ...readParams.problems, ...readOptions.problems };
+  const problems = isTried ? wrong : {};
+  const blocker = !pipeline
+    ? 'Choose a pipeline.'
+    : !chosen
+      ? 'Choose a file.'
+      : lacking.length > 0
+        ? `Say which column is ${lacking.join(', ')}.`
+        : null;
+
+  const choose = (next: ChosenFile | null) => {
+    setChosen(next);
+    setFormat({});
+    setMapping({});
+    setEvenLarge(false);
+  };
+  const changeFormat = (next: FormatOptions) => {
+    setFormat(next);
+    // Columns may have other names now.
+    setMapping({});
+  };
+  const begin = () => {
+    if (!pipeline || !chosen) return;
+    void start(chosen, {
+      pipeline: pipeline.name,
+      ...readOptions.values,
+      ...(paramFields.length > 0 && { params: readParams.values }),
+      ...(Object.keys(format).length > 0 && { format }),
+      ...(Object.keys(mapping).length > 0 && { mapping: { ...mapping } }),
+    });
+  };
+  const tryToStart = () => {
+    setTried(true);
+    if (Object.keys(wrong).length > 0) return;
+    if (pipeline?.paid && isUnbounded(readOptions.values)) setAsking(true);
+    else begin();
+  };
+  return (
+    <Page title="New job" intro="Nothing is stored or paid for before you start it.">
+      <Card title="1. What to run">
+        <ChoosePipeline pipelines={pipelines} chosen={pipeline} onChoose={onPipeline} />
+      </Card>
+      <Card title="2. The rows">
+        <ChooseFile
+          chosen={chosen}
+          sources={sources.filter((source) => !pipeline || source.pipeline === pipeline.name)}
+          maxBytes={configuration.data?.limits.uploadMaxBytes ?? null}
+          onChoose={choose}
+        />
+      </Card>
+      {chosen && (
+        <PreviewPanel
+          query={preview}
+          choices={choices ?? []}
+          format={format}
+          onFormat={changeFormat}
+          onChoose={(field, header) => setMapping(chooseColumn(mapping, field, header))}
+          onEvenLarge={() => setEvenLarge(true)}
+        />
+      )}
+      {chosen && pipeline && (
+        <Card title="4. How it runs">
+          <div className="flex flex-col gap-5">
+            {paramFields.length > 0 && (
+              <ParamsForm
+                fields={paramFields}
+                texts={params}
+                problems={problems}
+                onChange={(name, text) => setParams({ ...params, [name]: text })}
+              />
+            )}
+            <JobOptions
+              options={options}
+              problems={problems}
+              suggestedName={chosen.kind === 'file' ? chosen.file.name : chosen.path}
+              isPaid={pipeline.paid}
+              onChange={(change) => setOptions({ ...options, ...change })}
+            />
+          </div>
+        </Card>
+      )}
+      <UploadPanel state={state} onCancel={cancel} onRetry={begin} />
+      {state.step !== 'sending' && (
+        <div className="flex flex-wrap items-center justify-end gap-3">
+          {blocker !== null && <p className="text-muted">{blocker}</p>}
+          {Object.keys(problems).length > 0 && (
+            <p role="alert" className="text-bad">
+              Something above is not right yet.
+            </p>
+          )}
+          <Button kind="primary" disabled={blocker !== null} onClick={tryToStart}>
+            {startWords(options.hold, readOptions.values.trial)}
+          </Button>
+        </div>
+      )}
+      <Confirm
+        open={isAsking}
+        onClose={() => setAsking(false)}
+        title="Start without a budget?"
+        action="Start it"
+        onConfirm={async () => begin()}
+      >
+        Each row makes calls that cost money, and nothing bounds what the whole file may cost. Go back to give
+        it a budget, or to try the first rows before the rest.
+      </Confirm>
+    </Page>
+  );
+}
+
+function startWords(hold: boolean, trial: number | undefined): string {
+  if (hold) return 'Store the rows';
+  return trial === undefined ? 'Start the job' : 'Start the trial';
+}

@@ -1,0 +1,115 @@
+// What would become of the file: how it is read, which column goes where, the first rows and their problems.
+import type { UseQueryResult } from '@tanstack/react-query';
+import { CircleCheck, TriangleAlert } from 'lucide-react';
+import { Button } from '../../components/button.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
+import { Card } from '../../components/page.tsx';
+import { formatCount } from '../../lib/format.ts';
+import { type ColumnChoice, missingRequired, type Preview, withoutProblemsOf } from './column-choices.ts';
+import { MapColumns } from './map-columns.tsx';
+import { PreviewRows } from './preview-rows.tsx';
+import { ReadingOptions } from './reading-options.tsx';
+import type { FormatOptions, PreviewAnswer, PreviewTooLarge } from './use-preview.ts';
+
+export interface PreviewPanelProps {
+  query: UseQueryResult<PreviewAnswer | PreviewTooLarge>;
+  choices: readonly ColumnChoice[];
+  format: FormatOptions;
+  onFormat: (format: FormatOptions) => void;
+  onChoose: (field: string, header: string | null) => void;
+  onEvenLarge: () => void;
+}
+
+export function PreviewPanel(props: PreviewPanelProps) {
+  const { query, format, onFormat, onEvenLarge } = props;
+  return (
+    <Card
+      title="3. Check"
+      actions={
+        <span role="status" className="text-[13px] text-muted">
+          {query.isFetching ? 'Reading…' : ''}
+        </span>
+      }
+    >
+      {query.isError ? (
+        <FailureNote
+          error={query.error}
+          action={
+            <div className="flex gap-2">
+              {Object.keys(format).length > 0 && (
+                <Button onClick={() => onFormat({})}>Read it as found</Button>
+              )}
+              <Button onClick={() => void query.refetch()}>Try again</Button>
+            </div>
+          }
+        />
+      ) : !query.data ? (
+        <p className="text-muted">Reading the beginning of the file…</p>
+      ) : query.data.tooLarge ? (
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <p className="max-w-prose">
+            This kind of file can only be read whole, and it is large. You can look at it first, or start the
+            job: rows that cannot be read are told then.
+          </p>
+          <Button onClick={onEvenLarge}>Send it to look at it</Button>
+        </div>
+      ) : (
+        <Seen {...props} preview={query.data.preview} />
+      )}
+    </Card>
+  );
+}
+
+function Seen({ preview, choices, format, onFormat, onChoose }: PreviewPanelProps & { preview: Preview }) {
+  const lacking = missingRequired(choices);
+  return (
+    <div className="flex flex-col gap-5">
+      <ReadingOptions detected={preview.detected} format={format} onChange={onFormat} />
+      {choices.length > 0 && preview.columns.length > 0 && (
+        <div>
+          <h3 className="font-medium">Columns</h3>
+          <p className="text-[13px] text-muted">
+            Other columns of the file are stored with each row and come back in the result.
+          </p>
+          <MapColumns
+            choices={choices}
+            headers={preview.columns.map(({ header }) => header)}
+            onChoose={onChoose}
+          />
+        </div>
+      )}
+      <div className="flex flex-col gap-2">
+        <h3 className="font-medium">First rows</h3>
+        {lacking.length === 0 ? (
+          <LookedAt preview={preview} />
+        ) : (
+          <p className="text-muted">
+            Say above which {lacking.length === 1 ? 'column is' : 'columns are'} {lacking.join(' and ')}; then
+            the rows are checked.
+          </p>
+        )}
+        <PreviewRows preview={withoutProblemsOf(preview, lacking)} />
+      </div>
+    </div>
+  );
+}
+
+function LookedAt({ preview: { looked } }: { preview: Preview }) {
+  if (looked.rows === 0) return null;
+  const of = looked.wholeFile
+    ? `All ${formatCount(looked.rows)} rows were looked at`
+    : `The first ${formatCount(looked.rows)} rows were looked at`;
+  if (looked.withProblems === 0)
+    return (
+      <p className="flex items-center gap-2 text-good">
+        <CircleCheck size={16} className="shrink-0" aria-hidden /> {of}: nothing is wrong with them.
+      </p>
+    );
+  return (
+    <p className="flex items-start gap-2 text-warn">
+      <TriangleAlert size={16} className="mt-0.5 shrink-0" aria-hidden /> {of}:{' '}
+      {formatCount(looked.withProblems)} {looked.withProblems === 1 ? 'has a problem' : 'have problems'}. Rows
+      that cannot be run fail at once and cost nothing; you can correct them later in the job.
+    </p>
+  );
+}

@@ -1,0 +1,112 @@
+// The first rows as they would be stored, with what is wrong on its cell or row.
+import { cellText } from '../../lib/cell-text.ts';
+import { classNames } from '../../lib/class-names.ts';
+import { formatCount } from '../../lib/format.ts';
+import type { Preview } from './column-choices.ts';
+
+export function PreviewRows({ preview }: { preview: Preview }) {
+  const columns = preview.columns.filter(({ field }) => field !== null) as {
+    header: string;
+    field: string;
+  }[];
+  if (preview.rows.length === 0)
+    return (
+      <p className="text-muted">
+        {preview.detected.format === 'images'
+          ? 'Every image of the file becomes a row.'
+          : 'There is no row in this file.'}
+      </p>
+    );
+  return (
+    <section
+      aria-label="First rows"
+      tabIndex={0}
+      className="relative max-h-[26rem] overflow-auto rounded-md border border-line"
+    >
+      <table className="w-full text-left text-[13px]">
+        <thead className="sticky top-0 bg-sunken">
+          <tr>
+            <th scope="col" className="px-2.5 py-1.5 font-medium text-muted">
+              Line
+            </th>
+            {columns.map(({ header, field }) => (
+              <th key={field} scope="col" className="px-2.5 py-1.5 font-medium whitespace-nowrap">
+                {header || field}
+                {header !== field && <span className="block font-mono text-xs text-muted">→ {field}</span>}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {preview.rows.map((row) => (
+            <PreviewRow key={row.line} row={row} columns={columns} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function PreviewRow({
+  row: { line, input, problems },
+  columns,
+}: {
+  row: Preview['rows'][number];
+  columns: readonly { header: string; field: string }[];
+}) {
+  const known = new Set(columns.map(({ field }) => field));
+  const ofRow = problems.filter(({ field }) => input === null || field === null || !known.has(field));
+  return (
+    <>
+      <tr className={classNames('border-t border-line align-top', problems.length > 0 && 'bg-bad-soft/40')}>
+        <th
+          scope="row"
+          className={classNames(
+            'px-2.5 py-1.5 font-normal text-muted tabular-nums',
+            problems.length > 0 && 'border-l-2 border-l-bad',
+          )}
+        >
+          {formatCount(line)}
+        </th>
+        {input === null ? (
+          <td colSpan={Math.max(1, columns.length)} className="px-2.5 py-1.5 text-muted">
+            {problems.length > 0 ? 'This line would not become a row.' : 'Too long to be shown here.'}
+          </td>
+        ) : (
+          columns.map(({ field }) => (
+            <PreviewCell
+              key={field}
+              text={cellText(input, field)}
+              problems={problems.filter((problem) => problem.field === field).map(({ message }) => message)}
+            />
+          ))
+        )}
+      </tr>
+      {ofRow.length > 0 && (
+        <tr className="bg-bad-soft/40">
+          <td className="border-l-2 border-l-bad" />
+          <td colSpan={Math.max(1, columns.length)} className="px-2.5 pb-1.5 text-bad">
+            {ofRow
+              .map(({ field, message }) => (field === null ? message : `${field}: ${message}`))
+              .join('; ')}
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function PreviewCell({ text, problems }: { text: string; problems: readonly string[] }) {
+  return (
+    <td className={classNames('max-w-72 min-w-24 px-2.5 py-1.5', problems.length > 0 && 'bg-bad-soft')}>
+      <span className="line-clamp-2 break-words whitespace-pre-wrap" title={text}>
+        {text}
+      </span>
+      {problems.map((message) => (
+        <span key={message} className="block text-xs text-bad">
+          {message}
+        </span>
+      ))}
+    </td>
+  );
+}

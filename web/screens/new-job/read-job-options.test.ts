@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { isUnbounded, NO_OPTIONS, readJobOptions } from './read-job-options.ts';
+
+test('what is left empty is left out', () => {
+  expect(readJobOptions(NO_OPTIONS)).toEqual({ values: {}, problems: {} });
+});
+
+test('texts become the options of a job', () => {
+  const texts = {
+    ...NO_OPTIONS,
+    name: ' Prices ',
+    trial: '100',
+    budgetMax: '2.5',
+    priority: '-3',
+    hold: true,
+  };
+  expect(readJobOptions(texts).values).toEqual({
+    name: 'Prices',
+    trial: 100,
+    budget: { max: 2.5 },
+    priority: -3,
+    hold: true,
+  });
+});
+
+test('what is wrong is told by field', () => {
+  const texts = { ...NO_OPTIONS, trial: '0', budgetMax: '-1', budgetPerItem: 'much', priority: '1.5' };
+  expect(readJobOptions(texts).problems).toEqual({
+    trial: 'At least 1.',
+    budgetMax: 'At least 0.',
+    budgetPerItem: 'A number, please.',
+    priority: 'A whole number, please.',
+  });
+});
+
+test('a budget, a trial or holding it bounds what a job can spend', () => {
+  expect(isUnbounded({})).toBe(true);
+  expect(isUnbounded({ budget: { perItem: 1 } })).toBe(true);
+  expect(isUnbounded({ budget: { max: 1 } })).toBe(false);
+  expect(isUnbounded({ trial: 5 })).toBe(false);
+  expect(isUnbounded({ hold: true })).toBe(false);
+});

@@ -1,0 +1,151 @@
+// How the file is read: what was found out, and a way to say it better.
+import { TriangleAlert } from 'lucide-react';
+import { SelectField } from '../../components/select-field.tsx';
+import { TextField } from '../../components/field.tsx';
+import type { Preview } from './column-choices.ts';
+import type { FormatOptions } from './use-preview.ts';
+
+export interface ReadingOptionsProps {
+  detected: Preview['detected'];
+  format: FormatOptions;
+  onChange: (format: FormatOptions) => void;
+}
+
+const FORMATS = [
+  ['csv', 'CSV'],
+  ['xlsx', 'Excel workbook'],
+  ['jsonl', 'JSON lines'],
+  ['json', 'JSON array'],
+  ['urls', 'List of addresses'],
+  ['images', 'Images'],
+] as const;
+
+const ENCODINGS = [
+  'utf-8',
+  'utf-16le',
+  'utf-16be',
+  'windows-1252',
+  'iso-8859-1',
+  'iso-8859-15',
+  'windows-1250',
+  'windows-1251',
+  'shift_jis',
+  'gb18030',
+];
+
+const DELIMITERS = [
+  [',', 'Comma ,'],
+  [';', 'Semicolon ;'],
+  ['\t', 'Tab'],
+  ['|', 'Bar |'],
+  [' ', 'Blanks'],
+  ['', 'None: one column'],
+] as const;
+
+const AUTO = '\0auto';
+
+interface CsvDetected {
+  encoding?: string;
+  delimiter?: string;
+  header?: boolean;
+  skipLines?: number;
+}
+
+export function ReadingOptions({ detected, format, onChange }: ReadingOptionsProps) {
+  const csv = (detected.csv ?? {}) as CsvDetected;
+  const encoding = csv.encoding ?? (detected.encoding as string | undefined);
+  const sheets = (detected.sheets as string[] | undefined) ?? [];
+  const isCsv = detected.format === 'csv';
+  const isTable = isCsv || detected.format === 'xlsx';
+  const set = <Key extends keyof FormatOptions>(key: Key, value: FormatOptions[Key] | undefined) => {
+    const { [key]: _, ...rest } = format;
+    onChange(value === undefined ? rest : { ...rest, [key]: value });
+  };
+  const chosen = (key: keyof FormatOptions): string =>
+    format[key] === undefined ? AUTO : String(format[key]);
+  const auto = (words: string): readonly [string, string] => [AUTO, `Found: ${words}`];
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="grid grid-cols-2 gap-3 md:grid-cols-5">
+        <SelectField
+          label="Format"
+          value={chosen('format')}
+          onChange={({ target }) => set('format', read(target.value) as FormatOptions['format'])}
+          choices={[auto(wordsOf(FORMATS, detected.format)), ...FORMATS]}
+        />
+        {encoding !== undefined && (
+          <SelectField
+            label="Encoding"
+            value={chosen('encoding')}
+            onChange={({ target }) => set('encoding', read(target.value))}
+            choices={[auto(encoding), ...ENCODINGS.map((name) => [name, name] as const)]}
+          />
+        )}
+        {isCsv && (
+          <SelectField
+            label="Columns end with"
+            value={chosen('delimiter')}
+            onChange={({ target }) => set('delimiter', read(target.value))}
+            choices={[auto(wordsOf(DELIMITERS, csv.delimiter ?? '')), ...DELIMITERS]}
+          />
+        )}
+        {sheets.length > 0 && (
+          <SelectField
+            label="Sheet"
+            value={chosen('sheet')}
+            onChange={({ target }) => set('sheet', read(target.value))}
+            choices={[
+              auto(String(detected.sheet ?? sheets[0])),
+              ...sheets.map((name) => [name, name] as const),
+            ]}
+          />
+        )}
+        {isTable && (
+          <SelectField
+            label="First row"
+            value={chosen('header')}
+            onChange={({ target }) =>
+              set('header', target.value === AUTO ? undefined : target.value === 'true')
+            }
+            choices={[
+              auto(csv.header === false ? 'data' : 'names'),
+              ['true', 'Names of columns'],
+              ['false', 'Data'],
+            ]}
+          />
+        )}
+        {isTable && (
+          <TextField
+            key={format.skipLines ?? csv.skipLines ?? 0}
+            label="Lines to skip"
+            type="number"
+            min={0}
+            max={1000}
+            defaultValue={format.skipLines ?? csv.skipLines ?? 0}
+            onBlur={({ target }) => {
+              const lines = Number(target.value);
+              if (lines !== (format.skipLines ?? csv.skipLines ?? 0)) set('skipLines', lines);
+            }}
+          />
+        )}
+      </div>
+      {detected.warnings.length > 0 && (
+        <ul className="flex flex-col gap-1">
+          {detected.warnings.map((warning) => (
+            <li key={warning} className="flex gap-2 rounded-md bg-warn-soft px-3 py-2 text-warn">
+              <TriangleAlert size={16} className="mt-0.5 shrink-0" aria-hidden /> {warning}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function read(value: string): string | undefined {
+  return value === AUTO ? undefined : value;
+}
+
+function wordsOf(choices: readonly (readonly [string, string])[], value: string): string {
+  return choices.find(([each]) => each === value)?.[1] ?? JSON.stringify(value);
+}

@@ -1,0 +1,77 @@
+// What can open over any screen: the palette, the list of keys, and the question for the password. Fetched when first
+// needed.
+import { useNavigate } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useRef, useSyncExternalStore } from 'react';
+import { passwordQuestion } from '../lib/with-password.ts';
+import { actionOf } from './palette/keys.ts';
+
+const CommandPalette = lazy(() =>
+  import('./palette/command-palette.tsx').then((module) => ({ default: module.CommandPalette })),
+);
+const KeysDialog = lazy(() =>
+  import('./palette/keys-dialog.tsx').then((module) => ({ default: module.KeysDialog })),
+);
+const PasswordPrompt = lazy(() =>
+  import('./settings/password-prompt.tsx').then((module) => ({ default: module.PasswordPrompt })),
+);
+
+export type Overlay = 'palette' | 'keys' | null;
+
+export interface OverlaysProps {
+  open: Overlay;
+  onOpen: (overlay: Overlay) => void;
+  hidden: readonly string[];
+}
+
+export function Overlays({ open, onOpen, hidden }: OverlaysProps) {
+  useKeys(onOpen, hidden);
+  const asksPassword = useSyncExternalStore(passwordQuestion.subscribe, passwordQuestion.isOpen);
+  return (
+    <Suspense>
+      {open === 'palette' && (
+        <CommandPalette onClose={() => onOpen(null)} onKeys={() => onOpen('keys')} hidden={hidden} />
+      )}
+      {open === 'keys' && <KeysDialog onClose={() => onOpen(null)} hidden={hidden} />}
+      {asksPassword && <PasswordPrompt />}
+    </Suspense>
+  );
+}
+
+function useKeys(onOpen: (overlay: Overlay) => void, hidden: readonly string[]): void {
+  const navigate = useNavigate();
+  const before = useRef<string | null>(null);
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      const action = actionOf(
+        {
+          key: event.key,
+          ctrlKey: event.ctrlKey,
+          metaKey: event.metaKey,
+          altKey: event.altKey,
+          isTyping: isTyping(event.target),
+        },
+        before.current,
+      );
+      before.current = event.key.toLowerCase();
+      if (action === null || event.defaultPrevented) return;
+      event.preventDefault();
+      if (isBlocked()) return;
+      if (typeof action === 'string') onOpen(action);
+      else if (!hidden.includes(action.go)) void navigate({ to: action.go as '/jobs' });
+    };
+    document.addEventListener('keydown', listen);
+    return () => document.removeEventListener('keydown', listen);
+  }, [navigate, onOpen, hidden]);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.matches('input:not([type=checkbox]), textarea, select'))
+  );
+}
+
+/** A dialog is open: keys belong to it. */
+function isBlocked(): boolean {
+  return document.querySelector('[role=dialog]') !== null;
+}

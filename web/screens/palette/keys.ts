@@ -1,0 +1,33 @@
+// Keys that work everywhere: the palette, the list of keys, and two-key jumps such as g j.
+
+export type KeyAction = 'palette' | 'keys' | { go: string };
+
+export const JUMPS: readonly (readonly [key: string, to: string, words: string])[] = [
+  ['j', '/jobs', 'Jobs'],
+  ['n', '/jobs/new', 'New job'],
+  ['p', '/pending', 'Pending'],
+  ['w', '/workers', 'Workers'],
+  ['r', '/resources', 'Resources'],
+  ['h', '/webhooks', 'Webhooks'],
+  ['s', '/settings', 'Settings'],
+];
+
+interface Pressed {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+  /** Somebody types into a field. */
+  isTyping: boolean;
+}
+
+/** What a key means after the one before it. */
+export function actionOf(pressed: Pressed, before: string | null): KeyAction | null {
+  const key = pressed.key.toLowerCase();
+  const isCommand = pressed.ctrlKey || pressed.metaKey;
+  if (isCommand && key === 'k' && !pressed.altKey) return 'palette';
+  if (isCommand || pressed.altKey || pressed.isTyping) return null;
+  if (key === '?') return 'keys';
+  const jump = before === 'g' && JUMPS.find(([each]) => each === key);
+  return jump ? { go: jump[1] } : null;
+}

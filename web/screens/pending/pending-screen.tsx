@@ -1,0 +1,153 @@
+// Rows that have not ended, over all jobs: what runs, what waits for another try, what waits at all.
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { RotateCw } from 'lucide-react';
+import type { z } from 'zod';
+import type { pendingItem } from '../../../src/contract/items.ts';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
+import { Page } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StatusChip } from '../../components/status-chip.tsx';
+import { cellClass, rowClass, Table } from '../../components/table.tsx';
+import { client } from '../../lib/client.ts';
+import { useConfiguration } from '../../lib/configuration.ts';
+import { formatCount, formatPercent } from '../../lib/format.ts';
+import { pendingRoute } from '../../routes/router.tsx';
+import { PendingFilters, type PendingSearch } from './pending-filters.tsx';
+import { timeRange } from './time-range.ts';
+
+type PendingItem = z.infer<typeof pendingItem>;
+
+export function PendingScreen() {
+  const search = pendingRoute.useSearch();
+  const navigate = useNavigate({ from: '/pending' });
+  const configuration = useConfiguration();
+  const isOn = configuration.data?.features.pendingDashboard === true;
+  const rows = useInfiniteQuery({
+    queryKey: ['pending', search],
+    enabled: isOn,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      client.listPending(
+        {
+          ...(search.statuses && { statuses: search.statuses }),
+          ...(search.jobType && { jobType: search.jobType }),
+          ...(search.jobId && { jobId: search.jobId }),
+          ...timeRange(search.from, search.to),
+          ...(search.all && { userId: 'all' as const }),
+          ...(pageParam !== undefined && { after: pageParam }),
+        },
+        { signal },
+      ),
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+  if (configuration.isSuccess && !isOn)
+    return (
+      <EmptyState isScreen title="This screen is switched off">
+        Whoever runs this server can switch it on with the setting <code>pendingDashboard</code>. The rows of
+        one job that have not ended are on the screen of the job.
+      </EmptyState>
+    );
+  const listed = rows.data?.pages.flatMap((page) => page.items) ?? [];
+  const change = (next: Partial<PendingSearch>) =>
+    void navigate({ search: (before) => clean({ ...before, ...next }), replace: true });
+  return (
+    <Page
+      title="Pending"
+      intro="Rows that have not ended, over all jobs."
+      actions={
+        <Button disabled={rows.isFetching} onClick={() => void rows.refetch()}>
+          <RotateCw size={16} aria-hidden /> Refresh
+        </Button>
+      }
+    >
+      <PendingFilters search={search} onChange={change} />
+      {rows.isError && <FailureNote error={rows.error} />}
+      {rows.isPending && <p className="text-muted">Loading…</p>}
+      {rows.isSuccess &&
+        (listed.length === 0 ? (
+          <EmptyState title="Nothing is pending">
+            {Object.keys(search).length > 0
+              ? 'Change what is chosen above.'
+              : 'Every row of every job has ended.'}
+          </EmptyState>
+        ) : (
+          <Table
+            label="Pending rows"
+            headings={['Row', 'Summary', 'Status', 'Attempts', 'Locked by', 'Updated', 'Type', 'Job']}
+          >
+            {listed.map((row) => (
+              <PendingRow key={`${row.jobId} ${row.seq}`} row={row} />
+            ))}
+          </Table>
+        ))}
+      {rows.hasNextPage && (
+        <Button
+          className="self-center"
+          disabled={rows.isFetchingNextPage}
+          onClick={() => void rows.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      )}
+    </Page>
+  );
+}
+
+function PendingRow({ row }: { row: PendingItem }) {
+  return (
+    <tr className={rowClass}>
+      <th scope="row" className={`${cellClass} font-normal tabular-nums`}>
+        {formatCount(row.seq)}
+      </th>
+      <td className={`${cellClass} max-w-64 truncate`} title={row.summary ?? ''}>
+        {row.summary}
+      </td>
+      <td className={cellClass}>
+        <StatusChip status={row.status} />
+        {row.status === 'RETRYING' && row.readyAt && (
+          <span className="block text-[13px] text-muted">
+            again <RelativeTime at={row.readyAt} />
+          </span>
+        )}
+      </td>
+      <td className={`${cellClass} tabular-nums`}>{formatCount(row.attempts)}</td>
+      <td className={`${cellClass} max-w-40 truncate text-muted`} title={row.lockedBy ?? ''}>
+        {row.lockedBy}
+      </td>
+      <td className={`${cellClass} text-muted`}>
+        <RelativeTime at={row.updatedAt} />
+      </td>
+      <td className={`${cellClass} text-muted`}>{row.jobType}</td>
+      <td className={`${cellClass} min-w-40`}>
+        <Link
+          to="/jobs/$jobId"
+          params={{ jobId: row.jobId }}
+          className="block max-w-48 truncate font-medium hover:underline"
+        >
+          {row.jobName || row.jobId.slice(0, 8)}
+        </Link>
+        <ProgressPill part={row.progress} />
+      </td>
+    </tr>
+  );
+}
+
+function ProgressPill({ part }: { part: number }) {
+  return (
+    <span className="flex items-center gap-2 text-[13px] text-muted tabular-nums">
+      <span aria-hidden className="h-1.5 w-20 overflow-hidden rounded-full bg-quiet-soft">
+        <span className="block h-full bg-good" style={{ width: `${part * 100}%` }} />
+      </span>
+      {formatPercent(part)}
+    </span>
+  );
+}
+
+function clean<T extends object>(search: T): T {
+  return Object.fromEntries(
+    Object.entries(search).filter(([, value]) => value !== undefined && value !== '' && value !== false),
+  ) as T;
+}

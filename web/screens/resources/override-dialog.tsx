@@ -1,0 +1,141 @@
+// What an administrator sets of a resource while things run. It holds until it is taken back.
+import { type FormEvent, useState } from 'react';
+import type { z } from 'zod';
+import type { resource as resourceSchema } from '../../../src/contract/operations.ts';
+import { Button } from '../../components/button.tsx';
+import { CheckField } from '../../components/check-field.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
+import { TextField } from '../../components/field.tsx';
+import { say } from '../../components/toasts.tsx';
+import { client, queries } from '../../lib/client.ts';
+
+export type Resource = z.infer<typeof resourceSchema>;
+
+type Change = Omit<Parameters<typeof client.changeResource>[0], 'name' | 'key'>;
+
+const TAKE_BACK: Change = {
+  ratePerSecond: null,
+  concurrency: null,
+  minDelayMs: null,
+  adaptive: null,
+  paused: null,
+};
+
+export function OverrideDialog({ resource, onClose }: { resource: Resource; onClose: () => void }) {
+  const { name, key, override, limits } = resource;
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const send = async (change: Change, done: string) => {
+    setBusy(true);
+    setError(null);
+    try {
+      await client.changeResource({ name, ...(key !== '' && { key }), ...change });
+      say(done);
+      void queries.invalidateQueries({ queryKey: ['resources'] });
+      onClose();
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const declaredAdaptive = limits?.adaptive !== false;
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    void send(
+      {
+        ratePerSecond: numberOf(form, 'ratePerSecond'),
+        concurrency: numberOf(form, 'concurrency'),
+        minDelayMs: numberOf(form, 'minDelayMs'),
+        adaptive: (form.get('adaptive') !== null) === declaredAdaptive ? null : !declaredAdaptive,
+        paused: form.get('paused') === null ? null : true,
+      },
+      `${name} is changed.`,
+    );
+  };
+  const isAdaptive = override.adaptive ?? declaredAdaptive;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Change ${name}`}
+      description={key === '' ? 'For all of its keys, over all workers, at once.' : `For ${key}, at once.`}
+    >
+      <form onSubmit={submit} className="flex flex-col gap-4">
+        <div className="grid gap-4 sm:grid-cols-2">
+          <TextField
+            label="Calls per second"
+            name="ratePerSecond"
+            type="number"
+            min={0.001}
+            step="any"
+            placeholder={placeholder(limits?.ratePerSecond)}
+            defaultValue={textOf(override.ratePerSecond)}
+          />
+          <TextField
+            label="Calls at once"
+            name="concurrency"
+            type="number"
+            min={1}
+            step={1}
+            placeholder={placeholder(limits?.concurrency)}
+            defaultValue={textOf(override.concurrency)}
+          />
+          <TextField
+            label="Milliseconds between calls"
+            name="minDelayMs"
+            type="number"
+            min={0}
+            step="any"
+            placeholder={placeholder(limits?.minDelayMs)}
+            defaultValue={textOf(override.minDelayMs)}
+          />
+        </div>
+        <p className="text-[13px] text-muted">What is left empty stays as the pipeline declares it.</p>
+        <CheckField
+          name="adaptive"
+          label="Follow the service"
+          hint="Fewer calls when it answers with errors or slowly, more while all is well."
+          defaultChecked={isAdaptive !== false}
+        />
+        <CheckField
+          name="paused"
+          label="Pause it"
+          hint="No call starts; rows wait. What is under way ends."
+          defaultChecked={override.paused === true}
+        />
+        {error !== null && <FailureNote error={error} />}
+        <div className="flex flex-wrap justify-end gap-2">
+          {Object.keys(override).length > 0 && (
+            <Button
+              className="mr-auto"
+              disabled={isBusy}
+              onClick={() => void send(TAKE_BACK, `${name} is as declared again.`)}
+            >
+              Take all changes back
+            </Button>
+          )}
+          <Button onClick={onClose}>Go back</Button>
+          <Button type="submit" kind="primary" disabled={isBusy}>
+            Change it
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function numberOf(form: FormData, name: string): number | null {
+  const text = String(form.get(name) ?? '').trim();
+  return text === '' ? null : Number(text);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'number' ? String(value) : '';
+}
+
+function placeholder(value: unknown): string {
+  return typeof value === 'number' && value > 0 ? `${value}, as declared` : 'no limit';
+}

@@ -1,0 +1,110 @@
+// Who is signed in, and the password.
+import { type FormEvent, useState } from 'react';
+import type { z } from 'zod';
+import type { session as sessionSchema } from '../../../src/contract/accounts.ts';
+import { Button } from '../../components/button.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
+import { TextField } from '../../components/field.tsx';
+import { Card } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { say } from '../../components/toasts.tsx';
+import { client } from '../../lib/client.ts';
+import { useSignOut } from '../../lib/session.ts';
+
+const ROLE_WORDS = {
+  viewer: 'looks at jobs and exports them',
+  member: 'makes and changes jobs',
+  admin: 'everything, for everybody',
+};
+
+export function AccountTab({ session }: { session: z.infer<typeof sessionSchema> }) {
+  const signOut = useSignOut();
+  return (
+    <div className="grid items-start gap-4 md:grid-cols-2">
+      <Card title="You" actions={<Button onClick={signOut}>Sign out</Button>}>
+        <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-2">
+          <dt className="text-muted">Name</dt>
+          <dd className="font-medium break-words">{session.userId}</dd>
+          <dt className="text-muted">Role</dt>
+          <dd>
+            {session.role} <span className="text-muted">({ROLE_WORDS[session.role]})</span>
+          </dd>
+          <dt className="text-muted">Team</dt>
+          <dd>{session.teamId ?? 'none'}</dd>
+          {session.expiresAt && (
+            <>
+              <dt className="text-muted">Session ends</dt>
+              <dd>
+                <RelativeTime at={session.expiresAt} />
+              </dd>
+            </>
+          )}
+        </dl>
+      </Card>
+      <Card title="Password">
+        <PasswordForm userId={session.userId} />
+      </Card>
+    </div>
+  );
+}
+
+function PasswordForm({ userId }: { userId: string }) {
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const element = event.currentTarget;
+    const form = new FormData(element);
+    setError(null);
+    if (form.get('password') !== form.get('again')) {
+      setError(new Error('The new password is not the same in both fields.'));
+      return;
+    }
+    setBusy(true);
+    try {
+      await client.changePassword({
+        current: String(form.get('current')),
+        password: String(form.get('password')),
+      });
+      element.reset();
+      say('The password is changed. Other sessions of yours have ended.');
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-4">
+      <input type="text" name="userId" autoComplete="username" value={userId} readOnly hidden />
+      <TextField
+        label="Password now"
+        name="current"
+        type="password"
+        autoComplete="current-password"
+        required
+      />
+      <TextField
+        label="New password"
+        name="password"
+        type="password"
+        hint="At least 12 characters. All other sessions end."
+        minLength={12}
+        maxLength={256}
+        autoComplete="new-password"
+        required
+      />
+      <TextField
+        label="New password again"
+        name="again"
+        type="password"
+        autoComplete="new-password"
+        required
+      />
+      {error !== null && <FailureNote error={error} />}
+      <Button type="submit" kind="primary" className="self-start" disabled={isBusy}>
+        Change the password
+      </Button>
+    </form>
+  );
+}

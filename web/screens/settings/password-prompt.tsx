@@ -1,0 +1,55 @@
+// Asks for the password again before something that needs it.
+import { type FormEvent, useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
+import { TextField } from '../../components/field.tsx';
+import { client, queries } from '../../lib/client.ts';
+import { passwordQuestion } from '../../lib/with-password.ts';
+
+export function PasswordPrompt() {
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    // The form may stand inside another one, through its portal.
+    event.stopPropagation();
+    const password = String(new FormData(event.currentTarget).get('password'));
+    setBusy(true);
+    setError(null);
+    try {
+      queries.setQueryData(['session'], await client.confirmSession({ password }));
+      passwordQuestion.answer(true);
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog
+      open
+      onClose={() => passwordQuestion.answer(false)}
+      title="Your password, please"
+      description="This changes who can do what here, so it needs your password again."
+    >
+      <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-4">
+        <TextField
+          label="Password"
+          name="password"
+          type="password"
+          autoComplete="current-password"
+          required
+          autoFocus
+        />
+        {error !== null && <FailureNote error={error} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={() => passwordQuestion.answer(false)}>Go back</Button>
+          <Button type="submit" kind="primary" disabled={isBusy}>
+            Confirm
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,60 @@
+// How this server is set, as far as people who use it need to know. It is changed where the server is started.
+import { Check, Minus } from 'lucide-react';
+import { Card } from '../../components/page.tsx';
+import { useConfiguration } from '../../lib/configuration.ts';
+import { formatBytes, formatCount, formatDuration } from '../../lib/format.ts';
+
+export function ServerTab() {
+  const { data } = useConfiguration();
+  if (!data) return <p className="text-muted">Loading…</p>;
+  return (
+    <div className="grid items-start gap-4 md:grid-cols-2">
+      <Card title="Server">
+        <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-2">
+          <dt className="text-muted">Version</dt>
+          <dd>{data.version}</dd>
+          <dt className="text-muted">Sign-in</dt>
+          <dd>{data.authentication === 'none' ? 'none: whoever reaches it' : 'name and password'}</dd>
+        </dl>
+      </Card>
+      <Card title="Features">
+        <ul className="flex flex-col gap-2">
+          {Object.entries(data.features).map(([name, isOn]) => (
+            <li key={name} className="flex items-center gap-2">
+              {isOn ? (
+                <Check size={16} className="text-good" aria-hidden />
+              ) : (
+                <Minus size={16} className="text-muted" aria-hidden />
+              )}
+              {wordsOf(name)} <span className="text-muted">{isOn ? 'on' : 'off'}</span>
+            </li>
+          ))}
+        </ul>
+        <p className="mt-3 text-[13px] text-muted">
+          Switched by settings of the server; see its configuration.
+        </p>
+      </Card>
+      <Card title="Limits">
+        <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-2">
+          {Object.entries(data.limits).map(([name, value]) => (
+            <div key={name} className="contents">
+              <dt className="text-muted">{wordsOf(name.replace(/(Bytes|Ms)$/, ''))}</dt>
+              <dd className="text-right tabular-nums">{limitText(name, value)}</dd>
+            </div>
+          ))}
+        </dl>
+      </Card>
+    </div>
+  );
+}
+
+/** uploadMax becomes "Upload max". */
+function wordsOf(name: string): string {
+  const words = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function limitText(name: string, value: number): string {
+  if (name.endsWith('Bytes')) return formatBytes(value);
+  return name.endsWith('Ms') ? formatDuration(value) : formatCount(value);
+}

@@ -1,0 +1,142 @@
+// One webhook: where it goes, whether it works, and its messages.
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { z } from 'zod';
+import type { webhook as webhookSchema } from '../../../src/contract/webhooks.ts';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { Card, Page } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StatusChip } from '../../components/status-chip.tsx';
+import { say, sayError } from '../../components/toasts.tsx';
+import { client, queries } from '../../lib/client.ts';
+import { useSession } from '../../lib/session.ts';
+import { withPassword } from '../../lib/with-password.ts';
+import { webhookRoute } from '../../routes/router.tsx';
+import { FailedScreen } from '../failed-screen.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { SecretDialog } from './secret-dialog.tsx';
+import { WebhookDialog } from './webhook-dialog.tsx';
+
+type Webhook = z.infer<typeof webhookSchema>;
+
+export function WebhookScreen() {
+  const { webhookId } = webhookRoute.useParams();
+  const session = useSession();
+  const webhook = useQuery({
+    queryKey: ['webhook', webhookId],
+    queryFn: ({ signal }) => client.getWebhook({ webhookId }, { signal }),
+  });
+  if (webhook.isError) return <FailedScreen error={webhook.error} />;
+  if (!webhook.data) return <p className="p-6 text-muted">Loading…</p>;
+  const canChange = session.data !== undefined && session.data.role !== 'viewer';
+  const { data } = webhook;
+  return (
+    <Page
+      title={<span className="break-all">{data.description || data.url}</span>}
+      intro={
+        <Link to="/webhooks" className="hover:underline">
+          All webhooks
+        </Link>
+      }
+      actions={canChange && <Actions webhook={data} />}
+    >
+      <Card>
+        <dl className="grid gap-x-6 gap-y-2 sm:grid-cols-[auto_1fr]">
+          <dt className="text-muted">Address</dt>
+          <dd className="break-all">{data.url}</dd>
+          <dt className="text-muted">State</dt>
+          <dd>
+            <StatusChip status={data.state} /> {data.disabledBecause}
+          </dd>
+          <dt className="text-muted">Told of</dt>
+          <dd>{data.kinds.join(', ')}</dd>
+          <dt className="text-muted">Made</dt>
+          <dd>
+            <RelativeTime at={data.createdAt} /> for {data.ownerId}
+          </dd>
+        </dl>
+      </Card>
+      <Deliveries webhookId={webhookId} canResend={canChange} />
+    </Page>
+  );
+}
+
+function refresh(): void {
+  for (const key of ['webhooks', 'webhook', 'deliveries'])
+    void queries.invalidateQueries({ queryKey: [key] });
+}
+
+function Actions({ webhook }: { webhook: Webhook }) {
+  const { webhookId, state } = webhook;
+  const navigate = useNavigate();
+  const [shown, setShown] = useState<'change' | 'delete' | 'rotate' | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const run = async (action: () => Promise<unknown>) => {
+    setBusy(true);
+    await action().catch(sayError);
+    setBusy(false);
+    refresh();
+  };
+  const test = async () => {
+    const { state: went, lastStatus, lastError, lastMs } = await client.testWebhook({ webhookId });
+    const words = lastError ?? (lastStatus === null ? 'no answer' : `answered ${lastStatus}`);
+    if (went === 'DELIVERED') say(`The test message arrived: ${words} in ${Math.round(lastMs ?? 0)} ms.`);
+    else sayError(new Error(`The test message did not arrive: ${words}`));
+  };
+  const toggle = () =>
+    client.changeWebhook({ webhookId, state: state === 'ACTIVE' ? 'DISABLED' : 'ACTIVE' }).then(() =>
+      say(state === 'ACTIVE' ? 'It is disabled.' : 'It is active.', {
+        undo: () => void run(() => client.changeWebhook({ webhookId, state })),
+      }),
+    );
+  return (
+    <>
+      <Button disabled={isBusy} onClick={() => void run(test)}>
+        Send a test
+      </Button>
+      <Button onClick={() => setShown('change')}>Change</Button>
+      <Button onClick={() => setShown('rotate')}>New secret</Button>
+      <Button disabled={isBusy} onClick={() => void run(toggle)}>
+        {state === 'ACTIVE' ? 'Disable' : 'Enable'}
+      </Button>
+      <Button kind="danger" onClick={() => setShown('delete')}>
+        Delete
+      </Button>
+      {shown === 'change' && <WebhookDialog webhook={webhook} onClose={() => setShown(null)} />}
+      <Confirm
+        open={shown === 'rotate'}
+        onClose={() => setShown(null)}
+        title="Make a new secret?"
+        action="Make it"
+        onConfirm={() =>
+          run(async () => {
+            setSecret((await withPassword(() => client.rotateWebhookSecret({ webhookId }))).secret);
+          })
+        }
+      >
+        Messages are signed with the old and the new one for a day, so that the receiver can change over.
+      </Confirm>
+      <Confirm
+        open={shown === 'delete'}
+        onClose={() => setShown(null)}
+        title="Delete this webhook?"
+        action="Delete it"
+        danger
+        onConfirm={() =>
+          run(async () => {
+            await client.deleteWebhook({ webhookId });
+            say('The webhook is deleted.');
+            await navigate({ to: '/webhooks' });
+          })
+        }
+      >
+        Its messages go with it, also those that were not delivered. This cannot be taken back; to stop it for
+        a while, disable it.
+      </Confirm>
+      {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
+    </>
+  );
+}

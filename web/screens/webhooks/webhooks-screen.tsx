@@ -1,0 +1,113 @@
+// Addresses that are told what happens to jobs.
+import { useQuery } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import type { z } from 'zod';
+import type { webhook as webhookSchema } from '../../../src/contract/webhooks.ts';
+import { Button } from '../../components/button.tsx';
+import { CheckField } from '../../components/check-field.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
+import { Page } from '../../components/page.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StatusChip } from '../../components/status-chip.tsx';
+import { cellClass, rowClass, Table } from '../../components/table.tsx';
+import { client } from '../../lib/client.ts';
+import { useSession } from '../../lib/session.ts';
+import { webhooksRoute } from '../../routes/router.tsx';
+import { SecretDialog } from './secret-dialog.tsx';
+import { WebhookDialog } from './webhook-dialog.tsx';
+
+type Webhook = z.infer<typeof webhookSchema>;
+
+export function WebhooksScreen() {
+  const { all } = webhooksRoute.useSearch();
+  const navigate = useNavigate({ from: '/webhooks' });
+  const session = useSession();
+  const [isMaking, setMaking] = useState(false);
+  const [made, setMade] = useState<{ webhookId: string; secret: string } | null>(null);
+  const webhooks = useQuery({
+    queryKey: ['webhooks', all],
+    queryFn: () => client.listWebhooks(all ? { all: 'true' } : {}),
+  });
+  const canChange = session.data !== undefined && session.data.role !== 'viewer';
+  const add = canChange && (
+    <Button kind="primary" onClick={() => setMaking(true)}>
+      <Plus size={16} aria-hidden /> New webhook
+    </Button>
+  );
+  const close = () => {
+    const { webhookId } = made!;
+    setMade(null);
+    void navigate({ to: '/webhooks/$webhookId', params: { webhookId } });
+  };
+  return (
+    <Page
+      title="Webhooks"
+      intro="Other programs can be told when a job starts, finishes or fails."
+      actions={
+        <>
+          {session.data?.role === 'admin' && session.data.via !== 'none' && (
+            <CheckField
+              label="Of everybody"
+              checked={all ?? false}
+              onChange={({ target }) =>
+                void navigate({ search: target.checked ? { all: true } : {}, replace: true })
+              }
+            />
+          )}
+          {add}
+        </>
+      }
+    >
+      {webhooks.isError && <FailureNote error={webhooks.error} />}
+      {webhooks.isPending && <p className="text-muted">Loading…</p>}
+      {webhooks.isSuccess &&
+        (webhooks.data.items.length === 0 ? (
+          <EmptyState title="No webhooks yet">
+            A webhook is an address of yours. Rowmill sends it a signed message for each event you choose, and
+            tries again for a day or so when nobody answers.
+          </EmptyState>
+        ) : (
+          <Table label="Webhooks" headings={['Address', 'State', 'Told of', 'Last delivered', 'Made']}>
+            {webhooks.data.items.map((webhook) => (
+              <WebhookRow key={webhook.webhookId} webhook={webhook} />
+            ))}
+          </Table>
+        ))}
+      {isMaking && <WebhookDialog webhook={null} onClose={() => setMaking(false)} onMade={setMade} />}
+      {made && <SecretDialog secret={made.secret} onClose={close} />}
+    </Page>
+  );
+}
+
+function WebhookRow({ webhook }: { webhook: Webhook }) {
+  return (
+    <tr className={rowClass}>
+      <th scope="row" className={`${cellClass} max-w-80 font-normal`}>
+        <Link
+          to="/webhooks/$webhookId"
+          params={{ webhookId: webhook.webhookId }}
+          className="block truncate font-medium hover:underline"
+        >
+          {webhook.description || webhook.url}
+        </Link>
+        {webhook.description !== '' && (
+          <span className="block truncate text-[13px] text-muted">{webhook.url}</span>
+        )}
+      </th>
+      <td className={cellClass}>
+        <StatusChip status={webhook.state} />
+        {webhook.disabledBecause && <p className="text-[13px] text-muted">{webhook.disabledBecause}</p>}
+      </td>
+      <td className={`${cellClass} text-[13px]`}>{webhook.kinds.join(', ')}</td>
+      <td className={`${cellClass} text-muted`}>
+        {webhook.lastDeliveredAt ? <RelativeTime at={webhook.lastDeliveredAt} /> : 'never'}
+      </td>
+      <td className={`${cellClass} text-muted`}>
+        <RelativeTime at={webhook.createdAt} />
+      </td>
+    </tr>
+  );
+}
