@@ -6,6 +6,7 @@ export function RowNumber({ seq }: { seq: number }) {
   const { jobId } = jobRoute.useParams();
   return (
     <Link
+      from="/jobs/$jobId"
       to="/jobs/$jobId"
       params={{ jobId }}
       search={(before) => ({ ...before, row: seq })}

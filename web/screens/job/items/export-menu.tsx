@@ -36,7 +36,7 @@ export function ExportMenu({ job, filter, columns }: ExportMenuProps) {
     <Menu
       label={
         <>
-          <Download size={15} aria-hidden /> Export<span className="hidden sm:inline">this view</span>
+          <Download size={15} aria-hidden /> Export <span className="hidden sm:inline">this view</span>
         </>
       }
     >

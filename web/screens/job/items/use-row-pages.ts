@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
 import { client } from '../../../lib/client.ts';
 import type { Item, Job } from '../../../lib/job.ts';
+import { useLiveState } from '../../../lib/live.ts';
 import { useJobChange } from '../use-job-change.ts';
 import type { ItemFilter } from './item-filter.ts';
 import { FoundRows, type LoadRows, PlacedRows, type RowPages } from './row-pages.ts';
@@ -22,8 +23,10 @@ export function useRowPages(job: Job, itemCount: number, filter: ItemFilter): Ro
   useEffect(() => {
     if (pages instanceof PlacedRows) pages.grow(itemCount);
   }, [pages, itemCount]);
+  const live = useLiveState();
+  // What happened while the page was not connected is not told afterwards.
   // biome-ignore lint/correctness/useExhaustiveDependencies: fetched anew when the job is in another state or run
-  useEffect(() => pages.refresh(), [pages, state, generation]);
+  useEffect(() => pages.refresh(), [pages, state, generation, live]);
   useJobChange(jobId, REFRESH_MS, () => pages.refresh());
   useSyncExternalStore(pages.subscribe, () => pages.version);
   return pages;
