@@ -73,7 +73,7 @@ export function ItemGrid(props: ItemGridProps) {
       aria-colcount={columns.length + 2}
       aria-describedby={hint}
       tabIndex={0}
-      onKeyDown={walkRows}
+      onKeyDown={(event) => walkRows(event, count)}
       className="relative min-h-0 flex-1 overflow-auto overscroll-contain"
     >
       <p id={hint} className="sr-only">
@@ -155,7 +155,7 @@ export function ItemGrid(props: ItemGridProps) {
 }
 
 /** From the grid to its first row in view, and from row to row, staying in the column of boxes or of numbers. */
-function walkRows(event: KeyboardEvent<HTMLDivElement>): void {
+function walkRows(event: KeyboardEvent<HTMLDivElement>, count: number): void {
   const grid = event.currentTarget;
   const target = event.target as HTMLElement;
   if (target === grid) {
@@ -171,7 +171,18 @@ function walkRows(event: KeyboardEvent<HTMLDivElement>): void {
   if (walk === undefined || by === 0) return;
   event.preventDefault();
   const place = Number(target.closest('[role="row"]')?.getAttribute('aria-rowindex')) + by;
-  grid.querySelector<HTMLElement>(`[aria-rowindex="${place}"] [data-walk="${walk}"]`)?.focus();
+  const next = grid.querySelector<HTMLElement>(`[aria-rowindex="${place}"] [data-walk="${walk}"]`);
+  if (!next) return;
+  // The browser would move the bar by the way of the row, which is too far in a very long list.
+  next.focus({ preventScroll: true });
+  const row = next.closest('[role="row"]')!.getBoundingClientRect();
+  const view = grid.getBoundingClientRect();
+  const viewPx = grid.clientHeight - HEAD_PX;
+  const scale = scrollScale(count, ROW_PX, viewPx);
+  const under = row.bottom - (view.top + grid.clientHeight);
+  const above = view.top + HEAD_PX - row.top;
+  if (under > 0) grid.scrollTop += under / scale;
+  else if (above > 0) grid.scrollTop -= above / scale;
 }
 
 /** Rows that fly by while the bar is dragged are not asked for each. */
