@@ -48,6 +48,8 @@ export function useBrowser(): { open(options?: { dark?: boolean; width?: number 
         viewport: { width, height: 800 },
         colorScheme: dark ? 'dark' : 'light',
         acceptDownloads: true,
+        // What a bare machine has is no language to browsers.
+        locale: 'en-US',
       });
       const page = await context.newPage();
       const complaints: string[] = [];

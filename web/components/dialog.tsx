@@ -1,7 +1,7 @@
 // A question or form over the page. Escape and the cross close it; focus stays inside and goes back afterwards.
 import { X } from 'lucide-react';
 import { Dialog as Parts } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
 export interface DialogProps {
@@ -15,12 +15,21 @@ export interface DialogProps {
 }
 
 export function Dialog({ open, onClose, title, description, children, side = false }: DialogProps) {
+  // Dialogs here have no trigger of their own, to which the focus would go back by itself.
+  const before = useRef<Element | null>(null);
   return (
     <Parts.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Parts.Portal>
         <Parts.Overlay className="fixed inset-0 z-40 bg-black/40" />
         <Parts.Content
           {...(!description && { 'aria-describedby': undefined })}
+          onOpenAutoFocus={() => {
+            before.current = document.activeElement;
+          }}
+          onCloseAutoFocus={(event) => {
+            event.preventDefault();
+            if (before.current instanceof HTMLElement) before.current.focus({ preventScroll: true });
+          }}
           className={classNames(
             'fixed z-50 flex flex-col border border-line bg-surface shadow-xl',
             side

@@ -68,3 +68,10 @@ export function formatRate(perSecond: number): string {
   if (perSecond * 60 >= 1) return `${(perSecond * 60).toFixed(1)}/min`;
   return `${(perSecond * 3600).toFixed(1)}/h`;
 }
+
+/** What was paid, in the unit of the pipeline: amounts far below one keep their first digits. */
+export function formatCost(amount: number): string {
+  if (amount === 0) return '0';
+  if (Math.abs(amount) >= 1) return amount.toLocaleString('en-US', { maximumFractionDigits: 2 });
+  return String(Number(amount.toPrecision(2)));
+}

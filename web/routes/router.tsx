@@ -90,7 +90,22 @@ export const newJobRoute = createRoute({
 export const jobRoute = createRoute({
   getParentRoute: () => shell,
   path: '/jobs/$jobId',
-  validateSearch: z.object({ statuses: z.string().optional(), search: z.string().optional() }),
+  validateSearch: z.object({
+    tab: z
+      .enum(['items', 'pending', 'errors', 'files', 'generations', 'activity'])
+      .optional()
+      .catch(undefined),
+    /** Charts and limits are shown. */
+    overview: z.boolean().optional().catch(undefined),
+    statuses: z.string().optional().catch(undefined),
+    search: z.coerce.string().max(1000).optional().catch(undefined),
+    phase: z.number().int().min(0).optional().catch(undefined),
+    errorGroup: z.string().optional().catch(undefined),
+    /** Which of the pending rows are listed. */
+    pending: z.enum(['PENDING', 'PROCESSING', 'RETRYING', 'HELD']).optional().catch(undefined),
+    /** The row whose drawer is open. */
+    row: z.number().int().min(0).optional().catch(undefined),
+  }),
   component: lazyRouteComponent(() => import('../screens/job/job-screen.tsx'), 'JobScreen'),
 });
 

@@ -1,133 +1,84 @@
-// One job: how far it is, what it does, and its rows.
+// One job: how far it is, what holds it back, its rows, and everything that belongs to it.
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { Pause, Play, X } from 'lucide-react';
+import { ChevronDown, ChevronUp } from 'lucide-react';
 import { useCallback, useState } from 'react';
-import type { z } from 'zod';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
-import type { job as jobSchema } from '../../../src/contract/jobs.ts';
 import { Button } from '../../components/button.tsx';
-import { Confirm } from '../../components/confirm.tsx';
-import { ProgressBar } from '../../components/progress-bar.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
-import { StatusChip, statusWord } from '../../components/status-chip.tsx';
-import { say, sayError } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
-import { formatCount, formatRate } from '../../lib/format.ts';
+import type { Job } from '../../lib/job.ts';
 import { useProgress } from '../../lib/live.ts';
 import { jobRoute } from '../../routes/router.tsx';
 import { FailedScreen } from '../failed-screen.tsx';
-import { JobItems } from './job-items.tsx';
+import { ItemDrawer } from './item-drawer.tsx';
+import { JobCharts } from './job-charts.tsx';
+import { JobHeader } from './job-header.tsx';
+import { JobLimits } from './job-limits.tsx';
+import { JobProgress, type JobProgressProps } from './job-progress.tsx';
+import { JobTabs } from './job-tabs.tsx';
+import { PhaseFunnel } from './phase-funnel.tsx';
+import { useJobChange } from './use-job-change.ts';
+import { useJobSearch } from './use-job-search.ts';
 
-type Job = z.infer<typeof jobSchema>;
+/** Counts come with the events; the rest of the job is fetched this often while they do. */
+const REFRESH_MS = 4000;
 
 export function JobScreen() {
   const { jobId } = jobRoute.useParams();
+  // Another job is another screen: nothing of the one before stays.
+  return <OneJob key={jobId} jobId={jobId} />;
+}
+
+function OneJob({ jobId }: { jobId: string }) {
   const job = useQuery({
     queryKey: ['job', jobId],
     queryFn: ({ signal }) => client.getJob({ jobId }, { signal }),
   });
-  const [latest, setLatest] = useState<ProgressEvent | null>(null);
-  useProgress(useCallback((event) => event.jobId === jobId && setLatest(event), [jobId]));
-  if (job.isError) return <FailedScreen error={job.error} />;
-  if (!job.data) return <p className="p-6 text-muted">Loading…</p>;
-  const { counts, itemCount, perSecond, state } =
-    latest && latest.generation >= job.data.generation ? latest : job.data;
-  return (
-    <div className="flex h-dvh flex-col gap-4 p-4 md:p-6">
-      <header className="flex flex-wrap items-start gap-x-4 gap-y-2">
-        <div className="min-w-0 flex-1">
-          <p className="text-[13px] text-muted">
-            <Link to="/jobs" className="hover:underline">
-              Jobs
-            </Link>{' '}
-            / {job.data.pipeline}
-          </p>
-          <h1 className="truncate text-xl font-semibold">{job.data.name || jobId}</h1>
-        </div>
-        <Controls job={job.data} state={state} />
-      </header>
-      <section
-        aria-label="Progress"
-        className="flex flex-col gap-2 rounded-lg border border-line bg-surface p-4"
-      >
-        <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
-          <StatusChip status={state} />
-          <span className="tabular-nums">{formatCount(itemCount)} rows</span>
-          {perSecond > 0 && <span className="tabular-nums">{formatRate(perSecond)}</span>}
-          {job.data.eta && (
-            <span title={job.data.eta.basis}>
-              done <RelativeTime at={job.data.eta.at} />
-            </span>
-          )}
-          {job.data.cost > 0 && <span className="tabular-nums">cost {job.data.cost}</span>}
-          <span className="ml-auto text-muted">
-            made <RelativeTime at={job.data.createdAt} />
-          </span>
-        </div>
-        <ProgressBar counts={counts} total={itemCount} className="h-3" />
-        <ul className="flex flex-wrap gap-x-4 text-[13px] text-muted">
-          {Object.entries(counts)
-            .filter(([, count]) => (count ?? 0) > 0)
-            .map(([status, count]) => (
-              <li key={status} className="tabular-nums">
-                {statusWord(status)} {formatCount(count ?? 0)}
-              </li>
-            ))}
-        </ul>
-        {(job.data.pausedBecause ?? job.data.blockedBecause ?? job.data.lastError) && (
-          <p role="status" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-            {job.data.pausedBecause ?? job.data.blockedBecause ?? job.data.lastError}
-          </p>
-        )}
-      </section>
-      <JobItems job={job.data} />
-    </div>
+  const [latest, setLatest] = useState<{ event: ProgressEvent; atMs: number } | null>(null);
+  useProgress(
+    useCallback((event) => event.jobId === jobId && setLatest({ event, atMs: Date.now() }), [jobId]),
   );
+  useJobChange(jobId, REFRESH_MS, () => {
+    void queries.invalidateQueries({ queryKey: ['job', jobId], exact: true });
+  });
+  if (!job.data) {
+    if (job.isError) return <FailedScreen error={job.error} />;
+    return <p className="p-6 text-muted">Loading…</p>;
+  }
+  // Whichever is newer: an event, or the job as it was fetched.
+  const live = latest && latest.atMs >= job.dataUpdatedAt ? latest.event : job.data;
+  return <KnownJob job={job.data} live={live} />;
 }
 
-function Controls({ job, state }: { job: Job; state: string }) {
-  const [isCancelling, setCancelling] = useState(false);
-  const { jobId } = job;
-  const act = async (done: string, action: () => Promise<unknown>, undo?: () => void) => {
-    try {
-      await action();
-      say(done, undo ? { undo } : {});
-    } catch (error) {
-      sayError(error);
-    }
-    await queries.invalidateQueries({ queryKey: ['job', jobId] });
-  };
-  const resume = () => void act('The job goes on', () => client.resumeJob({ jobId }));
-  const isOpen = ['INGESTING', 'QUEUED', 'RUNNING'].includes(state);
+function KnownJob({ job, live }: { job: Job; live: JobProgressProps['live'] }) {
+  const [search, change] = useJobSearch();
+  // Who comes to a job that has ended comes for its rows.
+  const [wasRunning] = useState(job.finishedAt === null);
+  const hasOverview = search.overview ?? wasRunning;
   return (
-    <div className="flex gap-2">
-      {isOpen && (
-        <Button onClick={() => void act('The job is paused', () => client.pauseJob({ jobId }), resume)}>
-          <Pause size={15} aria-hidden /> Pause
+    <div className="flex min-h-dvh flex-col gap-4 p-4 md:p-6">
+      <title>{`${job.name || 'Job'} · Rowmill`}</title>
+      <JobHeader job={job} state={live.state} />
+      <JobProgress job={job} live={live} />
+      <div className="no-print -my-2 flex">
+        <Button
+          kind="quiet"
+          size="small"
+          aria-expanded={hasOverview}
+          onClick={() => change({ overview: !hasOverview })}
+        >
+          {hasOverview ? <ChevronUp size={15} aria-hidden /> : <ChevronDown size={15} aria-hidden />}
+          {hasOverview ? 'Hide charts and limits' : 'Show charts and limits'}
         </Button>
+      </div>
+      {hasOverview && (
+        <div className="grid gap-4 md:grid-cols-2 lg:grid-cols-3 2xl:grid-cols-4">
+          <PhaseFunnel job={job} />
+          <JobCharts jobId={job.jobId} />
+          <JobLimits job={job} />
+        </div>
       )}
-      {(state === 'PAUSED' || job.held > 0) && (
-        <Button kind="primary" onClick={resume}>
-          <Play size={15} aria-hidden />{' '}
-          {state === 'PAUSED' ? 'Resume' : `Run the other ${formatCount(job.held)} rows`}
-        </Button>
-      )}
-      {(isOpen || state === 'PAUSED') && (
-        <Button kind="danger" onClick={() => setCancelling(true)}>
-          <X size={15} aria-hidden /> Cancel
-        </Button>
-      )}
-      <Confirm
-        open={isCancelling}
-        onClose={() => setCancelling(false)}
-        title="Cancel this job?"
-        action="Cancel the job"
-        danger
-        onConfirm={() => act('The job is being cancelled', () => client.cancelJob({ jobId }))}
-      >
-        Rows without a result end as cancelled. Results so far stay, and the others can be run again later.
-      </Confirm>
+      <JobTabs job={job} live={live} />
+      <ItemDrawer job={job} />
     </div>
   );
 }

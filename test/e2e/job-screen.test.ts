@@ -1,0 +1,143 @@
+// The screen of a job in a real browser on a real server with a worker: what failed is found, corrected and run again, the
+// export has what the grid shows, and a long list can be looked at anywhere.
+import { readFile } from 'node:fs/promises';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { afterEach, expect, test } from 'vitest';
+import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { expectNoComplaints, useBrowser } from '../support/browser.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const browser = useBrowser();
+let rowmill: Rowmill;
+let worker: RowmillWorker | undefined;
+afterEach(async () => {
+  await worker?.stop();
+  worker = undefined;
+  await rowmill?.close();
+});
+
+const HOSTILE = '<img src=x onerror=alert(1)>';
+const pipeline = definePipeline({
+  name: 'prices',
+  phases: [
+    {
+      name: 'lookup',
+      run: (row) =>
+        row.sku === 'bad'
+          ? fail(`no price for ${String(row.title)}`)
+          : { price: String(row.sku).length, note: HOSTILE },
+    },
+  ],
+});
+
+async function openJob(rows: Iterable<unknown>, options: { hold?: boolean } = {}) {
+  const api = await startTestApi(database.url, { pipelines: [pipeline] });
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  if (!options.hold) worker = await rowmill.startWorker([pipeline]);
+  const jobId = await rowmill.submit(pipeline, rows, { name: 'Catalogue', ...options });
+  if (!options.hold) await rowmill.whenFinished(jobId);
+  return { jobId, address: `${api.url}/jobs/${jobId}` };
+}
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+}
+
+const isFocused = (element: { matches: (selector: string) => boolean }): boolean => element.matches(':focus');
+
+const products = Array.from({ length: 300 }, (_, at) => ({
+  sku: at % 100 === 7 ? 'bad' : `sku-${at}`,
+  title: at === 3 ? HOSTILE : `product ${at}`,
+}));
+
+test('a failed row is found, corrected and run again, and the export has what the grid shows', async () => {
+  const { address } = await openJob(products);
+  const { page, complaints } = await browser.open();
+  await page.goto(`${address}?tab=errors`);
+  await page.getByRole('button', { name: 'Show rows' }).click();
+  const grid = page.getByRole('table', { name: 'Rows of the job' });
+  await expect.poll(() => grid.getByRole('rowheader').allInnerTexts()).toEqual(['7', '107', '207']);
+
+  await grid.getByRole('button', { name: 'Open row 107' }).click();
+  await page.getByRole('button', { name: 'Edit and run again' }).click();
+  await page.getByLabel('sku', { exact: true }).fill('sku-107');
+  await page.getByRole('button', { name: 'Save and run again' }).click();
+  await page.getByRole('dialog').getByText('Done', { exact: true }).first().waitFor();
+  await page.getByRole('button', { name: 'Close' }).first().click();
+  await expect.poll(() => grid.getByRole('rowheader').allInnerTexts()).toEqual(['7', '207']);
+
+  await page.getByRole('button', { name: 'Export this view' }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: 'CSV', exact: true }).click(),
+  ]);
+  const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split(/\r?\n/);
+  expect(lines.length).toBe(3);
+  const heads = await grid.getByRole('columnheader').allInnerTexts();
+  expect(lines[0]!.toLowerCase()).toBe(heads.slice(2).join(',').toLowerCase());
+  expect(lines[1]).toContain('product 7');
+  expectNoComplaints(complaints);
+});
+
+test('every part of the screen can be used by everybody, and runs nothing that stands in a cell', async () => {
+  const { address } = await openJob(products);
+  for (const dark of [false, true]) {
+    const { page, complaints } = await browser.open({ dark });
+    for (const part of [
+      '?overview=true',
+      '?tab=pending',
+      '?tab=errors',
+      '?tab=files',
+      '?tab=generations',
+      '?tab=activity',
+      '?row=3',
+    ]) {
+      await page.goto(address + part);
+      await page.getByRole('tab', { selected: true, includeHidden: true }).waitFor({ state: 'attached' });
+      await page.getByText('Loading…').waitFor({ state: 'detached' });
+      await expectAccessible(page);
+    }
+    expectNoComplaints(complaints);
+  }
+});
+
+test('the middle and the end of a long list are there at once, and little of it is in the page', async () => {
+  const count = 400_000;
+  function* rows() {
+    for (let at = 0; at < count; at += 1) yield { sku: `sku-${at}`, title: `product ${at}` };
+  }
+  const { address } = await openJob(rows(), { hold: true });
+  const { page, complaints } = await browser.open();
+  let requests = 0;
+  page.on('request', (request) => {
+    if (request.url().includes('/items?')) requests += 1;
+  });
+  await page.goto(address);
+  const grid = page.getByRole('table', { name: 'Rows of the job' });
+  for (const [part, row] of [
+    [0.5, count / 2],
+    [1, count - 1],
+    [0, 0],
+  ] as const) {
+    await grid.evaluate((table, to) => {
+      table.scrollTop = (table.scrollHeight - table.clientHeight) * to;
+    }, part);
+    await grid.getByText(`product ${row}`, { exact: true }).waitFor();
+    expect(await page.locator('*').count()).toBeLessThan(3000);
+  }
+  expect(requests).toBeLessThan(20);
+  await grid.focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: /^Row 1/ }).waitFor();
+  await page.keyboard.press('Escape');
+  await expect
+    .poll(() => grid.getByRole('button', { name: 'Open row 1', exact: true }).evaluate(isFocused))
+    .toBe(true);
+  expectNoComplaints(complaints);
+});

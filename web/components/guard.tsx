@@ -1,0 +1,20 @@
+// Keeps a part of a screen that fails from taking the rest with it.
+import { Component, type ReactNode } from 'react';
+
+export interface GuardProps {
+  /** Stands where the part would. */
+  fallback: ReactNode;
+  children: ReactNode;
+}
+
+export class Guard extends Component<GuardProps, { hasFailed: boolean }> {
+  override state = { hasFailed: false };
+
+  static getDerivedStateFromError(): { hasFailed: boolean } {
+    return { hasFailed: true };
+  }
+
+  override render(): ReactNode {
+    return this.state.hasFailed ? this.props.fallback : this.props.children;
+  }
+}

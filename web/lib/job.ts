@@ -1,0 +1,23 @@
+// A job and what belongs to it, as the API answers them.
+import type { z } from 'zod';
+import type { jobFile } from '../../src/contract/files.ts';
+import type { errorGroup, item, itemDetail, pendingItem } from '../../src/contract/items.ts';
+import type { job } from '../../src/contract/jobs.ts';
+
+export type Job = z.infer<typeof job>;
+export type Item = z.infer<typeof item>;
+export type ItemDetail = z.infer<typeof itemDetail>;
+export type ErrorGroup = z.infer<typeof errorGroup>;
+export type PendingItem = z.infer<typeof pendingItem>;
+export type JobFile = z.infer<typeof jobFile>;
+
+/** DONE and CANCELLED jobs are reprocessed; a FAILED one has no rows to run. */
+export function canRunAgain(state: string): boolean {
+  return state === 'DONE' || state === 'CANCELLED';
+}
+
+/** What a row has cost so far on average; null: nothing was paid, or nothing has ended. */
+export function costPerRow({ cost, counts }: Pick<Job, 'cost' | 'counts'>): number | null {
+  const ended = counts.DONE + counts.ERROR + counts.NOT_FOUND;
+  return cost > 0 && ended > 0 ? cost / ended : null;
+}

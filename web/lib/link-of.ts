@@ -1,0 +1,11 @@
+// The address that a cell holds, when it is one of the web and nothing else.
+
+export function linkOf(text: string): string | null {
+  if (!/^https?:\/\/\S+$/i.test(text)) return null;
+  try {
+    const { protocol, href } = new URL(text);
+    return protocol === 'http:' || protocol === 'https:' ? href : null;
+  } catch {
+    return null;
+  }
+}

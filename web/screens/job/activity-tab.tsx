@@ -1,0 +1,88 @@
+// Who did what to the job, and what happened to it, newest first.
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Activity, User } from 'lucide-react';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { client } from '../../lib/client.ts';
+import type { Job } from '../../lib/job.ts';
+import { FailedScreen } from '../failed-screen.tsx';
+
+export function ActivityTab({ job }: { job: Job }) {
+  const { jobId } = job;
+  const activity = useInfiniteQuery({
+    queryKey: ['job', jobId, 'activity'],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      client.listJobActivity({ jobId, ...(pageParam !== undefined && { after: pageParam }) }, { signal }),
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+  if (activity.isError) return <FailedScreen error={activity.error} />;
+  if (!activity.data) return <p className="text-muted">Loading…</p>;
+  const entries = activity.data.pages.flatMap((page) => page.items);
+  if (entries.length === 0)
+    return (
+      <EmptyState title="Nothing yet">
+        What people and workers do to this job is written down here.
+      </EmptyState>
+    );
+  return (
+    <div className="flex flex-col gap-3">
+      <ol aria-label="Activity" className="rounded-lg border border-line bg-surface">
+        {entries.map(({ at, kind, actor, action, detail }, place) => (
+          <li
+            // biome-ignore lint/suspicious/noArrayIndexKey: entries have no name of their own and never change
+            key={`${at} ${place}`}
+            className="flex items-start gap-3 border-b border-line px-4 py-2.5 last:border-b-0"
+          >
+            {kind === 'audit' ? (
+              <User size={15} className="mt-0.5 shrink-0 text-muted" aria-label="Done by somebody" />
+            ) : (
+              <Activity size={15} className="mt-0.5 shrink-0 text-muted" aria-label="Happened" />
+            )}
+            <div className="min-w-0 flex-1">
+              <p>
+                <span className="font-medium">{actionWords(action)}</span>
+                {actor !== null && <span className="text-muted"> by {actor}</span>}
+              </p>
+              <Details detail={detail} />
+            </div>
+            <span className="text-[13px] text-muted">
+              <RelativeTime at={at} />
+            </span>
+          </li>
+        ))}
+      </ol>
+      {activity.hasNextPage && (
+        <Button
+          className="self-center"
+          disabled={activity.isFetchingNextPage}
+          onClick={() => void activity.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** job.reprocessed: Job reprocessed. */
+function actionWords(action: string): string {
+  const words = action.replace(/[._]/g, ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function Details({ detail }: { detail: unknown }) {
+  if (detail === null || typeof detail !== 'object') return null;
+  const facts = Object.entries(detail).filter(([, value]) => value !== null && value !== '');
+  if (facts.length === 0) return null;
+  return (
+    <p className="flex flex-wrap gap-x-3 text-[13px] text-muted">
+      {facts.map(([name, value]) => (
+        <span key={name} className="break-all">
+          {name}: {typeof value === 'object' ? JSON.stringify(value) : String(value)}
+        </span>
+      ))}
+    </p>
+  );
+}

@@ -1,0 +1,124 @@
+// Failures by group: what went wrong, how often, since when, and what can be done about it.
+import { useQuery } from '@tanstack/react-query';
+import { ListFilter, RotateCcw } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { statusWord } from '../../components/status-chip.tsx';
+import { client, queries } from '../../lib/client.ts';
+import { formatCount } from '../../lib/format.ts';
+import { canRunAgain, type ErrorGroup, type Job } from '../../lib/job.ts';
+import { FailedScreen } from '../failed-screen.tsx';
+import { type Reprocess, ReprocessDialog } from './reprocess-dialog.tsx';
+import { RowNumber } from './row-number.tsx';
+import { useJobChange } from './use-job-change.ts';
+import { useJobSearch } from './use-job-search.ts';
+
+const REFRESH_MS = 5000;
+
+export function ErrorsTab({ job }: { job: Job }) {
+  const { jobId } = job;
+  const errors = useQuery({
+    queryKey: ['job', jobId, 'errors'],
+    queryFn: ({ signal }) => client.listErrors({ jobId, limit: 200 }, { signal }),
+  });
+  const [reprocess, setReprocess] = useState<Reprocess | null>(null);
+  useJobChange(jobId, REFRESH_MS, () => {
+    void queries.invalidateQueries({ queryKey: ['job', jobId, 'errors'] });
+  });
+  if (errors.isError) return <FailedScreen error={errors.error} />;
+  if (!errors.data) return <p className="text-muted">Loading…</p>;
+  const groups = errors.data.items;
+  if (groups.length === 0)
+    return (
+      <EmptyState title="No errors">
+        Failures that look alike stand here as one group, with a sample, and can be run again together.
+      </EmptyState>
+    );
+  const most = Math.max(...groups.map(({ occurrences }) => occurrences));
+  return (
+    <>
+      <ul aria-label="Groups of errors" className="flex flex-col gap-3">
+        {groups.map((group) => (
+          <Group
+            key={`${group.phase} ${group.signature}`}
+            job={job}
+            group={group}
+            most={most}
+            onRun={() =>
+              setReprocess({
+                what: `${formatCount(group.failed)} ${group.failed === 1 ? 'row' : 'rows'} with this error`,
+                rows: group.failed,
+                request: { scope: 'errorGroup', errorGroup: group.signature, phase: group.phase },
+              })
+            }
+          />
+        ))}
+      </ul>
+      <ReprocessDialog job={job} reprocess={reprocess} onClose={() => setReprocess(null)} />
+    </>
+  );
+}
+
+interface GroupProps {
+  job: Job;
+  group: ErrorGroup;
+  most: number;
+  onRun: () => void;
+}
+
+function Group({ job, group, most, onRun }: GroupProps) {
+  const [, change] = useJobSearch();
+  const { phase, signature, errorClass, sample, sampleSeq, occurrences, failed, firstSeen, lastSeen } = group;
+  const canRun = canRunAgain(job.state);
+  const show = () =>
+    change({ tab: undefined, errorGroup: signature, phase, statuses: undefined, search: undefined }, false);
+  return (
+    <li className="flex flex-col gap-2 rounded-lg border border-line bg-surface p-4">
+      <div className="flex flex-wrap items-start gap-x-6 gap-y-2">
+        <div className="min-w-0 flex-1 basis-72">
+          <p className="line-clamp-3 font-medium break-words" title={sample}>
+            {sample}
+          </p>
+          <p className="flex flex-wrap gap-x-3 text-[13px] text-muted">
+            <span>{statusWord(errorClass)}</span>
+            <span>in {job.phases[phase] ?? `phase ${phase}`}</span>
+            <span>
+              for example <RowNumber seq={sampleSeq} />
+            </span>
+          </p>
+        </div>
+        <div className="flex gap-2">
+          <Button size="small" disabled={failed === 0} onClick={show}>
+            <ListFilter size={14} aria-hidden /> Show rows
+          </Button>
+          <Button
+            size="small"
+            disabled={!canRun || failed === 0}
+            title={canRun ? undefined : 'Rows can be run again when the job has ended'}
+            onClick={onRun}
+          >
+            <RotateCcw size={14} aria-hidden /> Run these again…
+          </Button>
+        </div>
+      </div>
+      <div aria-hidden className="h-1.5 overflow-hidden rounded-full bg-quiet-soft">
+        <div className="h-full bg-bad" style={{ width: `${(occurrences / most) * 100}%` }} />
+      </div>
+      <p className="flex flex-wrap gap-x-4 text-[13px] text-muted tabular-nums">
+        <span>
+          <span className="font-medium text-text">{formatCount(failed)}</span>{' '}
+          {failed === 1 ? 'row ended' : 'rows ended'} with it
+        </span>
+        <span>seen {occurrences === 1 ? 'once' : `${formatCount(occurrences)} times`}</span>
+        <span>
+          first <RelativeTime at={firstSeen} />
+        </span>
+        <span>
+          last <RelativeTime at={lastSeen} />
+        </span>
+      </p>
+    </li>
+  );
+}

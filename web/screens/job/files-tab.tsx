@@ -1,0 +1,130 @@
+// The file of a job, what its runs left, and exports that were asked for.
+import { useQuery } from '@tanstack/react-query';
+import { Copy, Download, FileDown } from 'lucide-react';
+import { useEffect } from 'react';
+import { Button, buttonClass } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Menu, MenuItem } from '../../components/menu.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StatusChip } from '../../components/status-chip.tsx';
+import { say, sayError } from '../../components/toasts.tsx';
+import { actOnJob } from '../../lib/act-on-job.ts';
+import { client, queries } from '../../lib/client.ts';
+import { copyText } from '../../lib/copy-text.ts';
+import { formatBytes, formatCount } from '../../lib/format.ts';
+import type { Job, JobFile } from '../../lib/job.ts';
+import { basePath } from '../../lib/server-page.ts';
+import { FailedScreen } from '../failed-screen.tsx';
+
+const KINDS: Record<JobFile['kind'], string> = { input: 'Input', output: 'Output', export: 'Export' };
+/** While one is being prepared: no event tells when it is ready. */
+const LOOK_MS = 2000;
+
+export function FilesTab({ job }: { job: Job }) {
+  const { jobId } = job;
+  const files = useQuery({
+    queryKey: ['job', jobId, 'files'],
+    queryFn: ({ signal }) => client.listFiles({ jobId }, { signal }),
+  });
+  const isPreparing = files.data?.items.some(({ state }) => state === 'PREPARING') ?? false;
+  useEffect(() => {
+    if (!isPreparing) return;
+    const timer = setInterval(
+      () => void queries.invalidateQueries({ queryKey: ['job', jobId, 'files'] }),
+      LOOK_MS,
+    );
+    return () => clearInterval(timer);
+  }, [isPreparing, jobId]);
+  if (files.isError) return <FailedScreen error={files.error} />;
+  if (!files.data) return <p className="text-muted">Loading…</p>;
+  const newestFirst = files.data.items.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+  const prepare = (format: 'csv' | 'xlsx' | 'jsonl') =>
+    void actOnJob(jobId, 'The file is being prepared', () => client.prepareExport({ jobId, format }));
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="flex flex-wrap items-center gap-3">
+        <p className="min-w-0 flex-1 basis-64 text-muted">
+          For some rows or columns only, arrange the view under Items and export it.
+        </p>
+        <Menu
+          label={
+            <>
+              <FileDown size={15} aria-hidden /> Prepare an export
+            </>
+          }
+        >
+          <MenuItem onSelect={() => prepare('csv')}>All rows as CSV</MenuItem>
+          <MenuItem onSelect={() => prepare('xlsx')}>All rows as Excel (XLSX)</MenuItem>
+          <MenuItem onSelect={() => prepare('jsonl')}>All rows as JSON lines</MenuItem>
+        </Menu>
+      </div>
+      {files.data.items.length === 0 ? (
+        <EmptyState title="No files yet">
+          What the job leaves when it ends stands here, with checksums, and exports that you prepare.
+        </EmptyState>
+      ) : (
+        <ul aria-label="Files" className="overflow-hidden rounded-lg border border-line bg-surface">
+          {newestFirst.map((file) => (
+            <FileLine key={file.fileId} jobId={jobId} file={file} />
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
+  const { fileId, kind, name, bytes, sha256, generation, state, error, rows, createdAt, expiresAt } = file;
+  const copy = () =>
+    void copyText(sha256 ?? '').then(() => say('The checksum is in the clipboard'), sayError);
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-3 last:border-b-0">
+      <div className="min-w-0 flex-1 basis-72">
+        <p className="flex flex-wrap items-center gap-x-2">
+          <span className="font-medium break-all">{name}</span>
+          <span className="rounded bg-quiet-soft px-1.5 text-xs text-quiet">{KINDS[kind]}</span>
+          {state !== 'READY' && <StatusChip status={state} />}
+        </p>
+        <p className="flex flex-wrap gap-x-3 text-[13px] text-muted tabular-nums">
+          {bytes !== null && <span>{formatBytes(bytes)}</span>}
+          {rows !== null && <span>{formatCount(rows)} rows</span>}
+          {generation !== null && generation > 1 && <span>run {generation}</span>}
+          <RelativeTime at={createdAt} />
+          {expiresAt !== null && (
+            <span>
+              kept until <RelativeTime at={expiresAt} />
+            </span>
+          )}
+        </p>
+        {sha256 !== null && (
+          <p className="flex items-center gap-1 text-xs text-muted">
+            <span className="truncate font-mono" title={sha256}>
+              SHA-256 {sha256}
+            </span>
+            <button
+              type="button"
+              aria-label={`Copy the checksum of ${name}`}
+              onClick={copy}
+              className="shrink-0 rounded p-1 hover:bg-sunken hover:text-text"
+            >
+              <Copy size={12} aria-hidden />
+            </button>
+          </p>
+        )}
+        {error !== null && <p className="text-[13px] break-words text-bad">{error}</p>}
+      </div>
+      {state === 'READY' ? (
+        <a
+          href={`${basePath}/api/jobs/${jobId}/files/${encodeURIComponent(fileId)}`}
+          download
+          aria-label={`Download ${name}`}
+          className={buttonClass('plain', 'normal')}
+        >
+          <Download size={15} aria-hidden /> Download
+        </a>
+      ) : (
+        <Button disabled>{state === 'PREPARING' ? 'Being prepared' : 'Failed'}</Button>
+      )}
+    </li>
+  );
+}

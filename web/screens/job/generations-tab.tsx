@@ -1,0 +1,111 @@
+// The runs of a job: which rows were run again, how they ended, and what that changed.
+import { useQuery } from '@tanstack/react-query';
+import type { GenerationDiff } from '../../../src/core/generation-diff.ts';
+import type { Answered } from '../../../src/client/route-call.ts';
+import type { Routes } from '../../../src/contract/routes.ts';
+import { ProgressBar } from '../../components/progress-bar.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StatusChip, statusWord } from '../../components/status-chip.tsx';
+import { client } from '../../lib/client.ts';
+import { formatCount } from '../../lib/format.ts';
+import type { Job } from '../../lib/job.ts';
+import { FailedScreen } from '../failed-screen.tsx';
+
+type Generation = Answered<Routes['listGenerations']>['items'][number];
+
+export function GenerationsTab({ job }: { job: Job }) {
+  const { jobId } = job;
+  const generations = useQuery({
+    queryKey: ['job', jobId, 'generations'],
+    queryFn: ({ signal }) => client.listGenerations({ jobId }, { signal }),
+  });
+  if (generations.isError) return <FailedScreen error={generations.error} />;
+  if (!generations.data) return <p className="text-muted">Loading…</p>;
+  return (
+    <ol aria-label="Runs" className="flex flex-col gap-3">
+      {generations.data.items.map((generation) => (
+        <Run key={generation.generation} run={generation} />
+      ))}
+    </ol>
+  );
+}
+
+function Run({ run }: { run: Generation }) {
+  const { generation, selected, selection, leftOut, openedAt, finishedAt, outcome, counts } = run;
+  const diff = run.diff as GenerationDiff | null;
+  const total = Object.values(counts ?? {}).reduce((sum, count) => sum + count, 0);
+  const left = Object.entries(leftOut).filter(([, count]) => count > 0);
+  return (
+    <li className="flex flex-col gap-3 rounded-lg border border-line bg-surface p-4">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <h2 className="font-semibold">Run {generation}</h2>
+        <StatusChip status={outcome ?? 'RUNNING'} />
+        <span className="text-muted tabular-nums">
+          {formatCount(selected)} {selected === 1 ? 'row' : 'rows'} {generation > 1 && 'run again'}
+        </span>
+        <span className="ml-auto text-[13px] text-muted">
+          began <RelativeTime at={openedAt} />
+          {finishedAt !== null && (
+            <>
+              , ended <RelativeTime at={finishedAt} />
+            </>
+          )}
+        </span>
+      </div>
+      {diff && (
+        <dl className="grid grid-cols-2 gap-2 sm:grid-cols-4">
+          <Change name="Fixed" count={diff.fixed} tone="bg-good-soft text-good" />
+          <Change name="Newly failed" count={diff.newlyFailed} tone="bg-bad-soft text-bad" />
+          <Change
+            name={
+              diff.otherResult > 0
+                ? `Unchanged, ${formatCount(diff.otherResult)} with another result`
+                : 'Unchanged'
+            }
+            count={diff.unchanged}
+            tone="bg-quiet-soft text-quiet"
+          />
+          <Change name="Added" count={diff.added} tone="bg-info-soft text-info" />
+        </dl>
+      )}
+      {counts && total > 0 && (
+        <div className="flex flex-col gap-1">
+          <ProgressBar counts={counts} total={total} />
+          <p className="flex flex-wrap gap-x-4 text-[13px] text-muted tabular-nums">
+            <span>The job afterwards:</span>
+            {Object.entries(counts)
+              .filter(([, count]) => count > 0)
+              .map(([status, count]) => (
+                <span key={status}>
+                  {statusWord(status)} {formatCount(count)}
+                </span>
+              ))}
+          </p>
+        </div>
+      )}
+      {(left.length > 0 || Object.keys(selection ?? {}).length > 0) && (
+        <p className="flex flex-wrap gap-x-4 text-[13px] text-muted">
+          {Object.keys(selection ?? {}).length > 0 && (
+            <span className="break-all">
+              Chosen by <code className="font-mono">{JSON.stringify(selection)}</code>
+            </span>
+          )}
+          {left.map(([why, count]) => (
+            <span key={why}>
+              {formatCount(count)} left out ({why})
+            </span>
+          ))}
+        </p>
+      )}
+    </li>
+  );
+}
+
+function Change({ name, count, tone }: { name: string; count: number; tone: string }) {
+  return (
+    <div className={`flex flex-col-reverse rounded-md px-3 py-2 ${tone}`}>
+      <dt className="text-[13px]">{name}</dt>
+      <dd className="m-0 text-lg font-semibold tabular-nums">{formatCount(count)}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+// The input of a row as a form: corrected, and run again with it.
+import { type FormEvent, useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { Field, inputClass } from '../../components/field.tsx';
+import { actOnJob } from '../../lib/act-on-job.ts';
+import { classNames } from '../../lib/class-names.ts';
+import { client } from '../../lib/client.ts';
+import { formatCost } from '../../lib/format.ts';
+import { costPerRow, type ItemDetail, type Job } from '../../lib/job.ts';
+import { editedInput, inputFields } from './edited-input.ts';
+
+export interface ItemEditFormProps {
+  job: Job;
+  item: ItemDetail;
+  onClose: () => void;
+}
+
+export function ItemEditForm({ job, item, onClose }: ItemEditFormProps) {
+  const { jobId, generation } = job;
+  const [fields, setFields] = useState(() =>
+    inputFields(
+      item.input,
+      job.columns.map(({ key }) => key),
+    ),
+  );
+  const [problems, setProblems] = useState<Record<string, string>>({});
+  const [isBusy, setBusy] = useState(false);
+  if (!fields) return <p className="text-muted">This input has no fields to edit.</p>;
+  const run = async (event: FormEvent) => {
+    event.preventDefault();
+    const edited = editedInput(fields);
+    setProblems(edited.problems ?? {});
+    if (!edited.input) return;
+    setBusy(true);
+    const worked = await actOnJob(jobId, `Row ${item.seq} runs again with its new input`, () =>
+      client.reprocessJob({
+        jobId,
+        scope: 'items',
+        edits: [{ seq: item.seq, input: edited.input }],
+        ifGeneration: generation,
+      }),
+    );
+    setBusy(false);
+    if (worked) onClose();
+  };
+  const each = costPerRow(job);
+  return (
+    <form
+      onSubmit={(event) => void run(event)}
+      className="flex flex-col gap-3 rounded-md border border-line p-3"
+    >
+      {fields.map(({ key, text, isJson }, at) => (
+        <Field
+          key={key}
+          label={key}
+          error={problems[key]}
+          {...(isJson && problems[key] === undefined && { hint: 'JSON' })}
+        >
+          {(ids) => (
+            <textarea
+              {...ids}
+              rows={Math.min(8, Math.max(1, text.split('\n').length))}
+              className={classNames(inputClass, 'h-auto min-h-9 py-1.5', isJson && 'font-mono text-[13px]')}
+              value={text}
+              onChange={(event) => setFields(fields.with(at, { key, isJson, text: event.target.value }))}
+            />
+          )}
+        </Field>
+      ))}
+      <p className="text-[13px] text-muted">
+        The input as it was is kept. Only this row is run again, from the first phase
+        {each === null ? '.' : `, which may cost about ${formatCost(each)}.`}
+      </p>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Go back</Button>
+        <Button kind="primary" type="submit" disabled={isBusy}>
+          Save and run again
+        </Button>
+      </div>
+    </form>
+  );
+}

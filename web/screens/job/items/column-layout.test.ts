@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import type { Item } from '../../../lib/job.ts';
+import {
+  arrangeColumns,
+  keepLayout,
+  moveColumn,
+  pinColumn,
+  readLayout,
+  resizeColumn,
+  showColumn,
+  USUAL_LAYOUT,
+} from './column-layout.ts';
+import { gridColumns } from './grid-columns.ts';
+
+const columns = gridColumns({
+  columns: [
+    { key: 'sku', header: 'SKU' },
+    { key: 'price', header: 'price' },
+  ],
+  resultColumns: ['price', 'currency'],
+});
+
+const shown = (layout = USUAL_LAYOUT) =>
+  arrangeColumns(columns, layout)
+    .filter(({ isShown }) => isShown)
+    .map(({ columnId }) => columnId);
+const USUAL = ['status', 'input:sku', 'input:price', 'result:price', 'result:currency', 'error'];
+
+describe('columns of the grid', () => {
+  test('are those of the file and of the result, named as in exports', () => {
+    expect(shown()).toEqual(USUAL);
+    const named = columns.filter(({ group }) => group !== 'Row').map(({ exported }) => exported);
+    expect(named).toEqual(['SKU', 'price', 'result_price', 'currency']);
+  });
+
+  test('hold what exports hold, always as text', () => {
+    const item = {
+      input: { sku: '<script>', price: 5 },
+      result: { price: null, currency: { code: 'EUR' } },
+      status: 'DONE',
+    } as unknown as Item;
+    const texts = columns.slice(1, 5).map(({ text }) => text(item));
+    expect(texts).toEqual(['<script>', '5', '', '{"code":"EUR"}']);
+  });
+
+  test('of a wide file are shown as far as they can be read', () => {
+    const wide = gridColumns({
+      columns: Array.from({ length: 300 }, (_, at) => ({ key: `c${at}`, header: `c${at}` })),
+      resultColumns: [],
+    });
+    expect(wide.length).toBeGreaterThan(300);
+    expect(wide.filter(({ isUsual }) => isUsual).length).toBeLessThan(30);
+  });
+});
+
+describe('an arrangement of columns', () => {
+  test('hides and shows', () => {
+    const layout = showColumn(showColumn(USUAL_LAYOUT, 'input:sku', false), 'attempts', true);
+    expect(shown(layout)).toEqual([
+      'status',
+      'input:price',
+      'result:price',
+      'result:currency',
+      'error',
+      'attempts',
+    ]);
+  });
+
+  test('moves past hidden columns, and not beyond the ends', () => {
+    const hidden = showColumn(USUAL_LAYOUT, 'input:price', false);
+    const moved = moveColumn(arrangeColumns(columns, hidden), hidden, 'input:sku', 1);
+    expect(shown(moved)).toEqual(['status', 'result:price', 'input:sku', 'result:currency', 'error']);
+    const first = moveColumn(arrangeColumns(columns, hidden), hidden, 'status', -1);
+    expect(first).toBe(hidden);
+  });
+
+  test('puts columns that stay first', () => {
+    const layout = pinColumn(pinColumn(USUAL_LAYOUT, 'error', true), 'result:price', true);
+    expect(shown(layout).slice(0, 3)).toEqual(['result:price', 'error', 'status']);
+    const unpinned = pinColumn(pinColumn(layout, 'error', false), 'result:price', false);
+    expect(shown(unpinned)).toEqual(USUAL);
+  });
+
+  test('bounds widths', () => {
+    const width = (px: number) =>
+      arrangeColumns(columns, resizeColumn(USUAL_LAYOUT, 'error', px)).find(
+        ({ columnId }) => columnId === 'error',
+      )!.widthPx;
+    expect([width(5), width(333.3), width(99_999)]).toEqual([60, 333, 1200]);
+  });
+
+  test('gives columns that appear later their usual place', () => {
+    const fewer = gridColumns({ columns: [{ key: 'sku', header: 'SKU' }], resultColumns: [] });
+    const moved = moveColumn(arrangeColumns(fewer, USUAL_LAYOUT), USUAL_LAYOUT, 'error', -1);
+    expect(shown(moved)).toEqual([
+      'status',
+      'error',
+      'input:sku',
+      'input:price',
+      'result:price',
+      'result:currency',
+    ]);
+  });
+
+  test('is kept per pipeline, and forgotten when it cannot be read', () => {
+    const kept = new Map<string, string>();
+    const storage = {
+      getItem: (key: string) => kept.get(key) ?? null,
+      setItem: (key: string, value: string) => void kept.set(key, value),
+    };
+    const layout = pinColumn(USUAL_LAYOUT, 'error', true);
+    keepLayout(storage, 'prices', layout);
+    expect(readLayout(storage, 'prices')).toEqual(layout);
+    expect(readLayout(storage, 'other')).toEqual(USUAL_LAYOUT);
+    kept.set('rowmill-columns prices', '{"order":5}');
+    expect(readLayout(storage, 'prices')).toEqual(USUAL_LAYOUT);
+    kept.set('rowmill-columns prices', 'no json');
+    expect(readLayout(storage, 'prices')).toEqual(USUAL_LAYOUT);
+  });
+});

@@ -1,0 +1,102 @@
+// How somebody arranged the columns of a grid: which are shown, in what order, how wide, and which stay when one scrolls
+// sideways. Kept per pipeline, because its jobs have the same columns; columns that appear later find their usual place.
+import { z } from 'zod';
+import type { GridColumn } from './grid-columns.ts';
+
+const layoutSchema = z.object({
+  /** All columns that were there when something was moved. */
+  order: z.array(z.string()),
+  shown: z.record(z.string(), z.boolean()),
+  pinned: z.array(z.string()),
+  widths: z.record(z.string(), z.number()),
+});
+
+export type ColumnLayout = z.infer<typeof layoutSchema>;
+
+export const USUAL_LAYOUT: ColumnLayout = { order: [], shown: {}, pinned: [], widths: {} };
+
+export const MIN_WIDTH_PX = 60;
+export const MAX_WIDTH_PX = 1200;
+
+export interface ArrangedColumn extends GridColumn {
+  isShown: boolean;
+  isPinned: boolean;
+}
+
+/** All columns in the order of the layout, those that stay first. */
+export function arrangeColumns(columns: readonly GridColumn[], layout: ColumnLayout): ArrangedColumn[] {
+  const arranged = inOrder(columns, layout.order).map((column) => ({
+    ...column,
+    widthPx: layout.widths[column.columnId] ?? column.widthPx,
+    isShown: layout.shown[column.columnId] ?? column.isUsual,
+    isPinned: layout.pinned.includes(column.columnId),
+  }));
+  return [...arranged.filter(({ isPinned }) => isPinned), ...arranged.filter(({ isPinned }) => !isPinned)];
+}
+
+/** A column without a place stands behind the one it usually stands behind. */
+function inOrder(columns: readonly GridColumn[], order: readonly string[]): GridColumn[] {
+  const known = new Set(order);
+  const byId = new Map(columns.map((column) => [column.columnId, column]));
+  const placed = order.flatMap((columnId) => byId.get(columnId) ?? []);
+  columns.forEach((column, at) => {
+    if (known.has(column.columnId)) return;
+    const before = columns[at - 1];
+    const place = before ? placed.findIndex(({ columnId }) => columnId === before.columnId) + 1 : 0;
+    placed.splice(place, 0, column);
+  });
+  return placed;
+}
+
+export function showColumn(layout: ColumnLayout, columnId: string, isShown: boolean): ColumnLayout {
+  return { ...layout, shown: { ...layout.shown, [columnId]: isShown } };
+}
+
+export function pinColumn(layout: ColumnLayout, columnId: string, isPinned: boolean): ColumnLayout {
+  const others = layout.pinned.filter((each) => each !== columnId);
+  return { ...layout, pinned: isPinned ? [...others, columnId] : others };
+}
+
+export function resizeColumn(layout: ColumnLayout, columnId: string, widthPx: number): ColumnLayout {
+  const bounded = Math.round(Math.min(MAX_WIDTH_PX, Math.max(MIN_WIDTH_PX, widthPx)));
+  return { ...layout, widths: { ...layout.widths, [columnId]: bounded } };
+}
+
+/** One place among the shown ones, within those that stay or those that do not. */
+export function moveColumn(
+  arranged: readonly ArrangedColumn[],
+  layout: ColumnLayout,
+  columnId: string,
+  by: -1 | 1,
+): ColumnLayout {
+  const from = arranged.findIndex((column) => column.columnId === columnId);
+  const moved = arranged[from];
+  if (!moved) return layout;
+  let to = from + by;
+  while (arranged[to] && !arranged[to]!.isShown) to += by;
+  if (arranged[to]?.isPinned !== moved.isPinned) return layout;
+  const order = arranged.map((column) => column.columnId);
+  order.splice(from, 1);
+  order.splice(to, 0, columnId);
+  return { ...layout, order };
+}
+
+const keyOf = (pipeline: string): string => `rowmill-columns ${pipeline}`;
+
+export function readLayout(storage: Pick<Storage, 'getItem'>, pipeline: string): ColumnLayout {
+  try {
+    const stored = layoutSchema.safeParse(JSON.parse(storage.getItem(keyOf(pipeline)) ?? 'null'));
+    return stored.success ? stored.data : USUAL_LAYOUT;
+  } catch {
+    return USUAL_LAYOUT;
+  }
+}
+
+/** A full or closed storage costs no more than the memory of the arrangement. */
+export function keepLayout(storage: Pick<Storage, 'setItem'>, pipeline: string, layout: ColumnLayout): void {
+  try {
+    storage.setItem(keyOf(pipeline), JSON.stringify(layout));
+  } catch {
+    // Nothing to be done.
+  }
+}

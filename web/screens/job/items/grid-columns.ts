@@ -1,0 +1,128 @@
+// The columns that the grid of a job can show, named and filled as in its exports.
+import {
+  type CellSource,
+  cellText,
+  exportColumns,
+  PLAIN_RESULT_COLUMN,
+} from '../../../../src/core/export-columns.ts';
+import { formatCost, formatDuration, formatExact } from '../../../lib/format.ts';
+import type { Item, Job } from '../../../lib/job.ts';
+
+export interface GridColumn {
+  /** The same in every job of a pipeline. */
+  columnId: string;
+  title: string;
+  group: 'File' | 'Result' | 'Row';
+  /** Its name in exports; null: exports have no such column. */
+  exported: string | null;
+  /** Shown when nobody chose. */
+  isUsual: boolean;
+  widthPx: number;
+  text: (item: Item) => string;
+}
+
+/** More columns than this are shown only when they are chosen. */
+const USUAL_COLUMNS = 24;
+
+export function gridColumns(job: Pick<Job, 'columns' | 'resultColumns'>): GridColumn[] {
+  const named = exportColumns({ input: job.columns, result: job.resultColumns, hasMore: false });
+  const columns = named.map(({ header, source }, at): GridColumn => {
+    const column = columnOf(source);
+    const isUsual =
+      column.isUsual && (source.from === 'error' || source.from === 'status' || at < USUAL_COLUMNS);
+    return { ...column, title: column.group === 'Row' ? column.title : header, exported: header, isUsual };
+  });
+  const [status] = columns.splice(
+    columns.findIndex(({ columnId }) => columnId === 'status'),
+    1,
+  );
+  return [status!, ...columns, ...UNEXPORTED];
+}
+
+type Unnamed = Omit<GridColumn, 'exported'>;
+
+function columnOf(source: CellSource): Unnamed {
+  const row = { group: 'Row', widthPx: 120 } as const;
+  switch (source.from) {
+    case 'input':
+      return {
+        columnId: `input:${source.key}`,
+        title: source.key,
+        group: 'File',
+        isUsual: true,
+        widthPx: 170,
+        text: ({ input }) => fieldText(input, source.key),
+      };
+    case 'result':
+      return {
+        columnId: `result:${source.name}`,
+        title: source.name,
+        group: 'Result',
+        isUsual: true,
+        widthPx: 170,
+        text: ({ result }) => resultText(result, source.name),
+      };
+    case 'error':
+      return {
+        ...row,
+        columnId: 'error',
+        title: 'Error',
+        isUsual: true,
+        widthPx: 280,
+        text: (item) => item.error ?? '',
+      };
+    case 'attempts':
+      return {
+        ...row,
+        columnId: 'attempts',
+        title: 'Attempts',
+        isUsual: false,
+        widthPx: 100,
+        text: (item) => cellText(item.attempts),
+      };
+    default:
+      return { ...row, columnId: 'status', title: 'Status', isUsual: true, text: (item) => item.status };
+  }
+}
+
+const UNEXPORTED: readonly GridColumn[] = [
+  {
+    columnId: 'handlerMs',
+    title: 'Took',
+    group: 'Row',
+    exported: null,
+    isUsual: false,
+    widthPx: 100,
+    text: ({ handlerMs }) => (handlerMs === null ? '' : formatDuration(handlerMs)),
+  },
+  {
+    columnId: 'cost',
+    title: 'Cost',
+    group: 'Row',
+    exported: null,
+    isUsual: false,
+    widthPx: 100,
+    text: ({ cost }) => (cost === null ? '' : formatCost(cost)),
+  },
+  {
+    columnId: 'finishedAt',
+    title: 'Ended',
+    group: 'Row',
+    exported: null,
+    isUsual: false,
+    widthPx: 190,
+    text: ({ finishedAt }) => (finishedAt === null ? '' : formatExact(finishedAt)),
+  },
+];
+
+function fieldText(record: unknown, key: string): string {
+  if (record === null || typeof record !== 'object' || Array.isArray(record)) return '';
+  return Object.hasOwn(record, key) ? cellText((record as Record<string, unknown>)[key]) : '';
+}
+
+/** A result that is no object stands in one column. */
+function resultText(result: unknown, name: string): string {
+  const isRecord = result !== null && typeof result === 'object' && !Array.isArray(result);
+  if (isRecord) return fieldText(result, name);
+  return name === PLAIN_RESULT_COLUMN ? cellText(result) : '';
+}

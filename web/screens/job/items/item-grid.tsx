@@ -1,0 +1,275 @@
+// The grid: only the rows that are seen are in the page, however many there are.
+import {
+  type KeyboardEvent,
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
+import { checkBoxClass } from '../../../components/check-box.tsx';
+import type { Item } from '../../../lib/job.ts';
+import { type ColumnActions, ColumnHeader } from './column-header.tsx';
+import type { ArrangedColumn } from './column-layout.ts';
+import { CHOICE_PX, ItemRow, NUMBER_PX, ROW_PX, type RowShape } from './item-row.tsx';
+import type { RowPages } from './row-pages.ts';
+import { choose, isChosen, type RowSelection, seqsBetween } from './row-selection.ts';
+import { scrollHeight, scrollScale, scrollTopOf, type VisibleRows, visibleRows } from './visible-rows.ts';
+
+const HEAD_PX = 36;
+const OVERSCAN = 12;
+
+export interface ItemGridProps {
+  pages: RowPages<Item>;
+  /** The shown ones, in order. */
+  columns: readonly ArrangedColumn[];
+  actions: ColumnActions;
+  selection: RowSelection;
+  onSelect: (selection: RowSelection) => void;
+  openRow: number | undefined;
+  onOpen: (seq: number) => void;
+  /** A row to go to; the count makes going there twice two goings. */
+  goTo: { place: number; count: number } | null;
+}
+
+export function ItemGrid(props: ItemGridProps) {
+  const { pages, columns, actions, selection, onSelect, openRow, onOpen, goTo } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  // With a filter one more row stands for those that are still being looked for.
+  const count = pages.count + (pages.hasMore ? 1 : 0);
+  const seen = useSeenRows(scroller, count, goTo);
+  const shape = useRowShape(columns);
+  const anchor = useRef<number | null>(null);
+  const { version } = pages;
+
+  useWantedRows(pages, seen, version);
+
+  const latest = useRef({ pages, selection, onSelect });
+  useLayoutEffect(() => {
+    latest.current = { pages, selection, onSelect };
+  });
+  const onChoose = useCallback((place: number, seq: number, isOn: boolean, isRange: boolean) => {
+    const now = latest.current;
+    const seqs =
+      isRange && anchor.current !== null
+        ? seqsBetween(anchor.current, place, (each) => now.pages.seqAt(each))
+        : [seq];
+    anchor.current = place;
+    now.onSelect(choose(now.selection, seqs, isOn));
+  }, []);
+
+  const hint = useId();
+  const places = Array.from({ length: seen.end - seen.first }, (_, at) => seen.first + at);
+  const shown = places.flatMap((place) => pages.row(place) ?? []);
+  const areAllChosen = shown.length > 0 && shown.every(({ seq }) => isChosen(selection, seq));
+  return (
+    <div
+      ref={scroller}
+      role="table"
+      aria-label="Rows of the job"
+      aria-rowcount={pages.hasMore ? -1 : pages.count + 1}
+      aria-colcount={columns.length + 2}
+      aria-describedby={hint}
+      tabIndex={0}
+      onKeyDown={(event) => walkRows(event, count)}
+      className="relative min-h-0 flex-1 overflow-auto overscroll-contain"
+    >
+      <p id={hint} className="sr-only">
+        Enter goes to the rows; there the arrow keys go from row to row, and Enter opens one.
+      </p>
+      <div role="rowgroup" className="sticky top-0 z-20 w-max min-w-full">
+        <div
+          role="row"
+          aria-rowindex={1}
+          className="grid border-b border-line bg-sunken text-[13px] text-muted"
+          style={{ gridTemplateColumns: shape.template, height: HEAD_PX }}
+        >
+          <div role="columnheader" className="sticky left-0 z-10 flex items-center justify-center bg-sunken">
+            <input
+              type="checkbox"
+              aria-label="Choose the rows in view"
+              title="Choose the rows in view"
+              className={checkBoxClass}
+              checked={areAllChosen}
+              disabled={selection.kind === 'all' || shown.length === 0}
+              onChange={(event) =>
+                onSelect(
+                  choose(
+                    selection,
+                    shown.map(({ seq }) => seq),
+                    event.target.checked,
+                  ),
+                )
+              }
+            />
+          </div>
+          <div
+            role="columnheader"
+            className="sticky z-10 flex items-center justify-end border-r border-line bg-sunken pr-2 font-medium"
+            style={{ left: CHOICE_PX }}
+          >
+            Row
+          </div>
+          {columns.map((column, at) => (
+            <ColumnHeader
+              key={column.columnId}
+              column={column}
+              leftPx={shape.lefts[at] ?? null}
+              actions={actions}
+            />
+          ))}
+        </div>
+      </div>
+      <div
+        role="rowgroup"
+        className="relative w-max min-w-full"
+        style={{ height: scrollHeight(count, ROW_PX) }}
+      >
+        <div
+          role="presentation"
+          className="w-max min-w-full"
+          style={{ transform: `translateY(${seen.topPx}px)` }}
+        >
+          {places.map((place) => {
+            const item = pages.row(place);
+            return (
+              <ItemRow
+                key={place}
+                place={place}
+                item={item}
+                shape={shape}
+                isChosen={item !== undefined && isChosen(selection, item.seq)}
+                isFixed={selection.kind === 'all'}
+                isOpen={item !== undefined && item.seq === openRow}
+                onChoose={onChoose}
+                onOpen={onOpen}
+              />
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** From the grid to its first row in view, and from row to row, staying in the column of boxes or of numbers. */
+function walkRows(event: KeyboardEvent<HTMLDivElement>, count: number): void {
+  const grid = event.currentTarget;
+  const target = event.target as HTMLElement;
+  if (target === grid) {
+    if (event.key !== 'Enter') return;
+    event.preventDefault();
+    const top = grid.getBoundingClientRect().top + HEAD_PX;
+    const numbers = [...grid.querySelectorAll<HTMLElement>('[data-walk="number"]')];
+    numbers.find((each) => each.getBoundingClientRect().top >= top)?.focus();
+    return;
+  }
+  const { walk } = target.dataset;
+  const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+  if (walk === undefined || by === 0) return;
+  event.preventDefault();
+  const place = Number(target.closest('[role="row"]')?.getAttribute('aria-rowindex')) + by;
+  const next = grid.querySelector<HTMLElement>(`[aria-rowindex="${place}"] [data-walk="${walk}"]`);
+  if (!next) return;
+  // The browser would move the bar by the way of the row, which is too far in a very long list.
+  next.focus({ preventScroll: true });
+  const row = next.closest('[role="row"]')!.getBoundingClientRect();
+  const view = grid.getBoundingClientRect();
+  const viewPx = grid.clientHeight - HEAD_PX;
+  const scale = scrollScale(count, ROW_PX, viewPx);
+  const under = row.bottom - (view.top + grid.clientHeight);
+  const above = view.top + HEAD_PX - row.top;
+  if (under > 0) grid.scrollTop += under / scale;
+  else if (above > 0) grid.scrollTop -= above / scale;
+}
+
+/** Rows that fly by while the bar is dragged are not asked for each. */
+const WANT_MS = 80;
+
+function useWantedRows(pages: RowPages<Item>, { first, end }: VisibleRows, version: number): void {
+  const wanted = useRef({ pages, first, end });
+  const lastMs = useRef(0);
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what is missing may be other rows after a change
+  useEffect(() => {
+    wanted.current = { pages, first, end };
+    timer.current ??= setTimeout(
+      () => {
+        timer.current = undefined;
+        lastMs.current = performance.now();
+        const now = wanted.current;
+        now.pages.want(now.first, now.end);
+      },
+      Math.max(0, lastMs.current + WANT_MS - performance.now()),
+    );
+  }, [pages, first, end, version]);
+  useEffect(
+    () => () => {
+      clearTimeout(timer.current);
+      timer.current = undefined;
+    },
+    [],
+  );
+}
+
+function useRowShape(columns: readonly ArrangedColumn[]): RowShape {
+  return useMemo(() => {
+    let left = CHOICE_PX + NUMBER_PX;
+    const lefts = columns.map(({ isPinned, widthPx }) => {
+      if (!isPinned) return null;
+      left += widthPx;
+      return left - widthPx;
+    });
+    const widths = columns.map(({ widthPx }, at) =>
+      at === columns.length - 1 ? `minmax(${widthPx}px, 1fr)` : `${widthPx}px`,
+    );
+    return { columns, lefts, template: `${CHOICE_PX}px ${NUMBER_PX}px ${widths.join(' ')}` };
+  }, [columns]);
+}
+
+function useSeenRows(
+  scroller: React.RefObject<HTMLDivElement | null>,
+  count: number,
+  goTo: ItemGridProps['goTo'],
+): VisibleRows {
+  const [seen, setSeen] = useState<VisibleRows>({ first: 0, end: 0, topPx: 0 });
+  useLayoutEffect(() => {
+    const element = scroller.current!;
+    const viewOf = () => ({ count, rowPx: ROW_PX, viewPx: Math.max(0, element.clientHeight - HEAD_PX) });
+    const look = () => {
+      const next = visibleRows({ ...viewOf(), scrollTop: element.scrollTop, overscan: OVERSCAN });
+      setSeen((before) =>
+        before.first === next.first && before.end === next.end && before.topPx === next.topPx ? before : next,
+      );
+    };
+    // The bar of a very long list goes faster than its rows: the wheel is to move the rows.
+    const turn = (event: WheelEvent) => {
+      const scale = scrollScale(count, ROW_PX, viewOf().viewPx);
+      if (scale === 1 || event.ctrlKey || event.shiftKey || event.deltaY === 0) return;
+      event.preventDefault();
+      const perUnit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? ROW_PX : 1;
+      element.scrollTop += (event.deltaY * perUnit) / scale;
+      element.scrollLeft += event.deltaX;
+    };
+    look();
+    element.addEventListener('scroll', look, { passive: true });
+    element.addEventListener('wheel', turn, { passive: false });
+    const sizes = new ResizeObserver(look);
+    sizes.observe(element);
+    return () => {
+      element.removeEventListener('scroll', look);
+      element.removeEventListener('wheel', turn);
+      sizes.disconnect();
+    };
+  }, [scroller, count]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: going there happens once, whatever the count becomes
+  useEffect(() => {
+    const element = scroller.current;
+    if (!goTo || !element) return;
+    const viewPx = Math.max(0, element.clientHeight - HEAD_PX);
+    element.scrollTop = scrollTopOf(goTo.place, { count, rowPx: ROW_PX, viewPx });
+  }, [goTo]);
+  return seen;
+}

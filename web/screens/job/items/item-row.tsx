@@ -1,0 +1,118 @@
+// One row of the grid, or its shape while it is being fetched.
+import { memo, type MouseEvent } from 'react';
+import { checkBoxClass } from '../../../components/check-box.tsx';
+import { StatusChip } from '../../../components/status-chip.tsx';
+import { classNames } from '../../../lib/class-names.ts';
+import type { Item } from '../../../lib/job.ts';
+import { CellValue } from './cell-value.tsx';
+import type { ArrangedColumn } from './column-layout.ts';
+
+export const ROW_PX = 36;
+export const CHOICE_PX = 40;
+export const NUMBER_PX = 84;
+
+export interface RowShape {
+  columns: readonly ArrangedColumn[];
+  /** Where each of them stays; null: it goes with the others. */
+  lefts: readonly (number | null)[];
+  template: string;
+}
+
+export interface ItemRowProps {
+  place: number;
+  item: Item | undefined;
+  shape: RowShape;
+  isChosen: boolean;
+  isFixed: boolean;
+  isOpen: boolean;
+  onChoose: (place: number, seq: number, isOn: boolean, isRange: boolean) => void;
+  onOpen: (seq: number) => void;
+}
+
+const cellClass = 'truncate bg-inherit px-2.5';
+
+export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
+  const { place, item, shape, isChosen, isFixed, isOpen, onChoose, onOpen } = props;
+  const { columns, lefts, template } = shape;
+  const open = (event: MouseEvent<HTMLDivElement>) => {
+    const isControl = (event.target as HTMLElement).closest('a, button, input, label') !== null;
+    if (item && !isControl && getSelection()?.isCollapsed !== false) onOpen(item.seq);
+  };
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the number of the row is a button that does the same
+    <div
+      role="row"
+      aria-rowindex={place + 2}
+      onClick={open}
+      className={classNames(
+        'grid w-max min-w-full cursor-default items-stretch border-b border-line bg-surface leading-[35px] hover:bg-sunken',
+        (isChosen || isOpen) && 'bg-accent-soft hover:bg-accent-soft',
+      )}
+      style={{ gridTemplateColumns: template, height: ROW_PX }}
+    >
+      <div role="cell" className="sticky left-0 z-[5] flex items-center justify-center bg-inherit">
+        {item && (
+          <input
+            type="checkbox"
+            aria-label={`Choose row ${item.seq}`}
+            data-walk="box"
+            className={classNames(checkBoxClass, 'scroll-mt-10')}
+            checked={isChosen}
+            disabled={isFixed}
+            onChange={(event) =>
+              onChoose(place, item.seq, event.target.checked, (event.nativeEvent as PointerEvent).shiftKey)
+            }
+          />
+        )}
+      </div>
+      <div
+        role="rowheader"
+        className="sticky z-[5] border-r border-line bg-inherit pr-2"
+        style={{ left: CHOICE_PX }}
+      >
+        {item ? (
+          <button
+            type="button"
+            aria-label={`Open row ${item.seq}`}
+            data-walk="number"
+            onClick={() => onOpen(item.seq)}
+            className="w-full scroll-mt-10 rounded text-right text-muted tabular-nums hover:text-text hover:underline"
+          >
+            {item.seq}
+          </button>
+        ) : (
+          <Shape />
+        )}
+      </div>
+      {columns.map((column, at) => {
+        const left = lefts[at] ?? null;
+        const text = item ? column.text(item) : '';
+        return (
+          <div
+            key={column.columnId}
+            role="cell"
+            className={classNames(cellClass, left !== null && 'sticky z-[5] border-r border-line')}
+            style={left === null ? undefined : { left }}
+            title={text}
+          >
+            {!item ? (
+              <Shape />
+            ) : column.columnId === 'status' ? (
+              <StatusChip status={item.status} />
+            ) : column.columnId === 'error' ? (
+              <span className="text-bad">{text}</span>
+            ) : (
+              <CellValue text={text} />
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
+});
+
+function Shape() {
+  return (
+    <span aria-hidden className="inline-block h-3 w-3/5 animate-pulse rounded bg-quiet-soft align-middle" />
+  );
+}

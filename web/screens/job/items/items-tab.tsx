@@ -1,0 +1,222 @@
+// The rows of a job: what is looked for, what is chosen, and the grid.
+import { ListEnd, X } from 'lucide-react';
+import { type FormEvent, useCallback, useEffect, useMemo, useState } from 'react';
+import { Button } from '../../../components/button.tsx';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { inputClass } from '../../../components/field.tsx';
+import { classNames } from '../../../lib/class-names.ts';
+import { formatCount } from '../../../lib/format.ts';
+import type { Item, Job } from '../../../lib/job.ts';
+import { useJobSearch } from '../use-job-search.ts';
+import { ColumnsMenu } from './columns-menu.tsx';
+import { ExportMenu } from './export-menu.tsx';
+import { ItemGrid } from './item-grid.tsx';
+import { itemFilter } from './item-filter.ts';
+import type { RowPages } from './row-pages.ts';
+import { isNothing, NOTHING, type RowSelection } from './row-selection.ts';
+import { SelectionBar } from './selection-bar.tsx';
+import { StatusFilter } from './status-filter.tsx';
+import { useColumnLayout } from './use-column-layout.ts';
+import { useRowPages } from './use-row-pages.ts';
+
+const TYPING_MS = 300;
+
+export function ItemsTab({ job, itemCount }: { job: Job; itemCount: number }) {
+  const [search, change] = useJobSearch();
+  const filter = itemFilter(search);
+  const wanted = JSON.stringify(filter);
+  const isFiltered = wanted !== '{}';
+  const pages = useRowPages(job, itemCount, filter);
+  const columns = useColumnLayout(job);
+  const [goTo, setGoTo] = useState<{ place: number; count: number } | null>(null);
+  // Another filter, another choice.
+  const [chosen, setChosen] = useState({ wanted, selection: NOTHING });
+  const selection = chosen.wanted === wanted ? chosen.selection : NOTHING;
+  const select = useCallback((next: RowSelection) => setChosen({ wanted, selection: next }), [wanted]);
+  const open = useCallback((seq: number) => change({ row: seq }, false), [change]);
+  const known = useMemo(
+    () => (seq: number) => (isFiltered ? undefined : pages.row(seq)),
+    [isFiltered, pages],
+  );
+  const fitting = isFiltered ? (pages.hasMore ? null : pages.count) : itemCount;
+  const isEmpty = pages.count === 0 && !pages.hasMore;
+  return (
+    <section
+      aria-label="Rows"
+      className={classNames(
+        'flex flex-col overflow-hidden rounded-lg border border-line bg-surface',
+        !isEmpty && 'h-[max(26rem,calc(100dvh-8rem))]',
+      )}
+    >
+      <div className="no-print flex flex-wrap items-center gap-2 border-b border-line p-2">
+        <SearchField value={search.search ?? ''} onChange={(text) => change({ search: text })} />
+        <StatusFilter statuses={search.statuses ?? ''} onChange={(statuses) => change({ statuses })} />
+        <FilterChips job={job} />
+        <span role="status" className="px-1 text-[13px] text-muted tabular-nums empty:hidden">
+          {countWords(pages, isFiltered)}
+        </span>
+        <div className="contents sm:ml-auto sm:flex sm:flex-wrap sm:items-center sm:gap-2">
+          {!isFiltered && itemCount > 0 && (
+            <GoTo
+              max={itemCount - 1}
+              onGo={(place) => setGoTo((before) => ({ place, count: (before?.count ?? 0) + 1 }))}
+            />
+          )}
+          <ColumnsMenu arranged={columns.arranged} actions={columns.actions} onReset={columns.reset} />
+          <ExportMenu job={job} filter={filter} columns={columns.shown} />
+        </div>
+      </div>
+      {!isNothing(selection) && (
+        <SelectionBar
+          job={job}
+          selection={selection}
+          filter={filter}
+          fitting={fitting}
+          columns={columns.shown}
+          known={known}
+          onSelect={select}
+          onClear={() => select(NOTHING)}
+        />
+      )}
+      {pages.error !== null && <LoadFailed pages={pages} />}
+      {isEmpty ? (
+        <NoRows job={job} isFiltered={isFiltered} />
+      ) : (
+        <ItemGrid
+          // Another list begins at its top.
+          key={wanted}
+          pages={pages}
+          columns={columns.shown}
+          actions={columns.actions}
+          selection={selection}
+          onSelect={select}
+          openRow={search.row}
+          onOpen={open}
+          goTo={goTo}
+        />
+      )}
+    </section>
+  );
+}
+
+function countWords(pages: RowPages<Item>, isFiltered: boolean): string {
+  if (!isFiltered) return '';
+  const found = `${formatCount(pages.count)} ${pages.count === 1 ? 'row' : 'rows'}`;
+  if (!pages.hasMore) return found;
+  return pages.isLoading ? `${found} so far…` : `first ${found}`;
+}
+
+function SearchField({ value, onChange }: { value: string; onChange: (text: string) => void }) {
+  const [typed, setTyped] = useState({ text: value, from: value });
+  // What the address says counts when it was changed elsewhere.
+  const text = typed.from === value ? typed.text : value;
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => onChange(text), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text, value, onChange]);
+  return (
+    <input
+      type="search"
+      aria-label="Search rows"
+      placeholder="Search rows"
+      className={classNames(inputClass, 'sm:w-56')}
+      value={text}
+      onChange={(event) => setTyped({ text: event.target.value, from: value })}
+    />
+  );
+}
+
+function FilterChips({ job }: { job: Job }) {
+  const [{ phase, errorGroup }, change] = useJobSearch();
+  return (
+    <>
+      {phase !== undefined && (
+        <FilterChip
+          text={`Phase ${job.phases[phase] ?? phase}`}
+          onRemove={() => change({ phase: undefined })}
+        />
+      )}
+      {errorGroup !== undefined && (
+        <FilterChip text={`Error ${errorGroup}`} onRemove={() => change({ errorGroup: undefined })} />
+      )}
+    </>
+  );
+}
+
+function FilterChip({ text, onRemove }: { text: string; onRemove: () => void }) {
+  return (
+    <span className="flex h-9 max-w-72 items-center gap-1 rounded-md bg-accent-soft pr-1 pl-2.5" title={text}>
+      <span className="truncate">{text}</span>
+      <button
+        type="button"
+        aria-label={`Without the filter ${text}`}
+        onClick={onRemove}
+        className="rounded p-0.5 text-muted hover:text-text"
+      >
+        <X size={14} aria-hidden />
+      </button>
+    </span>
+  );
+}
+
+function GoTo({ max, onGo }: { max: number; onGo: (place: number) => void }) {
+  const go = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const text = new FormData(event.currentTarget).get('place');
+    if (text) onGo(Number(text));
+  };
+  return (
+    <form onSubmit={go} className="hidden items-center gap-1 md:flex">
+      <input
+        name="place"
+        type="number"
+        min={0}
+        max={max}
+        aria-label="Go to row"
+        placeholder="Go to row"
+        className={classNames(inputClass, 'w-32')}
+      />
+      <Button
+        kind="quiet"
+        aria-label="Go to the last row"
+        title="Go to the last row"
+        onClick={() => onGo(max)}
+      >
+        <ListEnd size={16} aria-hidden />
+      </Button>
+    </form>
+  );
+}
+
+function LoadFailed({ pages }: { pages: RowPages<Item> }) {
+  const { error } = pages;
+  return (
+    <div role="alert" className="flex items-center gap-3 border-b border-line bg-bad-soft px-3 py-2 text-bad">
+      <span className="min-w-0 flex-1 break-words">
+        Rows could not be fetched: {error instanceof Error ? error.message : String(error)}
+      </span>
+      <Button size="small" onClick={() => pages.retry()}>
+        Try again
+      </Button>
+    </div>
+  );
+}
+
+function NoRows({ job, isFiltered }: { job: Job; isFiltered: boolean }) {
+  const [, change] = useJobSearch();
+  if (!isFiltered)
+    return (
+      <EmptyState title="No rows yet">
+        {job.sealed
+          ? 'The file had none that could be run.'
+          : 'The file is being read. Rows appear here as they are stored.'}
+      </EmptyState>
+    );
+  const none = { statuses: undefined, search: undefined, phase: undefined, errorGroup: undefined };
+  return (
+    <EmptyState title="No row fits" action={<Button onClick={() => change(none)}>Show all rows</Button>}>
+      Search looks in values of the file and of results, and in errors.
+    </EmptyState>
+  );
+}

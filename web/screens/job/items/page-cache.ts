@@ -1,0 +1,133 @@
+// Pages by number: those that are wanted are fetched, a few at a time; those that are no longer wanted are not waited
+// for; only so many are kept. A page that is out of date is shown until the new one is there.
+
+export interface PageCacheOptions<Page> {
+  load: (key: number, signal: AbortSignal) => Promise<Page>;
+  /** Something can be shown that could not before, or failed. */
+  onChange: () => void;
+  maxPages: number;
+  maxLoading: number;
+}
+
+export class PageCache<Page> {
+  readonly #options: PageCacheOptions<Page>;
+  /** Least lately wanted first. */
+  readonly #pages = new Map<number, { page: Page; isStale: boolean }>();
+  readonly #loading = new Map<number, AbortController>();
+  #wanted: readonly number[] = [];
+  #error: unknown = null;
+
+  constructor(options: PageCacheOptions<Page>) {
+    this.#options = options;
+  }
+
+  get(key: number): Page | undefined {
+    return this.#pages.get(key)?.page;
+  }
+
+  get size(): number {
+    return this.#pages.size;
+  }
+
+  get isLoading(): boolean {
+    return this.#loading.size > 0;
+  }
+
+  /** Why the last page could not be fetched. Nothing more is fetched before `retry`. */
+  get error(): unknown {
+    return this.#error;
+  }
+
+  /** These are to be shown, the most urgent first. */
+  want(keys: readonly number[]): void {
+    this.#wanted = keys;
+    for (const [key, controller] of this.#loading) {
+      if (keys.includes(key)) continue;
+      this.#loading.delete(key);
+      controller.abort();
+    }
+    for (const key of keys.toReversed()) {
+      const kept = this.#pages.get(key);
+      if (!kept) continue;
+      this.#pages.delete(key);
+      this.#pages.set(key, kept);
+    }
+    this.#drop();
+    this.#loadNext();
+  }
+
+  /** Everything is fetched anew when it is wanted. */
+  markStale(): void {
+    for (const kept of this.#pages.values()) kept.isStale = true;
+    this.#loadNext();
+  }
+
+  markPageStale(key: number): void {
+    const kept = this.#pages.get(key);
+    if (kept) kept.isStale = true;
+    this.#loadNext();
+  }
+
+  retry(): void {
+    this.#error = null;
+    this.#options.onChange();
+    this.#loadNext();
+  }
+
+  dropFrom(key: number): void {
+    for (const each of [...this.#pages.keys()]) if (each >= key) this.#pages.delete(each);
+    for (const [each, controller] of this.#loading) {
+      if (each < key) continue;
+      this.#loading.delete(each);
+      controller.abort();
+    }
+  }
+
+  stop(): void {
+    this.#wanted = [];
+    this.dropFrom(Number.NEGATIVE_INFINITY);
+  }
+
+  #drop(): void {
+    for (const key of this.#pages.keys()) {
+      if (this.#pages.size <= this.#options.maxPages) return;
+      if (!this.#wanted.includes(key)) this.#pages.delete(key);
+    }
+  }
+
+  #loadNext(): void {
+    if (this.#error !== null) return;
+    for (const key of this.#wanted) {
+      if (this.#loading.size >= this.#options.maxLoading) return;
+      const kept = this.#pages.get(key);
+      if (this.#loading.has(key) || (kept && !kept.isStale)) continue;
+      void this.#load(key);
+    }
+  }
+
+  async #load(key: number): Promise<void> {
+    const controller = new AbortController();
+    this.#loading.set(key, controller);
+    const kept = this.#pages.get(key);
+    // What becomes out of date while it is fetched is fetched once more.
+    if (kept) kept.isStale = false;
+    try {
+      const page = await this.#options.load(key, controller.signal);
+      if (this.#loading.get(key) !== controller) return;
+      const isStale = this.#pages.get(key)?.isStale ?? false;
+      this.#pages.delete(key);
+      this.#pages.set(key, { page, isStale });
+    } catch (error) {
+      if (this.#loading.get(key) !== controller) {
+        if (kept) kept.isStale = true;
+        return;
+      }
+      if (kept) kept.isStale = true;
+      this.#error = error;
+    }
+    this.#loading.delete(key);
+    this.#drop();
+    this.#options.onChange();
+    this.#loadNext();
+  }
+}

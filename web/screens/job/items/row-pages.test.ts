@@ -1,0 +1,188 @@
+import { describe, expect, test, vi } from 'vitest';
+import { FoundRows, type LoadRows, PAGE_ROWS, PlacedRows } from './row-pages.ts';
+
+interface Row {
+  seq: number;
+  text: string;
+}
+
+/** A server with so many rows, of which some fit. Answers hold at most `most` rows. */
+function server(total: number, options: { fits?: (seq: number) => boolean; most?: number } = {}) {
+  const { fits = () => true, most = 1000 } = options;
+  const asked: number[] = [];
+  const aborted: number[] = [];
+  let version = 1;
+  const load: LoadRows<Row> = async ({ fromSeq, after, pageSize }, signal) => {
+    const from = after === undefined ? (fromSeq ?? 0) : Number(after);
+    asked.push(from);
+    signal.addEventListener('abort', () => aborted.push(from));
+    await Promise.resolve();
+    const items: Row[] = [];
+    let seq = from;
+    for (; seq < total && items.length < Math.min(pageSize, most); seq += 1)
+      if (fits(seq)) items.push({ seq, text: `row ${seq} v${version}` });
+    return { items, next: seq < total ? String(seq) : null };
+  };
+  return { load, asked, aborted, change: () => (version += 1) };
+}
+
+const settled = (pages: { isLoading: boolean }) => vi.waitUntil(() => !pages.isLoading, { interval: 1 });
+
+describe('all rows of a job', () => {
+  test('in the middle and at the end are one request away', async () => {
+    const { load, asked } = server(1_000_000);
+    const pages = new PlacedRows(load, 1_000_000);
+    pages.want(500_010, 500_040);
+    await settled(pages);
+    expect(pages.row(500_010)?.text).toBe('row 500010 v1');
+    pages.want(999_970, 1_000_000);
+    await settled(pages);
+    expect(pages.row(999_999)?.seq).toBe(999_999);
+    expect(asked).toEqual([500_000, 999_900]);
+  });
+
+  test('are kept in a bounded number of pages, and fetched again when they are gone', async () => {
+    const { load, asked } = server(1_000_000);
+    const pages = new PlacedRows(load, 1_000_000);
+    for (let first = 0; first < 100; first += 1) {
+      pages.want(first * PAGE_ROWS, first * PAGE_ROWS + 30);
+      await settled(pages);
+    }
+    expect(pages.pageCount).toBeLessThanOrEqual(24);
+    expect(pages.row(0)).toBeUndefined();
+    pages.want(0, 30);
+    await settled(pages);
+    expect(pages.row(0)?.seq).toBe(0);
+    expect(asked.length).toBe(101);
+  });
+
+  test('that were scrolled past are not waited for', async () => {
+    const { load, aborted } = server(1_000_000);
+    const pages = new PlacedRows(load, 1_000_000);
+    pages.want(0, 30);
+    pages.want(700_000, 700_030);
+    await settled(pages);
+    expect(aborted).toEqual([0]);
+    expect(pages.row(0)).toBeUndefined();
+    expect(pages.row(700_000)?.seq).toBe(700_000);
+  });
+
+  test('that are large come in several answers', async () => {
+    const { load, asked } = server(250, { most: 40 });
+    const pages = new PlacedRows(load, 250);
+    pages.want(0, 30);
+    await settled(pages);
+    expect(asked).toEqual([0, 40, 80]);
+    expect(pages.row(99)?.seq).toBe(99);
+  });
+
+  test('stay to be seen while they are fetched anew', async () => {
+    const { load, change } = server(500);
+    const pages = new PlacedRows(load, 500);
+    pages.want(0, 30);
+    await settled(pages);
+    change();
+    pages.refresh();
+    expect(pages.row(3)?.text).toBe('row 3 v1');
+    await settled(pages);
+    expect(pages.row(3)?.text).toBe('row 3 v2');
+  });
+
+  test('become more: the last page is fetched anew', async () => {
+    const { load, asked } = server(180);
+    const pages = new PlacedRows(load, 120);
+    pages.want(100, 120);
+    await settled(pages);
+    pages.grow(180);
+    pages.want(100, 130);
+    await settled(pages);
+    expect(asked).toEqual([100, 100]);
+    expect(pages.row(179)?.seq).toBe(179);
+  });
+
+  test('that could not be fetched are asked for again only when somebody says so', async () => {
+    let fails = true;
+    const load = vi.fn<LoadRows<Row>>(async () => {
+      if (fails) throw new Error('no answer');
+      return { items: [{ seq: 0, text: '' }], next: null };
+    });
+    const pages = new PlacedRows(load, 1);
+    pages.want(0, 1);
+    await settled(pages);
+    expect((pages.error as Error).message).toBe('no answer');
+    pages.want(0, 1);
+    expect(load).toHaveBeenCalledTimes(1);
+    fails = false;
+    pages.retry();
+    await settled(pages);
+    expect(pages.error).toBeNull();
+    expect(pages.row(0)?.seq).toBe(0);
+  });
+});
+
+describe('rows that fit a filter', () => {
+  const third = (seq: number) => seq % 3 === 0;
+
+  test('are found page by page', async () => {
+    const { load } = server(1000, { fits: third });
+    const pages = new FoundRows(load);
+    pages.want(0, 30);
+    await settled(pages);
+    expect([pages.count, pages.hasMore]).toEqual([100, true]);
+    expect(pages.row(10)?.seq).toBe(30);
+    pages.want(80, 100);
+    await settled(pages);
+    pages.want(180, 200);
+    await settled(pages);
+    pages.want(280, 300);
+    await settled(pages);
+    expect([pages.count, pages.hasMore]).toEqual([334, false]);
+    expect(pages.seqAt(333)).toBe(999);
+  });
+
+  test('are looked for on and on while answers hold none', async () => {
+    const asked: (string | undefined)[] = [];
+    const load: LoadRows<Row> = async ({ after }) => {
+      asked.push(after);
+      if (after === '2') return { items: [{ seq: 77, text: '' }], next: null };
+      return { items: [], next: String(Number(after ?? 0) + 1) };
+    };
+    const pages = new FoundRows(load);
+    pages.want(0, 30);
+    await vi.waitUntil(() => !pages.hasMore, { interval: 1 });
+    expect(asked).toEqual([undefined, '1', '2']);
+    expect(pages.row(0)?.seq).toBe(77);
+  });
+
+  test('keep their numbers when they themselves are dropped', async () => {
+    const { load } = server(100_000);
+    const pages = new FoundRows(load);
+    for (let page = 0; page < 40; page += 1) {
+      pages.want(page * PAGE_ROWS, page * PAGE_ROWS + PAGE_ROWS);
+      await settled(pages);
+    }
+    expect(pages.row(0)).toBeUndefined();
+    expect(pages.seqAt(5)).toBe(5);
+    pages.want(0, 30);
+    await settled(pages);
+    expect(pages.row(5)?.seq).toBe(5);
+    expect(pages.count).toBeGreaterThanOrEqual(4000);
+  });
+
+  test('are counted anew when fewer of them fit than before', async () => {
+    const gone = new Set<number>();
+    const { load } = server(400, { fits: (seq) => !gone.has(seq) });
+    const pages = new FoundRows(load);
+    pages.want(0, 350);
+    await vi.waitUntil(() => !pages.hasMore, { interval: 1 });
+    expect(pages.count).toBe(400);
+    for (let seq = 0; seq < 50; seq += 1) gone.add(seq);
+    pages.want(0, 30);
+    pages.refresh();
+    await settled(pages);
+    expect(pages.row(0)?.seq).toBe(50);
+    pages.want(0, 350);
+    await vi.waitUntil(() => !pages.hasMore, { interval: 1 });
+    expect(pages.count).toBe(350);
+  });
+});

@@ -1,0 +1,99 @@
+// What can be done with the rows that were chosen.
+import { Copy, RotateCcw } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../../components/button.tsx';
+import { say, sayError } from '../../../components/toasts.tsx';
+import { copyText } from '../../../lib/copy-text.ts';
+import { formatCount } from '../../../lib/format.ts';
+import { canRunAgain, type Item, type Job } from '../../../lib/job.ts';
+import { type Reprocess, ReprocessDialog } from '../reprocess-dialog.tsx';
+import { collectRows, MAX_COPIED } from './collect-rows.ts';
+import type { GridColumn } from './grid-columns.ts';
+import type { ItemFilter } from './item-filter.ts';
+import { MAX_CHOSEN, type RowSelection } from './row-selection.ts';
+import { rowsAsTsv } from './rows-as-tsv.ts';
+
+export interface SelectionBarProps {
+  job: Job;
+  selection: RowSelection;
+  filter: ItemFilter;
+  /** Rows that fit the filter; null: that is not known yet. */
+  fitting: number | null;
+  columns: readonly GridColumn[];
+  known: (seq: number) => Item | undefined;
+  onSelect: (selection: RowSelection) => void;
+  onClear: () => void;
+}
+
+export function SelectionBar(props: SelectionBarProps) {
+  const { job, selection, filter, fitting, columns, known, onSelect, onClear } = props;
+  const [reprocess, setReprocess] = useState<Reprocess | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const chosen = selection.kind === 'all' ? fitting : selection.seqs.size;
+  const words =
+    chosen === null ? 'all rows that fit' : `${formatCount(chosen)} ${chosen === 1 ? 'row' : 'rows'}`;
+  const copy = async () => {
+    setBusy(true);
+    try {
+      const rows = await collectRows(job.jobId, selection, filter, known);
+      await copyText(rowsAsTsv(rows, columns));
+      const isCut = chosen === null ? rows.length === MAX_COPIED : chosen > rows.length;
+      say(
+        isCut
+          ? `The first ${formatCount(rows.length)} rows are in the clipboard: use an export for more`
+          : `${formatCount(rows.length)} ${rows.length === 1 ? 'row is' : 'rows are'} in the clipboard`,
+      );
+    } catch (error) {
+      sayError(error);
+    }
+    setBusy(false);
+  };
+  const canRun = canRunAgain(job.state);
+  return (
+    <div
+      role="region"
+      aria-label="Chosen rows"
+      className="flex flex-wrap items-center gap-2 border-b border-line bg-accent-soft px-3 py-1.5"
+    >
+      <span role="status" className="font-medium tabular-nums">
+        {words} chosen{selection.kind === 'some' && selection.seqs.size >= MAX_CHOSEN && ' (no more can be)'}
+      </span>
+      {selection.kind === 'some' && (
+        <Button size="small" kind="quiet" onClick={() => onSelect({ kind: 'all' })}>
+          {Object.keys(filter).length === 0
+            ? `Choose all ${formatCount(job.itemCount)} rows`
+            : 'Choose all that fit the filter'}
+        </Button>
+      )}
+      <span className="ml-auto flex flex-wrap gap-2">
+        <Button
+          size="small"
+          disabled={!canRun}
+          title={canRun ? undefined : 'Rows can be run again when the job has ended'}
+          onClick={() => setReprocess({ what: words, rows: chosen, request: requestOf(selection, filter) })}
+        >
+          <RotateCcw size={14} aria-hidden /> Run again…
+        </Button>
+        <Button size="small" disabled={isBusy} onClick={() => void copy()}>
+          <Copy size={14} aria-hidden /> Copy
+        </Button>
+        <Button size="small" kind="quiet" onClick={onClear}>
+          Clear
+        </Button>
+      </span>
+      <ReprocessDialog job={job} reprocess={reprocess} onClose={() => setReprocess(null)} onDone={onClear} />
+    </div>
+  );
+}
+
+const ENDED = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
+
+/** All that fit are named by the filter: without statuses the server would take failures only. */
+function requestOf(selection: RowSelection, filter: ItemFilter): Reprocess['request'] {
+  if (selection.kind === 'some')
+    return { scope: 'items', itemIds: [...selection.seqs], statuses: [...ENDED] };
+  const { statuses: wanted, ...rest } = filter;
+  const statuses = wanted ? ENDED.filter((status) => wanted.split(',').includes(status)) : [...ENDED];
+  if (Object.keys(rest).length === 0) return { scope: 'job', statuses };
+  return { scope: 'filter', statuses, ...rest };
+}

@@ -1,0 +1,110 @@
+// Name of the job and what can be done with it as a whole.
+import { Link } from '@tanstack/react-router';
+import { MoreHorizontal, Pause, Pencil, Play, RotateCcw, X } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { Confirm } from '../../components/confirm.tsx';
+import { Menu, MenuItem } from '../../components/menu.tsx';
+import { StatusChip } from '../../components/status-chip.tsx';
+import { actOnJob } from '../../lib/act-on-job.ts';
+import { client } from '../../lib/client.ts';
+import { formatCount } from '../../lib/format.ts';
+import { canRunAgain, type Job } from '../../lib/job.ts';
+import { ChangeJobDialog } from './change-job-dialog.tsx';
+import { type Reprocess, ReprocessDialog } from './reprocess-dialog.tsx';
+
+export function JobHeader({ job, state }: { job: Job; state: string }) {
+  return (
+    <header className="flex flex-wrap items-start gap-x-4 gap-y-2">
+      <div className="min-w-0 flex-1 basis-64">
+        <p className="truncate text-[13px] text-muted">
+          <Link to="/jobs" className="hover:underline">
+            Jobs
+          </Link>{' '}
+          / {job.pipeline}
+        </p>
+        <div className="flex items-center gap-3">
+          <h1 className="truncate text-xl font-semibold" title={job.name || job.jobId}>
+            {job.name || job.jobId}
+          </h1>
+          <StatusChip status={state} />
+        </div>
+      </div>
+      <Controls job={job} state={state} />
+    </header>
+  );
+}
+
+function Controls({ job, state }: { job: Job; state: string }) {
+  const [isCancelling, setCancelling] = useState(false);
+  const [isChanging, setChanging] = useState(false);
+  const [reprocess, setReprocess] = useState<Reprocess | null>(null);
+  const { jobId, counts } = job;
+  const resume = () => void actOnJob(jobId, 'The job goes on', () => client.resumeJob({ jobId }));
+  const pause = () => void actOnJob(jobId, 'The job is paused', () => client.pauseJob({ jobId }), resume);
+  const isOpen = ['INGESTING', 'QUEUED', 'RUNNING'].includes(state);
+  const failed = counts.ERROR + counts.NOT_FOUND;
+  return (
+    <div className="no-print flex flex-wrap gap-2">
+      {canRunAgain(state) && failed > 0 && (
+        <Button
+          kind="primary"
+          onClick={() =>
+            setReprocess({
+              what: `${formatCount(failed)} failed ${failed === 1 ? 'row' : 'rows'}`,
+              rows: failed,
+              request: { scope: 'job', statuses: ['ERROR', 'NOT_FOUND'] },
+            })
+          }
+        >
+          <RotateCcw size={15} aria-hidden /> Run {formatCount(failed)} failed again
+        </Button>
+      )}
+      {isOpen && (
+        <Button onClick={pause}>
+          <Pause size={15} aria-hidden /> Pause
+        </Button>
+      )}
+      {(state === 'PAUSED' || job.held > 0) && (
+        <Button kind="primary" onClick={resume}>
+          <Play size={15} aria-hidden />{' '}
+          {state === 'PAUSED' ? 'Resume' : `Run the other ${formatCount(job.held)} rows`}
+        </Button>
+      )}
+      {(isOpen || state === 'PAUSED') && (
+        <Button kind="danger" onClick={() => setCancelling(true)}>
+          <X size={15} aria-hidden /> Cancel
+        </Button>
+      )}
+      <Menu label={<MoreHorizontal size={16} aria-hidden />} name="More to do with this job" bare>
+        <MenuItem onSelect={() => setChanging(true)}>
+          <Pencil size={15} aria-hidden /> Name and priority…
+        </MenuItem>
+        <MenuItem
+          disabled={!canRunAgain(state) || job.itemCount === 0}
+          onSelect={() =>
+            setReprocess({
+              what: `all ${formatCount(job.itemCount)} rows`,
+              rows: job.itemCount,
+              request: { scope: 'job' },
+            })
+          }
+        >
+          <RotateCcw size={15} aria-hidden /> Run the whole job again…
+        </MenuItem>
+      </Menu>
+      <ChangeJobDialog job={job} open={isChanging} onClose={() => setChanging(false)} />
+      <ReprocessDialog job={job} reprocess={reprocess} onClose={() => setReprocess(null)} />
+      <Confirm
+        open={isCancelling}
+        onClose={() => setCancelling(false)}
+        title="Cancel this job?"
+        action="Cancel the job"
+        danger
+        onConfirm={() => actOnJob(jobId, 'The job is being cancelled', () => client.cancelJob({ jobId }))}
+      >
+        Rows without a result end as cancelled. Results so far stay, and the others can be run again later.
+      </Confirm>
+    </div>
+  );
+}

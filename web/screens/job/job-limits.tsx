@@ -1,0 +1,75 @@
+// What holds the job back at present: the resources its pipeline uses, each with how much of it may be used and why.
+import { Section } from '../../components/section.tsx';
+import type { Job } from '../../lib/job.ts';
+import { formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
+import { StatusChip } from '../../components/status-chip.tsx';
+
+/** The contract leaves open what else a limit says; this is what the server tells today. */
+interface Limit {
+  name: string;
+  key: string;
+  inUse?: number;
+  wanted?: number;
+  share?: number;
+  concurrencyNow?: number | null;
+  rateNow?: number | null;
+  state?: string;
+  stopped?: { reason: string; forMs: number | null } | null;
+}
+
+export function JobLimits({ job }: { job: Job }) {
+  const limits = job.limits as Limit[];
+  return (
+    <Section
+      title="Limits in force"
+      className="lg:col-span-3 2xl:col-span-1"
+      aside={`${formatCount(job.workers)} ${job.workers === 1 ? 'worker' : 'workers'}`}
+    >
+      {limits.length === 0 ? (
+        <p className="text-[13px] text-muted">
+          The pipeline declares no shared resource: its own concurrency and the number of workers decide.
+        </p>
+      ) : (
+        <ul className="grid gap-x-6 gap-y-3 lg:grid-cols-3 2xl:grid-cols-1">
+          {limits.map((limit) => (
+            <LimitLine key={`${limit.name} ${limit.key}`} limit={limit} />
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+function LimitLine({ limit }: { limit: Limit }) {
+  const { name, key, inUse = 0, wanted = 0, share = 1, concurrencyNow, rateNow, state, stopped } = limit;
+  const facts = [
+    concurrencyNow == null
+      ? `${formatCount(inUse)} calls under way`
+      : `${formatCount(inUse)} of ${formatCount(concurrencyNow)} calls under way`,
+    rateNow != null && `at most ${formatRate(rateNow)}`,
+    wanted > inUse && `${formatCount(wanted)} wanted`,
+  ].filter(Boolean);
+  return (
+    <li className="flex flex-col gap-1">
+      <div className="flex items-center justify-between gap-2">
+        <span className="truncate font-medium">
+          {name}
+          {key !== '' && <span className="text-muted"> · {key}</span>}
+        </span>
+        {state !== undefined && <StatusChip status={state === 'closed' ? 'OK' : state.toUpperCase()} />}
+      </div>
+      <p className="text-[13px] text-muted tabular-nums">{facts.join(' · ')}</p>
+      {share < 1 && (
+        <p className="text-[13px] text-warn">
+          Slowed down to {formatPercent(share)} of its limits, because calls were refused or failed.
+        </p>
+      )}
+      {stopped && (
+        <p className="text-[13px] text-bad">
+          Stopped: {stopped.reason}
+          {stopped.forMs !== null && `, for another ${formatDuration(stopped.forMs)}`}
+        </p>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,74 @@
+// What there is of a job besides its progress, one part at a time.
+import { Tabs } from 'radix-ui';
+import type { ReactNode } from 'react';
+import type { ProgressEvent } from '../../../src/contract/events.ts';
+import { formatShort } from '../../lib/format.ts';
+import type { Job } from '../../lib/job.ts';
+import { ActivityTab } from './activity-tab.tsx';
+import { ErrorsTab } from './errors-tab.tsx';
+import { FilesTab } from './files-tab.tsx';
+import { GenerationsTab } from './generations-tab.tsx';
+import { ItemsTab } from './items/items-tab.tsx';
+import { PendingTab } from './pending-tab.tsx';
+import { type JobSearch, useJobSearch } from './use-job-search.ts';
+
+type Tab = NonNullable<JobSearch['tab']>;
+
+export interface JobTabsProps {
+  job: Job;
+  live: Pick<ProgressEvent, 'counts' | 'itemCount'>;
+}
+
+export function JobTabs({ job, live }: JobTabsProps) {
+  const [{ tab = 'items' }, change] = useJobSearch();
+  const { counts, itemCount } = live;
+  const tabs: [Tab, string, number | null, ReactNode][] = [
+    ['items', 'Items', itemCount, <ItemsTab key="items" job={job} itemCount={itemCount} />],
+    [
+      'pending',
+      'Pending',
+      (counts.PENDING ?? 0) + (counts.PROCESSING ?? 0),
+      <PendingTab key="pending" job={job} />,
+    ],
+    ['errors', 'Errors', (counts.ERROR ?? 0) + (counts.NOT_FOUND ?? 0), <ErrorsTab key="errors" job={job} />],
+    ['files', 'Files', null, <FilesTab key="files" job={job} />],
+    ['generations', 'Generations', job.generation, <GenerationsTab key="generations" job={job} />],
+    ['activity', 'Activity', null, <ActivityTab key="activity" job={job} />],
+  ];
+  return (
+    <Tabs.Root
+      value={tab}
+      onValueChange={(next) => change({ tab: next === 'items' ? undefined : (next as Tab) }, false)}
+      className="flex min-h-0 flex-1 flex-col"
+    >
+      <Tabs.List
+        aria-label="Parts of the job"
+        className="no-print flex gap-1 overflow-x-auto border-b border-line"
+      >
+        {tabs.map(([name, word, count]) => (
+          <Tabs.Trigger
+            key={name}
+            value={name}
+            className="-mb-px flex items-center gap-1.5 border-b-2 border-transparent px-3 py-2 whitespace-nowrap text-muted hover:text-text focus-visible:outline-offset-[-2px] data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-text"
+          >
+            {word}
+            {count !== null && count > 0 && (
+              <span className="rounded-full bg-quiet-soft px-1.5 text-xs font-normal text-quiet tabular-nums">
+                {formatShort(count)}
+              </span>
+            )}
+          </Tabs.Trigger>
+        ))}
+      </Tabs.List>
+      {tabs.map(([name, , , panel]) => (
+        <Tabs.Content
+          key={name}
+          value={name}
+          className="flex min-h-0 flex-1 flex-col pt-4 data-[state=inactive]:hidden"
+        >
+          {tab === name && panel}
+        </Tabs.Content>
+      ))}
+    </Tabs.Root>
+  );
+}

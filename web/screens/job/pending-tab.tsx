@@ -1,0 +1,200 @@
+// Rows of the job that have not ended: where they are, who has them, how often they were tried.
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useRef } from 'react';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { inputClass } from '../../components/field.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { StatusChip, statusWord } from '../../components/status-chip.tsx';
+import { classNames } from '../../lib/class-names.ts';
+import { client, queries } from '../../lib/client.ts';
+import { formatPercent } from '../../lib/format.ts';
+import type { Job, PendingItem } from '../../lib/job.ts';
+import { FailedScreen } from '../failed-screen.tsx';
+import { RowNumber } from './row-number.tsx';
+import { useJobChange } from './use-job-change.ts';
+import { useJobSearch } from './use-job-search.ts';
+
+const STATUSES = ['PENDING', 'PROCESSING', 'RETRYING', 'HELD'] as const;
+const ROW_PX = 40;
+const REFRESH_MS = 5000;
+const TEMPLATE = '6.5rem minmax(12rem, 2fr) 7rem 6rem 5.5rem minmax(8rem, 1fr) 7rem 8rem 8rem';
+/** Of head and rows alike, which are laid out each for itself. */
+const widthClass = 'min-w-[68rem]';
+const HEADS = ['Row', 'Summary', 'Status', 'Phase', 'Attempts', 'With', 'Changed', 'Job type', 'Progress'];
+
+export function PendingTab({ job }: { job: Job }) {
+  const { jobId } = job;
+  const [{ pending: status = '' }, change] = useJobSearch();
+  const key = ['job', jobId, 'pending', status];
+  const pending = useInfiniteQuery({
+    queryKey: key,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      client.listPendingOfJob(
+        {
+          jobId,
+          pageSize: 100,
+          ...(status !== '' && { statuses: status }),
+          ...(pageParam !== undefined && { after: pageParam }),
+        },
+        { signal },
+      ),
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+  const { data, isFetching, hasNextPage, fetchNextPage } = pending;
+  // Pages that were scrolled to are fetched again together: with many of them only when they are asked for anew.
+  useJobChange(jobId, REFRESH_MS, () => {
+    if ((data?.pages.length ?? 0) <= 2 && !isFetching) void queries.invalidateQueries({ queryKey: key });
+  });
+  if (pending.isError) return <FailedScreen error={pending.error} />;
+  const items = data?.pages.flatMap((page) => page.items) ?? [];
+  const isEmpty = data !== undefined && items.length === 0 && !hasNextPage;
+  return (
+    <section
+      aria-label="Pending rows"
+      className={classNames(
+        'flex flex-col overflow-hidden rounded-lg border border-line bg-surface',
+        !isEmpty && 'h-[max(26rem,calc(100dvh-8rem))]',
+      )}
+    >
+      <div className="border-b border-line p-2">
+        <select
+          aria-label="Status"
+          className={classNames(inputClass, 'w-auto')}
+          value={status}
+          onChange={(event) => change({ pending: (event.target.value as typeof status) || undefined })}
+        >
+          <option value="">All that have not ended</option>
+          {STATUSES.map((each) => (
+            <option key={each} value={each}>
+              {statusWord(each)}
+            </option>
+          ))}
+        </select>
+      </div>
+      {isEmpty ? (
+        <EmptyState title="Nothing is pending">
+          {status === '' ? 'Every row of this job has ended.' : 'No row is in this status at present.'}
+        </EmptyState>
+      ) : (
+        <PendingList
+          phases={job.phases}
+          items={items}
+          hasMore={hasNextPage}
+          isLoading={isFetching}
+          loadMore={() => void fetchNextPage()}
+        />
+      )}
+    </section>
+  );
+}
+
+interface PendingListProps {
+  phases: readonly string[];
+  items: readonly PendingItem[];
+  hasMore: boolean;
+  isLoading: boolean;
+  loadMore: () => void;
+}
+
+function PendingList({ phases, items, hasMore, isLoading, loadMore }: PendingListProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({
+    count: items.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 15,
+  });
+  const seen = rows.getVirtualItems();
+  const lastSeen = seen.at(-1)?.index ?? -1;
+  useEffect(() => {
+    if (hasMore && !isLoading && lastSeen >= items.length - 30) loadMore();
+  }, [hasMore, isLoading, lastSeen, items.length, loadMore]);
+  return (
+    <div
+      ref={scroller}
+      role="table"
+      aria-label="Rows that have not ended"
+      aria-rowcount={hasMore ? -1 : items.length + 1}
+      tabIndex={0}
+      className="min-h-0 flex-1 overflow-auto"
+    >
+      <div role="rowgroup" className={`sticky top-0 z-10 ${widthClass}`}>
+        <div
+          role="row"
+          className="grid border-b border-line bg-sunken text-[13px] text-muted"
+          style={{ gridTemplateColumns: TEMPLATE }}
+        >
+          {HEADS.map((head) => (
+            <div key={head} role="columnheader" className="truncate px-3 py-2 font-medium">
+              {head}
+            </div>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" className={`relative ${widthClass}`} style={{ height: rows.getTotalSize() }}>
+        {seen.map(({ index, start }) => (
+          <PendingRow
+            key={items[index]!.seq}
+            item={items[index]!}
+            phase={phases[items[index]!.phase] ?? ''}
+            place={index}
+            top={start}
+          />
+        ))}
+      </div>
+      {isLoading && <p className="p-3 text-muted">Loading…</p>}
+    </div>
+  );
+}
+
+interface PendingRowProps {
+  item: PendingItem;
+  phase: string;
+  place: number;
+  top: number;
+}
+
+function PendingRow({ item, phase, place, top }: PendingRowProps) {
+  const cell = 'flex items-center truncate px-3';
+  return (
+    <div
+      role="row"
+      aria-rowindex={place + 2}
+      className="absolute inset-x-0 grid border-b border-line hover:bg-sunken"
+      style={{ gridTemplateColumns: TEMPLATE, height: ROW_PX, transform: `translateY(${top}px)` }}
+    >
+      <div role="rowheader" className={cell}>
+        <RowNumber seq={item.seq} />
+      </div>
+      <div role="cell" className={cell} title={item.summary ?? ''}>
+        <span className="truncate">{item.summary}</span>
+      </div>
+      <div role="cell" className={cell}>
+        <StatusChip status={item.status} />
+      </div>
+      <div role="cell" className={cell} title={phase}>
+        <span className="truncate">{phase}</span>
+      </div>
+      <div role="cell" className={`${cell} tabular-nums`}>
+        {item.attempts}
+      </div>
+      <div role="cell" className={cell} title={item.lockedBy ?? ''}>
+        <span className="truncate">{item.lockedBy}</span>
+      </div>
+      <div role="cell" className={cell}>
+        <RelativeTime at={item.updatedAt} />
+      </div>
+      <div role="cell" className={cell}>
+        <span className="truncate">{item.jobType}</span>
+      </div>
+      <div role="cell" className={`${cell} gap-2`}>
+        <span aria-hidden className="h-1.5 w-12 overflow-hidden rounded-full bg-quiet-soft">
+          <span className="block h-full bg-good" style={{ width: `${item.progress * 100}%` }} />
+        </span>
+        <span className="text-[13px] text-muted tabular-nums">{formatPercent(item.progress)}</span>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,19 @@
+// The number of a row, which opens it.
+import { Link } from '@tanstack/react-router';
+import { jobRoute } from '../../routes/router.tsx';
+
+export function RowNumber({ seq }: { seq: number }) {
+  const { jobId } = jobRoute.useParams();
+  return (
+    <Link
+      from="/jobs/$jobId"
+      to="/jobs/$jobId"
+      params={{ jobId }}
+      search={(before) => ({ ...before, row: seq })}
+      resetScroll={false}
+      className="text-accent tabular-nums underline underline-offset-2"
+    >
+      row {seq}
+    </Link>
+  );
+}

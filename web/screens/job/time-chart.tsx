@@ -1,0 +1,125 @@
+// A chart over time. Fetched when it is first shown; drawn in the colours of the page, also when they change.
+import { useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { useTheme } from '../../lib/theme.ts';
+
+export interface ChartLine {
+  label: string;
+  /** A colour of style.css: --good. */
+  colour: string;
+  values: readonly (number | null)[];
+  filled?: boolean;
+}
+
+export interface TimeChartProps {
+  /** Seconds since 1970. */
+  times: readonly number[];
+  lines: readonly ChartLine[];
+  format: (value: number) => string;
+  /** The chart in words. */
+  label: string;
+}
+
+const HEIGHT_PX = 132;
+const MINUTE_S = 60;
+const HOUR_S = 3600;
+const DAY_S = 86_400;
+/** Between marks of the time axis: the server counts by the minute. */
+const STEPS_S = [
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE_S),
+  ...[1, 2, 3, 6, 12].map((count) => count * HOUR_S),
+  ...[1, 2, 7, 14, 30, 90, 365].map((count) => count * DAY_S),
+];
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const calendar = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** Colours that depend on light or dark are known only where they are used. */
+function resolvedColour(within: HTMLElement, name: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${name})`;
+  within.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+export default function TimeChart({ times, lines, format, label }: TimeChartProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const theme = useTheme();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew when the theme changes
+  useEffect(() => {
+    const element = host.current!;
+    let chart: uPlot | undefined;
+    const draw = () => {
+      chart?.destroy();
+      const text = resolvedColour(element, '--muted');
+      const grid = resolvedColour(element, '--line');
+      const axis = {
+        stroke: text,
+        grid: { stroke: grid, width: 1 },
+        ticks: { show: false },
+        font: '11px sans-serif',
+      };
+      chart = new uPlot(
+        {
+          width: element.clientWidth,
+          height: HEIGHT_PX,
+          padding: [6, 20, 0, 0],
+          legend: { show: false },
+          cursor: { drag: { x: false, y: false }, points: { size: 6 } },
+          scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+          axes: [
+            {
+              ...axis,
+              size: 24,
+              space: 60,
+              incrs: STEPS_S,
+              values: (_, ticks, __, ___, step) =>
+                ticks.map((tick) => (step >= DAY_S ? calendar : clock).format(tick * 1000)),
+            },
+            { ...axis, size: 52, space: 28, values: (_, ticks) => ticks.map((tick) => format(tick)) },
+          ],
+          series: [
+            {},
+            ...lines.map(({ label: name, colour, filled }) => {
+              const stroke = resolvedColour(element, colour);
+              return {
+                label: name,
+                stroke,
+                width: 1.5,
+                spanGaps: true,
+                points: { show: times.length < 3 },
+                ...(filled && { fill: stroke.replace('rgb(', 'rgba(').replace(')', ', 0.15)') }),
+              };
+            }),
+          ],
+        },
+        [times as number[], ...lines.map(({ values }) => values as number[])],
+        element,
+      );
+    };
+    draw();
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    dark.addEventListener('change', draw);
+    const sizes = new ResizeObserver(() => {
+      if (chart && chart.width !== element.clientWidth)
+        chart.setSize({ width: element.clientWidth, height: HEIGHT_PX });
+    });
+    sizes.observe(element);
+    return () => {
+      dark.removeEventListener('change', draw);
+      sizes.disconnect();
+      chart?.destroy();
+    };
+  }, [times, lines, format, theme]);
+  return (
+    <div
+      ref={host}
+      role="img"
+      aria-label={label}
+      className="w-full overflow-hidden"
+      style={{ height: HEIGHT_PX }}
+    />
+  );
+}
