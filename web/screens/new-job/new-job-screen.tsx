@@ -137,6 +137,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
         <PreviewPanel
           query={preview}
           choices={choices ?? []}
+          isChecked={pipeline !== undefined}
           format={format}
           onFormat={changeFormat}
           onChoose={(field, header) => setMapping(chooseColumn(mapping, field, header))}
