@@ -67,7 +67,7 @@ for (const dark of [false, true])
     for (const [path, heading] of SCREENS) {
       await page.goto(api.url + path);
       await page.getByRole('heading', { name: heading, exact: true }).waitFor();
-      await page.waitForLoadState('networkidle', { timeout: 500 }).catch(() => {});
+      await expect.poll(() => page.getByText('Loading…').count()).toBe(0);
       await expectAccessible(page);
     }
     expectNoComplaints(complaints);
@@ -183,6 +183,11 @@ test('screens and jobs are reached by keyboard alone', async () => {
   await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor({ state: 'detached' });
+  await page.keyboard.press('Control+k');
+  await page.getByPlaceholder(/Go to a screen/).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'New job', exact: true }).waitFor();
   await page.keyboard.press('g');
   await page.keyboard.press('w');
   await page.getByRole('heading', { name: 'Workers', exact: true }).waitFor();
