@@ -18,7 +18,9 @@ async function findBrowser(): Promise<{ path: string; args: string[] }> {
     // The package unpacks the libraries that a bare machine lacks only where this says so.
     process.env.AWS_EXECUTION_ENV ??= 'AWS_Lambda_nodejs20.x';
     const { default: packaged } = await import('@sparticuz/chromium');
-    return { path: await packaged.executablePath(), args: packaged.args };
+    // In a single process pages of one person send the cookies of another.
+    const args = packaged.args.filter((arg) => arg !== '--single-process' && arg !== '--no-zygote');
+    return { path: await packaged.executablePath(), args };
   }
   throw new Error('expected a browser for the tests of the page: install Chromium, or set CHROME_BIN');
 }

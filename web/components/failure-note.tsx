@@ -1,19 +1,19 @@
 // What went wrong in a part of a screen, and what to do about it.
 import type { ReactNode } from 'react';
 import { RowmillApiError } from '../../src/client/rowmill-api-error.ts';
+import { errorWords } from '../lib/error-words.ts';
 
 export function FailureNote({ error, action }: { error: unknown; action?: ReactNode }) {
   const ours = error instanceof RowmillApiError ? error : null;
+  const { text, hint } = errorWords(error);
   return (
     <div
       role="alert"
       className="flex flex-wrap items-start justify-between gap-3 rounded-md border border-line border-l-4 border-l-bad bg-surface px-4 py-3"
     >
       <div className="min-w-0 flex-1">
-        <p className="font-medium break-words text-bad">
-          {error instanceof Error ? error.message : String(error)}
-        </p>
-        {ours && ours.hint !== '' && <p className="text-[13px] text-muted">{ours.hint}</p>}
+        <p className="font-medium break-words text-bad">{text}</p>
+        {hint !== '' && <p className="text-[13px] text-muted">{hint}</p>}
         {ours && ours.issues.length > 0 && (
           <ul className="mt-1 list-disc pl-5 text-[13px]">
             {ours.issues.map(({ path, message }) => (

@@ -2,8 +2,8 @@
 import { X } from 'lucide-react';
 import { Toast } from 'radix-ui';
 import { useSyncExternalStore } from 'react';
-import { RowmillApiError } from '../../src/client/rowmill-api-error.ts';
 import { classNames } from '../lib/class-names.ts';
+import { errorWords } from '../lib/error-words.ts';
 
 interface Message {
   id: number;
@@ -28,9 +28,7 @@ export function say(text: string, options: { undo?: () => void } = {}): void {
 
 export function sayError(error: unknown): void {
   lastId += 1;
-  const isOurs = error instanceof RowmillApiError;
-  const text = error instanceof Error ? error.message : String(error);
-  change([...messages, { id: lastId, text, hint: isOurs ? error.hint : undefined, kind: 'bad' }]);
+  change([...messages, { id: lastId, ...errorWords(error), kind: 'bad' }]);
 }
 
 export function Toasts() {

@@ -101,7 +101,7 @@ function JobRow({ job, isSelected, onSelect }: JobRowProps) {
     <tr
       className={classNames(
         'border-b border-line last:border-0 hover:bg-sunken',
-        isSelected && 'bg-accent-soft',
+        isSelected && 'bg-accent-soft/50',
       )}
     >
       {isSelected !== null && (

@@ -90,7 +90,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
     : !chosen
       ? 'Choose a file.'
       : lacking.length > 0
-        ? `Say which column is ${lacking.join(', ')}.`
+        ? `Say which ${lacking.length === 1 ? 'column is' : 'columns are'} ${lacking.join(', ')}.`
         : null;
 
   const choose = (next: ChosenFile | null) => {
@@ -137,6 +137,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
         <PreviewPanel
           query={preview}
           choices={choices ?? []}
+          isChecked={pipeline !== undefined}
           format={format}
           onFormat={changeFormat}
           onChoose={(field, header) => setMapping(chooseColumn(mapping, field, header))}

@@ -14,6 +14,8 @@ import type { FormatOptions, PreviewAnswer, PreviewTooLarge } from './use-previe
 export interface PreviewPanelProps {
   query: UseQueryResult<PreviewAnswer | PreviewTooLarge>;
   choices: readonly ColumnChoice[];
+  /** A pipeline is chosen, so that its rows can be compared with what it needs. */
+  isChecked: boolean;
   format: FormatOptions;
   onFormat: (format: FormatOptions) => void;
   onChoose: (field: string, header: string | null) => void;
@@ -60,7 +62,14 @@ export function PreviewPanel(props: PreviewPanelProps) {
   );
 }
 
-function Seen({ preview, choices, format, onFormat, onChoose }: PreviewPanelProps & { preview: Preview }) {
+function Seen({
+  preview,
+  choices,
+  isChecked,
+  format,
+  onFormat,
+  onChoose,
+}: PreviewPanelProps & { preview: Preview }) {
   const lacking = missingRequired(choices);
   return (
     <div className="flex flex-col gap-5">
@@ -81,7 +90,7 @@ function Seen({ preview, choices, format, onFormat, onChoose }: PreviewPanelProp
       <div className="flex flex-col gap-2">
         <h3 className="font-medium">First rows</h3>
         {lacking.length === 0 ? (
-          <LookedAt preview={preview} />
+          <LookedAt preview={preview} isChecked={isChecked} />
         ) : (
           <p className="text-muted">
             Say above which {lacking.length === 1 ? 'column is' : 'columns are'} {lacking.join(' and ')}; then
@@ -94,7 +103,7 @@ function Seen({ preview, choices, format, onFormat, onChoose }: PreviewPanelProp
   );
 }
 
-function LookedAt({ preview: { looked } }: { preview: Preview }) {
+function LookedAt({ preview: { looked }, isChecked }: { preview: Preview; isChecked: boolean }) {
   if (looked.rows === 0) return null;
   const of = looked.wholeFile
     ? `All ${formatCount(looked.rows)} rows were looked at`
@@ -102,7 +111,10 @@ function LookedAt({ preview: { looked } }: { preview: Preview }) {
   if (looked.withProblems === 0)
     return (
       <p className="flex items-center gap-2 text-good">
-        <CircleCheck size={16} className="shrink-0" aria-hidden /> {of}: nothing is wrong with them.
+        <CircleCheck size={16} className="shrink-0" aria-hidden /> {of}:{' '}
+        {isChecked
+          ? 'nothing is wrong with them.'
+          : 'they can be read. Choose a pipeline, and they are checked against what it needs.'}
       </p>
     );
   return (

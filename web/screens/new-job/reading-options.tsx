@@ -13,7 +13,7 @@ export interface ReadingOptionsProps {
 
 const FORMATS = [
   ['csv', 'CSV'],
-  ['xlsx', 'Excel workbook'],
+  ['xlsx', 'Excel'],
   ['jsonl', 'JSON lines'],
   ['json', 'JSON array'],
   ['urls', 'List of addresses'],

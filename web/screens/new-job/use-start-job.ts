@@ -1,5 +1,5 @@
-// Sends the file and makes the job, with progress. The same request can be sent again after a failure: it has a key, so
-// that no second job comes of it.
+// Sends the file and makes the job, with progress. It can be sent again after a failure without a second job: the same
+// file leads to the job it has, and where a new job is wanted anyway, the request has a key.
 import { useRef, useState } from 'react';
 import type { newJob } from '../../../src/contract/jobs.ts';
 import type { z } from 'zod';
@@ -31,7 +31,10 @@ export function useStartJob(onMade: (made: { jobId: string; created: boolean }) 
     setState({ step: 'sending', sent: 0, total: null, startedMs });
     const of = JSON.stringify([job, keyOf(chosen)]);
     if (request.current.of !== of) request.current = { of, key: newRequestKey() };
-    const options = { signal: controller.signal, idempotencyKey: request.current.key };
+    const options = {
+      signal: controller.signal,
+      ...(job.again && { idempotencyKey: request.current.key }),
+    };
     try {
       const made =
         chosen.kind === 'source'

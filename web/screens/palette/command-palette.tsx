@@ -41,9 +41,19 @@ export function CommandPalette({ onClose, onKeys, hidden }: CommandPaletteProps)
     onClose();
     action();
   };
-  const fits = (words: string) => words.toLowerCase().includes(wanted.toLowerCase());
+  const fits = (words: string) => words.toLowerCase().includes(text.trim().toLowerCase());
   const screens = JUMPS.filter(([, to, words]) => !hidden.includes(to) && fits(words));
   const themes = THEMES.filter(([, words]) => fits(words));
+  const hasKeys = fits('Keys');
+  const values = [
+    ...screens.map(([, to]) => to),
+    ...(jobs.data?.items.map(({ jobId }) => jobId) ?? []),
+    ...themes.map(([theme]) => `theme ${theme}`),
+    ...(hasKeys ? ['keys'] : []),
+  ];
+  // Whoever types and presses Enter at once gets the first that fits, not what was selected before.
+  const [selected, setSelected] = useState('');
+  const value = values.includes(selected) ? selected : (values[0] ?? '');
   return (
     <Parts.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Parts.Portal>
@@ -53,10 +63,13 @@ export function CommandPalette({ onClose, onKeys, hidden }: CommandPaletteProps)
           className="fixed top-[12vh] left-1/2 z-50 w-[calc(100%-2rem)] max-w-xl -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-surface shadow-xl"
         >
           <Parts.Title className="sr-only">Go anywhere</Parts.Title>
-          <Command label="Go anywhere" shouldFilter={false} loop>
+          <Command label="Go anywhere" shouldFilter={false} loop value={value} onValueChange={setSelected}>
             <Command.Input
               value={text}
-              onValueChange={setText}
+              onValueChange={(next) => {
+                setText(next);
+                setSelected('');
+              }}
               placeholder="Go to a screen, or find a job by name…"
               className="w-full border-b border-line bg-transparent px-4 py-3.5 text-base outline-none placeholder:text-muted"
             />
@@ -92,7 +105,7 @@ export function CommandPalette({ onClose, onKeys, hidden }: CommandPaletteProps)
                   ))}
                 </Command.Group>
               )}
-              {(themes.length > 0 || fits('Keys')) && (
+              {(themes.length > 0 || hasKeys) && (
                 <Command.Group heading="Page" className={groupClass}>
                   {themes.map(([theme, words]) => (
                     <Command.Item
@@ -104,7 +117,7 @@ export function CommandPalette({ onClose, onKeys, hidden }: CommandPaletteProps)
                       {words}
                     </Command.Item>
                   ))}
-                  {fits('Keys') && (
+                  {hasKeys && (
                     <Command.Item value="keys" onSelect={run(onKeys)} className={itemClass}>
                       Keys <kbd className="font-mono text-xs text-muted">?</kbd>
                     </Command.Item>

@@ -31,7 +31,7 @@ export function SettingsScreen() {
     ...(role === 'admin' ? (['audit'] as const) : []),
     'server',
   ];
-  const tab = search.tab && tabs.includes(search.tab) ? search.tab : tabs[0]!;
+  const tab = search.tab && tabs.includes(search.tab) ? search.tab : hasAccounts ? 'account' : 'server';
   return (
     <Page title="Settings">
       <nav aria-label="Settings" className="flex gap-1 overflow-x-auto border-b border-line">

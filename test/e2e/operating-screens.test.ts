@@ -1,0 +1,194 @@
+// The screens around the jobs in a real browser: keys, people, webhooks, limits, many jobs at once, and what goes by
+// keyboard. Each is looked at by axe in light and dark colours, and on a phone.
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { z } from 'zod';
+import { definePipeline } from '../../src/index.ts';
+import type { RunningApi } from '../../src/api/start-api.ts';
+import { addUser, PASSWORD, sessionHeaders } from '../support/account-factory.ts';
+import { expectNoComplaints, type OpenPage, useBrowser } from '../support/browser.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
+
+const database = useTestDatabase();
+const browser = useBrowser();
+const pipeline = definePipeline({
+  name: 'prices',
+  input: z.object({ sku: z.string() }),
+  params: z.object({ country: z.string() }),
+  phases: [{ name: 'lookup', cost: 1, run: () => ({ price: 1 }) }],
+});
+let api: RunningApi;
+let receiver: WebhookReceiver;
+
+beforeAll(() => addUser(database, 'ada', { role: 'admin' }));
+beforeEach(async () => {
+  receiver = await startWebhookReceiver();
+  api = await startTestApi(database.url, {
+    pipelines: [pipeline],
+    settings: { authentication: 'password', pendingDashboard: 'on', webhookAllow: '127.0.0.0/8' },
+  });
+});
+afterEach(() => receiver.close());
+
+async function openAs(userId: string, path: string, options: { dark?: boolean; width?: number } = {}) {
+  const { cookie } = await sessionHeaders(database, userId);
+  const opened: OpenPage = await browser.open(options);
+  const [name, value] = cookie.split('=') as [string, string];
+  await opened.page.context().addCookies([{ name, value, url: api.url }]);
+  await opened.page.goto(api.url + path);
+  return opened;
+}
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+}
+
+const SCREENS = [
+  ['/jobs', 'Jobs'],
+  ['/jobs/new', 'New job'],
+  ['/pending', 'Pending'],
+  ['/workers', 'Workers'],
+  ['/resources', 'Resources'],
+  ['/webhooks', 'Webhooks'],
+  ['/settings?tab=account', 'Settings'],
+  ['/settings?tab=keys', 'Settings'],
+  ['/settings?tab=people', 'Settings'],
+  ['/settings?tab=audit', 'Settings'],
+  ['/settings?tab=server', 'Settings'],
+] as const;
+
+for (const dark of [false, true])
+  test(`axe finds nothing wrong with any screen in ${dark ? 'dark' : 'light'} colours`, async () => {
+    const { page, complaints } = await openAs('ada', '/jobs', { dark });
+    for (const [path, heading] of SCREENS) {
+      await page.goto(api.url + path);
+      await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+      await expect.poll(() => page.getByText('Loading…').count()).toBe(0);
+      await expectAccessible(page);
+    }
+    expectNoComplaints(complaints);
+  });
+
+test('no screen is wider than a phone', async () => {
+  const { page } = await openAs('ada', '/jobs', { width: 390 });
+  for (const [path, heading] of SCREENS) {
+    await page.goto(api.url + path);
+    await page.getByRole('heading', { name: heading, exact: true }).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(390);
+  }
+});
+
+test('a key is made after the password was given again, shown once, and ended', async () => {
+  const { page, complaints } = await openAs('ada', '/settings?tab=keys');
+  await database.query(`update sessions set confirmed_at = now() - interval '1 day'`);
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name').fill('nightly import');
+  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.getByRole('heading', { name: 'Your password, please' }).waitFor();
+  await page.getByLabel('Password', { exact: true }).fill('not the password');
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  await page.getByRole('alert').waitFor();
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await page.getByRole('button', { name: 'Confirm' }).click();
+  const key = await page.getByLabel('API key', { exact: true }).inputValue();
+  const answer = await fetch(`${api.url}/api/session`, { headers: { authorization: `Bearer ${key}` } });
+  expect(await answer.json()).toMatchObject({ userId: 'ada', via: 'key', scopes: ['read'] });
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+  expect(await page.content()).not.toContain(key);
+  await page.getByRole('button', { name: 'End the key nightly import' }).click();
+  await page.getByRole('button', { name: 'End the key', exact: true }).click();
+  await page.getByText('The key nightly import has ended.').first().waitFor();
+  const refused = await fetch(`${api.url}/api/session`, { headers: { authorization: `Bearer ${key}` } });
+  expect(refused.status).toBe(401);
+  expectNoComplaints(complaints);
+});
+
+test('somebody is added and sees neither people nor the jobs of others', async () => {
+  const { page } = await openAs('ada', '/settings?tab=people');
+  await page.getByRole('button', { name: 'Add somebody' }).click();
+  await page.getByLabel('Name').fill('grace');
+  await page.getByLabel('Role').selectOption('viewer');
+  await page.getByLabel('Password', { exact: true }).fill('another quiet harbour');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByRole('rowheader', { name: 'grace' }).waitFor();
+  const { page: hers } = await openAs('grace', '/jobs');
+  await hers.getByRole('heading', { name: 'No jobs yet' }).waitFor();
+  expect(await hers.getByRole('link', { name: 'New job' }).count()).toBe(0);
+  expect(await hers.getByLabel('Of everybody').count()).toBe(0);
+  await hers.goto(`${api.url}/settings?tab=people`);
+  await hers.getByRole('heading', { name: 'You', exact: true }).waitFor();
+  expect(await hers.getByRole('link', { name: 'People and teams' }).count()).toBe(0);
+});
+
+test('a webhook is made, tested, seen to fail, and sent again', async () => {
+  const { page, complaints } = await openAs('ada', '/webhooks');
+  await page.getByRole('button', { name: 'New webhook' }).click();
+  await page.getByLabel('Address').fill(receiver.url);
+  await page.getByRole('button', { name: 'Make it' }).click();
+  expect(await page.getByLabel('Secret', { exact: true }).inputValue()).toMatch(/^whsec_/);
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+  receiver.answer = (response) => response.writeHead(500).end();
+  await page.getByRole('button', { name: 'Send a test' }).click();
+  await page.getByText('The test message did not arrive').first().waitFor();
+  receiver.answer = (response) => response.writeHead(200).end();
+  await page.getByRole('button', { name: 'Resend webhook.test' }).first().click();
+  await receiver.whenReceived(2);
+  expect(receiver.messages[1]!.id).toBe(receiver.messages[0]!.id);
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete it' }).click();
+  await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
+  expectNoComplaints(complaints);
+});
+
+test('what is wrong with the form of a job is told, and money is asked about before it is spent', async () => {
+  const { page } = await openAs('ada', '/jobs/new?pipeline=prices');
+  await page
+    .getByLabel('File to upload')
+    .setInputFiles({ name: 'held.csv', mimeType: 'text/csv', buffer: Buffer.from('sku\nA-1\nA-2\n') });
+  await page.getByText('All 2 rows were looked at').waitFor();
+  await page.getByRole('button', { name: 'Start the job' }).click();
+  await page.getByText('This is needed.').waitFor();
+  await page.getByLabel('country').fill('de');
+  await page.getByRole('button', { name: 'Start the job' }).click();
+  await page.getByRole('heading', { name: 'Start without a budget?' }).waitFor();
+  await page.getByRole('button', { name: 'Go back' }).click();
+  await page.getByLabel('Hold it').check();
+  await page.getByRole('button', { name: 'Store the rows' }).click();
+  await page.getByRole('heading', { name: 'held.csv' }).waitFor();
+  const [job] = await database.query<{ state: string; params: unknown }>('select state, params from jobs');
+  expect(job).toMatchObject({ params: { country: 'de' } });
+
+  await page.goto(`${api.url}/jobs`);
+  await page.getByLabel('Select held.csv').check();
+  await expect.poll(() => page.getByRole('button', { name: 'Resume 1' }).count()).toBe(1);
+  await page.getByRole('button', { name: 'Cancel 1' }).click();
+  await page.getByRole('button', { name: 'Cancel the job' }).click();
+  await page.getByText('1 job is being cancelled.').first().waitFor();
+});
+
+test('screens and jobs are reached by keyboard alone', async () => {
+  const { page } = await openAs('ada', '/jobs');
+  await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByPlaceholder(/Go to a screen/).waitFor();
+  await expectAccessible(page);
+  await page.keyboard.type('webh');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Webhooks', exact: true }).waitFor();
+  await page.keyboard.press('?');
+  await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor({ state: 'detached' });
+  await page.keyboard.press('Control+k');
+  await page.getByPlaceholder(/Go to a screen/).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'New job', exact: true }).waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('w');
+  await page.getByRole('heading', { name: 'Workers', exact: true }).waitFor();
+});
