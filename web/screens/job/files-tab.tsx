@@ -92,7 +92,7 @@ function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
           <RelativeTime at={createdAt} />
           {expiresAt !== null && (
             <span>
-              kept until <RelativeTime at={expiresAt} />
+              removed <RelativeTime at={expiresAt} />
             </span>
           )}
         </p>
