@@ -14,6 +14,8 @@ export default defineConfig({
     sourcemap: false,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // React, the router and the contract: what every screen needs.
+    chunkSizeWarningLimit: 600,
   },
   server: { proxy: { '/api': 'http://127.0.0.1:4180' } },
 });
