@@ -38,7 +38,7 @@ const plan = flags.quick
       lagJobs: 20,
       files: { rounds: 1, csvRows: 200_000, xlsxRows: 50_000 },
       pipelines: { rounds: 1, phaseItems: 30_000, emittingItems: 2000, reprocessItems: 100_000 },
-      simulation: { capacity: 50, latencyMs: 400, seeds: [301] },
+      simulation: { capacity: 50, latencyMs: 400, seeds: [701] },
       limits: { rounds: 1, items: 50_000, largeItems: 200_000, useMs: 3000 },
       api: { rounds: 1, items: 100_000, useMs: 2000, pairs: 100 },
     }
@@ -50,7 +50,7 @@ const plan = flags.quick
       lagJobs: 200,
       files: { rounds: 2, csvRows: 1_000_000, xlsxRows: 500_000 },
       pipelines: { rounds: 3, phaseItems: 100_000, emittingItems: 10_000, reprocessItems: 1_000_000 },
-      simulation: { capacity: 50, latencyMs: 400, seeds: [301, 302, 303] },
+      simulation: { capacity: 50, latencyMs: 400, seeds: [701, 702, 703] },
       limits: { rounds: 3, items: 200_000, largeItems: 1_000_000, useMs: 10_000 },
       api: { rounds: 3, items: 1_000_000, useMs: 10_000, pairs: 500 },
     };
