@@ -83,3 +83,9 @@ export function checkAllowed(actor: Actor | null, route: Pick<Route, 'access' | 
       `expected a key with the scope ${route.scope}, got ${actor.scopes.join(', ')}`,
     );
 }
+
+/** A session alone is not enough for what outlives it: the password was given a short while ago. */
+export function checkConfirmed({ via, confirmedUntil }: Actor): void {
+  if (via === 'session' && confirmedUntil === null)
+    throw new RowmillError('CONFIRMATION_REQUIRED', 'the password was given too long ago for this');
+}

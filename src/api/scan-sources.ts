@@ -5,19 +5,12 @@ import type { EngineContext } from '../engine/engine-context.ts';
 import { noteScan } from '../engine/note-scan.ts';
 import { openSource } from '../ingest/sources/open-source.ts';
 import type { ScanReport } from '../ingest/sources/scan-source.ts';
-import { loadSources, type SourceConfig } from '../ingest/sources/source-config.ts';
+import type { SourceConfig } from '../ingest/sources/source-config.ts';
 import { createTakeFile } from '../ingest/sources/take-file.ts';
 import { watchSources } from '../ingest/sources/watch-sources.ts';
 import { waitMs } from '../platform/clock.ts';
-import { configFileFromEnvironment } from '../platform/environment.ts';
 import { Events } from '../platform/events.ts';
 import type { Handler } from './handler.ts';
-
-/** None when there is no settings file. */
-export function configuredSources(): SourceConfig[] {
-  const file = configFileFromEnvironment();
-  return file === undefined ? [] : loadSources(file);
-}
 
 interface Found {
   jobs: { jobId: string; path: string }[];
@@ -26,9 +19,9 @@ interface Found {
 
 export const scanSources: Handler<typeof operationRoutes.scanSources> = async (
   { query, engine, signal },
-  { pipelines, notifier },
+  { pipelines, sources, notifier },
 ) => {
-  const configs = chooseSources(query.sources);
+  const configs = chooseSources(sources, query.sources);
   const events = new Events();
   const context: EngineContext = { ...engine, events };
   const watched = configs.map((config) => {
@@ -76,8 +69,10 @@ export const scanSources: Handler<typeof operationRoutes.scanSources> = async (
   }
 };
 
-function chooseSources(names: readonly string[] | undefined): SourceConfig[] {
-  const configs = configuredSources();
+function chooseSources(
+  configs: readonly SourceConfig[],
+  names: readonly string[] | undefined,
+): readonly SourceConfig[] {
   const unknown = names?.find((name) => !configs.some((config) => config.name === name));
   if (unknown !== undefined) throw new RowmillError('SOURCE_NOT_FOUND', `there is no source ${unknown}`);
   return names === undefined ? configs : configs.filter(({ name }) => names.includes(name));

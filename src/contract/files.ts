@@ -1,7 +1,7 @@
 // Results as files: streamed as they are asked for, prepared in the background, or left by the job when it ended.
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
-import { flag, jobParams, rowFilterQuery, time } from './values.ts';
+import { flag, generation, jobParams, rowFilterQuery, time } from './values.ts';
 
 const exportQuery = z.strictObject({
   format: z.enum(['csv', 'xlsx', 'jsonl']).default('csv'),
@@ -12,7 +12,7 @@ const exportQuery = z.strictObject({
     .regex(/^\d+(-\d+)?(,\d+(-\d+)?)*$/)
     .max(10_000)
     .optional(),
-  generation: z.coerce.number().int().min(1).optional(),
+  generation: generation.optional(),
   /** Columns to write, in this order; default all. */
   columns: z.string().max(50_000).optional(),
   /** CSV: leave cells alone that a spreadsheet would take for a formula. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineRoutes } from './route.ts';
 import {
   flag,
+  generation,
   itemStatus,
   jobId,
   jobParams,
@@ -309,7 +310,7 @@ export const jobRoutes = defineRoutes({
     access: 'viewer',
     scope: 'read',
     params: jobParams,
-    query: z.strictObject({ generation: z.coerce.number().int().min(1).optional() }),
+    query: z.strictObject({ generation: generation.optional() }),
     answer: { status: 200, schema: summary },
     errors: ['SUMMARY_NOT_FOUND'],
   },

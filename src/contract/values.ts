@@ -8,6 +8,8 @@ export const PAGE_SIZE_MAX = 200;
 
 export const jobId = z.uuid();
 export const seq = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+/** Counted from 1, as wide as the database has it. */
+export const generation = z.coerce.number().int().min(1).max(2_147_483_647);
 export const time = z.iso.datetime({ offset: true });
 export const name = z.string().trim().min(1).max(200);
 export const ownerId = z.string().min(1).max(200);

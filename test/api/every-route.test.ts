@@ -1,13 +1,15 @@
-// Every route of the OpenAPI document is called with right, wrong and hostile requests. Whatever comes, the answer is one
+// Every route of the OpenAPI document is called plainly, and must do it; then with right, wrong and hostile requests: whatever comes, the answer is one
 // that the document lists, in the shape it says, and nothing breaks.
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { errorAnswer, type Route } from '../../src/contract/route.ts';
+import { accountRoutes } from '../../src/contract/accounts.ts';
+import { errorAnswer, type Route, SCOPES } from '../../src/contract/route.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
 import { openApiDocument } from '../../src/api/openapi.ts';
 import type { RunningApi } from '../../src/api/start-api.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { addUser, keyHeaders } from '../support/account-factory.ts';
 import { hostileValues, type JsonSchema, validValues } from '../support/schema-arbitrary.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -25,7 +27,7 @@ const document = openApiDocument() as {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, JsonSchema> };
 };
-const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+const all = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
 );
 
@@ -35,16 +37,21 @@ const pipeline = definePipeline({
   phases: [{ name: 'only', run: (row) => ({ seen: row }) }],
 });
 let jobIds: string[];
+/** For routes that need a job to which nothing was done before. */
+let spareJobs: Partial<Record<RouteName, string>>;
 beforeAll(async () => {
   const rowmill = await openRowmill({ databaseUrl: database.url });
   const rows = [{ name: 'one' }, { name: 'two' }, { name: 'three' }];
   const held = await rowmill.submit(pipeline, rows, { hold: true });
-  const ended = await rowmill.submit(pipeline, rows);
+  const { jobId: open } = await rowmill.createJob(pipeline, { hold: true });
+  const { jobId: spareOpen } = await rowmill.createJob(pipeline, { hold: true });
+  const [ended, spare] = [await rowmill.submit(pipeline, rows), await rowmill.submit(pipeline, rows)];
   const worker = await rowmill.startWorker([pipeline]);
-  await rowmill.whenFinished(ended);
+  await Promise.all([ended, spare].map((jobId) => rowmill.whenFinished(jobId)));
   await worker.stop();
   await rowmill.close();
-  jobIds = [held, ended];
+  jobIds = [held, ended, open];
+  spareJobs = { deleteJob: spare, appendItems: spareOpen };
 });
 
 interface Request {
@@ -75,7 +82,13 @@ function requests({ parameters, requestBody }: Operation): fc.Arbitrary<Request>
   });
 }
 
-async function send(api: RunningApi, path: string, method: string, { params, query, body }: Request) {
+async function send(
+  api: RunningApi,
+  path: string,
+  method: string,
+  { params, query, body }: Request,
+  headers: Record<string, string>,
+) {
   const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
   const encode = (value: unknown): string => encodeURIComponent(text(value).toWellFormed()) || '%20';
   const search = Object.entries(query)
@@ -85,10 +98,8 @@ async function send(api: RunningApi, path: string, method: string, { params, que
   return fetch(`${api.url}${address}${search === '' ? '' : `?${search}`}`, {
     method,
     signal: AbortSignal.timeout(60_000),
-    ...(body !== undefined && {
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body) ?? 'null',
-    }),
+    headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) ?? 'null' }),
   });
 }
 
@@ -112,21 +123,97 @@ async function checkAnswer(operation: Operation, response: Response): Promise<vo
   if (route.answer.schema) route.answer.schema.parse(JSON.parse(text));
 }
 
-/** Routes that are called last, and only as often as here: they take away what the others look at. */
-const DESTRUCTIVE: RouteName[] = ['deleteJob'];
+/** What a plain request needs beside what the document says. */
+const PLAIN: Partial<Record<RouteName, Partial<Request>>> = {
+  createJob: { body: { pipeline: pipeline.name, items: [{ name: 'four' }] } },
+  appendItems: { body: { items: [{ name: 'five' }] } },
+  reprocessJob: { body: { scope: 'job' } },
+  createWebhook: { body: { url: 'https://93.184.215.14/hook' } },
+  changeOwner: { body: { weight: 2 } },
+  changeResource: { body: { concurrency: 2 } },
+  changeJob: { body: { name: 'renamed' } },
+  createTeam: { body: { teamId: '@sales' } },
+  createKey: { body: { name: 'of a program' } },
+  createUser: { body: { userId: 'somebody', password: 'quiet harbour lantern' } },
+};
+/** They need something that only its own tests make: a file, a message, a password, a token. */
+const NOT_PLAIN: RouteName[] = [
+  'previewJob',
+  'downloadFile',
+  'getWebhook',
+  'changeWebhook',
+  'deleteWebhook',
+  'rotateWebhookSecret',
+  'testWebhook',
+  'listDeliveries',
+  'resendDelivery',
+  'setUp',
+  'signIn',
+  'confirmSession',
+  'changePassword',
+  'signOut',
+  'revokeKey',
+];
 
-test.each(operations.filter(({ operation }) => !DESTRUCTIVE.includes(operation.operationId)))(
-  '$operation.operationId answers as documented, whatever it is sent',
-  async ({ path, method, operation }) => {
-    const api = await startTestApi(database.url, {
-      pipelines: [pipeline],
-      settings: { pendingDashboard: 'on', streamsAtOnce: 10_000 },
-    });
-    await fc.assert(
-      fc.asyncProperty(requests(operation), async (request) => {
-        await checkAnswer(operation, await send(api, path, method, request));
-      }),
-      { numRuns: RUNS },
-    );
-  },
-);
+/** As little as the route asks for, once for each job there is. */
+function plainRequests({ operationId, parameters, requestBody }: Operation): Request[] {
+  const spare = spareJobs[operationId];
+  const jobs = spare === undefined ? jobIds : [spare];
+  const known = { seq: 0, userId: 'root', name: 'shop', ownerId: 'local' };
+  const params = Object.fromEntries(
+    parameters.filter((each) => each.in === 'path').map(({ name }) => [name, known[name as 'seq']]),
+  );
+  const plain = { query: {}, body: requestBody ? {} : undefined, ...PLAIN[operationId] };
+  return jobs.map((jobId) => ({ ...plain, params: { ...params, jobId } }));
+}
+
+async function callPlainly({ path, method, operation }: (typeof all)[number], api: RunningApi, headers = {}) {
+  if (NOT_PLAIN.includes(operation.operationId)) return;
+  const statuses: number[] = [];
+  for (const request of plainRequests(operation)) {
+    const response = await send(api, path, method, request, headers);
+    statuses.push(response.status);
+    await checkAnswer(operation, response);
+  }
+  expect(Math.min(...statuses), `${operation.operationId}: a plain request is taken`).toBeLessThan(300);
+}
+
+async function callAnyhow({ path, method, operation }: (typeof all)[number], api: RunningApi, headers = {}) {
+  await fc.assert(
+    fc.asyncProperty(requests(operation), async (request) => {
+      await checkAnswer(operation, await send(api, path, method, request, headers));
+    }),
+    { numRuns: RUNS },
+  );
+}
+
+const isOfAccounts = ({ operation }: (typeof all)[number]) => operation.operationId in accountRoutes;
+// What removes jobs comes last: the others look at them.
+const others = all
+  .filter((each) => !isOfAccounts(each))
+  .sort(
+    (a, b) =>
+      Number(a.operation.operationId === 'deleteJob') - Number(b.operation.operationId === 'deleteJob'),
+  );
+
+test.each(others)('$operation.operationId answers as documented, whatever it is sent', async (each) => {
+  const api = await startTestApi(database.url, {
+    pipelines: [pipeline],
+    settings: { pendingDashboard: 'on', streamsAtOnce: 10_000 },
+  });
+  await callPlainly(each, api);
+  await callAnyhow(each, api);
+});
+
+test('routes of accounts answer as documented, where there are accounts and where there are none', async () => {
+  const accounts = all.filter(isOfAccounts);
+  const without = await startTestApi(database.url);
+  await addUser(database, 'root', { role: 'admin' });
+  const api = await startTestApi(database.url, { settings: { authentication: 'password' } });
+  const headers = await keyHeaders(database, 'root', [...SCOPES]);
+  for (const each of accounts) {
+    await callAnyhow(each, without);
+    await callPlainly(each, api, headers);
+    await callAnyhow(each, api, headers);
+  }
+});

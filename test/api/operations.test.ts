@@ -2,8 +2,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
 import { definePipeline, openRowmill, resource, type Rowmill } from '../../src/index.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { jobWithItems } from '../support/job-factory.ts';
@@ -291,37 +292,22 @@ describe('the server', () => {
 
 describe('sources', () => {
   const folder = mkdtempSync(join(tmpdir(), 'rowmill-sources-'));
-  const config = join(folder, 'settings.json');
-  const before = process.env.ROWMILL_CONFIG;
-  beforeAll(() => {
-    mkdirSync(join(folder, 'in'));
-    const source = {
-      name: 'incoming',
-      kind: 'folder',
-      pipeline: 'anything',
-      path: join(folder, 'in'),
-      stableMs: 0,
-    };
-    writeFileSync(config, JSON.stringify({ sources: [source] }));
-  });
-  afterEach(() => {
-    if (before === undefined) delete process.env.ROWMILL_CONFIG;
-    else process.env.ROWMILL_CONFIG = before;
-  });
+  const sources: SourceConfig[] = [
+    { name: 'incoming', kind: 'folder', pipeline: 'anything', path: join(folder, 'in'), stableMs: 0 },
+  ];
+  beforeAll(() => mkdirSync(join(folder, 'in')));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   const scan = (url: string, query = '') => fetch(`${url}/api/ingestion/scan${query}`, { method: 'POST' });
 
-  test('are none without a settings file', async () => {
-    delete process.env.ROWMILL_CONFIG;
+  test('are none unless some are configured', async () => {
     const { url } = await startTestApi(database.url);
     expect(await apiReader(url).read('listSources')).toEqual({ items: [] });
     expect(await (await scan(url)).json()).toEqual({ items: [] });
   });
 
   test('are listed without what is in them, and their files become jobs when somebody asks', async () => {
-    process.env.ROWMILL_CONFIG = config;
-    const { url } = await startTestApi(database.url, { pipelines: [anything] });
+    const { url } = await startTestApi(database.url, { pipelines: [anything], sources });
     expect(await apiReader(url).read('listSources')).toEqual({
       items: [{ name: 'incoming', kind: 'folder', pipeline: 'anything' }],
     });
@@ -346,8 +332,7 @@ describe('sources', () => {
   });
 
   test('that are not there, or whose pipeline is not, are refused', async () => {
-    process.env.ROWMILL_CONFIG = config;
-    const { url } = await startTestApi(database.url);
+    const { url } = await startTestApi(database.url, { sources });
     expect(await (await scan(url, '?sources=other')).json()).toMatchObject({ code: 'SOURCE_NOT_FOUND' });
     expect(await (await scan(url)).json()).toMatchObject({ code: 'PIPELINE_NOT_FOUND' });
   });

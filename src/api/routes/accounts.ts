@@ -17,7 +17,7 @@ import { hashToken } from '../../platform/secret-token.ts';
 import { type ListedKey, listKeys } from '../../store/views/list-keys.ts';
 import { listTeams, type Team } from '../../store/views/list-teams.ts';
 import { hasUsers, listUsers, type User } from '../../store/views/read-user.ts';
-import { type Actor, listedFor, scopesOf } from '../actor.ts';
+import { type Actor, checkConfirmed, listedFor, scopesOf } from '../actor.ts';
 import { RetryLaterError } from '../answer-error.ts';
 import type { ApiContext } from '../api-context.ts';
 import { sessionActor } from '../authenticate.ts';
@@ -140,12 +140,6 @@ async function begunSession(tokenHash: Buffer, context: ApiContext): Promise<Ses
   const actor = await sessionActor(tokenHash, context);
   if (!actor) throw new RowmillError('UNAUTHENTICATED', 'the session has ended already');
   return toSession(actor);
-}
-
-/** A session alone is not enough for what outlives it: the password was given a short while ago. */
-function checkConfirmed({ via, confirmedUntil }: Actor): void {
-  if (via === 'session' && confirmedUntil === null)
-    throw new RowmillError('CONFIRMATION_REQUIRED', 'the password was given too long ago for this');
 }
 
 /** A key can do what its owner can, and one that a key makes no more than that key. */

@@ -18,7 +18,7 @@ import { cutPage } from '../cut-page.ts';
 import { describePipeline } from '../describe-pipeline.ts';
 import type { Handlers } from '../handler.ts';
 import { openApiDocument } from '../openapi.ts';
-import { configuredSources, scanSources } from '../scan-sources.ts';
+import { scanSources } from '../scan-sources.ts';
 import { asJson } from '../wire-values.ts';
 
 const OWNERS_MAX = 1000;
@@ -26,8 +26,8 @@ const AUDIT_CURSOR = { list: 'audit', sort: 'newest', key: ['seq'] } as const sa
 
 export const operationHandlers: Handlers<typeof operationRoutes> = {
   listPipelines: async (_request, { pipelines }) => ({ items: pipelines.map(describePipeline) }),
-  listSources: async () => ({
-    items: configuredSources().map(({ name, kind, pipeline }) => ({ name, kind, pipeline })),
+  listSources: async (_request, { sources }) => ({
+    items: sources.map(({ name, kind, pipeline }) => ({ name, kind, pipeline })),
   }),
   scanSources,
   listResources: async ({ query, engine }) => {

@@ -1,7 +1,7 @@
 // Webhooks of the caller, and what became of the messages to them.
 import type { z } from 'zod';
 import type { delivery, webhook, webhookRoutes } from '../../contract/webhooks.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { decodeCursor } from '../../core/cursor.ts';
 import { changeWebhook } from '../../engine/webhooks/change-webhook.ts';
 import { createWebhook } from '../../engine/webhooks/create-webhook.ts';
 import { deleteWebhook } from '../../engine/webhooks/delete-webhook.ts';
@@ -9,10 +9,10 @@ import { resendDelivery } from '../../engine/webhooks/resend-delivery.ts';
 import { rotateWebhookSecret } from '../../engine/webhooks/rotate-webhook-secret.ts';
 import { testWebhook } from '../../engine/webhooks/test-webhook.ts';
 import { webhookNotFound } from '../../engine/webhooks/webhook-not-found.ts';
-import { wallClockMs } from '../../platform/clock.ts';
-import { type Delivery, type DeliveryCursor, listDeliveries } from '../../store/views/list-deliveries.ts';
+import { type Delivery, listDeliveries } from '../../store/views/list-deliveries.ts';
 import { listWebhooks, readWebhook, type Webhook } from '../../store/views/read-webhooks.ts';
-import { type Actor, listedFor, ownerOf, seenBy } from '../actor.ts';
+import { checkConfirmed, listedFor, ownerOf, seenBy } from '../actor.ts';
+import { cutPage } from '../cut-page.ts';
 import type { Handlers } from '../handler.ts';
 
 export const webhookHandlers: Handlers<typeof webhookRoutes> = {
@@ -54,23 +54,19 @@ export const webhookHandlers: Handlers<typeof webhookRoutes> = {
     const { webhookId } = params;
     if ((await readWebhook(engine.db, webhookId, seenBy(actor))) === null) throw webhookNotFound(webhookId);
     const { pageSize, state = null } = query;
-    const after = query.after === undefined ? null : parseCursor(query.after);
+    const cursor = { list: `deliveries ${webhookId}`, sort: 'newest', key: ['time', 'uuid'] } as const;
+    const after = query.after === undefined ? null : decodeCursor(cursor, query.after);
     const found = await listDeliveries(engine.db, { webhookId, state, after, limit: pageSize + 1 });
-    const page = found.slice(0, pageSize);
-    const next = found.length > pageSize ? formatCursor(page.at(-1)!.cursor) : null;
-    return { items: page.map((each) => toDeliveryAnswer(each.delivery)), next };
+    return cutPage(found, pageSize, toDeliveryAnswer, cursor, ({ cursorTime, deliveryId }) => [
+      cursorTime,
+      deliveryId,
+    ]);
   },
 
   async resendDelivery({ actor, params, engine }) {
     return toDeliveryAnswer(await resendDelivery(engine, params.webhookId, params.deliveryId, seenBy(actor)));
   },
 };
-
-/** A key is a confirmation of its own. */
-function checkConfirmed({ via, confirmedUntil }: Actor): void {
-  if (via === 'session' && (confirmedUntil === null || confirmedUntil.getTime() < wallClockMs()))
-    throw new RowmillError('CONFIRMATION_REQUIRED', 'a new secret needs the password again');
-}
 
 function toAnswer(row: Webhook): z.infer<typeof webhook> {
   return {
@@ -111,28 +107,4 @@ function toDeliveryAnswer({
     createdAt: createdAt.toISOString(),
     deliveredAt: deliveredAt?.toISOString() ?? null,
   };
-}
-
-function formatCursor({ createdUs, deliveryId }: DeliveryCursor): string {
-  return Buffer.from(JSON.stringify([createdUs, deliveryId])).toString('base64url');
-}
-
-const CURSOR_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-function parseCursor(text: string): DeliveryCursor {
-  try {
-    const [createdUs, deliveryId, ...rest] = JSON.parse(
-      Buffer.from(text, 'base64url').toString(),
-    ) as unknown[];
-    if (
-      Number.isSafeInteger(createdUs) &&
-      typeof deliveryId === 'string' &&
-      CURSOR_ID.test(deliveryId) &&
-      rest.length === 0
-    )
-      return { createdUs: createdUs as number, deliveryId };
-  } catch {
-    // Told below.
-  }
-  throw new RowmillError('CURSOR_INVALID', 'expected `after` to be the `next` of an answer');
 }

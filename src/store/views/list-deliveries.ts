@@ -1,17 +1,17 @@
 import type { Executor, Statement } from '../../platform/database.ts';
+import { cursorTime } from './jobs-page.ts';
 
 export const DELIVERY_COLUMNS = `d.delivery_id, d.webhook_id, d.kind, d.job_id, d.state, d.attempts, d.next_attempt_at, d.last_status,
   d.last_error, d.last_ms, d.created_at, d.delivered_at`;
 
-// Newest first, from the row after the cursor on. The cursor has the time in microseconds, which a Date has not.
+// Newest first, from the row after the cursor on.
 // Index: deliveries_by_webhook.
 const LIST_DELIVERIES: Statement = {
   name: 'list-deliveries',
   text: `
-    select ${DELIVERY_COLUMNS}, (extract(epoch from d.created_at) * 1000000)::bigint as created_us from deliveries d
+    select ${DELIVERY_COLUMNS}, ${cursorTime('d.created_at')} as cursor_time from deliveries d
     where d.webhook_id = $1 and ($2::text is null or d.state = $2)
-      and ($3::bigint is null
-        or (d.created_at, d.delivery_id) < ('epoch'::timestamptz + $3::bigint * interval '1 microsecond', $4::uuid))
+      and ($3::timestamptz is null or (d.created_at, d.delivery_id) < ($3, $4::uuid))
     order by d.created_at desc, d.delivery_id desc
     limit $5`,
 };
@@ -72,23 +72,20 @@ export function toDelivery(row: DeliveryRow): Delivery {
   };
 }
 
-export interface DeliveryCursor {
-  createdUs: number;
-  deliveryId: string;
-}
-
 export async function listDeliveries(
   db: Executor,
-  request: { webhookId: string; state: DeliveryState | null; after: DeliveryCursor | null; limit: number },
-): Promise<{ delivery: Delivery; cursor: DeliveryCursor }[]> {
+  request: {
+    webhookId: string;
+    state: DeliveryState | null;
+    after: readonly [time: string, deliveryId: string] | null;
+    limit: number;
+  },
+): Promise<(Delivery & { cursorTime: string })[]> {
   const { webhookId, state, after, limit } = request;
-  const values = [webhookId, state, after?.createdUs ?? null, after?.deliveryId ?? null, limit];
-  const { rows } = await db.run<DeliveryRow & { created_us: number } & Record<string, unknown>>(
+  const values = [webhookId, state, ...(after ?? [null, null]), limit];
+  const { rows } = await db.run<DeliveryRow & { cursor_time: string } & Record<string, unknown>>(
     LIST_DELIVERIES,
     values,
   );
-  return rows.map((row) => ({
-    delivery: toDelivery(row),
-    cursor: { createdUs: row.created_us, deliveryId: row.delivery_id },
-  }));
+  return rows.map((row) => ({ ...toDelivery(row), cursorTime: row.cursor_time }));
 }
