@@ -9,6 +9,7 @@ import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { pauseJob } from '../../src/engine/pause-job.ts';
 import { resumeJob } from '../../src/engine/resume-job.ts';
 import { insertJobEvent } from '../../src/store/commands/insert-job-event.ts';
+import { addTeam, addUser, sessionHeaders } from '../support/account-factory.ts';
 import { type EventClient, listen } from '../support/event-client.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -237,6 +238,36 @@ describe('streams', () => {
     await client.until(() => client.events.length > 0);
     await database.query('delete from jobs where job_id = $1', [jobId]);
     await client.ended;
+  });
+
+  test.each([
+    ['the session has ended', `delete from sessions where user_id = 'ada'`, 401],
+    ['the account is disabled', `update users set disabled = true where user_id = 'ada'`, 401],
+  ])('end when %s, and are not opened again', async (_, change, status) => {
+    await database.query(`delete from users where user_id = 'ada'`);
+    await addUser(database, 'ada');
+    const { url } = await startTestApi(database.url, { settings: { ...quick, authentication: 'password' } });
+    const headers = await sessionHeaders(database, 'ada');
+    const client = await listen(`${url}/api/events`, headers);
+    await client.until(() => client.events.length > 0);
+    await database.query(change);
+    await client.ended;
+    expect((await fetch(`${url}/api/events`, { headers })).status).toBe(status);
+  });
+
+  test('of a job end when its owner is no longer in the team, and it is not found then', async () => {
+    await addTeam(database, '@sales');
+    await addUser(database, 'grace', { teamId: '@sales' });
+    const { url, context } = await startTestApi(database.url, {
+      settings: { ...quick, authentication: 'password' },
+    });
+    const headers = await sessionHeaders(database, 'grace');
+    const jobId = await openJob(context.engine, '@sales');
+    const client = await listen(`${url}/api/jobs/${jobId}/events`, headers);
+    await client.until(() => client.events.length > 0);
+    await database.query(`update users set team_id = null where user_id = 'grace'`);
+    await client.ended;
+    expect((await fetch(`${url}/api/jobs/${jobId}/events`, { headers })).status).toBe(404);
   });
 
   test('end with the server', async () => {
