@@ -16,6 +16,7 @@ import { sealJob } from '../engine/seal-job.ts';
 import { type SubmitFileOptions, submitFile } from '../ingest/submit-file.ts';
 import { takeSourceFile } from '../ingest/sources/take-source-file.ts';
 import { waitMs } from '../platform/clock.ts';
+import { retryPassing } from '../platform/retry-passing.ts';
 import { readJob, readVisibleJob } from '../store/views/read-job.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { seenBy } from './actor.ts';
@@ -170,7 +171,7 @@ async function storeItems(
   isOpen: boolean,
 ): Promise<void> {
   for (let tries = 1; ; tries += 1) {
-    const job = await readJob(engine.db, jobId);
+    const job = await retryPassing(() => readJob(engine.db, jobId));
     if (!job || job.sealedAt !== null || isFinished(job.state)) return;
     const stored = job.itemCount - (job.ingestReport.emitted ?? 0);
     try {

@@ -96,7 +96,7 @@ export async function createJob(
   };
   const inserted = await retryPassing(() => context.db.transaction(insert));
   if (inserted) return { jobId, created: true };
-  const existing = await readJob(context.db, jobId);
+  const existing = await retryPassing(() => readJob(context.db, jobId));
   // An insert whose reply was lost was tried again and found its own row.
   if (existing?.ingestBatch === requestId) return { jobId, created: true };
   const same =
