@@ -247,6 +247,13 @@ describe('a worker that is gone', () => {
   });
 });
 
+it('what rounding leaves of a budget is not offered to the next call', () => {
+  const spent = Array.from({ length: 50 }, () => 0.1).reduce((sum, cost) => sum + cost, 0);
+  expect(spent).not.toBe(5);
+  for (const each of [spent, 10 - spent])
+    expect(budgetSentence('budget', 5, initialBudgetState(each), 0.1)).toBe('budget of 5 reached: 5 spent');
+});
+
 it('a budget that was taken away holds nothing back', () => {
   const { grant } = sync(initialBudgetState(1000), {}, 0, null);
   expect(grant).toEqual({ held: 5, isOpen: true, isReached: false });

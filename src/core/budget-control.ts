@@ -177,7 +177,8 @@ export function budgetSentence(
 ): string {
   const lost = state.lost > 0 ? `, of which ${amount(state.lost)} was held by workers that are gone` : '';
   const left = (limit ?? 0) - state.spent - state.lost;
-  const needs = next !== null && left > 0 ? `; the next call is estimated at ${amount(next)}` : '';
+  const needs =
+    next !== null && isAffordable(0, left, limit) ? `; the next call is estimated at ${amount(next)}` : '';
   return `${what} of ${amount(limit ?? 0)} reached: ${amount(state.spent + state.lost)} spent${lost}${needs}`;
 }
 

@@ -94,9 +94,11 @@ test('calls at once: never more than declared; what a killed process held comes 
   await until(async () => (await holders('atOnce')).every(({ worker }) => worker !== victimId));
   const freedMs = server.now - killedMs;
   await until(() => inTheLastSecond() > 12 * REACHED);
+  // Counted before the calls are cut off by the cancel: a connection that was left is noticed later there than here.
+  const most = server.most();
   await rowmill.cancel(jobId);
-  console.log(`at once: ${server.most()} of 12 at most, freed in ${Math.round(freedMs)} ms`);
-  expect(server.most()).toBeLessThanOrEqual(12);
+  console.log(`at once: ${most} of 12 at most, freed in ${Math.round(freedMs)} ms`);
+  expect(most).toBeLessThanOrEqual(12);
   expect(freedMs).toBeGreaterThan(LEASE_MS - 1000);
   await rowmill.close();
 });
