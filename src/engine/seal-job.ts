@@ -31,7 +31,7 @@ export async function sealJob(context: EngineContext, jobId: string, file?: Seal
 }
 
 async function totalOfSealed(context: EngineContext, jobId: string): Promise<number> {
-  const job = await readJob(context.db, jobId);
+  const job = await retryPassing(() => readJob(context.db, jobId));
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (job.sealedAt === null) {
     throw new RowmillError(

@@ -93,7 +93,7 @@ export async function storeBatch(context: EngineContext, batch: IngestBatch): Pr
       async (tx) => {
         stored.poolWaitMs = monotonicMs() - askedMs;
         const reserved = await reserveSeqs(tx, { ...batch, count: rows.length, batchId });
-        if (!reserved) return refuseUnlessStored(context, batch, batchId);
+        if (!reserved) return refuseUnlessStored(tx, batch, batchId);
         if (rows.length > 0) await copyItems(tx, itemLines(jobId, reserved.firstSeq, rows));
         if (batch.rejected.length > 0) await copyRejectedRows(tx, rejectedLines(batch));
         const open = await storeKnownResults(tx, batch, reserved, stored);
@@ -215,13 +215,10 @@ async function storeKnownResults(
   return rangesOf(open) as [number, number][];
 }
 
-async function refuseUnlessStored(
-  context: EngineContext,
-  batch: IngestBatch,
-  batchId: string,
-): Promise<void> {
+/** On the connection of the batch: to wait for a second one while holding one is a deadlock once all do it. */
+async function refuseUnlessStored(tx: Transaction, batch: IngestBatch, batchId: string): Promise<void> {
   const { jobId } = batch;
-  const job = await readJob(context.db, jobId);
+  const job = await readJob(tx, jobId);
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (job.ingestBatch === batchId) return;
   if (job.sealedAt === null && (job.state === 'INGESTING' || job.state === 'PAUSED')) {

@@ -210,8 +210,8 @@ describe('a job of items', () => {
     expect(await jobRow(body.jobId)).toMatchObject({ item_count: '2', sealed: false });
   });
 
-  test('is one job for many requests with one key at the same moment', async () => {
-    const { url } = await startTestApi(database.url, { pipelines });
+  test('is one job for many requests with one key at the same moment, however few connections there are', async () => {
+    const { url } = await startTestApi(database.url, { pipelines, settings: { apiConnections: 2 } });
     const key = { 'idempotency-key': newId() };
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => send(url, 'POST', '/api/jobs', { pipeline: 'doubling', items }, key)),

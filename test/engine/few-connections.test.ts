@@ -1,0 +1,48 @@
+// Whoever waits for a second connection while holding one waits for others who do the same: once all connections are held
+// like that nothing moves before a deadline. With a single connection it shows at once.
+import { afterAll, expect, test } from 'vitest';
+import { addItems } from '../../src/engine/add-items.ts';
+import { cancelJob } from '../../src/engine/cancel-job.ts';
+import { createJob } from '../../src/engine/create-job.ts';
+import { deleteJob } from '../../src/engine/delete-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { pauseJob } from '../../src/engine/pause-job.ts';
+import { reprocessJob } from '../../src/engine/reprocess-job.ts';
+import { resumeJob } from '../../src/engine/resume-job.ts';
+import { sealJob } from '../../src/engine/seal-job.ts';
+import { setBudget } from '../../src/engine/set-budget.ts';
+import { Database } from '../../src/platform/database.ts';
+import { readJob } from '../../src/store/views/read-job.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+let db: Database;
+afterAll(() => db.close());
+
+test('one connection is enough for every change of a job, and for every refusal', async () => {
+  db = new Database({ url: database.url, maxConnections: 1, applicationName: 'one', deadlineMs: 10_000 });
+  const context: EngineContext = { ...database.context({ jobRetentionMinMs: 0 }), db };
+  const request = { pipeline: 'test', phases: ['only'], idempotencyKey: 'one', withinQuota: true };
+  const { jobId } = await createJob(context, request);
+  expect(await createJob(context, request)).toEqual({ jobId, created: false });
+  await expect(createJob(context, { ...request, pipeline: 'other' })).rejects.toMatchObject({
+    code: 'JOB_CONFLICT',
+  });
+  await addItems(context, jobId, [{ n: 1 }, { n: 2 }]);
+  await expect(addItems(context, jobId, [{ n: 9 }], { behind: 7 })).rejects.toMatchObject({
+    code: 'JOB_CONFLICT',
+  });
+  await pauseJob(context, jobId);
+  await resumeJob(context, jobId);
+  await setBudget(context, jobId, { max: 3 }, 'tests');
+  await sealJob(context, jobId);
+  await expect(addItems(context, jobId, [{ n: 9 }])).rejects.toMatchObject({ code: 'JOB_NOT_INGESTING' });
+  await expect(deleteJob(context, jobId)).rejects.toMatchObject({ code: 'JOB_CONFLICT' });
+  await cancelJob(context, jobId);
+  await expect(pauseJob(context, jobId)).rejects.toMatchObject({ code: 'JOB_CONFLICT' });
+  await reprocessJob(context, jobId, { statuses: ['CANCELLED'] });
+  await cancelJob(context, jobId);
+  expect(await readJob(db, jobId)).toMatchObject({ state: 'CANCELLED', generation: 2 });
+  await deleteJob(context, jobId);
+  expect(await readJob(db, jobId)).toBeNull();
+});
