@@ -11,7 +11,7 @@ const ALONE = [
   'test/engine/resources.test.ts',
 ];
 
-const common = { pool: 'forks', testTimeout: 120_000, hookTimeout: 120_000 } as const;
+const common = { pool: 'forks', testTimeout: 300_000, hookTimeout: 300_000 } as const;
 
 export default defineConfig({
   test: {
