@@ -9,6 +9,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 const DRIP_MS = 20;
+const WAIT = { timeout: 60_000 };
 
 const timers: NodeJS.Timeout[] = [];
 afterEach(() => {
@@ -81,7 +82,7 @@ describe('a body that dribbles', () => {
     for (const round of [1, 2]) {
       socket.write(head + body.slice(0, 5));
       socket.write(body.slice(5));
-      await expect.poll(() => said.split('WEBHOOK_URL_REFUSED').length - 1).toBe(round);
+      await expect.poll(() => said.split('WEBHOOK_URL_REFUSED').length - 1, WAIT).toBe(round);
     }
     socket.destroy();
   });
@@ -117,9 +118,9 @@ test('a reader who takes nothing of many answers is dropped', async () => {
       api.server.server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
     });
   socket.write(ask);
-  await expect.poll(connections).toBe(1);
+  await expect.poll(connections, WAIT).toBe(1);
   // More than the buffers of both ends hold.
   socket.write(ask.repeat(200));
-  await expect.poll(connections, { timeout: 60_000 }).toBe(0);
+  await expect.poll(connections, WAIT).toBe(0);
   socket.destroy();
 });
