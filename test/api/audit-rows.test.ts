@@ -1,6 +1,7 @@
 // What every route leaves in the audit: one row for every route of the table, written down apart from it. Each is called so that
-// it does what it is for, twice: first while the audit takes no rows, and then nothing may have changed, so the row and
-// the change are one transaction; then for real, and then exactly these rows are there.
+// it does what it is for: while the audit takes no rows, and then nothing may have changed; while nothing else can be
+// committed, and then the audit may say nothing, so the two are one transaction; then for real, and then exactly these
+// rows are there.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,6 +34,8 @@ interface Changing {
   rows: string[];
   /** Of the answer, where it is a refusal. */
   status?: number;
+  /** The row goes ahead of what happens then, or nothing but the row is written. */
+  alone?: true;
 }
 interface Reading {
   changesNothing: string;
@@ -54,6 +57,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading> = {
     {
       call: async () => ({ headers: {}, body: { userId: ADMIN, password: 'another one entirely' } }),
       rows: ['nobody: sign-in.failed user'],
+      alone: true,
       status: 401,
     },
   ],
@@ -111,19 +115,20 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading> = {
     call: async () => ({ ...(await openJob()), body: { items: [{ n: 2 }] } }),
     rows: ['job.items_append job'],
   },
-  kickoffJob: { call: openJob, rows: ['job.kickoff job'] },
+  kickoffJob: { call: openJob, rows: ['job.kickoff job'], alone: true },
   deleteJob: { call: endedJob, rows: ['job.delete job'] },
   reprocessJob: {
     call: async () => ({ ...(await endedJob()), body: { scope: 'job' } }),
     rows: ['job.reprocess job'],
   },
-  exportJob: { call: endedJob, rows: ['job.export job'] },
+  exportJob: { call: endedJob, rows: ['job.export job'], alone: true },
   prepareExport: { call: endedJob, rows: ['job.export_prepare job'] },
   downloadFile: {
     call: async () => ({ params: { ...(await endedJob()).params, fileId: 'input' } }),
     rows: ['job.file_download job'],
+    alone: true,
   },
-  scanSources: { call: async () => ({}), rows: ['sources.scan sources'] },
+  scanSources: { call: async () => ({}), rows: ['sources.scan sources'], alone: true },
   changeResource: {
     call: async () => ({ params: { name: newId() }, body: { concurrency: 3 } }),
     rows: ['resource.override resource'],
@@ -192,6 +197,8 @@ beforeAll(async () => {
     apiPort: 0,
     apiRequestsPerSecond: 10_000,
     apiRequestBurst: 100_000,
+    signInsPerMinute: 1000,
+    signInsPerMinuteAddress: 10_000,
     webhookAllow: '127.0.0.0/8',
     pendingDashboard: 'on',
     exportsAtOnce: 100,
@@ -208,11 +215,14 @@ beforeAll(async () => {
       setupToken = (fields.setupToken as string | undefined) ?? setupToken;
     }, null),
   });
-  await database.query(`
-    create function refuse_audit() returns trigger language plpgsql as
-      $$ begin raise exception 'the audit takes no rows'; end $$;
-    create trigger refuse_audit before insert on audit for each row execute function refuse_audit();
-    alter table audit disable trigger refuse_audit`);
+  await database.query(`create function refuse() returns trigger language plpgsql as
+    $$ begin raise exception 'nothing is taken at present'; end $$`);
+  await database.query(`create trigger refuse before insert on audit for each row execute function refuse();
+    alter table audit disable trigger refuse`);
+  for (const table of await comparedTables())
+    await database.query(`create constraint trigger refuse after insert or update or delete on ${table}
+      deferrable initially deferred for each row execute function refuse();
+      alter table ${table} disable trigger refuse`);
 });
 afterAll(async () => {
   await api.stop();
@@ -279,15 +289,19 @@ async function ask(route: Route, { params = {}, body, headers = {} }: Call): Pro
 /** Times of use, numbers of events and counts of attempts are written whether or not anything else is. */
 const MOVING = ['audit', 'sign_in_attempts', 'event_positions', 'webhook_intake', 'workers'];
 
-/** A digest of every table. */
-async function tables(): Promise<Record<string, string>> {
-  await api.context.background.whenIdle();
-  const names = await database.query<{ name: string }>(
+async function comparedTables(): Promise<string[]> {
+  const found = await database.query<{ name: string }>(
     'select tablename as name from pg_tables where schemaname = current_schema and tablename <> all ($1)',
     [MOVING],
   );
+  return found.map(({ name }) => name);
+}
+
+/** A digest of every table. */
+async function tables(): Promise<Record<string, string>> {
+  await api.context.background.whenIdle();
   const digests: Record<string, string> = {};
-  for (const { name } of names) {
+  for (const name of await comparedTables()) {
     const [row] = await database.query<{ digest: string }>(
       `select coalesce(md5(string_agg(row, ',' order by row)), '') as digest
        from (select (to_jsonb(t) - '{position,last_seen_at,last_used_at}'::text[])::text as row from ${name} t) rows`,
@@ -318,9 +332,13 @@ function auditSince(last: string): Promise<AuditRow[]> {
   );
 }
 
-async function refusingAudit<T>(work: () => Promise<T>): Promise<T> {
-  await database.query('alter table audit enable trigger refuse_audit');
-  return work().finally(() => database.query('alter table audit disable trigger refuse_audit'));
+/** The tables refuse every change: the audit at once, the others when it is committed. */
+async function whileRefusing<T>(refusing: readonly string[], work: () => Promise<T>): Promise<T> {
+  const turn = async (how: 'enable' | 'disable'): Promise<void> => {
+    for (const table of refusing) await database.query(`alter table ${table} ${how} trigger refuse`);
+  };
+  await turn('enable');
+  return work().finally(() => turn('disable'));
 }
 
 test('every route says what it leaves, and nothing else does', () => {
@@ -335,14 +353,16 @@ const reading = Object.entries(ROWS).flatMap(([name, row]) =>
 );
 
 describe('a route that changes something', () => {
-  test.each(changing)('%s leaves %j', async (name, rows, { call, status }) => {
+  test.each(changing)('%s leaves %j', async (name, rows, { call, status, alone }) => {
     const route: Route = ROUTES[name];
     const made = await withHeaders(await call());
     const [before, first] = [await tables(), await lastAuditId()];
-    const refused = await refusingAudit(() => ask(route, made));
-    expect([refused.status, refused.body.code]).toEqual([500, 'INTERNAL_ERROR']);
-    expect(await tables()).toEqual(before);
-    expect(await auditSince(first)).toEqual([]);
+    for (const refusing of alone ? [['audit']] : [['audit'], await comparedTables()]) {
+      const refused = await whileRefusing(refusing, () => ask(route, made));
+      expect([refused.status, refused.body.code]).toEqual([500, 'INTERNAL_ERROR']);
+      expect(await tables()).toEqual(before);
+      expect(await auditSince(first)).toEqual([]);
+    }
 
     const answer = await ask(route, made);
     expect(answer.status, JSON.stringify(answer.body)).toBe(status ?? route.answer.status);
