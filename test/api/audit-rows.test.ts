@@ -338,7 +338,11 @@ async function whileRefusing<T>(refusing: readonly string[], work: () => Promise
     for (const table of refusing) await database.query(`alter table ${table} ${how} trigger refuse`);
   };
   await turn('enable');
-  return work().finally(() => turn('disable'));
+  try {
+    return await work();
+  } finally {
+    await turn('disable');
+  }
 }
 
 test('every route says what it leaves, and nothing else does', () => {
