@@ -3,7 +3,7 @@
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toStorableJson } from '../core/storable-json.ts';
 
-export function checkStorable(given: object): void {
+export function checkStorable(given: unknown): void {
   const stored = toStorableJson(given, Number.POSITIVE_INFINITY, 'fail');
   if (stored.ok) return;
   const [reason] = stored.reason.replace('the result', 'it').split(';');

@@ -18,13 +18,10 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-let document: Record<string, unknown> | null = null;
-
 export async function addDocsPage(app: FastifyInstance): Promise<void> {
-  document ??= openApiDocument();
   await app.register(swagger, {
     mode: 'static',
-    specification: { document: document as never },
+    specification: { document: openApiDocument() as never },
   });
   await app.register(swaggerUi, {
     routePrefix: '/api/docs',

@@ -1,4 +1,5 @@
-// A client that asked for a download and takes nothing of it holds memory and a place among the exports: it is dropped.
+// A client that asked for something and takes nothing of it holds memory, and of a download also a place among the exports: it
+// is dropped.
 import type { ServerResponse } from 'node:http';
 
 export function dropIdleReader(response: ServerResponse, idleMs: number): void {

@@ -8,6 +8,7 @@ import { numberEvents } from '../engine/number-events.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { readEventPositions, readJobEvents, type StoredJobEvent } from '../store/views/read-job-events.ts';
 import { type LiveProgress, readLiveProgress } from '../store/views/read-live-progress.ts';
+import { RetryLaterError } from './answer-error.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
 import { RateWindow } from './rate-window.ts';
 
@@ -87,7 +88,12 @@ export class EventHub {
       throw new RowmillError('DATABASE_UNREACHABLE', 'the server is about to stop');
     const count = [...this.#streams].filter((stream) => stream.caller === caller).length;
     if (count >= most)
-      throw new RowmillError('TOO_MANY_STREAMS', `expected at most ${most} streams at once (streamsAtOnce)`);
+      throw new RetryLaterError(
+        'TOO_MANY_STREAMS',
+        `expected at most ${most} streams at once (streamsAtOnce)`,
+        // By then a client that is gone has been noticed.
+        this.#engine.settings.streamHeartbeatMs,
+      );
   }
 
   /** Before the first stream, or after a time without any: from where the table is now. */

@@ -9,6 +9,8 @@ import { readVisibleJob } from '../store/views/read-job.ts';
 import { type Actor, actorLabel, checkAllowed, seenBy } from './actor.ts';
 import type { ApiContext } from './api-context.ts';
 import { admitAnybody, authenticate } from './authenticate.ts';
+import { checkStorable } from './check-storable.ts';
+import { dropIdleReader } from './drop-idle-reader.ts';
 import type { ApiRequest, BytesAnswer, Handler, Handlers } from './handler.ts';
 import { parseGiven } from './parse-given.ts';
 import { callerOf, RequestRate } from './request-rate.ts';
@@ -23,8 +25,10 @@ export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>,
       method: route.method,
       url: route.path,
       ...bodyLimit(name, context),
+      // Nothing would ever end a stream that nobody reads.
+      exposeHeadRoute: route.method === 'GET' && route.answer.type !== 'events',
       onRequest: (raw) => admit(route, raw, rate, context),
-      handler: (raw, reply) => answer(route, handle, raw, reply, context),
+      handler: (raw, reply) => answer(name, handle, raw, reply, context),
     });
   }
 }
@@ -46,12 +50,13 @@ async function admit(
 }
 
 async function answer(
-  route: Route,
+  name: keyof Routes,
   handle: Handler<Route>,
   raw: FastifyRequest,
   reply: FastifyReply,
   context: ApiContext,
 ): Promise<unknown> {
+  const route: Route = ROUTES[name];
   const actor = admitted.get(raw) ?? null;
   const params = parse(route.params, raw.params, 'params');
   const job = route.path.includes(':jobId')
@@ -61,7 +66,7 @@ async function answer(
     actor: actor as Actor,
     params: params as never,
     query: parse(route.query, raw.query, 'query') as never,
-    body: (route.upload && raw.isMultipart() ? undefined : parse(route.body, raw.body, 'body')) as never,
+    body: (route.upload && raw.isMultipart() ? undefined : bodyOf(name, raw)) as never,
     job: job as never,
     engine: {
       ...context.engine,
@@ -76,6 +81,7 @@ async function answer(
   const answered: unknown = await handle(request, context);
   const { status, type = 'json' } = route.answer;
   if (type === 'events') return reply;
+  dropIdleReader(reply.raw, context.engine.settings.apiIdleMs);
   void reply.code(status);
   if (type === 'bytes') return sendBytes(reply, answered as unknown as BytesAnswer);
   if (type === 'text') return reply.type('text/plain; charset=utf-8').send(answered);
@@ -91,7 +97,7 @@ async function visibleJob(context: ApiContext, actor: Actor, jobId: string) {
 
 function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 'query' | 'body'): unknown {
   if (!schema) return undefined;
-  // The database stores no NUL, so nothing is found by it. In bodies each use case decides about it.
+  // The database stores no NUL, so nothing is found by it.
   if (
     where !== 'body' &&
     Object.values(given ?? {})
@@ -100,6 +106,13 @@ function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 
   )
     throw new RowmillError('REQUEST_INVALID', `${where}: expected no NUL character`);
   return parseGiven(schema, given ?? {}, where);
+}
+
+/** In rows what the database cannot store is replaced, and their use cases look at the rest; elsewhere it is refused. */
+function bodyOf(name: keyof Routes, raw: FastifyRequest): unknown {
+  const body = parse((ROUTES[name] as Route).body, raw.body, 'body');
+  if (body !== undefined && !WITH_ROWS.includes(name)) checkStorable(body);
+  return body;
 }
 
 function goneSignal(raw: FastifyRequest, reply: FastifyReply): AbortSignal {
@@ -111,11 +124,11 @@ function goneSignal(raw: FastifyRequest, reply: FastifyReply): AbortSignal {
   return gone.signal;
 }
 
+/** Routes whose body holds rows. */
+const WITH_ROWS: readonly string[] = ['createJob', 'appendItems', 'reprocessJob'] satisfies (keyof Routes)[];
+
 /** The name of the setting goes along for whoever is refused. */
 function bodyLimit(name: keyof Routes, { engine }: ApiContext) {
-  const bodyLimitName =
-    name === 'createJob' || name === 'appendItems' || name === 'reprocessJob'
-      ? 'apiItemsMaxBytes'
-      : 'apiBodyMaxBytes';
+  const bodyLimitName = WITH_ROWS.includes(name) ? 'apiItemsMaxBytes' : 'apiBodyMaxBytes';
   return { bodyLimit: engine.settings[bodyLimitName], config: { bodyLimitName } };
 }

@@ -14,9 +14,12 @@ export function sendBytes(
     .send(stream);
 }
 
+/** Control characters, separators of paths, and what turns the direction of a text around: `photo<RLO>gpj.exe` looks like an image. */
+const UNSAFE = /[\p{Cc}/\\\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
 /** RFC 6266: a plain name for old clients, the real one encoded. */
 export function attachment(name: string): string {
-  const safe = name.replace(/[\p{Cc}/\\]/gu, '_').slice(0, 200) || 'download';
+  const safe = name.replace(UNSAFE, '_').slice(0, 200) || 'download';
   const plain = safe.replace(/[^\u0020-\u007e]|["%]/g, '_');
   const encoded = encodeURIComponent(safe.toWellFormed?.() ?? safe).replace(
     /['()*]/g,

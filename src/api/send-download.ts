@@ -3,7 +3,6 @@ import { Readable } from 'node:stream';
 import type { Job } from '../store/views/read-job.ts';
 import { RetryLaterError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
-import { dropIdleReader } from './drop-idle-reader.ts';
 import type { BytesAnswer } from './handler.ts';
 import type { FastifyReply } from 'fastify';
 
@@ -15,7 +14,7 @@ export async function sendDownload(
   { job, reply, signal }: { job: Job; reply: FastifyReply; signal: AbortSignal },
   open: () => Promise<Omit<BytesAnswer, 'stream'> & { bytesOf: Readable | AsyncIterable<Buffer> }>,
 ): Promise<BytesAnswer> {
-  const { exportsAtOnce, apiIdleMs } = context.engine.settings;
+  const { exportsAtOnce } = context.engine.settings;
   const release = context.slots.exports.take(job.ownerId, exportsAtOnce);
   if (!release)
     throw new RetryLaterError(
@@ -47,7 +46,6 @@ export async function sendDownload(
     // A client that went meanwhile never takes the stream.
     if (signal.aborted) stream.destroy();
     signal.addEventListener('abort', () => stream.destroy(), { once: true });
-    dropIdleReader(reply.raw, apiIdleMs);
     return { ...answer, stream };
   } catch (error) {
     release();

@@ -3,16 +3,19 @@ import multipart from '@fastify/multipart';
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { newId } from '../platform/random.ts';
+import { answerBrokenRequest } from './answer-broken-request.ts';
 import { answerError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
 import { addCrossSiteRules } from './cross-site.ts';
 import { addDocsPage } from './docs-page.ts';
+import { dropSlowSenders } from './drop-slow-senders.ts';
 import { registerRoutes } from './register-routes.ts';
 import { HANDLERS } from './routes/all.ts';
 import { addSecurityHeaders, setSecurityHeaders } from './security-headers.ts';
 import { serveWeb } from './serve-web.ts';
 
 const HEADERS_MAX_BYTES = 16_384;
+const HEADERS_CHECK_MS = 5000;
 const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
 export async function createServer(context: ApiContext): Promise<FastifyInstance> {
@@ -25,9 +28,20 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     genReqId: () => newId(),
     bodyLimit: settings.apiBodyMaxBytes,
     trustProxy: (_address: string, hop: number) => hop < settings.apiTrustedProxies,
+    // Files may take as long as they like; other bodies have apiBodyMs.
     requestTimeout: 0,
     connectionTimeout: 0,
-    http: { maxHeaderSize: HEADERS_MAX_BYTES, headersTimeout: settings.apiHeaderMs },
+    http: {
+      maxHeaderSize: HEADERS_MAX_BYTES,
+      headersTimeout: settings.apiHeaderMs,
+      // How often late headers are looked for.
+      connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS, settings.apiHeaderMs),
+    },
+    clientErrorHandler: (error, socket) =>
+      answerBrokenRequest(error, socket, {
+        headersMaxBytes: HEADERS_MAX_BYTES,
+        headerMs: settings.apiHeaderMs,
+      }),
     forceCloseConnections: true,
     // Longer than any header: what is too long is refused by the schema, in the one shape of refusals.
     routerOptions: { maxParamLength: HEADERS_MAX_BYTES },
@@ -49,6 +63,7 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
         : new RowmillError('ROUTE_NOT_FOUND', 'there is nothing at this address');
     return answerError(refusal, request, reply, context.log);
   });
+  dropSlowSenders(app, settings);
   addCrossSiteRules(app, settings);
   addSecurityHeaders(app, { isHttps });
   await app.register(multipart, {

@@ -1,7 +1,7 @@
 // What the owner of a job can do with it while it runs and afterwards.
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
-import { itemStatus, jobParams, jobState, jsonObject, seq } from './values.ts';
+import { itemStatus, jobParams, jobState, row, seq } from './values.ts';
 
 /** Whether this request changed something, and the state of the job now. */
 const controlled = z.object({ changed: z.boolean(), state: jobState }).meta({ id: 'Controlled' });
@@ -13,7 +13,7 @@ const control = {
   params: jobParams,
 } as const;
 
-const edit = z.strictObject({ seq: z.number().int().min(0), input: jsonObject });
+const edit = z.strictObject({ seq: z.number().int().min(0), input: row });
 
 export const controlRoutes = defineRoutes({
   pauseJob: {
@@ -50,7 +50,7 @@ export const controlRoutes = defineRoutes({
     path: '/api/jobs/:jobId/items',
     summary: 'Append items to a job that is not sealed.',
     body: z.strictObject({
-      items: z.array(jsonObject).min(1).max(100_000),
+      items: z.array(row).min(1).max(100_000),
       /** How many items the job had before: the same request again appends nothing. */
       from: z.number().int().min(0).optional(),
     }),

@@ -15,6 +15,7 @@ import {
   ownerId,
   page,
   pageOf,
+  row,
   time,
 } from './values.ts';
 
@@ -75,7 +76,7 @@ export const newJob = z
     ...newJobOptions,
     ...fileOptions,
     /** Rows themselves. One of items, source, or the part `file` of a multipart body. */
-    items: z.array(jsonObject).max(100_000).optional(),
+    items: z.array(row).max(100_000).optional(),
     /** With items: more will follow, until `seal`. */
     open: z.boolean().optional(),
     /** A file of a configured source. */

@@ -6,7 +6,8 @@ import type { EngineContext } from './engine-context.ts';
 export async function noteScan({ db, by }: EngineContext, sources: readonly string[]): Promise<void> {
   await retryPassing(() =>
     insertAudit(db, {
-      actor: by?.actor ?? 'library',
+      actor: 'library',
+      ...by,
       action: 'sources.scan',
       subject: 'sources',
       detail: { sources },

@@ -22,6 +22,12 @@ export const SERVER_NUMBERS = {
     why: 'Largest JSON body with items.',
   },
   apiHeaderMs: { default: 15_000, min: 100, max: 600_000, why: 'Time for the headers of a request.' },
+  apiBodyMs: {
+    default: 300_000,
+    min: 100,
+    max: 86_400_000,
+    why: 'Time for the whole body of a request that is no upload.',
+  },
   apiIdleMs: {
     default: 30_000,
     min: 100,

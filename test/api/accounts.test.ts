@@ -312,6 +312,20 @@ describe('an account', () => {
     expect(await auditOf(`team ${teamId}`)).toEqual([`${admin}: team.create`]);
   });
 
+  test.each([
+    ['/api/session', { userId: 'a\0b', password: 'something' }],
+    ['/api/session', { userId: 'somebody', password: 'half a pair \ud800' }],
+    ['/api/keys', { name: 'a\0b' }],
+    ['/api/keys', { name: 'half a pair \ud800' }],
+    ['/api/webhooks', { url: 'https://93.184.215.14/', description: 'a\0b' }],
+    ['/api/users', { userId: 'new-one', password: 'a long enough one\0' }],
+  ])('%s refuses what the database cannot store: %j', async (path, body) => {
+    const api = await start();
+    const headers = await sessionHeaders(database, await person('admin'));
+    const answered = await api.send(path, { method: 'POST', headers, body });
+    expect([answered.status, answered.body!.code]).toEqual([400, 'REQUEST_INVALID']);
+  });
+
   test('cannot have a name that stands for somebody else', async () => {
     const { api, headers } = await asAdmin();
     for (const [userId, code] of [
@@ -509,6 +523,23 @@ describe('an API key', () => {
       (await api.send('/api/keys', { method: 'POST', headers, body: { name: 'child', scopes } })).status;
     expect(await make(['read'])).toBe(201);
     expect(await make(['read', 'write'])).toBe(403);
+  });
+
+  test('makes no key that outlives it', async () => {
+    const api = await start();
+    const headers = await keyHeaders(database, await person('admin'), ['admin', 'read']);
+    const keyId = headers.authorization.split('_')[1];
+    const endOf = async (days: number | null): Promise<unknown> =>
+      (await api.send('/api/keys', { method: 'POST', headers, body: { name: 'child', days } })).body!
+        .expiresAt;
+    expect(await endOf(null)).toBeNull();
+    await database.query(`update api_keys set expires_at = now() + interval '2 days' where key_id = $1`, [
+      keyId,
+    ]);
+    const { body } = await api.send('/api/session', { headers });
+    expect(await endOf(null)).toBe(body!.expiresAt);
+    expect(await endOf(90)).toBe(body!.expiresAt);
+    expect(Date.parse(String(await endOf(1)))).toBeLessThan(Date.parse(String(body!.expiresAt)));
   });
 
   test('of everybody is listed only for an administrator who asks', async () => {

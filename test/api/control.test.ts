@@ -155,9 +155,10 @@ test('a slice needs the pipeline of the job and a duration within bounds', async
 test('failed rows are reprocessed by every scope', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, [{ n: 1 }, { n: 13 }, { n: 3 }]);
+  // A slice leaves the end of the job to a sweep that is about it already.
   const run = async () => {
-    const { body } = await send(url, 'POST', `/api/jobs/${jobId}/kickoff?durationMs=60000`);
-    expect(body.finished).toBe(true);
+    const path = `/api/jobs/${jobId}/kickoff?durationMs=60000`;
+    while (!(await send(url, 'POST', path)).body.finished);
   };
   const reprocess = (body: object) => send(url, 'POST', `/api/jobs/${jobId}/reprocess`, body);
   await run();

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { newJob } from '../../src/contract/jobs.ts';
 import { parseSources } from '../../src/ingest/sources/source-config.ts';
 import { submitFile } from '../../src/ingest/submit-file.ts';
 import { newId } from '../../src/platform/random.ts';
@@ -258,6 +259,12 @@ describe('a job of items', () => {
     form.append('file', new Blob([csvOf(1)]), 'rows.csv');
     expect((await send(url, 'POST', '/api/jobs', form)).status).toBe(400);
     expect(await database.query('select job_id from jobs')).toHaveLength(before.length);
+  });
+
+  test('has rows that are taken as they came: walking millions of values would stop the server', () => {
+    const values = [1, 'two', { three: 3 }];
+    const { items } = newJob.parse({ pipeline: 'doubling', items: [{ values }] });
+    expect(items![0]!.values).toBe(values);
   });
 
   test('names the limit that a body is over', async () => {

@@ -215,6 +215,7 @@ describe('streams', () => {
     await clients[0]!.until(() => clients[0]!.comments.length > 1);
     const refused = await fetch(`${url}/api/events`);
     expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await refused.json()).toMatchObject({ code: 'TOO_MANY_STREAMS' });
     clients[0]!.close();
     await expect.poll(() => context.streams.streamCount).toBe(1);
@@ -222,6 +223,14 @@ describe('streams', () => {
     expect(again.status).toBe(200);
     again.close();
     clients[1]!.close();
+  });
+
+  test('are not begun by a question for the headers alone, which would leave them open', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const jobId = await openJob(context.engine);
+    for (const path of ['/api/events', `/api/jobs/${jobId}/events`])
+      expect((await fetch(url + path, { method: 'HEAD' })).status).toBe(405);
+    expect(context.streams.streamCount).toBe(0);
   });
 
   test('of jobs that are not there are refused', async () => {

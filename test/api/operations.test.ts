@@ -6,8 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
 import { definePipeline, openRowmill, resource, type Rowmill } from '../../src/index.ts';
+import { addUser, sessionHeaders } from '../support/account-factory.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { jobWithItems } from '../support/job-factory.ts';
+import { sendRequest } from '../support/send-request.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -328,7 +330,30 @@ describe('sources', () => {
     expect(job).toMatchObject({ itemCount: 2, sealed: true });
     expect(await (await scan(url)).json()).toMatchObject({ items: [{ found: 0, jobs: [] }] });
     const { items } = await apiReader(url).read('listAudit', {}, { subject: 'sources' });
-    expect(items[0]).toMatchObject({ action: 'sources.scan', detail: { sources: ['incoming'] } });
+    expect(items[0]).toMatchObject({
+      action: 'sources.scan',
+      detail: { sources: ['incoming'] },
+      requestId: expect.any(String),
+      address: '127.0.0.1',
+    });
+  });
+
+  test('whose files belong to somebody else are not listed', async () => {
+    const owned = (name: string, owner: string): SourceConfig => ({ ...sources[0]!, name, owner });
+    const { url } = await startTestApi(database.url, {
+      sources: [...sources, owned('mine', 'source-member'), owned('theirs', 'somebody-else')],
+      settings: { authentication: 'password' },
+    });
+    const namesFor = async (userId: string): Promise<string[]> => {
+      const { body } = await sendRequest(`${url}/api/sources`, {
+        headers: await sessionHeaders(database, userId),
+      });
+      return (body!.items as { name: string }[]).map(({ name }) => name);
+    };
+    await addUser(database, 'source-member');
+    await addUser(database, 'source-admin', { role: 'admin' });
+    expect(await namesFor('source-member')).toEqual(['incoming', 'mine']);
+    expect(await namesFor('source-admin')).toEqual(['incoming', 'mine', 'theirs']);
   });
 
   test('that are not there, or whose pipeline is not, are refused', async () => {

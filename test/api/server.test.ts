@@ -1,5 +1,6 @@
 // What holds for every route: one shape of refusals, headers, and a document that describes them all.
 import { describe, expect, test } from 'vitest';
+import { openApiDocument } from '../../src/api/openapi.ts';
 import { ROUTES } from '../../src/contract/routes.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -46,6 +47,10 @@ describe('the server', () => {
     );
     expect(described.sort()).toEqual(Object.keys(ROUTES).sort());
     expect(JSON.stringify(document)).not.toContain('$defs');
+  });
+
+  test('makes its description once, because everybody may ask for it', () => {
+    expect(openApiDocument()).toBe(openApiDocument());
   });
 
   test('without accounts binds to this machine only', async () => {

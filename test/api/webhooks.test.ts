@@ -433,6 +433,25 @@ describe('the log of deliveries', () => {
     expect(bad.answer).toMatchObject({ state: 'DEAD', lastStatus: 503, nextAttemptAt: null });
   });
 
+  test('has no more than two test messages of one caller under way', async () => {
+    const { url } = await startTestApi(database.url, { settings: ALLOW });
+    const receiver = await receive();
+    const answerAll: (() => void)[] = [];
+    receiver.answer = (response) => answerAll.push(() => response.writeHead(204).end());
+    const made = await call(url, '', { method: 'POST', body: { url: receiver.url } });
+    const { webhookId } = made.answer as { webhookId: string };
+    const sendTest = () => fetch(`${url}/api/webhooks/${webhookId}/test`, { method: 'POST' });
+    const underWay = [sendTest(), sendTest()];
+    await receiver.whenReceived(2);
+    const third = await sendTest();
+    expect(third.status).toBe(429);
+    expect(Number(third.headers.get('retry-after'))).toBeGreaterThan(0);
+    for (const answer of answerAll) answer();
+    for (const { status } of await Promise.all(underWay)) expect(status).toBe(200);
+    receiver.answer = (response) => response.writeHead(204).end();
+    expect((await sendTest()).status).toBe(200);
+  });
+
   test('is paged newest first without gaps or doubles, by state too, and refuses wrong cursors', async () => {
     const { url, context } = await startTestApi(database.url, { settings: ALLOW });
     const { webhook: made } = await addWebhook(context.engine, 'http://127.0.0.1:9/');

@@ -84,7 +84,9 @@ const handlers: Handlers<typeof accountRoutes> = {
     const { userId } = actor;
     const scopes = [...new Set(body.scopes)];
     checkScopes(actor, scopes);
-    const { key, keyId, createdAt, expiresAt } = await createKey(engine, { ...body, scopes, userId });
+    const notAfter = actor.via === 'key' ? actor.expiresAt : null;
+    const made = await createKey(engine, { ...body, scopes, userId, notAfter });
+    const { key, keyId, createdAt, expiresAt } = made;
     const { name } = body;
     const unused = { lastUsedAt: null, revokedAt: null };
     return { ...toKey({ keyId, name, userId, scopes, createdAt, expiresAt, ...unused }), key };

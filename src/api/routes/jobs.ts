@@ -6,7 +6,6 @@ import { changeJob } from '../../engine/change-job.ts';
 import { deleteJob, removeRemains } from '../../engine/delete-job.ts';
 import { readVisibleJob } from '../../store/views/read-job.ts';
 import { seenBy } from '../actor.ts';
-import { checkStorable } from '../check-storable.ts';
 import type { Handlers } from '../handler.ts';
 import { makeJob } from '../make-job.ts';
 import { previewJob } from '../preview-job.ts';
@@ -19,7 +18,6 @@ export const jobHandlers: Handlers<typeof jobRoutes> = {
 
   async changeJob(request, context) {
     const { actor, body, engine, job } = request;
-    checkStorable(body);
     const pipeline = context.pipelines.findLast(({ name }) => name === job.pipeline);
     const unpaid = pipeline && body.budget ? checkPays(pipeline, body.budget as JobBudget) : null;
     if (unpaid !== null) throw new RowmillError('BUDGET_INVALID', unpaid);

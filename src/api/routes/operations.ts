@@ -16,6 +16,7 @@ import { readStats } from '../../store/views/read-stats.ts';
 import { listedFor } from '../actor.ts';
 import { cutPage } from '../cut-page.ts';
 import { describePipeline } from '../describe-pipeline.ts';
+import { sourcesFor } from '../find-source.ts';
 import type { Handlers } from '../handler.ts';
 import { openApiDocument } from '../openapi.ts';
 import { scanSources } from '../scan-sources.ts';
@@ -26,8 +27,8 @@ const AUDIT_CURSOR = { list: 'audit', sort: 'newest', key: ['seq'] } as const sa
 
 export const operationHandlers: Handlers<typeof operationRoutes> = {
   listPipelines: async (_request, { pipelines }) => ({ items: pipelines.map(describePipeline) }),
-  listSources: async (_request, { sources }) => ({
-    items: sources.map(({ name, kind, pipeline }) => ({ name, kind, pipeline })),
+  listSources: async ({ actor }, { sources }) => ({
+    items: sourcesFor(sources, actor).map(({ name, kind, pipeline }) => ({ name, kind, pipeline })),
   }),
   scanSources,
   listResources: async ({ query, engine }) => {

@@ -12,8 +12,12 @@ import { webhookNotFound } from '../../engine/webhooks/webhook-not-found.ts';
 import { type Delivery, listDeliveries } from '../../store/views/list-deliveries.ts';
 import { listWebhooks, readWebhook, type Webhook } from '../../store/views/read-webhooks.ts';
 import { checkConfirmed, listedFor, ownerOf, seenBy } from '../actor.ts';
+import { RetryLaterError } from '../answer-error.ts';
 import { cutPage } from '../cut-page.ts';
 import type { Handlers } from '../handler.ts';
+
+/** As many as other messages to one host: a receiver that is slow to answer is not asked by dozens of requests. */
+const TESTS_AT_ONCE = 2;
 
 export const webhookHandlers: Handlers<typeof webhookRoutes> = {
   async listWebhooks({ actor, query, engine }) {
@@ -46,8 +50,19 @@ export const webhookHandlers: Handlers<typeof webhookRoutes> = {
     return { secret: await rotateWebhookSecret(engine, params.webhookId, seenBy(actor)) };
   },
 
-  async testWebhook({ actor, params, engine }) {
-    return toDeliveryAnswer(await testWebhook(engine, params.webhookId, seenBy(actor)));
+  async testWebhook({ actor, params, engine }, { slots }) {
+    const release = slots.webhookTests.take(actor.userId, TESTS_AT_ONCE);
+    if (!release)
+      throw new RetryLaterError(
+        'RATE_LIMITED',
+        `expected at most ${TESTS_AT_ONCE} test messages of one caller at once`,
+        engine.settings.webhookTimeoutMs,
+      );
+    try {
+      return toDeliveryAnswer(await testWebhook(engine, params.webhookId, seenBy(actor)));
+    } finally {
+      release();
+    }
   },
 
   async listDeliveries({ actor, params, query, engine }) {

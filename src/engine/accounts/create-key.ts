@@ -15,7 +15,13 @@ export interface MadeKey {
 
 export async function createKey(
   context: EngineContext,
-  given: { userId: string; name: string; scopes: readonly string[]; days: number | null },
+  given: {
+    userId: string;
+    name: string;
+    scopes: readonly string[];
+    days: number | null;
+    notAfter: Date | null;
+  },
 ): Promise<MadeKey> {
   const { userId, name, scopes, days } = given;
   const keyId = newKeyId();

@@ -1,0 +1,25 @@
+// A client that dribbles the body of its request, or goes on with it after it was answered, would hold a connection for as
+// long as it likes. The parts of uploads have limits of their own (receive-upload.ts).
+import type { FastifyInstance } from 'fastify';
+import { RowmillError } from '../core/rowmill-error.ts';
+import type { Settings } from '../platform/settings.ts';
+import { drainRest } from './receive-upload.ts';
+
+export function dropSlowSenders(app: FastifyInstance, { apiBodyMs }: Pick<Settings, 'apiBodyMs'>): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { headers, raw } = request;
+    if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+    const timer = /^multipart\//i.test(headers['content-type'] ?? '')
+      ? undefined
+      : setTimeout(() => {
+          if (raw.complete || reply.sent) return;
+          const message = `expected the whole body within ${apiBodyMs} ms (apiBodyMs)`;
+          void reply.send(new RowmillError('REQUEST_INVALID', message));
+        }, apiBodyMs);
+    for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(timer));
+    reply.raw.once('finish', () => {
+      clearTimeout(timer);
+      if (!raw.complete) drainRest(request);
+    });
+  });
+}
