@@ -19,14 +19,16 @@ export async function run(args: readonly string[]): Promise<void> {
   const site = generateSite({ pages, seed: 7 });
   const running = await startSite(site);
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'data') });
-  // A way to a page may be long before a shorter one is found; and pages that are found may wait half a second for others.
-  const settings = { blobStore: join(folder, 'blobs'), emitMaxDepth: 100, flushMaxDelayMs: 500 };
+  // A way to a page may be long before a shorter one is found. What is found may wait for others: the longer, the fewer
+  // transactions, and the later the next pages are known.
+  const flushMaxDelayMs = args.includes('--large') ? 2000 : 500;
+  const settings = { blobStore: join(folder, 'blobs'), emitMaxDepth: 100, flushMaxDelayMs };
   const rowmill = await openRowmill({ databaseUrl: server.url, settings });
+  const worker = await rowmill.startWorker([crawler]);
   try {
     console.log(
       `a site of ${pages} pages over ${running.hosts.length} hosts; the last one limits its callers`,
     );
-    const worker = await rowmill.startWorker([crawler]);
     const startedMs = performance.now();
     const { jobId } = await rowmill.runFile(
       crawler,
@@ -45,8 +47,10 @@ export async function run(args: readonly string[]): Promise<void> {
         : `\n${check.problems.length} differences from what the generator knows`,
     );
     if (check.problems.length > 0) process.exitCode = 1;
-    await worker.stop();
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
   } finally {
+    await worker.stop();
     await rowmill.close();
     await server.stop();
     await running.stop();
