@@ -1,4 +1,9 @@
 // The crawler example, end to end at a small scale: what it finds is what the generator of the site knows.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'csv-parse/sync';
 import { openRowmill, type Rowmill } from 'rowmill';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkCrawl, readCrawl } from '../../examples/crawler/check-crawl.ts';
@@ -6,6 +11,7 @@ import { generateSite, HOSTS, LIMITED_HOST, reachablePages } from '../../example
 import { crawler, normalizeUrl } from '../../examples/crawler/pipeline.ts';
 import { type RunningSite, startSite } from '../../examples/crawler/start-site.ts';
 import { checkInvariants } from '../support/invariants.ts';
+import { runCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -85,6 +91,32 @@ describe('a crawl by two workers', () => {
     expect(wrong).toEqual([]);
     expect([...calls.keys()].filter((id) => !reachable.has(id))).toEqual([]);
   });
+});
+
+test('the command line crawls a site too', async () => {
+  const small = generateSite({ pages: 60, seed: 5 });
+  const running = await startSite(small, { latencyMs: [0, 3], limitPerSecond: 200 });
+  const folder = await mkdtemp(join(tmpdir(), 'rowmill-crawl-'));
+  cleanups.push(
+    () => running.stop(),
+    () => rm(folder, { recursive: true, force: true }),
+  );
+  await writeFile(join(folder, 'start.txt'), `${running.startUrl}\n`);
+  const pipeline = fileURLToPath(new URL('../../examples/crawler/pipeline.ts', import.meta.url));
+  const params = JSON.stringify({ hosts: running.hosts });
+  const where = { folder, databaseUrl: database.url };
+  const args = ['run', pipeline, 'start.txt', '--params', params, '--set', 'emitMaxDepth=100'];
+  const { code, stderr } = await runCommand(where, [...args, '--out', 'pages.csv']);
+  expect(code, stderr).toBe(0);
+  const rows = parse(await readFile(join(folder, 'pages.csv')), { columns: true }) as Record<
+    string,
+    string
+  >[];
+  const expected = [...reachablePages(small).values()].map(({ id, status }) => [running.urlOf(id), status]);
+  expect(rows.map(({ url, rowmill_status }) => [url, rowmill_status]).sort()).toEqual(expected.sort());
+
+  const wrong = await runCommand(where, ['run', pipeline, 'start.txt', '--params', '[]']);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--params to be a JSON object')]);
 });
 
 describe('the site', () => {
