@@ -1,4 +1,5 @@
 // The door for programs: create jobs, add items, seal, watch, and run workers against one database.
+import type { Readable } from 'node:stream';
 import { type ResultRow, toResultRow } from './core/export-row.ts';
 import { checkPays, type JobBudget } from './core/budget.ts';
 import { blockedBecause } from './core/ability.ts';
@@ -302,6 +303,11 @@ export class Rowmill {
   export(jobId: string, request: Omit<ExportRequest, 'jobId' | 'pageRows'>): ExportStream {
     const { db, settings } = this.context;
     return exportJob(db, { ...request, jobId, pageRows: settings.exportPageRows });
+  }
+
+  /** Bytes from the blob store: an output file of a summary, by its `key`. */
+  openFile(key: string): Promise<Readable> {
+    return this.context.blobs.get(key);
   }
 
   /** Waits until the job is finished. */

@@ -96,6 +96,7 @@ withNewJob(
 )
   .option('--follow', 'show live progress')
   .option('--out <file>', 'write the results to this file (.csv, .xlsx or .jsonl)')
+  .option('--params <json>', 'parameters of the pipeline, as a JSON object')
   .option('--no-worker', 'leave the work to other processes')
   .option('--resume <job>', 'go on with a job that was stopped')
   .addHelpText(

@@ -103,6 +103,15 @@ describe('the share', () => {
     expect(state.usualLatencyMs).toBeGreaterThan(700);
   });
 
+  it('leaves a quick service alone of which some answers take longer', () => {
+    let state = initialShare(0);
+    for (let look = 1; look <= 800; look += 1) {
+      const heard = { ok: 25, throttled: 0, failed: 0, okMs: 25 * 8 + (look % 6 ? 0 : 400), started: 25 };
+      state = adaptShare(state, { ...heard, askedToWait: false }, look * LOOK_MS, SETTING).state;
+    }
+    expect(state.share).toBe(1);
+  });
+
   it('does not grow on time in which it was not used', () => {
     let state: ShareState = { ...initialShare(0), share: 0.3, top: 0.3, starting: false };
     const heard = { ok: 1, throttled: 0, failed: 0, okMs: 50, started: 1, askedToWait: false };

@@ -73,6 +73,8 @@ const MANY_FAILED = 0.2;
 const MIN_CALLS = 5;
 /** Latency beyond this multiple of the usual counts as overload. */
 const SLOW = 2;
+/** A rise by less than this does not: calls of quick services differ by more, and our own machine is late by more. */
+const MIN_RISE_MS = 100;
 /** One look at a window full of refusals may mislead: it never falls below this part at once. */
 const MIN_KEPT = 0.25;
 /** Trouble while doubling, or this soon after the last, says that the limit is far below; then this part is kept. */
@@ -257,13 +259,17 @@ function judge(
   const calls = ok + throttled + failed;
   if (calls >= MIN_CALLS && failed / calls > MANY_FAILED)
     return { kept: 0.8, reason: `${failed} of ${calls} calls failed` };
-  if (ok >= MIN_CALLS && latencyMs !== null && usualMs !== null && latencyMs > usualMs * SLOW) {
+  if (ok >= MIN_CALLS && latencyMs !== null && usualMs !== null && isSlow(latencyMs, usualMs)) {
     return {
       kept: 0.95,
       reason: `calls take ${Math.round(latencyMs)} ms instead of ${Math.round(usualMs)} ms`,
     };
   }
   return null;
+}
+
+function isSlow(latencyMs: number, usualMs: number): boolean {
+  return latencyMs > Math.max(usualMs * SLOW, usualMs + MIN_RISE_MS);
 }
 
 /**

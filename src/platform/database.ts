@@ -78,6 +78,7 @@ export class Database implements Executor {
   /** Transactions so far; a statement outside of one counts as one. */
   readonly transactions = { committed: 0, rolledBack: 0 };
   #longestWaitMs = 0;
+  #isClosing = false;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -97,7 +98,10 @@ export class Database implements Executor {
         .join(' '),
       types,
     });
-    const report = (error: Error): void => options.onError?.(error);
+    // The server may end a connection that is being closed before it has heard that.
+    const report = (error: Error): void => {
+      if (!this.#isClosing) options.onError?.(error);
+    };
     this.#pool.on('error', report);
     this.#pool.on('connect', (client) => {
       this.#clients.add(client);
@@ -152,6 +156,7 @@ export class Database implements Executor {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     const ended = this.#pool.end();
     // A connection that is still being opened cannot be ended before its time-out.
     ended.catch(() => {});

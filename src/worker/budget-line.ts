@@ -46,7 +46,7 @@ export class BudgetLine implements PermitLine {
     this.#onWant();
   }
 
-  waitMs(): number {
+  putBack(): number {
     return 0;
   }
 

@@ -162,3 +162,39 @@ it('is idle when nothing is held, wanted or left to tell', () => {
   expect(sync(permits, { held: 0 }, 1250)).toMatchObject({ ok: 1, okMs: 5, inUse: 0, wanted: 0 });
   expect(permits.isIdle).toBe(true);
 });
+
+describe('items that go back', () => {
+  it('come again when those before them have had their turn, as the limits say', () => {
+    const permits = permitsWith({ ratePerSecond: 100 });
+    expect(permits.putBack(300, 50, 1000)).toBe(500);
+    expect(permits.putBack(200, 50, 1000)).toBe(3500);
+    expect(permits.putBack(10, 50, 2000)).toBe(4500);
+    // All that went back has come again.
+    expect(permits.putBack(10, 50, 20_000)).toBe(500);
+  });
+
+  it('come again as fast as calls were really started, and a little early', () => {
+    const permits = permitsWith({ ratePerSecond: 1000 }, { items: 5000, slots: 10 });
+    let nowMs = 1000;
+    for (; nowMs < 6000; nowMs += 250) {
+      sync(permits, { held: 10 }, nowMs);
+      for (let n = 0; n < 5; n += 1) {
+        permits.start(nowMs);
+        permits.release();
+      }
+    }
+    // 20 per second, taken for 30.
+    expect(permits.putBack(90, 30, nowMs)).toBeCloseTo(1000);
+    expect(permits.putBack(90, 30, nowMs)).toBeCloseTo(4000);
+  });
+
+  it('do not stay away for longer than things stay as they are, but for a pause', () => {
+    const permits = permitsWith({ ratePerSecond: 1 });
+    expect(permits.putBack(1000, 100, 1000)).toBe(15_000);
+    expect(permits.putBack(1000, 100, 1000)).toBe(15_000);
+    const paused = permitsWith({ ratePerSecond: 1000 });
+    sync(paused, { stopped: { reason: 'Retry-After', forMs: 4000 } as never }, 1000);
+    expect(paused.putBack(10, 10, 1000)).toBe(4000);
+    expect(permitsWith().putBack(10, 10, 1000)).toBe(0);
+  });
+});

@@ -29,6 +29,12 @@ const FAST_MS = 50;
 /** How far ahead starts are asked for, and the shortest stretch that says how fast they are used. */
 const AHEAD_MS = 500;
 const PACE_MS = 100;
+/** How much the latest stretch says about how fast starts are used. */
+const PACE_WEIGHT = 0.2;
+/** Items that go back come again after this time at the latest: much may have changed. */
+const MAX_BACK_MS = 15_000;
+/** Those that come too early wait here, those that come too late leave a service unused. */
+const EARLY = 1.5;
 
 export class KeyPermits implements Permit, PermitLine {
   readonly name: string;
@@ -53,6 +59,10 @@ export class KeyPermits implements Permit, PermitLine {
   #asked = { calls: 0, starts: 0 };
   /** Starts since `sinceMs`, and per millisecond before that. */
   #pace = { starts: 0, sinceMs: 0, perMs: 0 };
+  /** The same over the last seconds; 0: not known. */
+  #usualPerMs = 0;
+  /** When all that went back will have had its turn. */
+  #backUntilMs = 0;
   #heard: CallCounts = { ...NO_CALLS };
   /** Until when an answer asked to be left alone; null: none did. */
   #askedUntilMs: number | null = null;
@@ -171,7 +181,7 @@ export class KeyPermits implements Permit, PermitLine {
     const { items, slots } = this.#demand();
     this.#firstStartMs(nowMs);
     const ranMs = nowMs - this.#pace.sinceMs;
-    if (ranMs >= PACE_MS) this.#pace = { starts: 0, sinceMs: nowMs, perMs: this.#pace.starts / ranMs };
+    if (ranMs >= PACE_MS) this.#notePace(ranMs, nowMs);
     // Moments that there is no slot for would be taken from others for nothing.
     const usable = Math.min(items, slots + Math.ceil(this.#pace.perMs * AHEAD_MS));
     const report: ResourceReport = {
@@ -229,11 +239,25 @@ export class KeyPermits implements Permit, PermitLine {
     else this.#starts.push({ nextMs, everyMs, count });
   }
 
-  /** How long an item may have to wait that has this many before it, as far as can be said. */
-  waitMs(before: number, nowMs: number): number {
-    const perSecond = startsPerSecond(this.limits);
-    const lineMs = perSecond === null ? 0 : ((before + 1) / perSecond) * 1000;
-    return Math.max(lineMs, this.#stoppedUntilMs - nowMs, 0);
+  putBack(count: number, before: number, nowMs: number): number {
+    const declared = startsPerSecond(this.limits);
+    const perMs = Math.min(
+      declared === null ? Number.POSITIVE_INFINITY : declared / 1000,
+      this.#usualPerMs > 0 ? this.#usualPerMs * EARLY : Number.POSITIVE_INFINITY,
+    );
+    const inTurnMs = Math.max(nowMs + before / perMs, this.#backUntilMs);
+    const turnMs = Math.max(Math.min(inTurnMs, nowMs + MAX_BACK_MS), this.#stoppedUntilMs);
+    this.#backUntilMs = turnMs + count / perMs;
+    return turnMs - nowMs;
+  }
+
+  #notePace(ranMs: number, nowMs: number): void {
+    const perMs = this.#pace.starts / ranMs;
+    this.#pace = { starts: 0, sinceMs: nowMs, perMs };
+    // A stretch in which nothing may start says nothing about the others.
+    if (nowMs < this.#stoppedUntilMs) return;
+    const usual = this.#usualPerMs;
+    this.#usualPerMs = usual === 0 ? perMs : usual + PACE_WEIGHT * (perMs - usual);
   }
 
   #demand(): { items: number; slots: number } {

@@ -19,8 +19,11 @@ export interface PermitLine {
   readonly isShort: boolean;
   /** Demands were told: sync soon, or look again when it is time. */
   want(): void;
-  /** How long an item may have to wait that has this many before it, as far as can be said. */
-  waitMs(before: number, nowMs: number): number;
+  /**
+   * So many items go back, with this many before them: milliseconds until it may be their turn, as far as can be said.
+   * Those that went back before them come before them.
+   */
+  putBack(count: number, before: number, nowMs: number): number;
 }
 
 /** What a pool would start now, if it might. */

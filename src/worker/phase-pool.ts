@@ -327,7 +327,7 @@ export class PhasePool {
   #askForPermits(): void {
     const free = Math.max(0, this.slotsNow - this.#running.size);
     for (let line = this.#queue.dropLongestWait(); line; line = this.#queue.dropLongestWait()) {
-      this.#defer(line.items, line.line.waitMs(line.before, monotonicMs()));
+      this.#defer(line.items, line.line.putBack(line.items.length, line.before, monotonicMs()));
     }
     const short = this.#queue.dropShort(this.options.slots);
     this.#stuckCount = short.kept;

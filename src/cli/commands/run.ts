@@ -12,6 +12,7 @@ import { findJob } from '../find-job.ts';
 import { followJob } from '../follow-job.ts';
 import { choosePipeline, modulePathOf } from '../load-pipeline.ts';
 import type { ServerOptions } from '../open-server.ts';
+import { parseParams } from '../parse-params.ts';
 import { formatCount, printable } from '../progress-lines.ts';
 import { directPort } from '../remote/direct-port.ts';
 import { listenForStop } from '../stop-signals.ts';
@@ -33,6 +34,7 @@ export interface RunOptions extends ServerOptions, FileOptions {
   key?: string[];
   owner?: string;
   priority?: number;
+  params?: string;
 }
 
 const say = (line: string): void => console.error(line);
@@ -141,6 +143,7 @@ async function openJob(
   const submitted = await rowmill.submitFile(pipeline, files, {
     format: formatOptions(options),
     mapping: options.map ?? {},
+    ...(options.params !== undefined && { params: parseParams(options.params) }),
     ...(options.key && { key: options.key }),
     ...(options.owner !== undefined && { ownerId: options.owner }),
     ...(options.priority !== undefined && { priority: options.priority }),

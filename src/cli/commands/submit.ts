@@ -4,6 +4,7 @@ import { RowmillError } from '../../core/rowmill-error.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type FileOptions, formatOptions } from '../file-options.ts';
+import { parseParams } from '../parse-params.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { JobPort, SubmitRequest } from '../remote/job-port.ts';
@@ -104,19 +105,6 @@ async function requestOf(port: JobPort, path: string, options: SubmitOptions): P
     ...(key && { key }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   };
-}
-
-function parseParams(text: string): unknown {
-  try {
-    const params: unknown = JSON.parse(text);
-    if (params !== null && typeof params === 'object' && !Array.isArray(params)) return params;
-  } catch {
-    // Said below.
-  }
-  throw new RowmillError(
-    'REQUEST_INVALID',
-    `expected --params to be a JSON object, got ${text.slice(0, 80)}`,
-  );
 }
 
 /** One line that is written over, on terminals only. */

@@ -1,0 +1,111 @@
+// Crawls a site: every page once, politely, nearer pages first. Says which links are broken, which pages are slow, and
+// whether a second request finds the page in the cache.
+import { definePipeline, notFound, resource, skip } from 'rowmill';
+import { z } from 'zod';
+
+const SLOW_MS = 250;
+/** Parameters that say where a visitor came from, and change nothing about the page. */
+const TRACKING = /^(utm_\w+|gclid|fbclid|ref)$/i;
+
+/** One text for all ways to write the address of a page: it is the key that a page is crawled once under. */
+export function normalizeUrl(link: string, base?: string): string | null {
+  if (!URL.canParse(link, base)) return null;
+  const url = new URL(link, base);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
+  url.hash = '';
+  url.username = '';
+  url.password = '';
+  for (const name of [...url.searchParams.keys()]) if (TRACKING.test(name)) url.searchParams.delete(name);
+  url.searchParams.sort();
+  url.pathname = url.pathname.replace(/\/{2,}/g, '/').replace(/\/index\.html?$/i, '/');
+  if (url.pathname !== '/') url.pathname = url.pathname.replace(/\/$/, '');
+  return url.href;
+}
+
+const hostOf = ({ url }: { url: string }): string => new URL(url).host;
+
+interface Page {
+  status: number;
+  /** What the server says it took; what we waited, when it says nothing. */
+  ms: number;
+  cache: string;
+  headers: Headers;
+  html: string;
+}
+
+async function fetchPage(url: string, signal: AbortSignal): Promise<Page> {
+  const sentMs = performance.now();
+  // A page that redirects is a page of its own: its target may have been crawled already.
+  const response = await fetch(url, { signal, redirect: 'manual' });
+  const { status, headers } = response;
+  // Rowmill reads status and headers: 429 stops this host for as long as Retry-After says, 5xx is tried again.
+  if (status === 429 || status >= 500)
+    throw Object.assign(new Error(`${new URL(url).pathname} answered ${status}`), { status, headers });
+  const html = await response.text();
+  const told = /\bdur=([\d.]+)/.exec(headers.get('server-timing') ?? '')?.[1];
+  const ms = Math.round(told === undefined ? performance.now() - sentMs : Number(told));
+  return { status, ms, cache: headers.get('x-cache') ?? 'none', headers, html };
+}
+
+function attributes(html: string, pattern: RegExp): string[] {
+  return [...html.matchAll(pattern)].map(([, value]) => value!.replaceAll('&amp;', '&'));
+}
+
+export const crawler = definePipeline({
+  name: 'crawler',
+  // Fields beside the URL are of pages that were found; the list to start from has only URLs.
+  input: z.object({ url: z.url(), depth: z.coerce.number().default(0), from: z.string().default('') }),
+  params: z.object({ hosts: z.array(z.string()).min(1) }),
+  key: 'url',
+  summary: ['url', 'from'],
+  resources: { host: { concurrency: 6, minDelayMs: 5 } },
+  phases: [
+    {
+      name: 'fetch',
+      concurrency: 48,
+      timeoutMs: 20_000,
+      resources: [resource('host', hostOf)],
+      retry: { not_found: { maxAttempts: 1 }, overloaded: { maxAttempts: 3, baseMs: 200 } },
+      run: async ({ url, depth, from }, { emit, params, signal }) => {
+        const { hosts } = params as { hosts: string[] };
+        const discover = (link: string, atDepth: number): string | null => {
+          const found = normalizeUrl(link, url);
+          if (found === null || !hosts.includes(new URL(found).host)) return null;
+          // The nearer to the start, the sooner.
+          if (found !== url) emit(found, { url: found, depth: atDepth, from: url }, { priority: -atDepth });
+          return found;
+        };
+        const { status, ms, cache, headers, html } = await fetchPage(url, signal);
+        if (status === 404 || status === 410) return notFound(`broken link on ${from}`);
+        const location = headers.get('location');
+        if (status >= 300 && status < 400 && location !== null) {
+          discover(location, depth);
+          return skip(`redirects to ${normalizeUrl(location, url) ?? location}`);
+        }
+        if (status >= 400) throw Object.assign(new Error(`${url} answered ${status}`), { status });
+        const canonical = attributes(html, /<link rel="canonical" href="([^"]*)"/g)[0];
+        const real = canonical === undefined ? url : normalizeUrl(canonical, url);
+        if (real !== url && real !== null) {
+          discover(real, depth);
+          return skip(`the same page as ${real}`);
+        }
+        const links = attributes(html, /<a [^>]*href="([^"]*)"/g).map((link) => discover(link, depth + 1));
+        const title = attributes(html, /<title>([^<]*)/g)[0] ?? '';
+        const inside = new Set(links.filter((link) => link !== null)).size;
+        return { status, title, ms, slow: ms >= SLOW_MS, links: inside, cache };
+      },
+    },
+    {
+      // A phase of its own: what was found is stored before the page is asked for again.
+      name: 'warm',
+      concurrency: 48,
+      timeoutMs: 20_000,
+      resources: [resource('host', hostOf)],
+      retry: { overloaded: { maxAttempts: 3, baseMs: 200 } },
+      run: async ({ url }, { previous, signal }) => {
+        const { cache, ms } = await fetchPage(url, signal);
+        return { ...previous, warm: cache === 'HIT', secondCache: cache, secondMs: ms };
+      },
+    },
+  ],
+});

@@ -1,0 +1,94 @@
+// Checks bank transactions before they are posted: rules first, then a screening service that takes many at once. When a
+// job has ended, whoever ordered it is told, once per generation.
+import { definePipeline, fail, notFound, skip } from 'rowmill';
+import { z } from 'zod';
+
+const SCREENING_URL = process.env.SCREENING_URL ?? 'http://127.0.0.1:8080/screen';
+const CALLBACK_URL = process.env.CALLBACK_URL ?? 'http://127.0.0.1:8081/batch-done';
+/** From this score on a person looks at it. */
+const REVIEW_FROM = 0.7;
+
+/** ISO 13616: letters count from 10, the first four characters go last, and what is left over is 1. */
+export function isIban(text: string): boolean {
+  if (!/^[A-Z]{2}\d{2}[A-Z\d]{11,30}$/.test(text)) return false;
+  const digits = (text.slice(4) + text.slice(0, 4)).replace(/[A-Z]/g, (letter) =>
+    String(letter.charCodeAt(0) - 55),
+  );
+  return BigInt(digits) % 97n === 1n;
+}
+
+const iban = z.string().refine(isIban, 'expected an IBAN whose checksum is right');
+
+interface Screened {
+  id: string;
+  /** Null: the service does not know the account that the money goes to. */
+  score: number | null;
+}
+
+async function post(url: string, body: unknown, key: string, signal: AbortSignal): Promise<Response> {
+  const response = await fetch(url, {
+    method: 'POST',
+    signal,
+    headers: { 'content-type': 'application/json', 'idempotency-key': key },
+    body: JSON.stringify(body),
+  });
+  const { status, headers } = response;
+  // Rowmill reads status and headers, and tries again later what may go away.
+  if (!response.ok) throw Object.assign(new Error(`${url} answered ${status}`), { status, headers });
+  return response;
+}
+
+export const transactions = definePipeline({
+  name: 'transactions',
+  // A row that does not fit ends as ERROR of class invalid, and no handler is called for it.
+  input: z.object({
+    transaction_id: z.string().min(1),
+    from_iban: iban,
+    to_iban: iban,
+    amount: z.coerce.number().positive(),
+    currency: z.enum(['EUR', 'GBP', 'CHF']),
+    reference: z.string().default(''),
+  }),
+  summary: ['transaction_id', 'amount', 'currency'],
+  outputs: ['csv'],
+  phases: [
+    {
+      name: 'rules',
+      run: (row) => {
+        if (row.from_iban === row.to_iban) return skip('from and to the same account');
+        if (row.amount > 1_000_000)
+          return fail(`${row.amount} ${row.currency} is over the limit of one transaction`);
+        return { country: row.to_iban.slice(0, 2) };
+      },
+    },
+    {
+      name: 'screen',
+      concurrency: 4,
+      batch: { maxItems: 100 },
+      timeoutMs: 20_000,
+      retry: { not_found: { maxAttempts: 1 }, overloaded: { maxAttempts: 10, baseMs: 100 } },
+      runMany: async (items, { signal }) => {
+        const asked = items.map(({ input }) => ({
+          id: input.transaction_id,
+          to: input.to_iban,
+          amount: input.amount,
+        }));
+        const response = await post(SCREENING_URL, asked, items[0]!.idempotencyKey, signal);
+        const answers = new Map(((await response.json()) as Screened[]).map((each) => [each.id, each.score]));
+        // One entry per item, in their order; what the service left out fails alone.
+        return items.map(({ input, previous }) => {
+          const score = answers.get(input.transaction_id);
+          if (score === undefined) return undefined;
+          if (score === null) return notFound(`no account ${input.to_iban}`);
+          const decision = score >= REVIEW_FROM ? 'review' : 'clear';
+          return { ...(previous as { country: string }), decision, score, worker: process.pid };
+        });
+      },
+    },
+  ],
+  // After the commit, at least once, and again with the same key when nobody knows whether it arrived.
+  onDone: async (summary, { jobId, generation, idempotencyKey, signal }) => {
+    const { outcome, total, counts, files } = summary;
+    await post(CALLBACK_URL, { jobId, generation, outcome, total, counts, files }, idempotencyKey, signal);
+  },
+});

@@ -1,0 +1,175 @@
+// The crawler example, end to end at a small scale: what it finds is what the generator of the site knows.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'csv-parse/sync';
+import { openRowmill, type Rowmill } from 'rowmill';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkCrawl, readCrawl } from '../../examples/crawler/check-crawl.ts';
+import { generateSite, HOSTS, LIMITED_HOST, reachablePages } from '../../examples/crawler/generate-site.ts';
+import { crawler, normalizeUrl } from '../../examples/crawler/pipeline.ts';
+import { type RunningSite, startSite } from '../../examples/crawler/start-site.ts';
+import { checkInvariants } from '../support/invariants.ts';
+import { runCommand } from '../support/run-command.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const PAGES = 600;
+const site = generateSite({ pages: PAGES, seed: 3 });
+const reachable = reachablePages(site);
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const cleanup of cleanups.toReversed()) await cleanup();
+});
+
+async function serve(): Promise<RunningSite> {
+  const running = await startSite(site, { latencyMs: [0, 3], limitPerSecond: 200 });
+  cleanups.push(() => running.stop());
+  return running;
+}
+
+describe('a crawl by two workers', () => {
+  let running: RunningSite;
+  let rowmill: Rowmill;
+  let jobId: string;
+  let summary: Awaited<ReturnType<Rowmill['whenFinished']>>;
+  let metrics: Record<string, number>;
+
+  beforeAll(async () => {
+    running = await serve();
+    // Permits are not given on while this process waits for its turn on a busy machine.
+    const settings = { emitMaxDepth: 100, flushMaxDelayMs: 50, resourceLeaseMs: 100_000 };
+    rowmill = await openRowmill({ databaseUrl: database.url, settings });
+    cleanups.push(() => rowmill.close());
+    const bytes = (async function* () {
+      yield Buffer.from(`${running.startUrl}\n`);
+    })();
+    const params = { hosts: running.hosts };
+    ({ jobId } = await rowmill.runFile(crawler, { name: 'start.txt', bytes }, { params }));
+    const workers = [await rowmill.startWorker([crawler]), await rowmill.startWorker([crawler])];
+    summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(100_000));
+    // Workers of one process tell their events in one place.
+    metrics = await workers[0]!.metrics.snapshot();
+    await Promise.all(workers.map((worker) => worker.stop()));
+  });
+
+  test('finds every page that can be reached, once, and no other', async () => {
+    database.keepIfFailed();
+    const { problems, accuracy, pages } = checkCrawl(site, running, await readCrawl(rowmill, jobId));
+    expect(problems).toEqual([]);
+    expect(accuracy).toBe(1);
+    expect(summary).toMatchObject({ outcome: 'DONE', total: reachable.size });
+    for (const page of pages.filter(({ status }) => status === 'NOT_FOUND'))
+      expect(page.reason).toBe(`broken link on ${page.from}`);
+  });
+
+  test('ends when nothing is left, and its ledger is what was written', async () => {
+    const progress = await rowmill.progress(jobId);
+    expect(progress.counts).toMatchObject({ PENDING: 0, PROCESSING: 0 });
+    expect(progress.flushes).toBe(summary.phases.reduce((sum, phase) => sum + phase.flushes, 0));
+    const booked = summary.phases.map((phase) => {
+      const { advanced, retried, done, error, notFound, skipped } = phase;
+      return advanced + retried + done + error + notFound + skipped;
+    });
+    expect(metrics.items_flushed_total).toBe(booked.reduce((sum, each) => sum + each));
+    expect(progress.flushes).toBeLessThan(metrics.items_flushed_total!);
+    const query = async ({ text, values }: { text: string; values: unknown[] }) => ({
+      rows: await database.query(text, values),
+    });
+    expect(await checkInvariants({ query } as never, jobId)).toEqual([]);
+  });
+
+  test('asks no host for more at once than it may, and each page as often as it needs', () => {
+    const { hosts, calls } = running.stats();
+    for (const { name, mostAtOnce } of hosts) expect([name, mostAtOnce <= 6]).toEqual([name, true]);
+    expect(hosts[LIMITED_HOST]!.refused, 'void: nobody was refused').toBeGreaterThan(0);
+    // What the host refused was asked for again, and ended as everything else.
+    const needed = { page: 2, slow: 2, uncached: 2, flaky: 3, down: 3, redirect: 1, alias: 1, missing: 1 };
+    const wrong = [...reachable.keys()].filter((id) => calls.get(id) !== needed[site.pages[id]!.kind]);
+    expect(wrong).toEqual([]);
+    expect([...calls.keys()].filter((id) => !reachable.has(id))).toEqual([]);
+  });
+});
+
+test('the command line crawls a site too', async () => {
+  const small = generateSite({ pages: 60, seed: 5 });
+  const running = await startSite(small, { latencyMs: [0, 3], limitPerSecond: 200 });
+  const folder = await mkdtemp(join(tmpdir(), 'rowmill-crawl-'));
+  cleanups.push(
+    () => running.stop(),
+    () => rm(folder, { recursive: true, force: true }),
+  );
+  await writeFile(join(folder, 'start.txt'), `${running.startUrl}\n`);
+  const pipeline = fileURLToPath(new URL('../../examples/crawler/pipeline.ts', import.meta.url));
+  const params = JSON.stringify({ hosts: running.hosts });
+  const where = { folder, databaseUrl: database.url };
+  const args = ['run', pipeline, 'start.txt', '--params', params, '--set', 'emitMaxDepth=100'];
+  const { code, stderr } = await runCommand(where, [...args, '--out', 'pages.csv']);
+  expect(code, stderr).toBe(0);
+  const rows = parse(await readFile(join(folder, 'pages.csv')), { columns: true }) as Record<
+    string,
+    string
+  >[];
+  const expected = [...reachablePages(small).values()].map(({ id, status }) => [running.urlOf(id), status]);
+  expect(rows.map(({ url, rowmill_status }) => [url, rowmill_status]).sort()).toEqual(expected.sort());
+
+  const wrong = await runCommand(where, ['run', pipeline, 'start.txt', '--params', '[]']);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--params to be a JSON object')]);
+});
+
+describe('the site', () => {
+  test('has everything that crawlers stumble over, and pages that cannot be reached', () => {
+    const kinds = new Set([...reachable.keys()].map((id) => site.pages[id]!.kind));
+    expect([...kinds].sort()).toEqual(
+      ['alias', 'down', 'flaky', 'missing', 'page', 'redirect', 'slow', 'uncached'].sort(),
+    );
+    expect(new Set([...reachable.keys()].map((id) => site.pages[id]!.host)).size).toBe(HOSTS.length);
+    expect(reachable.size).toBeLessThan(PAGES);
+    expect(reachable.size).toBeGreaterThan(PAGES * 0.9);
+    const [first, second] = site.pages.filter(({ kind, id }) => kind === 'redirect' && id % 40 !== 0);
+    expect([first!.links, second!.links]).toEqual([[second!.id], [first!.id]]);
+  });
+
+  test('is the same for a seed', () => {
+    expect(generateSite({ pages: PAGES, seed: 3 })).toEqual(site);
+    expect(generateSite({ pages: PAGES, seed: 4 })).not.toEqual(site);
+  });
+
+  test('refuses the first caller of the limited host, and says when to come back', async () => {
+    const running = await serve();
+    const { id } = site.pages.find(({ host, kind }) => host === LIMITED_HOST && kind === 'page')!;
+    const response = await fetch(running.urlOf(id));
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '1']);
+  });
+});
+
+describe('an address', () => {
+  test('is one text, however it was written', () => {
+    const base = 'http://127.0.0.1:4000/lamps/5';
+    for (const link of [
+      '/lamps/7',
+      '7',
+      './../lamps/7',
+      '/lamps//7/',
+      '/lamps/7#reviews',
+      '/lamps/7?utm_source=mail&utm_campaign=2',
+      'http://127.0.0.1:4000/lamps/7/index.html',
+      'HTTP://127.0.0.1:4000/lamps/x/../7',
+    ])
+      expect([link, normalizeUrl(link, base)]).toEqual([link, 'http://127.0.0.1:4000/lamps/7']);
+    expect(normalizeUrl('/lamps?sort=price&gclid=1&page=2', base)).toBe(
+      'http://127.0.0.1:4000/lamps?page=2&sort=price',
+    );
+    for (const link of ['mailto:a@example.org', 'javascript:void(0)', 'http://'])
+      expect([link, normalizeUrl(link, base)]).toEqual([link, null]);
+  });
+
+  test('of every page is its own', async () => {
+    const running = await serve();
+    const urls = site.pages.map(({ id }) => running.urlOf(id));
+    expect(urls.map((url) => normalizeUrl(url))).toEqual(urls);
+    expect(new Set(urls).size).toBe(PAGES);
+  });
+});

@@ -1,0 +1,204 @@
+// The transactions example, end to end at a small scale: several worker processes, some of which are killed while they
+// end a batch. What they leave is what the generator knows, and each batch is told of once per generation.
+import { parse } from 'csv-parse/sync';
+import { openRowmill, type Rowmill } from 'rowmill';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { checkBatch, readAll } from '../../examples/transactions/check-batch.ts';
+import {
+  ENDS,
+  generateTransactions,
+  type KnownTransaction,
+} from '../../examples/transactions/generate-transactions.ts';
+import { isIban, transactions } from '../../examples/transactions/pipeline.ts';
+import { type Bank, startBank } from '../../examples/transactions/start-bank.ts';
+import type { FaultPoint } from '../../src/platform/fault-point.ts';
+import { type Child, killAll, startChild } from '../support/child-process.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const known = [...generateTransactions(2000, 5)];
+const rowsOf = (some: readonly KnownTransaction[]): object[] => some.map(({ row }) => row);
+const WORKER = new URL('../../examples/transactions/worker.ts', import.meta.url);
+const patience = (): AbortSignal => AbortSignal.timeout(100_000);
+
+let bank: Bank;
+let rowmill: Rowmill;
+beforeAll(async () => {
+  bank = await startBank({ latencyMs: 2 });
+  rowmill = await openRowmill({ databaseUrl: database.url });
+});
+afterEach(killAll);
+afterAll(async () => {
+  await rowmill.close();
+  await bank.stop();
+});
+
+/** Short leases: who is dead is replaced soon. */
+function startWorker(faultPoints = ''): Child {
+  return startChild({
+    script: WORKER,
+    env: {
+      DATABASE_URL: database.url,
+      SCREENING_URL: bank.screeningUrl,
+      CALLBACK_URL: bank.callbackUrl,
+      LOCK_FLOOR_MS: '800',
+      LOCK_CAP_MS: '800',
+      FINALIZE_LEASE_MS: '800',
+      SWEEP_MS: '100',
+      LOG_LEVEL: 'error',
+      ROWMILL_FAULT_POINTS: faultPoints,
+    },
+  });
+}
+
+async function whenBooked(id: string): Promise<void> {
+  await expect.poll(() => bank.booked.has(id), { timeout: 60_000 }).toBe(true);
+}
+
+describe('a batch', () => {
+  test('that is held, appended to and sealed ends as the generator says, although a worker is killed', async () => {
+    database.keepIfFailed();
+    const { jobId } = await rowmill.createJob(transactions, { name: 'today', hold: true });
+    const workers = [startWorker(), startWorker(), startWorker()];
+    await Promise.all(workers.map((worker) => worker.waitFor('ready', undefined, 60_000)));
+    for (let part = 0; part < 4; part += 1)
+      await rowmill.addItems(jobId, rowsOf(known.slice(part * 500, (part + 1) * 500)));
+    expect(await rowmill.sealJob(jobId)).toBe(known.length);
+    await expect(rowmill.addItems(jobId, rowsOf(known.slice(0, 1)))).rejects.toThrow(/open for items/);
+    expect(await rowmill.job(jobId)).toMatchObject({ state: 'PAUSED', itemCount: known.length });
+    const asked = bank.stats.calls;
+    expect((await rowmill.progress(jobId)).counts).toMatchObject({ PENDING: known.length, PROCESSING: 0 });
+
+    // Not all of it can end before one of them is dead.
+    bank.holdScreening(true);
+    await rowmill.resume(jobId);
+    await expect.poll(() => bank.stats.calls, { timeout: 60_000 }).toBeGreaterThan(asked + 1);
+    workers[0]!.kill('SIGKILL');
+    await workers[0]!.exited;
+    bank.holdScreening(false);
+    const seen: number[] = [];
+    for (const signal = patience(); ; signal.throwIfAborted()) {
+      const { counts } = await rowmill.progress(jobId);
+      expect(Object.values(counts).reduce((sum, each) => sum + each)).toBe(known.length);
+      seen.push(known.length - counts.PENDING - counts.PROCESSING);
+      if (await rowmill.summary(jobId)) break;
+    }
+    expect(seen, 'what has ended stays ended').toEqual(seen.toSorted((a, b) => a - b));
+
+    const { problems, counts } = await checkBatch(rowmill, jobId, known);
+    expect(problems).toEqual([]);
+    const summary = (await rowmill.summary(jobId))!;
+    expect(summary.files.map(({ name }) => name)).toEqual(['results.csv', 'failed.csv', 'summary.json']);
+    const files = await Promise.all(
+      summary.files.map(async ({ key }) => (await readAll(await rowmill.openFile(key))).toString()),
+    );
+    const results = parse(files[0]!, { columns: true }) as Record<string, string>[];
+    expect(results.map(({ transaction_id, status, decision }) => [transaction_id, status, decision])).toEqual(
+      known.map(({ row, fate }) => [row.transaction_id, ENDS[fate].status, ENDS[fate].decision ?? '']),
+    );
+    const failed = parse(files[1]!, { columns: true }) as Record<string, string>[];
+    const isFailed = ({ fate }: KnownTransaction): boolean =>
+      ENDS[fate].status === 'ERROR' || ENDS[fate].status === 'NOT_FOUND';
+    // As they came, to be corrected and given again.
+    expect(failed.map(({ transaction_id, amount }) => [transaction_id, amount])).toEqual(
+      known.filter(isFailed).map(({ row }) => [row.transaction_id, row.amount]),
+    );
+    expect(JSON.parse(files[2]!)).toMatchObject({ jobId, generation: 1, outcome: 'DONE', counts });
+    for (const status of ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED'] as const) {
+      const file = rowmill.export(jobId, { format: 'csv', filter: { statuses: [status] } });
+      let text = '';
+      for await (const piece of file) text += piece;
+      expect((parse(text, { columns: true }) as { status: string }[]).map((row) => row.status)).toEqual(
+        Array(counts[status]).fill(status),
+      );
+    }
+    await whenBooked(`${jobId}:1:done`);
+    expect(bank.booked.get(`${jobId}:1:done`)).toMatchObject({ jobId, outcome: 'DONE', counts });
+  });
+
+  const points: { point: FaultPoint; came: number }[] = [
+    { point: 'finish.after_commit', came: 1 },
+    { point: 'finalize.after_file', came: 1 },
+    { point: 'finalize.before_commit', came: 1 },
+    { point: 'finalize.after_commit', came: 1 },
+    { point: 'callback.after_call', came: 2 },
+  ];
+  test.each(points)('whose worker is killed at $point is told of once', async ({ point, came }) => {
+    database.keepIfFailed();
+    const some = known.slice(0, 300);
+    const victim = startWorker(`${point}=kill`);
+    const jobId = await rowmill.submit(transactions, rowsOf(some));
+    expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(victim.events.filter(({ event }) => event === 'fault')).toMatchObject([{ name: point }]);
+    // The dead one holds the callback for longer than the test wants to wait.
+    await database.query('update callbacks set next_attempt_at = now() where lease_token is not null');
+    startWorker();
+    startWorker();
+    await rowmill.whenFinished(jobId, patience());
+    const id = `${jobId}:1:done`;
+    await whenBooked(id);
+    const told = () => database.query('select state from callbacks where job_id = $1', [jobId]);
+    await expect.poll(told, { timeout: 60_000 }).toEqual([{ state: 'DONE' }]);
+    expect(bank.deliveries.get(id)).toBe(came);
+    expect([...bank.booked.keys()].filter((key) => key.startsWith(jobId))).toEqual([id]);
+    expect((await checkBatch(rowmill, jobId, some)).problems).toEqual([]);
+    const summaries = await database.query('select generation from summaries where job_id = $1', [jobId]);
+    expect(summaries).toEqual([{ generation: 1 }]);
+  });
+
+  test('that is aborted keeps what has ended, and is told of as cancelled', async () => {
+    const some = known.slice(0, 1000);
+    const asked = bank.stats.calls;
+    bank.holdScreening(true);
+    startWorker();
+    const jobId = await rowmill.submit(transactions, rowsOf(some));
+    await expect.poll(() => bank.stats.calls, { timeout: 60_000 }).toBeGreaterThan(asked);
+    expect(await rowmill.cancel(jobId)).toBe(true);
+    bank.holdScreening(false);
+    const summary = await rowmill.whenFinished(jobId, patience());
+    expect(summary).toMatchObject({ outcome: 'CANCELLED', total: some.length });
+    const { counts } = await rowmill.progress(jobId);
+    expect(counts).toMatchObject({ PENDING: 0, PROCESSING: 0 });
+    expect(counts.CANCELLED).toBeGreaterThan(0);
+    for await (const { seq, status } of rowmill.results(jobId))
+      expect([ENDS[some[seq]!.fate].status, 'CANCELLED']).toContain(status);
+    await whenBooked(`${jobId}:1:done`);
+    expect(bank.booked.get(`${jobId}:1:done`)).toMatchObject({ outcome: 'CANCELLED' });
+    await expect(rowmill.resume(jobId)).rejects.toThrow(/CANCELLED/);
+  });
+
+  test('that runs again is told of under another id', async () => {
+    const some = known.slice(0, 500);
+    startWorker();
+    const jobId = await rowmill.submit(transactions, rowsOf(some));
+    await rowmill.whenFinished(jobId, patience());
+    await whenBooked(`${jobId}:1:done`);
+    bank.openAccounts();
+    const { selected } = await rowmill.reprocess(jobId, { statuses: ['NOT_FOUND'] });
+    expect(selected).toBe(some.filter(({ fate }) => fate === 'unknown').length);
+    await rowmill.whenFinished(jobId, patience());
+    await whenBooked(`${jobId}:2:done`);
+    expect((await checkBatch(rowmill, jobId, some, true)).problems).toEqual([]);
+    const told = [...bank.booked].filter(([id]) => id.startsWith(jobId));
+    expect(told.map(([id, { generation }]) => [id, generation])).toEqual([
+      [`${jobId}:1:done`, 1],
+      [`${jobId}:2:done`, 2],
+    ]);
+  });
+});
+
+describe('the transactions', () => {
+  test('are the same for a seed, and have every fate', () => {
+    expect([...generateTransactions(2000, 5)]).toEqual(known);
+    expect([...generateTransactions(100, 6)]).not.toEqual(known.slice(0, 100));
+    expect([...new Set(known.map(({ fate }) => fate))].sort()).toEqual(Object.keys(ENDS).sort());
+  });
+
+  test('have IBANs whose checksum is right, but for those that are wrong on purpose', () => {
+    for (const { row, fate } of known)
+      expect([row.to_iban, isIban(row.to_iban)]).toEqual([row.to_iban, fate !== 'badIban']);
+    expect(
+      ['DE89370400440532013000', 'GB29NWBK60161331926819', 'DE88370400440532013000'].map(isIban),
+    ).toEqual([true, true, false]);
+  });
+});
