@@ -1,6 +1,8 @@
 // What the runs of the examples share: a PostgreSQL of their own in .rowmill, and Rowmill on it.
 import { mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import pg from 'pg';
 import { openRowmill, type Pipeline, type Rowmill, type RowmillWorker } from 'rowmill';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/start-embedded-postgres.ts';
 
@@ -21,6 +23,7 @@ export async function withEmbeddedRowmill(
   const dataDir = resolve('.rowmill', `example-${example}`);
   const server = await startEmbeddedPostgres({ dataDir, onLog: (line) => console.error(line) });
   try {
+    await empty(server.url, dataDir);
     // Callbacks of pipelines find the database by it, as they do where workers are started with it.
     process.env.DATABASE_URL = server.url;
     const settings = { blobStore: join(dataDir, 'blobs') };
@@ -33,6 +36,18 @@ export async function withEmbeddedRowmill(
   } finally {
     await server.stop();
   }
+}
+
+/** What an earlier run left undone would be worked on first. */
+async function empty(databaseUrl: string, dataDir: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query('drop schema public cascade; create schema public');
+  } finally {
+    await client.end();
+  }
+  await rm(join(dataDir, 'blobs'), { recursive: true, force: true });
 }
 
 /** A worker in this process, for as long as the work takes. */

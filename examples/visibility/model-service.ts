@@ -73,7 +73,7 @@ function routeSite(
     const page = `<!doctype html><title>Welcome</title>${script}<h1>Welcome</h1>`;
     return { status: 200, body: page, type: 'text/html; charset=utf-8' };
   };
-  return { provider: 'websites', subject: slug, answer };
+  return { provider: 'websites', subject: slug, isFree: true, answer };
 }
 
 function parse(body: Buffer): object {

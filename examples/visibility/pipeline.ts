@@ -45,7 +45,7 @@ export const visibility = definePipeline({
       name: 'questions',
       concurrency: 10,
       timeoutMs: 20_000,
-      resources: [resource<Row>('model', (row) => ('question' in row ? 'none' : WRITER))],
+      resources: [resource<Row>('model', (row) => ('question' in row ? null : WRITER))],
       cost: (row) => ('question' in row ? 0 : 150),
       run: async (_row, context) => {
         const { previous: facts, params, emit } = context;
@@ -66,7 +66,7 @@ export const visibility = definePipeline({
       name: 'answer',
       concurrency: 10,
       timeoutMs: 20_000,
-      resources: [resource<Row>('model', (row) => ('question' in row ? row.model : 'none'))],
+      resources: [resource<Row>('model', (row) => ('question' in row ? row.model : null))],
       // In tokens: so many are set aside before the call, and `chat` tells how many they really were.
       cost: (row) => ('question' in row ? 120 : 0),
       // A model that is down for an hour is waited for.

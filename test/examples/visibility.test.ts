@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openRowmill, type Rowmill, type RowmillWorker } from 'rowmill';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { StandInOptions } from '../../examples/stand-in-server.ts';
 import {
@@ -15,9 +16,6 @@ import {
 import { type ModelService, startModelService } from '../../examples/visibility/model-service.ts';
 import { MODELS, scores, visibility } from '../../examples/visibility/pipeline.ts';
 import { submitScores } from '../../examples/visibility/scores.ts';
-import type { SubmitFileOptions } from '../../src/ingest/submit-file.ts';
-import { openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
-import { silentLogger } from '../../src/platform/logger.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -32,7 +30,7 @@ beforeAll(async () => {
   process.env.DATABASE_URL = database.url;
   const settings = { blobStore: join(folder, 'blobs'), pollMaxMs: 100, controlLookMs: 50, resourceSyncMs: 50 };
   rowmill = await openRowmill({ databaseUrl: database.url, settings });
-  worker = await rowmill.startWorker([visibility, scores], { log: silentLogger });
+  worker = await rowmill.startWorker([visibility, scores]);
 });
 afterEach(() => service.stop());
 afterAll(async () => {
@@ -48,7 +46,7 @@ async function start(world: World, options: StandInOptions): Promise<void> {
   process.env.MODEL_API_URL = service.url;
 }
 
-async function submit(world: World, options: SubmitFileOptions = {}): Promise<string> {
+async function submit(world: World, options: Parameters<Rowmill['runFile']>[2] = {}): Promise<string> {
   const path = join(folder, 'websites.csv');
   await writeWebsites(path, world, service.url);
   const params = { models: MODELS, questions: QUESTIONS };
