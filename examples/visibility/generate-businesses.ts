@@ -86,10 +86,10 @@ export function trueScore(
   const points = models.flatMap((model) =>
     questionsAbout(trade, city, questionCount).map((question) => {
       const rank = namedBy(world, model, question, trade, city).indexOf(name) + 1;
-      return rank === 0 ? 0 : 1 / rank;
+      return rank === 0 ? 0 : Math.round(1000 / rank);
     }),
   );
-  return Math.round((points.reduce((sum, each) => sum + each, 0) / points.length) * 1000) / 10;
+  return Math.round(points.reduce((sum, each) => sum + each, 0) / points.length) / 10;
 }
 
 export async function writeWebsites(path: string, world: World, baseUrl: string): Promise<void> {

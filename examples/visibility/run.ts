@@ -48,7 +48,11 @@ export async function run(args: readonly string[]): Promise<void> {
         const rows = await allResults(rowmill, scoresJobId);
         printBoard(rows.map(({ input, result }) => ({ ...input, ...(result as object) })));
         for (const model of MODELS) console.log(`  ${model.padEnd(11)}${JSON.stringify(service.answers(model))}`);
-        console.log(`${seconds.toFixed(1)} s; ${cost} tokens, the service has billed ${service.billedTokens()}`);
+        const unanswered = MODELS.reduce((sum, model) => sum + (service.answers(model).hung ?? 0), 0);
+        console.log(
+          `${seconds.toFixed(1)} s; ${cost} tokens, of which ${service.billedTokens()} are billed; ` +
+            `the rest are the estimates of ${unanswered} calls that were never answered`,
+        );
 
         const byWebsite = new Map(rows.map(({ input, result }) => [input.website, result]));
         const wrong = world.businesses.filter((business) => {
@@ -64,7 +68,8 @@ export async function run(args: readonly string[]): Promise<void> {
         );
         console.log(`scores that differ from the generator's: ${wrong.length}`);
         console.log(`questions that were not answered exactly once: ${twice.length}`);
-        if (wrong.length > 0 || cost !== service.billedTokens()) process.exitCode = 1;
+        const isPaid = unanswered > 0 ? cost > service.billedTokens() : cost === service.billedTokens();
+        if (wrong.length + twice.length > 0 || !isPaid) process.exitCode = 1;
       });
       clearTimeout(up);
     });

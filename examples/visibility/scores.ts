@@ -38,10 +38,10 @@ export const scores = definePipeline({
   ],
 });
 
-/** The mean of 1/rank, from 0 to 100; null when nobody answered. */
+/** The mean of 1/rank, from 0 to 100; null when nobody answered. In whole thousandths, so that no order of rows matters. */
 function scoreOf(ranks: readonly { rank: number }[]): number | null {
-  const points = ranks.reduce((sum, { rank }) => sum + (rank === 0 ? 0 : 1 / rank), 0);
-  return ranks.length === 0 ? null : Math.round((points / ranks.length) * 1000) / 10;
+  const points = ranks.reduce((sum, { rank }) => sum + (rank === 0 ? 0 : Math.round(1000 / rank)), 0);
+  return ranks.length === 0 ? null : Math.round(points / ranks.length) / 10;
 }
 
 /** Called at least once per generation, with the same key each time: that makes it one job. */

@@ -28,7 +28,14 @@ let service: ModelService;
 
 beforeAll(async () => {
   process.env.DATABASE_URL = database.url;
-  const settings = { blobStore: join(folder, 'blobs'), pollMaxMs: 100, controlLookMs: 50, resourceSyncMs: 50 };
+  const settings = {
+    blobStore: join(folder, 'blobs'),
+    pollMaxMs: 100,
+    controlLookMs: 50,
+    resourceSyncMs: 50,
+    // What adapts to a service's answers would adapt to how busy this machine is.
+    resources: { model: { concurrency: 10, adaptive: false } },
+  };
   rowmill = await openRowmill({ databaseUrl: database.url, settings });
   worker = await rowmill.startWorker([visibility, scores]);
 });
