@@ -12,6 +12,11 @@ export function failuresOf(counts: string, errorClass: ErrorClass): number {
   return 0;
 }
 
+/** Whose turn it is among the ways to look for something: the next one after each time it was not found, and round again. */
+export function strategyOf(strategies: readonly string[], counts: string): string | undefined {
+  return strategies[failuresOf(counts, 'not_found') % strategies.length];
+}
+
 export function addFailure(counts: string, errorClass: ErrorClass): string {
   return ERROR_CLASSES.map((each) => {
     const count = failuresOf(counts, each) + (each === errorClass ? 1 : 0);

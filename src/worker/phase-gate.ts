@@ -1,6 +1,7 @@
 // What an item of one phase needs before it may start: permits of the resources that the phase names, by key where it
 // gives one, and a place among the items that its owner may have under way.
 import type { BudgetDesk } from './budget-desk.ts';
+import { strategyOf } from '../core/failure-counts.ts';
 import { OWNER_RESOURCE, type ResourceLimits } from '../core/resource-limits.ts';
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
@@ -9,7 +10,7 @@ import { estimateOf, ItemCharge, overItemBudget } from './item-charge.ts';
 import type { ItemGate } from './item-queue.ts';
 import type { Heard, KeyPermits } from './key-permits.ts';
 import type { Lease } from './lease.ts';
-import { resourceKey, type ResourceUse, usedResource } from './phase-resources.ts';
+import { type ResourceCall, resourceKey, type ResourceUse, usedResource } from './phase-resources.ts';
 import type { ResourceDesk } from './resource-desk.ts';
 
 /** Items for which a key could not be made: they fail as soon as they are called, so they share one. */
@@ -20,10 +21,17 @@ export class PhaseGate implements ItemGate {
   readonly #desk: ResourceDesk;
   readonly #budgets: BudgetDesk;
   readonly #uses: readonly ResourceUse[];
+  readonly #strategies: readonly string[];
   readonly #needsInput: boolean;
   readonly #cost: Phase<unknown, unknown, unknown>['cost'];
 
-  constructor(desk: ResourceDesk, budgets: BudgetDesk, phase: Phase<unknown, unknown, unknown>) {
+  constructor(
+    desk: ResourceDesk,
+    budgets: BudgetDesk,
+    phase: Phase<unknown, unknown, unknown>,
+    strategies: readonly string[],
+  ) {
+    this.#strategies = strategies;
     this.#desk = desk;
     this.#budgets = budgets;
     this.#cost = phase.cost;
@@ -41,10 +49,13 @@ export class PhaseGate implements ItemGate {
     const { ownerId, maxInFlight } = lease.claim.owner;
     if (this.#uses.length === 0 && maxInFlight === null) return null;
     const input: unknown = this.#needsInput ? JSON.parse(claimed.input) : null;
-    const permits = this.#uses.map(({ name, keyOf }) =>
-      this.#desk.permits(name, keyOf === null ? '' : keyFor(keyOf, input)),
-    );
-    if (maxInFlight === null) return permits;
+    const call = { strategy: strategyOf(this.#strategies, lease.claim.failures) };
+    const permits: KeyPermits[] = [];
+    for (const { name, keyOf } of this.#uses) {
+      const key = keyOf === null ? '' : keyFor(keyOf, input, call);
+      if (key !== null) permits.push(this.#desk.permits(name, key));
+    }
+    if (maxInFlight === null) return permits.length === 0 ? null : permits;
     // First: an item whose owner has enough under way waits for that, whatever else it needs.
     return [this.#desk.permits(OWNER_RESOURCE, ownerId, ownerLimits(maxInFlight)), ...permits];
   }
@@ -71,9 +82,14 @@ function ownerLimits(maxInFlight: number): ResourceLimits {
   return { ratePerSecond: null, concurrency: maxInFlight, minDelayMs: 0, adaptive: false };
 }
 
-function keyFor(keyOf: (input: never) => string, input: unknown): string {
+function keyFor(
+  keyOf: NonNullable<ResourceUse['keyOf']>,
+  input: unknown,
+  call: ResourceCall,
+): string | null {
   try {
-    return resourceKey(keyOf(input as never));
+    const key = keyOf(input as never, call);
+    return key === null ? null : resourceKey(key);
   } catch {
     return NO_KEY;
   }

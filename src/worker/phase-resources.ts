@@ -4,14 +4,20 @@ import { RowmillError } from '../core/rowmill-error.ts';
 
 export interface ResourceUse<Input = never> {
   readonly name: string;
-  /** Splits the resource: a host, a tenant. Each key has the limits for itself. */
-  readonly keyOf: ((input: Input) => string) | null;
+  /** Splits the resource: a host, a tenant. Each key has the limits for itself. Null: this call does not use it. */
+  readonly keyOf: ((input: Input, call: ResourceCall) => string | null) | null;
+}
+
+/** What a key can depend on beside the row. */
+export interface ResourceCall {
+  /** As in the context of the handler. */
+  readonly strategy: string | undefined;
 }
 
 /** What a call of a phase needs: a resource, or the part of it that belongs to the item. */
 export function resource<Input = Record<string, unknown>>(
   name: string,
-  keyOf?: (input: Input) => string,
+  keyOf?: (input: Input, call: ResourceCall) => string | null,
 ): ResourceUse<Input> {
   return { name, keyOf: keyOf ?? null };
 }

@@ -1,7 +1,7 @@
 // One item in a slot. It is its own context: a hundred thousand of them a second should cost one object each, so what
 // a handler may never ask for is made only when it does.
 import { isAmount } from '../core/budget.ts';
-import { failuresOf } from '../core/failure-counts.ts';
+import { strategyOf } from '../core/failure-counts.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EmittedChild } from '../engine/flush-outcomes.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
@@ -68,8 +68,7 @@ export class RunningItem implements ItemContext {
   }
 
   get strategy(): string | undefined {
-    const { strategies } = this.#shared.runtime.pipeline;
-    return strategies[failuresOf(this.lease.claim.failures, 'not_found') % strategies.length];
+    return strategyOf(this.#shared.runtime.pipeline.strategies, this.lease.claim.failures);
   }
 
   get previous(): unknown {

@@ -376,7 +376,7 @@ export class RowmillWorker {
       mayStart: () =>
         !this.#writer.isCongestedAt(this.#order.backlogShare(pool)) && this.#order.hasTurn(pool),
       pressure: () => this.#pressure.factor,
-      gate: new PhaseGate(this.#desk, this.#budgets, phase),
+      gate: new PhaseGate(this.#desk, this.#budgets, phase, runtime.pipeline.strategies),
       payUnrecorded: (lease, cost) =>
         this.#inBackground(bookUnrecorded(this.#control, lease.claim, this.workerId, cost)),
       defer: (lease, seqs, delayMs) => this.#held.defer(lease, seqs, delayMs),

@@ -2,7 +2,7 @@
 // them through the database alone.
 import { afterEach, describe, expect, test } from 'vitest';
 import { overrideResource } from '../../src/engine/override-resource.ts';
-import { definePipeline, openRowmill, resource, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { definePipeline, notFound, openRowmill, resource, type Rowmill, type RowmillWorker } from '../../src/index.ts';
 import { monotonicMs, waitMs } from '../../src/platform/clock.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { listResources } from '../../src/store/views/list-resources.ts';
@@ -143,6 +143,37 @@ test('keys have limits of their own, and one that is busy does not keep others w
   for (const key of service.most.keys()) expect(service.mostStartsIn(80, key)).toBe(1);
   const ends = (key: string): number => service.starts.findLast((start) => start.key === key)!.atMs;
   expect(ends('host3')).toBeLessThan(ends('slow'));
+});
+
+test('a key can follow the strategy of the call, and a key of null uses nothing of the resource', async () => {
+  const strategies = ['first', 'second'];
+  const seen: string[] = [];
+  const pipeline = definePipeline({
+    name: 'rotating',
+    strategies,
+    resources: { b3: { concurrency: 1 } },
+    phases: [
+      {
+        name: 'look',
+        retry: { not_found: { maxAttempts: 2, baseMs: 1, capMs: 1 } },
+        resources: [
+          resource<{ free?: boolean }>('b3', ({ free }, { strategy }) => (free ? null : `shop ${strategy}`)),
+        ],
+        run: (row, { strategy }) => {
+          seen.push(`${row.free ? 'free' : 'paid'} ${strategy}`);
+          return strategy === 'first' && !row.free ? notFound() : { ok: true };
+        },
+      },
+    ],
+  });
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  workers = [await rowmill.startWorker([pipeline])];
+  const jobId = await rowmill.submit(pipeline, [{ free: false }, { free: true }]);
+  const { counts } = await rowmill.whenFinished(jobId);
+  expect(counts.DONE).toBe(2);
+  expect(seen.sort()).toEqual(['free first', 'paid first', 'paid second']);
+  const used = await rowmill.resources({ name: 'b3' });
+  expect(used.map(({ key }) => key).sort()).toEqual(['shop first', 'shop second']);
 });
 
 test('more keys than fit in memory: rows of a busy key are given back until their turn', async () => {

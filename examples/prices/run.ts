@@ -1,0 +1,111 @@
+// npm run example prices: drops an inventory and a zip of photos into a folder that is watched, prices both, and compares
+// with what the generator knows.
+import { execFile } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline as pipe } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Rowmill } from 'rowmill';
+import {
+  allResults,
+  type EmbeddedRowmill,
+  printProgress,
+  withEmbeddedRowmill,
+  withWorker,
+} from '../with-embedded-rowmill.ts';
+import { compareWithTruth } from './compare-with-truth.ts';
+import { generateThings, inventoryCsv, type Thing } from './generate-things.ts';
+import { photographs, zipPhotos } from './photo-set.ts';
+import { prices, RETAILERS } from './pipeline.ts';
+import { startRetailerService } from './retailer-service.ts';
+
+const INBOX = 'out/prices-inbox';
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+export async function run(args: readonly string[]): Promise<void> {
+  const isLarge = args.includes('--large');
+  const inventory = generateThings({ count: isLarge ? 8000 : 400, seed: 7, prefix: 'inv' });
+  const pictured = generateThings({ count: isLarge ? 500 : 40, seed: 7, prefix: 'img' });
+  const photos = photographs(pictured.things);
+  const service = await startRetailerService([inventory, pictured], photos, {
+    seed: 7,
+    latencyMs: [10, 60],
+    ratePerSecond: 200,
+    error5xxRate: 0.02,
+    hangRate: isLarge ? 0.0005 : 0,
+  });
+  process.env.RETAILERS_URL = service.url;
+  try {
+    await withEmbeddedRowmill('prices', async (embedded) => {
+      await rm(INBOX, { recursive: true, force: true });
+      await mkdir(INBOX, { recursive: true });
+      await drop('inventory.csv', inventoryCsv(inventory));
+      await drop('photos.zip', zipPhotos(photos));
+      const jobs = await scan(embedded);
+      const startedMs = performance.now();
+      await withWorker(embedded.rowmill, [prices], async () => {
+        const truths: [string, readonly Thing[]][] = [
+          ['inventory.csv', inventory.things],
+          ['photos.zip', pictured.things],
+        ];
+        for (const [name, things] of truths) {
+          const jobId = jobs.get(name);
+          if (jobId === undefined) throw new Error(`expected ${name} to become a job`);
+          await printProgress(embedded.rowmill, jobId, name);
+          await show(embedded.rowmill, jobId, name, things);
+        }
+      });
+      console.log(`\n${((performance.now() - startedMs) / 1000).toFixed(1)} s; what the services answered:`);
+      for (const provider of [...RETAILERS, 'market', 'recogniser'])
+        console.log(`  ${provider.padEnd(11)}${JSON.stringify(service.answers(provider))}`);
+    });
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Under another name first, so that nobody takes half a file. */
+async function drop(name: string, content: string | Buffer): Promise<void> {
+  await writeFile(join(INBOX, `${name}.part`), content);
+  await rename(join(INBOX, `${name}.part`), join(INBOX, name));
+}
+
+/** The command line, as a timer would call it. What became of each file, by name. */
+async function scan({ databaseUrl, dataDir }: EmbeddedRowmill): Promise<Map<string, string>> {
+  const source = { name: 'inbox', kind: 'folder', pipeline: 'prices', path: INBOX, stableMs: 100 };
+  await writeFile('out/prices.json', JSON.stringify({ sources: [source] }));
+  const options = ['--config', 'out/prices.json', '--database-url', databaseUrl, '--data-dir', dataDir];
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    path('../../dist/cli/main.js'),
+    'scan',
+    path('./pipeline.ts'),
+    ...options,
+    '--json',
+  ]);
+  const events = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { event: string; path: string; jobId: string });
+  const taken = events.filter(({ event }) => event === 'taken');
+  for (const each of taken) console.log(`${INBOX}/${each.path} became job ${each.jobId}`);
+  return new Map(taken.map((each) => [each.path, each.jobId]));
+}
+
+async function show(rowmill: Rowmill, jobId: string, name: string, things: readonly Thing[]): Promise<void> {
+  const rows = await allResults(rowmill, jobId);
+  console.log(`\n${name}: ${rows.length} rows`);
+  for (const { status, result, error, input } of rows.slice(0, 8)) {
+    const { found, item, price, retailer, reason } = (result ?? {}) as Record<string, unknown>;
+    const what = String(item ?? input.title ?? input.file).slice(0, 36);
+    const how = status === 'DONE' ? `${String(price)} ${found} ${retailer ?? ''} ${reason ?? ''}` : error;
+    console.log(`  ${status.padEnd(10)}${what.padEnd(38)}${how}`);
+  }
+  const workbook = `out/${name.replace(/\.\w+$/, '')}-priced.xlsx`;
+  await pipe(rowmill.export(jobId, { format: 'xlsx' }), createWriteStream(workbook));
+  const wrong = compareWithTruth(rows, things);
+  for (const line of wrong.slice(0, 5)) console.log(`  wrong: ${line}`);
+  console.log(`  ${workbook}; rows that differ from the generator's truth: ${wrong.length}`);
+  if (wrong.length > 0) process.exitCode = 1;
+}

@@ -1,0 +1,195 @@
+/**
+ * The frame of a local stand-in for paid services of several providers: latency, 429 with Retry-After, 5xx, calls that
+ * are never answered, providers that are down for a while, and an exact ledger of what was asked. What is answered is
+ * the business of the one who starts it.
+ *
+ * What happens to a call depends only on the seed, the provider, the subject and how many calls for that subject were
+ * let in before, not on the order or the timing of calls. A call refused with 429 or by a provider that is down is not
+ * let in, since that is a matter of timing.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { seededDraw } from './seeded-draw.ts';
+
+export interface StandInOptions {
+  seed: number;
+  latencyMs: readonly [min: number, max: number];
+  /** Of each provider: a token bucket that holds one second's worth. Left out: no limit. */
+  ratePerSecond?: number;
+  /** Shares of the calls that are let in, from 0 to 1. */
+  error5xxRate?: number;
+  hangRate?: number;
+}
+
+/** What a call is about, and the answer it gets when nothing goes wrong. */
+export interface StandInCall {
+  provider: string;
+  subject: string;
+  /** The rate is not limited. */
+  isFree?: boolean;
+  answer: () => { status: number; body: unknown; type?: string };
+}
+
+/** How often each status was answered; `hung` got no answer, `abandoned` left before it came. */
+export type AnswerCounts = Record<string, number>;
+
+export interface StandIn {
+  url: string;
+  /** Of one provider, or of one subject at it. */
+  answers(provider: string, subject?: string): AnswerCounts;
+  providers(): string[];
+  subjects(provider: string): string[];
+  /** While it is down a provider answers every call with 503. */
+  setDown(provider: string, isDown: boolean): void;
+  /** Cuts open connections: calls still waiting fail. */
+  stop(): Promise<void>;
+}
+
+interface Subject {
+  attempts: number;
+  answers: AnswerCounts;
+}
+
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** `route` answers null where there is nothing: a 400, which nobody takes for something that was not found. */
+export async function startStandIn(
+  options: StandInOptions,
+  route: (request: IncomingMessage, body: Buffer) => StandInCall | null,
+): Promise<StandIn> {
+  const { seed, latencyMs, ratePerSecond, error5xxRate = 0, hangRate = 0 } = options;
+  const ledger = new Map<string, Map<string, Subject>>();
+  const buckets = new Map<string, { take(): number }>();
+  const down = new Set<string>();
+
+  const server = createServer((request, response) => {
+    readBody(request)
+      .then((body) => {
+        const call = route(request, body);
+        if (call === null) send(response, 400, { error: `nothing at ${request.method} ${request.url}` });
+        else serve(call, response);
+      })
+      .catch(() => response.destroy());
+  });
+
+  function serve(call: StandInCall, response: ServerResponse): void {
+    const subject = openSubject(ledger, call);
+    if (down.has(call.provider)) {
+      count(subject, '503');
+      return send(response, 503, { error: `${call.provider} is down` });
+    }
+    const waitMs = call.isFree ? 0 : (bucketOf(call.provider)?.take() ?? 0);
+    if (waitMs > 0) {
+      count(subject, '429');
+      response.setHeader('retry-after', String(Math.max(1, Math.ceil(waitMs / 1000))));
+      // HTTP knows whole seconds only; several vendors add the exact time in a header of their own.
+      response.setHeader('retry-after-ms', String(Math.ceil(waitMs)));
+      return send(response, 429, { error: 'too many requests' });
+    }
+    subject.attempts += 1;
+    serveLetIn(call, subject, response);
+  }
+
+  function serveLetIn(call: StandInCall, subject: Subject, response: ServerResponse): void {
+    const key = [seed, call.provider, call.subject, subject.attempts] as const;
+    const fate = seededDraw('fate', ...key);
+    if (fate < hangRate) return count(subject, 'hung');
+    const failed = fate < hangRate + error5xxRate;
+    const [minMs, maxMs] = latencyMs;
+    let isOpen = true;
+    const timer = setTimeout(
+      () => {
+        isOpen = false;
+        const answer = failed ? { status: 502, body: { error: 'bad gateway' } } : call.answer();
+        count(subject, String(answer.status));
+        send(response, answer.status, answer.body, answer.type);
+      },
+      minMs + seededDraw('latency', ...key) * (maxMs - minMs),
+    );
+    response.once('close', () => {
+      clearTimeout(timer);
+      if (isOpen) count(subject, 'abandoned');
+    });
+  }
+
+  function bucketOf(provider: string): { take(): number } | undefined {
+    if (ratePerSecond !== undefined && !buckets.has(provider))
+      buckets.set(provider, createBucket(ratePerSecond));
+    return buckets.get(provider);
+  }
+
+  // Longer than any pause between two calls: a connection closed for idleness would look like a failure.
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    answers: (provider, subject) => addUp(ledger.get(provider), subject),
+    providers: () => [...ledger.keys()].sort(),
+    subjects: (provider) => [...(ledger.get(provider)?.keys() ?? [])],
+    setDown: (provider, isDown) => void (isDown ? down.add(provider) : down.delete(provider)),
+    async stop() {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function openSubject(ledger: Map<string, Map<string, Subject>>, call: StandInCall): Subject {
+  const subjects = ledger.get(call.provider) ?? new Map<string, Subject>();
+  ledger.set(call.provider, subjects);
+  const subject = subjects.get(call.subject) ?? { attempts: 0, answers: {} };
+  subjects.set(call.subject, subject);
+  return subject;
+}
+
+function addUp(subjects: Map<string, Subject> | undefined, only: string | undefined): AnswerCounts {
+  const sums: AnswerCounts = {};
+  for (const [name, { answers }] of subjects ?? []) {
+    if (only !== undefined && name !== only) continue;
+    for (const [answer, times] of Object.entries(answers)) sums[answer] = (sums[answer] ?? 0) + times;
+  }
+  return sums;
+}
+
+function count({ answers }: Subject, answer: string): void {
+  answers[answer] = (answers[answer] ?? 0) + 1;
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) throw new RangeError(`expected at most ${MAX_BODY_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function send(response: ServerResponse, status: number, body: unknown, type = 'application/json'): void {
+  response.writeHead(status, { 'content-type': type });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+/** `take` answers 0 when a token was there, otherwise the milliseconds until there is one. */
+function createBucket(perSecond: number): { take(): number } {
+  const capacity = Math.max(1, perSecond);
+  let tokens = capacity;
+  let filledAtMs = performance.now();
+  return {
+    take() {
+      const nowMs = performance.now();
+      tokens = Math.min(capacity, tokens + ((nowMs - filledAtMs) / 1000) * perSecond);
+      filledAtMs = nowMs;
+      if (tokens < 1) return ((1 - tokens) / perSecond) * 1000;
+      tokens -= 1;
+      return 0;
+    },
+  };
+}
