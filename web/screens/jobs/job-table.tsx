@@ -4,6 +4,7 @@ import { useCallback, useState } from 'react';
 import type { z } from 'zod';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import type { listedJob } from '../../../src/contract/jobs.ts';
+import { checkBoxClass } from '../../components/check-field.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip, statusWord } from '../../components/status-chip.tsx';
@@ -48,7 +49,7 @@ export function JobTable({ jobs, selected, onSelect }: JobTableProps) {
                 <input
                   type="checkbox"
                   aria-label="Select all jobs that are shown"
-                  className="size-4 align-middle accent-accent"
+                  className={classNames(checkBoxClass, 'align-middle')}
                   checked={isAll}
                   onChange={({ target }) =>
                     onSelect(
@@ -109,7 +110,7 @@ function JobRow({ job, isSelected, onSelect }: JobRowProps) {
           <input
             type="checkbox"
             aria-label={`Select ${name}`}
-            className="size-4 align-middle accent-accent"
+            className={classNames(checkBoxClass, 'align-middle')}
             checked={isSelected}
             onChange={({ target }) => onSelect(target.checked)}
           />
