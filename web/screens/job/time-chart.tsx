@@ -100,15 +100,15 @@ export default function TimeChart({ times, lines, format, label }: TimeChartProp
       );
     };
     draw();
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', draw);
+    const media = ['(prefers-color-scheme: dark)', 'print'].map((query) => matchMedia(query));
+    for (const each of media) each.addEventListener('change', draw);
     const sizes = new ResizeObserver(() => {
       if (chart && chart.width !== element.clientWidth)
         chart.setSize({ width: element.clientWidth, height: HEIGHT_PX });
     });
     sizes.observe(element);
     return () => {
-      dark.removeEventListener('change', draw);
+      for (const each of media) each.removeEventListener('change', draw);
       sizes.disconnect();
       chart?.destroy();
     };
