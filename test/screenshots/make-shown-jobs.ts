@@ -36,15 +36,6 @@ export async function makeShownJobs({ ada, ben, rowmill, db }: Makers): Promise<
     await shiftTimes(db, jobId, shift);
   };
 
-  const done = await upload(ada, 'spring-catalogue.csv', csvOf(900, 3), {
-    pipeline: 'price-lookup',
-    budget: { max: 25 },
-    params: { country: 'fr' },
-  });
-  await ended(done, { agoMinutes: 150, stretch: 60 });
-  await ada.reprocessJob({ jobId: done, scope: 'job', statuses: ['ERROR'], includePermanent: true });
-  await rowmill.whenFinished(done);
-
   const cancelled = await upload(ben, 'returns-october.csv', csvOf(400, 4), {
     pipeline: 'price-lookup',
     hold: true,
@@ -60,6 +51,15 @@ export async function makeShownJobs({ ada, ben, rowmill, db }: Makers): Promise<
   });
   await ended(images, { agoMinutes: 310, stretch: 30 });
 
+  const done = await upload(ada, 'spring-catalogue.csv', csvOf(900, 3), {
+    pipeline: 'price-lookup',
+    budget: { max: 25 },
+    params: { country: 'fr' },
+  });
+  await ended(done, { agoMinutes: 150, stretch: 60 });
+  await ada.reprocessJob({ jobId: done, scope: 'job', statuses: ['ERROR'], includePermanent: true });
+  await rowmill.whenFinished(done);
+
   const budget = await upload(ada, 'new-arrivals.csv', csvOf(600, 5), {
     pipeline: 'describe-products',
     budget: { max: 2 },
@@ -67,8 +67,17 @@ export async function makeShownJobs({ ada, ben, rowmill, db }: Makers): Promise<
   await until(async () => (await ada.getJob({ jobId: budget })).state === 'PAUSED');
   await shiftTimes(db, budget, { agoMinutes: 42, stretch: 20 });
 
-  const trial = await upload(ada, 'winter-catalogue.csv', csvOf(700, 6), {
+  const running = await upload(ada, 'autumn-catalogue.csv', csvOf(8000, 7), {
     pipeline: 'price-lookup',
+    budget: { max: 20 },
+  });
+  await until(async () => (await ada.getJob({ jobId: running })).counts.DONE > ROWS_BEFORE_SLOW);
+  await ada.changeResource({ name: 'price-api', ratePerSecond: 8 });
+  await shiftTimes(db, running, { agoMinutes: 0, stretch: 30 });
+
+  const trial = await upload(ada, 'winter-catalogue.csv', csvOf(700, 6), {
+    pipeline: 'describe-products',
+    budget: { max: 10 },
     trial: 50,
   });
   await until(async () => {
@@ -83,13 +92,6 @@ export async function makeShownJobs({ ada, ben, rowmill, db }: Makers): Promise<
   await until(async () => (await ada.getJob({ jobId: queued })).sealed);
   await shiftTimes(db, queued, { agoMinutes: 6, stretch: 1 });
 
-  const running = await upload(ada, 'autumn-catalogue.csv', csvOf(8000, 7), {
-    pipeline: 'price-lookup',
-    budget: { max: 20 },
-  });
-  await until(async () => (await ada.getJob({ jobId: running })).counts.DONE > ROWS_BEFORE_SLOW);
-  await ada.changeResource({ name: 'price-api', ratePerSecond: 8 });
-  await shiftTimes(db, running, { agoMinutes: 0, stretch: 30 });
   return { running, done, images, crawl, budget, queued, trial };
 }
 

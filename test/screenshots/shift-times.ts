@@ -36,3 +36,12 @@ export async function shiftTimes(db: pg.Client, jobId: string, shift: TimeShift)
     );
   await db.query('set session_replication_role = default');
 }
+
+/** People, keys and webhooks were there before all jobs. */
+export async function shiftAccounts(db: pg.Client): Promise<void> {
+  await db.query('set session_replication_role = replica');
+  await db.query(`update audit set at = at - interval '9 days'`);
+  for (const table of ['users', 'teams', 'api_keys', 'webhooks'])
+    await db.query(`update ${table} set created_at = created_at - interval '9 days'`);
+  await db.query('set session_replication_role = default');
+}

@@ -13,6 +13,7 @@ import { loadSettings } from '../../src/platform/settings.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { capturedLog } from '../../src/testing/captured-log.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { shiftAccounts } from './shift-times.ts';
 import { makeShownJobs, type ShownJobs } from './make-shown-jobs.ts';
 import { crawlShop, describeProducts, nameColours, priceLookup, translateTitles } from './shown-pipelines.ts';
 
@@ -98,6 +99,7 @@ export async function startShownServer(
     workers.push(await rowmill.startWorker(RUNNABLE, { name, log: silentLogger }));
   const db = new pg.Client({ connectionString: postgres.url });
   await db.connect();
+  await shiftAccounts(db);
   const jobs = await makeShownJobs({ ada: adas, ben: bens, rowmill, db });
 
   return {

@@ -4,16 +4,14 @@ import type { Browser, Page } from 'playwright-core';
 import { openWindow } from '../support/launch-browser.ts';
 import type { Shot } from './shots.ts';
 
+/** Behind a dialog the page is hidden, but it is there. */
 async function rest(page: Page): Promise<void> {
-  await page.getByRole('heading', { level: 1 }).first().waitFor();
+  await page.locator('h1').first().waitFor({ state: 'attached' });
   await page
     .getByText(/^(Loading|Connecting|Reading)/)
     .first()
     .waitFor({ state: 'detached' });
-  // Rows of a grid, and what a chart is drawn with.
-  await page.waitForLoadState('load');
-  await page.waitForFunction('document.querySelectorAll(".animate-pulse").length === 0');
-  await page.evaluate('document.fonts.ready');
+  await page.locator('.animate-pulse').first().waitFor({ state: 'detached' });
 }
 
 export async function takeScreenshot(

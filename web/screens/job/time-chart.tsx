@@ -16,7 +16,8 @@ export interface TimeChartProps {
   /** Seconds since 1970. */
   times: readonly number[];
   lines: readonly ChartLine[];
-  format: (value: number) => string;
+  /** With the highest mark of the axis, so that all have one unit. */
+  format: (value: number, highest: number) => string;
   /** The chart in words. */
   label: string;
 }
@@ -78,7 +79,12 @@ export default function TimeChart({ times, lines, format, label }: TimeChartProp
               values: (_, ticks, __, ___, step) =>
                 ticks.map((tick) => (step >= DAY_S ? calendar : clock).format(tick * 1000)),
             },
-            { ...axis, size: 52, space: 28, values: (_, ticks) => ticks.map((tick) => format(tick)) },
+            {
+              ...axis,
+              size: 52,
+              space: 28,
+              values: (_, ticks) => ticks.map((tick) => format(tick, ticks.at(-1) ?? tick)),
+            },
           ],
           series: [
             {},

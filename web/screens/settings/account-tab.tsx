@@ -21,7 +21,14 @@ export function AccountTab({ session }: { session: z.infer<typeof sessionSchema>
   const signOut = useSignOut();
   return (
     <div className="grid items-start gap-4 md:grid-cols-2">
-      <Section title="You" aside={<Button onClick={signOut}>Sign out</Button>}>
+      <Section
+        title="You"
+        aside={
+          <Button size="small" onClick={signOut}>
+            Sign out
+          </Button>
+        }
+      >
         <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-2">
           <dt className="text-muted">Name</dt>
           <dd className="font-medium break-words">{session.userId}</dd>

@@ -65,6 +65,7 @@ export function ItemsTab({ job, itemCount }: { job: Job; itemCount: number }) {
           )}
           <ColumnsMenu arranged={columns.arranged} actions={columns.actions} onReset={columns.reset} />
           <Button
+            className="hidden sm:inline-flex"
             aria-label="Copy the link to this view"
             title="Copy the link to this view"
             onClick={copyLink}
