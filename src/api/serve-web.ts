@@ -24,6 +24,7 @@ export async function serveWeb(
     root: FOLDER,
     index: false,
     wildcard: false,
+    preCompressed: true,
     immutable: true,
     maxAge: '365d',
   });

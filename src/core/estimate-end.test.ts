@@ -7,7 +7,7 @@ describe('the end of a job', () => {
   it('is what is left over what was done lately', () => {
     expect(estimateEnd([{ left: 1000, lately: 300, latelyMs: MINUTE_MS }])).toEqual({
       inMs: 200_000,
-      basis: '1,000 items left, at 5.0 per second as in the last 60 seconds',
+      basis: '1,000 rows left at 5.0/s, as over the last 60 s',
     });
   });
 
@@ -19,7 +19,7 @@ describe('the end of a job', () => {
     ];
     expect(estimateEnd(phases)).toEqual({
       inMs: 42_500,
-      basis: '175 items left with 425 phases to go, at 10 per second as in the last 5 minutes',
+      basis: '175 rows left (425 steps) at 10/s, as over the last 5 min',
     });
   });
 

@@ -29,12 +29,10 @@ export function estimateEnd(phases: readonly PhaseRate[]): EstimatedEnd | null {
   if (items === 0 || done <= 0 || inMs > FAR_MS) return null;
   const perSecond = (done / windowMs) * 1000;
   const minutes = windowMs / 60_000;
-  const period = minutes < 1.5 ? `${Math.round(windowMs / 1000)} seconds` : `${Math.round(minutes)} minutes`;
-  const work =
-    phases.length === 1
-      ? `${count(items)} items left`
-      : `${count(items)} items left with ${count(steps)} phases to go`;
-  return { inMs, basis: `${work}, at ${rate(perSecond)} per second as in the last ${period}` };
+  const period = minutes < 1.5 ? `${Math.round(windowMs / 1000)} s` : `${Math.round(minutes)} min`;
+  const rows = `${count(items)} ${items === 1 ? 'row' : 'rows'} left`;
+  const work = steps === items ? rows : `${rows} (${count(steps)} ${steps === 1 ? 'step' : 'steps'})`;
+  return { inMs, basis: `${work} at ${rate(perSecond)}/s, as over the last ${period}` };
 }
 
 function count(value: number): string {

@@ -215,7 +215,7 @@ describe('a job', () => {
     const askedAt = Date.now();
     const { eta, perSecond } = await reader.read('getJob', { jobId });
     expect(eta!.basis).toMatch(
-      /^400 items left with 500 phases to go, at [\d.]+ per second as in the last \d minutes$/,
+      /^400 rows left \(500 steps\) at [\d.]+\/s, as over the last \d min$/,
     );
     const inSeconds = (Date.parse(eta!.at) - askedAt) / 1000;
     expect(inSeconds).toBeGreaterThan(45);

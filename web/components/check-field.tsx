@@ -1,24 +1,27 @@
-// Something that is on or off, with what that means.
+// Something that is on or off, with its words beside it and, if need be, what that means.
 import { type InputHTMLAttributes, type ReactNode, useId } from 'react';
+import { classNames } from '../lib/class-names.ts';
+
+export const checkBoxClass = 'size-4 shrink-0 cursor-pointer accent-accent disabled:cursor-default';
 
 export interface CheckFieldProps extends Omit<InputHTMLAttributes<HTMLInputElement>, 'id' | 'type'> {
   label: ReactNode;
   hint?: ReactNode;
 }
 
-export function CheckField({ label, hint, ...rest }: CheckFieldProps) {
+export function CheckField({ label, hint, className, ...rest }: CheckFieldProps) {
   const id = useId();
   return (
-    <div className="flex items-start gap-2">
+    <div className={classNames('flex items-start gap-2', className)}>
       <input
         type="checkbox"
         id={id}
-        className="mt-0.5 size-4 shrink-0 accent-accent"
+        className={classNames(checkBoxClass, 'mt-0.5')}
         {...(hint !== undefined && { 'aria-describedby': `${id}-hint` })}
         {...rest}
       />
-      <div>
-        <label htmlFor={id} className="font-medium">
+      <div className="min-w-0">
+        <label htmlFor={id} className={classNames('cursor-pointer', hint !== undefined && 'font-medium')}>
           {label}
         </label>
         {hint !== undefined && (

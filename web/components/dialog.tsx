@@ -1,8 +1,9 @@
 // A question or form over the page. Escape and the cross close it; focus stays inside and goes back afterwards.
 import { X } from 'lucide-react';
 import { Dialog as Parts } from 'radix-ui';
-import { type ReactNode, useRef } from 'react';
+import { type ReactNode, useEffect, useEffectEvent, useRef } from 'react';
 import { classNames } from '../lib/class-names.ts';
+import { addOpenDialog } from '../lib/open-dialogs.ts';
 
 export interface DialogProps {
   open: boolean;
@@ -17,6 +18,8 @@ export interface DialogProps {
 export function Dialog({ open, onClose, title, description, children, side = false }: DialogProps) {
   // Dialogs here have no trigger of their own, to which the focus would go back by itself.
   const before = useRef<Element | null>(null);
+  const close = useEffectEvent(onClose);
+  useEffect(() => (open ? addOpenDialog(() => close()) : undefined), [open]);
   return (
     <Parts.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Parts.Portal>

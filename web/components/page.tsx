@@ -22,26 +22,3 @@ export function Page({ title, intro, actions, children }: PageProps) {
     </div>
   );
 }
-
-/** One part of a screen, on its own ground. */
-export function Card({
-  title,
-  actions,
-  children,
-}: {
-  title?: ReactNode;
-  actions?: ReactNode;
-  children: ReactNode;
-}) {
-  return (
-    <section className="rounded-lg border border-line bg-surface">
-      {(title || actions) && (
-        <div className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-3">
-          <h2 className="font-semibold">{title}</h2>
-          {actions}
-        </div>
-      )}
-      <div className="p-4">{children}</div>
-    </section>
-  );
-}

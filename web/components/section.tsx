@@ -1,10 +1,10 @@
-// A part of a screen with a heading, on its own ground.
+// A part of a screen on its own ground, with a heading unless its content says what it is.
 import { type ReactNode, useId } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
 export interface SectionProps {
-  title: ReactNode;
-  /** At the right of the heading. */
+  title?: ReactNode;
+  /** At the right of the heading: a fact about the part, or what can be done with it. */
   aside?: ReactNode;
   className?: string;
   children: ReactNode;
@@ -14,18 +14,20 @@ export function Section({ title, aside, className, children }: SectionProps) {
   const id = useId();
   return (
     <section
-      aria-labelledby={id}
+      {...(title !== undefined && { 'aria-labelledby': id })}
       className={classNames(
         'flex min-w-0 flex-col gap-3 rounded-lg border border-line bg-surface p-4',
         className,
       )}
     >
-      <div className="flex items-baseline justify-between gap-3">
-        <h2 id={id} className="text-[13px] font-semibold">
-          {title}
-        </h2>
-        {aside && <div className="text-[13px] text-muted">{aside}</div>}
-      </div>
+      {title !== undefined && (
+        <div className="flex flex-wrap items-center justify-between gap-x-3 gap-y-2">
+          <h2 id={id} className="font-semibold">
+            {title}
+          </h2>
+          {aside && <div className="text-[13px] text-muted">{aside}</div>}
+        </div>
+      )}
       {children}
     </section>
   );

@@ -1,17 +1,14 @@
 // A secret that is shown this once, with a button that copies it.
 import { Check, Copy } from 'lucide-react';
 import { useState } from 'react';
+import { copyText } from '../lib/copy-text.ts';
 import { Button } from './button.tsx';
 import { TextField } from './field.tsx';
 import { sayError } from './toasts.tsx';
 
 export function ShownOnce({ label, text }: { label: string; text: string }) {
   const [isCopied, setCopied] = useState(false);
-  const copy = () =>
-    // Browsers have no clipboard on pages without https: the field can be selected.
-    void Promise.resolve(navigator.clipboard?.writeText(text))
-      .then(() => setCopied(Boolean(navigator.clipboard)))
-      .catch(sayError);
+  const copy = () => void copyText(text).then(() => setCopied(true), sayError);
   return (
     <div className="flex items-start gap-2">
       <div className="min-w-0 flex-1">

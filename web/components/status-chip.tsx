@@ -15,6 +15,7 @@ const TONES: Record<string, string> = {
   FINALIZING: 'bg-info-soft text-info',
   DELIVERED: 'bg-good-soft text-good',
   ACTIVE: 'bg-good-soft text-good',
+  WORKING: 'bg-good-soft text-good',
   DEAD: 'bg-bad-soft text-bad',
   CANCELLING: 'bg-quiet-soft text-quiet',
 };

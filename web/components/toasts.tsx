@@ -4,6 +4,7 @@ import { Toast } from 'radix-ui';
 import { useSyncExternalStore } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { errorWords } from '../lib/error-words.ts';
+import { closeTopDialog } from '../lib/open-dialogs.ts';
 
 interface Message {
   id: number;
@@ -31,6 +32,12 @@ export function sayError(error: unknown): void {
   change([...messages, { id: lastId, ...errorWords(error), kind: 'bad' }]);
 }
 
+/** Escape means the dialog, unless the focus is in a message. */
+function leaveDialogFirst(event: KeyboardEvent): void {
+  const isInMessage = event.target instanceof Element && event.target.closest('[data-messages]') !== null;
+  if (!isInMessage && closeTopDialog()) event.preventDefault();
+}
+
 export function Toasts() {
   const shown = useSyncExternalStore(
     (listener) => {
@@ -46,6 +53,7 @@ export function Toasts() {
         <Toast.Root
           key={id}
           onOpenChange={(isOpen) => !isOpen && close(id)}
+          onEscapeKeyDown={leaveDialogFirst}
           type={kind === 'bad' ? 'foreground' : 'background'}
           className={classNames(
             'flex items-start gap-3 rounded-md border border-line bg-surface px-4 py-3 shadow-lg',
@@ -66,7 +74,10 @@ export function Toasts() {
           </Toast.Close>
         </Toast.Root>
       ))}
-      <Toast.Viewport className="fixed right-4 bottom-4 z-50 flex w-96 max-w-[calc(100vw-2rem)] flex-col gap-2" />
+      <Toast.Viewport
+        data-messages
+        className="no-print fixed right-4 bottom-4 z-50 flex w-96 max-w-[calc(100vw-2rem)] flex-col gap-2"
+      />
     </Toast.Provider>
   );
 }

@@ -7,9 +7,11 @@ export async function copyText(text: string): Promise<void> {
   area.value = text;
   area.style.position = 'fixed';
   area.style.opacity = '0';
-  document.body.append(area);
+  // A dialog takes the focus back from what is outside of it.
+  (document.querySelector('[role=dialog]') ?? document.body).append(area);
   area.select();
   const worked = document.execCommand('copy');
   area.remove();
-  if (!worked) throw new Error('The browser did not let this page copy. Use an export instead.');
+  if (!worked)
+    throw new Error('The browser did not let this page copy. Select the text and copy it by hand.');
 }

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { formatBytes, formatDuration, formatPercent, formatRate, formatRelative } from './format.ts';
+import {
+  formatBytes,
+  formatCost,
+  formatDuration,
+  formatPercent,
+  formatRate,
+  formatRelative,
+} from './format.ts';
 
 describe('numbers for people', () => {
   test.each([
@@ -42,3 +49,14 @@ describe('numbers for people', () => {
     expect(formatRelative('2026-01-01T14:30:00Z', now)).toBe('in 2 h');
   });
 });
+
+test('marks of an axis have one unit', () => {
+  expect([0, 0.5, 1].map((rate) => formatRate(rate, 1))).toEqual(['0/s', '0.5/s', '1.0/s']);
+});
+
+test.each([
+  [25, '25'],
+  [8.8, '8.80'],
+  [1234.567, '1,234.57'],
+  [0.00234, '0.0023'],
+])('an amount of %d is %s', (amount, text) => expect(formatCost(amount)).toBe(text));

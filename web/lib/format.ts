@@ -27,7 +27,7 @@ export function formatBytes(bytes: number): string {
 
 /** 850 ms, 12 s, 4 min 10 s, 3 h 5 min, 2 d 4 h. */
 export function formatDuration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 1000) return `${ms < 10 ? Number(ms.toFixed(1)) : Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1000);
   if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
@@ -60,9 +60,10 @@ function coarse(ms: number): string {
   return `${Math.floor(ms / size)} ${unit}`;
 }
 
-/** Per second below one a second is read per minute or hour. */
-export function formatRate(perSecond: number): string {
+/** Per second below one a second is read per minute or hour. Marks of an axis have the unit of the highest. */
+export function formatRate(perSecond: number, unitOf = perSecond): string {
   if (perSecond === 0) return '0/s';
+  if (unitOf >= 1 && perSecond < 1) return `${Number(perSecond.toPrecision(2))}/s`;
   if (perSecond >= 10) return `${formatCount(Math.round(perSecond))}/s`;
   if (perSecond >= 1) return `${perSecond.toFixed(1)}/s`;
   if (perSecond * 60 >= 1) return `${(perSecond * 60).toFixed(1)}/min`;
@@ -72,6 +73,10 @@ export function formatRate(perSecond: number): string {
 /** What was paid, in the unit of the pipeline: amounts far below one keep their first digits. */
 export function formatCost(amount: number): string {
   if (amount === 0) return '0';
-  if (Math.abs(amount) >= 1) return amount.toLocaleString('en-US', { maximumFractionDigits: 2 });
+  if (Math.abs(amount) >= 1)
+    return amount.toLocaleString('en-US', {
+      minimumFractionDigits: Number.isInteger(amount) ? 0 : 2,
+      maximumFractionDigits: 2,
+    });
   return String(Number(amount.toPrecision(2)));
 }

@@ -150,7 +150,11 @@ const THEME_ICONS: Record<Theme, ReactNode> = {
   light: <Sun size={16} aria-hidden />,
   dark: <Moon size={16} aria-hidden />,
 };
-const THEME_WORDS: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' };
+const THEME_WORDS: Record<Theme, string> = {
+  system: 'System colours',
+  light: 'Light colours',
+  dark: 'Dark colours',
+};
 
 function ThemeSwitch() {
   const theme = useTheme();
@@ -159,7 +163,7 @@ function ThemeSwitch() {
       type="button"
       onClick={() => setTheme(NEXT_THEME[theme])}
       className={linkClass}
-      aria-label={`Colours: ${THEME_WORDS[theme]}. Change`}
+      aria-label={`${THEME_WORDS[theme]}. Change`}
     >
       {THEME_ICONS[theme]} {THEME_WORDS[theme]}
     </button>

@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { client } from '../../lib/client.ts';
+import { detailWords } from '../../lib/detail-words.ts';
 import type { Job } from '../../lib/job.ts';
 import { FailedScreen } from '../failed-screen.tsx';
 
@@ -72,17 +73,10 @@ function actionWords(action: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** The state follows from what happened. */
 function Details({ detail }: { detail: unknown }) {
-  if (detail === null || typeof detail !== 'object') return null;
-  const facts = Object.entries(detail).filter(([, value]) => value !== null && value !== '');
+  const { state: _, outcome: __, ...rest } = (detail ?? {}) as Record<string, unknown>;
+  const facts = detailWords(rest);
   if (facts.length === 0) return null;
-  return (
-    <p className="flex flex-wrap gap-x-3 text-[13px] text-muted">
-      {facts.map(([name, value]) => (
-        <span key={name} className="break-all">
-          {name}: {typeof value === 'object' ? JSON.stringify(value) : String(value)}
-        </span>
-      ))}
-    </p>
-  );
+  return <p className="text-[13px] break-words text-muted">{facts.join(' · ')}</p>;
 }

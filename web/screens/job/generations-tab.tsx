@@ -7,6 +7,7 @@ import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip, statusWord } from '../../components/status-chip.tsx';
 import { client } from '../../lib/client.ts';
+import { detailWords } from '../../lib/detail-words.ts';
 import { formatCount } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
 import { FailedScreen } from '../failed-screen.tsx';
@@ -86,9 +87,7 @@ function Run({ run }: { run: Generation }) {
       {(left.length > 0 || Object.keys(selection ?? {}).length > 0) && (
         <p className="flex flex-wrap gap-x-4 text-[13px] text-muted">
           {Object.keys(selection ?? {}).length > 0 && (
-            <span className="break-all">
-              Chosen by <code className="font-mono">{JSON.stringify(selection)}</code>
-            </span>
+            <span className="break-words">Chosen by {detailWords(selection).join(' · ')}</span>
           )}
           {left.map(([why, count]) => (
             <span key={why}>
@@ -103,7 +102,9 @@ function Run({ run }: { run: Generation }) {
 
 function Change({ name, count, tone }: { name: string; count: number; tone: string }) {
   return (
-    <div className={`flex flex-col-reverse rounded-md px-3 py-2 ${tone}`}>
+    <div
+      className={`flex flex-col-reverse rounded-md px-3 py-2 ${count === 0 ? 'bg-sunken text-muted' : tone}`}
+    >
       <dt className="text-[13px]">{name}</dt>
       <dd className="m-0 text-lg font-semibold tabular-nums">{formatCount(count)}</dd>
     </div>

@@ -70,6 +70,12 @@ export function JobCharts({ jobId }: { jobId: string }) {
 
 function Chart({ drawn }: { drawn: TimeChartProps | null }) {
   if (!drawn) return <ChartSpace />;
+  if (drawn.lines.every(({ values }) => values.every((value) => !value)))
+    return (
+      <p className="flex h-[132px] items-center justify-center text-[13px] text-muted">
+        Nothing has run yet.
+      </p>
+    );
   return (
     <Guard fallback={<p className="h-[132px] text-[13px] text-muted">{drawn.label}.</p>}>
       <Suspense fallback={<ChartSpace />}>

@@ -1,6 +1,6 @@
 // Name of the job and what can be done with it as a whole.
 import { Link } from '@tanstack/react-router';
-import { MoreHorizontal, Pause, Pencil, Play, RotateCcw, X } from 'lucide-react';
+import { Link2, MoreHorizontal, Pause, Pencil, Play, Printer, RotateCcw, X } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
@@ -8,6 +8,7 @@ import { Menu, MenuItem } from '../../components/menu.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
 import { actOnJob } from '../../lib/act-on-job.ts';
 import { client } from '../../lib/client.ts';
+import { copyLink } from '../../lib/copy-link.ts';
 import { formatCount } from '../../lib/format.ts';
 import { canRunAgain, type Job } from '../../lib/job.ts';
 import { ChangeJobDialog } from './change-job-dialog.tsx';
@@ -79,6 +80,12 @@ function Controls({ job, state }: { job: Job; state: string }) {
       <Menu label={<MoreHorizontal size={16} aria-hidden />} name="More to do with this job" bare>
         <MenuItem onSelect={() => setChanging(true)}>
           <Pencil size={15} aria-hidden /> Name and priority…
+        </MenuItem>
+        <MenuItem onSelect={copyLink}>
+          <Link2 size={15} aria-hidden /> Copy the link to this view
+        </MenuItem>
+        <MenuItem onSelect={() => print()}>
+          <Printer size={15} aria-hidden /> Print
         </MenuItem>
         <MenuItem
           disabled={!canRunAgain(state) || job.itemCount === 0}

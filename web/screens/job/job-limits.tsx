@@ -51,12 +51,12 @@ function LimitLine({ limit }: { limit: Limit }) {
   ].filter(Boolean);
   return (
     <li className="flex flex-col gap-1">
-      <div className="flex items-center justify-between gap-2">
+      <div className="flex items-center gap-2">
         <span className="truncate font-medium">
           {name}
           {key !== '' && <span className="text-muted"> · {key}</span>}
         </span>
-        {state !== undefined && <StatusChip status={state === 'closed' ? 'OK' : state.toUpperCase()} />}
+        {state !== undefined && <StatusChip status={state === 'closed' ? 'WORKING' : state.toUpperCase()} />}
       </div>
       <p className="text-[13px] text-muted tabular-nums">{facts.join(' · ')}</p>
       {share < 1 && (

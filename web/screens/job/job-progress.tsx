@@ -44,9 +44,13 @@ export function JobProgress({ job, live }: JobProgressProps) {
         <Fact name="Ended" more={`of ${formatCount(itemCount)} rows${job.sealed ? '' : ' so far'}`}>
           {formatPercent(itemCount === 0 ? 0 : ended / itemCount)}
         </Fact>
-        <Fact name="Rate" more="over the last minute">
-          {formatRate(perSecond)}
-        </Fact>
+        {job.finishedAt === null ? (
+          <Fact name="Rate" more="over the last minute">
+            {formatRate(perSecond)}
+          </Fact>
+        ) : (
+          <Made job={job} />
+        )}
         <Times job={job} />
         <Fact
           name="Cost"
@@ -80,13 +84,15 @@ export function JobProgress({ job, live }: JobProgressProps) {
             </li>
           ))}
         {job.retrying > 0 && (
-          <li className="text-muted tabular-nums">{formatCount(job.retrying)} wait for another try</li>
+          <li className="text-muted tabular-nums">
+            {formatCount(job.retrying)} wait for a limit or another try
+          </li>
         )}
         {job.held > 0 && <li className="text-muted tabular-nums">{formatCount(job.held)} held back</li>}
       </ul>
       {because && (
         <p role="status" className="rounded-md bg-warn-soft px-3 py-2 break-words text-warn">
-          {because}
+          {because.charAt(0).toUpperCase() + because.slice(1)}
         </p>
       )}
     </section>
@@ -96,7 +102,7 @@ export function JobProgress({ job, live }: JobProgressProps) {
 function Times({ job }: { job: Job }) {
   if (job.eta)
     return (
-      <Fact name="Done" more={job.eta.basis}>
+      <Fact name="Expected end" more={job.eta.basis}>
         <RelativeTime at={job.eta.at} />
       </Fact>
     );
@@ -112,6 +118,10 @@ function Times({ job }: { job: Job }) {
         <RelativeTime at={job.finishedAt} />
       </Fact>
     );
+  return <Made job={job} />;
+}
+
+function Made({ job }: { job: Job }) {
   return (
     <Fact name="Made" more={job.createdBy && `by ${job.createdBy}`}>
       <RelativeTime at={job.createdAt} />

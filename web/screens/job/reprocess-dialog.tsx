@@ -3,7 +3,7 @@ import { useState } from 'react';
 import type { Given } from '../../../src/client/route-call.ts';
 import type { Routes } from '../../../src/contract/routes.ts';
 import { Button } from '../../components/button.tsx';
-import { CheckBox } from '../../components/check-box.tsx';
+import { CheckField } from '../../components/check-field.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { say, sayError } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
@@ -94,15 +94,18 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
             ? `A row of this job has cost ${formatCost(each)} on average.`
             : `It may cost ${isAtMost ? 'up to' : 'about'} ${formatCost(each * rows)}: a row of this job has cost ${formatCost(each)} on average.`}
       </p>
-      <CheckBox checked={includePermanent} onChange={(event) => setPermanent(event.target.checked)}>
-        Also failures that are known to be permanent
-        <span className="block text-[13px] text-muted">
-          Rows with an invalid input, or that the pipeline gave up on for good.
-        </span>
-      </CheckBox>
-      <CheckBox checked={resetAttempts} onChange={(event) => setReset(event.target.checked)}>
-        Also rows that were tried very often already
-      </CheckBox>
+      <CheckField
+        label="Also failures that are known to be permanent"
+        hint="Rows with an invalid input, or that the pipeline gave up on for good."
+        checked={includePermanent}
+        onChange={(event) => setPermanent(event.target.checked)}
+      />
+      <CheckField
+        label="Also rows that were tried very often already"
+        hint="The server leaves them out otherwise, so that nobody pays for hopeless rows for ever."
+        checked={resetAttempts}
+        onChange={(event) => setReset(event.target.checked)}
+      />
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Go back</Button>
         <Button kind="primary" disabled={isBusy} onClick={() => void run()}>

@@ -16,7 +16,8 @@ export interface TimeChartProps {
   /** Seconds since 1970. */
   times: readonly number[];
   lines: readonly ChartLine[];
-  format: (value: number) => string;
+  /** With the highest mark of the axis, so that all have one unit. */
+  format: (value: number, highest: number) => string;
   /** The chart in words. */
   label: string;
 }
@@ -78,7 +79,12 @@ export default function TimeChart({ times, lines, format, label }: TimeChartProp
               values: (_, ticks, __, ___, step) =>
                 ticks.map((tick) => (step >= DAY_S ? calendar : clock).format(tick * 1000)),
             },
-            { ...axis, size: 52, space: 28, values: (_, ticks) => ticks.map((tick) => format(tick)) },
+            {
+              ...axis,
+              size: 52,
+              space: 28,
+              values: (_, ticks) => ticks.map((tick) => format(tick, ticks.at(-1) ?? tick)),
+            },
           ],
           series: [
             {},
@@ -100,15 +106,15 @@ export default function TimeChart({ times, lines, format, label }: TimeChartProp
       );
     };
     draw();
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', draw);
+    const media = ['(prefers-color-scheme: dark)', 'print'].map((query) => matchMedia(query));
+    for (const each of media) each.addEventListener('change', draw);
     const sizes = new ResizeObserver(() => {
       if (chart && chart.width !== element.clientWidth)
         chart.setSize({ width: element.clientWidth, height: HEIGHT_PX });
     });
     sizes.observe(element);
     return () => {
-      dark.removeEventListener('change', draw);
+      for (const each of media) each.removeEventListener('change', draw);
       sizes.disconnect();
       chart?.destroy();
     };

@@ -4,9 +4,10 @@ import { useCallback, useState } from 'react';
 import type { z } from 'zod';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import type { listedJob } from '../../../src/contract/jobs.ts';
+import { checkBoxClass } from '../../components/check-field.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { StatusChip, statusWord } from '../../components/status-chip.tsx';
+import { StatusChip } from '../../components/status-chip.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { formatCount, formatRate } from '../../lib/format.ts';
 import { useProgress } from '../../lib/live.ts';
@@ -25,7 +26,7 @@ const WIDE = 'hidden md:table-cell';
 const HEADINGS = [
   ['Name', ''],
   ['State', ''],
-  ['Progress', ''],
+  ['Progress', 'hidden sm:table-cell'],
   ['Rows', 'hidden sm:table-cell text-right'],
   ['Rate', classNames(WIDE, 'text-right')],
   ['Owner', WIDE],
@@ -48,7 +49,7 @@ export function JobTable({ jobs, selected, onSelect }: JobTableProps) {
                 <input
                   type="checkbox"
                   aria-label="Select all jobs that are shown"
-                  className="size-4 align-middle accent-accent"
+                  className={classNames(checkBoxClass, 'align-middle')}
                   checked={isAll}
                   onChange={({ target }) =>
                     onSelect(
@@ -100,8 +101,8 @@ function JobRow({ job, isSelected, onSelect }: JobRowProps) {
   return (
     <tr
       className={classNames(
-        'border-b border-line last:border-0 hover:bg-sunken',
-        isSelected && 'bg-accent-soft/50',
+        'border-b border-line last:border-0',
+        isSelected ? 'bg-accent-soft/50' : 'hover:bg-sunken',
       )}
     >
       {isSelected !== null && (
@@ -109,13 +110,13 @@ function JobRow({ job, isSelected, onSelect }: JobRowProps) {
           <input
             type="checkbox"
             aria-label={`Select ${name}`}
-            className="size-4 align-middle accent-accent"
+            className={classNames(checkBoxClass, 'align-middle')}
             checked={isSelected}
             onChange={({ target }) => onSelect(target.checked)}
           />
         </td>
       )}
-      <th scope="row" className="max-w-40 px-3 py-2.5 text-left font-normal sm:max-w-72">
+      <th scope="row" className="max-w-48 px-3 py-2.5 text-left font-normal sm:max-w-72">
         <Link
           to="/jobs/$jobId"
           params={{ jobId: job.jobId }}
@@ -124,16 +125,19 @@ function JobRow({ job, isSelected, onSelect }: JobRowProps) {
           {name}
         </Link>
         <span className="block truncate text-[13px] text-muted">{job.pipeline}</span>
+        <div className="pt-1 sm:hidden">
+          <ProgressBar counts={counts} total={itemCount} />
+        </div>
       </th>
       <td className="px-3">
         <StatusChip status={state} />
         {state === 'PAUSED' && job.pausedBecause && (
-          <p className="max-w-48 truncate text-[13px] text-muted" title={job.pausedBecause}>
+          <p className="hidden max-w-48 truncate text-[13px] text-muted sm:block" title={job.pausedBecause}>
             {job.pausedBecause}
           </p>
         )}
       </td>
-      <td className="w-48 min-w-24 px-3 sm:min-w-32">
+      <td className="hidden w-48 min-w-32 px-3 sm:table-cell">
         <ProgressBar counts={counts} total={itemCount} />
         <span className="text-[13px] text-muted">{failedWords(counts)}</span>
       </td>
@@ -149,9 +153,11 @@ function JobRow({ job, isSelected, onSelect }: JobRowProps) {
   );
 }
 
+const FAILED_WORDS: Record<string, string> = { ERROR: 'failed', NOT_FOUND: 'not found' };
+
 function failedWords(counts: Partial<Record<string, number>>): string {
   return ['ERROR', 'NOT_FOUND']
     .filter((status) => (counts[status] ?? 0) > 0)
-    .map((status) => `${formatCount(counts[status]!)} ${statusWord(status).toLowerCase()}`)
+    .map((status) => `${formatCount(counts[status]!)} ${FAILED_WORDS[status]}`)
     .join(', ');
 }

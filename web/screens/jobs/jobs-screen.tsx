@@ -4,6 +4,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback, useState } from 'react';
 import { Button, buttonClass } from '../../components/button.tsx';
+import { CheckField } from '../../components/check-field.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { inputClass } from '../../components/field.tsx';
@@ -80,15 +81,12 @@ export function JobsScreen() {
           ))}
         </select>
         {session.data?.role === 'admin' && session.data.via !== 'none' && (
-          <label className="flex items-center gap-1.5 px-1">
-            <input
-              type="checkbox"
-              className="size-4 accent-accent"
-              checked={search.all ?? false}
-              onChange={(event) => change({ all: event.target.checked })}
-            />
-            Of everybody
-          </label>
+          <CheckField
+            className="px-1"
+            label="Of everybody"
+            checked={search.all ?? false}
+            onChange={(event) => change({ all: event.target.checked })}
+          />
         )}
       </div>
       {chosen.length > 0 && <BulkBar jobs={chosen} onClear={() => setSelected(new Set())} />}

@@ -6,7 +6,8 @@ import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { Card, Page } from '../../components/page.tsx';
+import { Page } from '../../components/page.tsx';
+import { Section } from '../../components/section.tsx';
 import { say } from '../../components/toasts.tsx';
 import { client } from '../../lib/client.ts';
 import { useConfiguration } from '../../lib/configuration.ts';
@@ -122,17 +123,17 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
   };
   return (
     <Page title="New job" intro="Nothing is stored or paid for before you start it.">
-      <Card title="1. What to run">
+      <Section title="1. What to run">
         <ChoosePipeline pipelines={pipelines} chosen={pipeline} onChoose={onPipeline} />
-      </Card>
-      <Card title="2. The rows">
+      </Section>
+      <Section title="2. The rows">
         <ChooseFile
           chosen={chosen}
           sources={sources.filter((source) => !pipeline || source.pipeline === pipeline.name)}
           maxBytes={configuration.data?.limits.uploadMaxBytes ?? null}
           onChoose={choose}
         />
-      </Card>
+      </Section>
       {chosen && (
         <PreviewPanel
           query={preview}
@@ -145,7 +146,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
         />
       )}
       {chosen && pipeline && (
-        <Card title="4. How it runs">
+        <Section title="4. How it runs">
           <div className="flex flex-col gap-5">
             {paramFields.length > 0 && (
               <ParamsForm
@@ -163,7 +164,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
               onChange={(change) => setOptions({ ...options, ...change })}
             />
           </div>
-        </Card>
+        </Section>
       )}
       <UploadPanel state={state} onCancel={cancel} onRetry={begin} />
       {state.step !== 'sending' && (

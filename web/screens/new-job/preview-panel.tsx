@@ -3,7 +3,7 @@ import type { UseQueryResult } from '@tanstack/react-query';
 import { CircleCheck, TriangleAlert } from 'lucide-react';
 import { Button } from '../../components/button.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
-import { Card } from '../../components/page.tsx';
+import { Section } from '../../components/section.tsx';
 import { formatCount } from '../../lib/format.ts';
 import { type ColumnChoice, missingRequired, type Preview, withoutProblemsOf } from './column-choices.ts';
 import { MapColumns } from './map-columns.tsx';
@@ -25,9 +25,9 @@ export interface PreviewPanelProps {
 export function PreviewPanel(props: PreviewPanelProps) {
   const { query, format, onFormat, onEvenLarge } = props;
   return (
-    <Card
+    <Section
       title="3. Check"
-      actions={
+      aside={
         <span role="status" className="text-[13px] text-muted">
           {query.isFetching ? 'Reading…' : ''}
         </span>
@@ -58,7 +58,7 @@ export function PreviewPanel(props: PreviewPanelProps) {
       ) : (
         <Seen {...props} preview={query.data.preview} />
       )}
-    </Card>
+    </Section>
   );
 }
 

@@ -5,7 +5,7 @@ import type { session as sessionSchema } from '../../../src/contract/accounts.ts
 import { Button } from '../../components/button.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { TextField } from '../../components/field.tsx';
-import { Card } from '../../components/page.tsx';
+import { Section } from '../../components/section.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { say } from '../../components/toasts.tsx';
 import { client } from '../../lib/client.ts';
@@ -21,7 +21,14 @@ export function AccountTab({ session }: { session: z.infer<typeof sessionSchema>
   const signOut = useSignOut();
   return (
     <div className="grid items-start gap-4 md:grid-cols-2">
-      <Card title="You" actions={<Button onClick={signOut}>Sign out</Button>}>
+      <Section
+        title="You"
+        aside={
+          <Button size="small" onClick={signOut}>
+            Sign out
+          </Button>
+        }
+      >
         <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-2">
           <dt className="text-muted">Name</dt>
           <dd className="font-medium break-words">{session.userId}</dd>
@@ -40,10 +47,10 @@ export function AccountTab({ session }: { session: z.infer<typeof sessionSchema>
             </>
           )}
         </dl>
-      </Card>
-      <Card title="Password">
+      </Section>
+      <Section title="Password">
         <PasswordForm userId={session.userId} />
-      </Card>
+      </Section>
     </div>
   );
 }

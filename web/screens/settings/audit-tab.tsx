@@ -9,6 +9,7 @@ import { SearchBox } from '../../components/search-box.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { client } from '../../lib/client.ts';
+import { detailWords } from '../../lib/detail-words.ts';
 
 export interface AuditTabProps {
   actor: string | undefined;
@@ -86,10 +87,10 @@ export function AuditTab({ actor, subject }: AuditTabProps) {
                   <Subject subject={entry.subject} />
                 </td>
                 <td
-                  className={`${cellClass} max-w-72 truncate font-mono text-xs`}
-                  title={textOf(entry.detail)}
+                  className={`${cellClass} max-w-72 truncate text-[13px] text-muted`}
+                  title={detailWords(entry.detail).join(' · ')}
                 >
-                  {textOf(entry.detail)}
+                  {detailWords(entry.detail).join(' · ')}
                 </td>
                 <td className={`${cellClass} text-muted`} title={`request ${entry.requestId ?? 'unknown'}`}>
                   {entry.address}
@@ -125,10 +126,4 @@ function Subject({ subject }: { subject: string }) {
       {subject}
     </Link>
   );
-}
-
-function textOf(detail: unknown): string {
-  if (detail === null || detail === undefined) return '';
-  const text = JSON.stringify(detail);
-  return text === '{}' ? '' : text;
 }

@@ -8,7 +8,7 @@ import { Button } from '../../components/button.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { TextField } from '../../components/field.tsx';
 import { FormDialog, textIn } from '../../components/form-dialog.tsx';
-import { Card } from '../../components/page.tsx';
+import { Section } from '../../components/section.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client, queries } from '../../lib/client.ts';
@@ -47,9 +47,9 @@ export function PeopleTab({ ownId }: { ownId: string }) {
           </Table>
         )}
       </div>
-      <Card
+      <Section
         title="Teams"
-        actions={
+        aside={
           <Button size="small" onClick={() => setShown('team')}>
             <Plus size={14} aria-hidden /> Add a team
           </Button>
@@ -57,7 +57,7 @@ export function PeopleTab({ ownId }: { ownId: string }) {
       >
         {teams.isError && <FailureNote error={teams.error} />}
         <Teams teams={listedTeams} />
-      </Card>
+      </Section>
       {shown === 'team' && <NewTeam onClose={close} />}
       {shown !== null && shown !== 'team' && (
         <UserDialog user={shown === 'new' ? null : shown} teams={listedTeams} onClose={close} />

@@ -1,6 +1,6 @@
 // How this server is set, as far as people who use it need to know. It is changed where the server is started.
 import { Check, Minus } from 'lucide-react';
-import { Card } from '../../components/page.tsx';
+import { Section } from '../../components/section.tsx';
 import { useConfiguration } from '../../lib/configuration.ts';
 import { formatBytes, formatCount, formatDuration } from '../../lib/format.ts';
 
@@ -9,15 +9,15 @@ export function ServerTab() {
   if (!data) return <p className="text-muted">Loading…</p>;
   return (
     <div className="grid items-start gap-4 md:grid-cols-2">
-      <Card title="Server">
+      <Section title="Server">
         <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-2">
           <dt className="text-muted">Version</dt>
           <dd>{data.version}</dd>
           <dt className="text-muted">Sign-in</dt>
           <dd>{data.authentication === 'none' ? 'none: whoever reaches it' : 'name and password'}</dd>
         </dl>
-      </Card>
-      <Card title="Features">
+      </Section>
+      <Section title="Features">
         <ul className="flex flex-col gap-2">
           {Object.entries(data.features).map(([name, isOn]) => (
             <li key={name} className="flex items-center gap-2">
@@ -33,8 +33,8 @@ export function ServerTab() {
         <p className="mt-3 text-[13px] text-muted">
           Switched by settings of the server; see its configuration.
         </p>
-      </Card>
-      <Card title="Limits">
+      </Section>
+      <Section title="Limits">
         <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-2">
           {Object.entries(data.limits).map(([name, value]) => (
             <div key={name} className="contents">
@@ -43,7 +43,7 @@ export function ServerTab() {
             </div>
           ))}
         </dl>
-      </Card>
+      </Section>
     </div>
   );
 }

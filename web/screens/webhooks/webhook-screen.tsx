@@ -6,7 +6,8 @@ import type { z } from 'zod';
 import type { webhook as webhookSchema } from '../../../src/contract/webhooks.ts';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
-import { Card, Page } from '../../components/page.tsx';
+import { Page } from '../../components/page.tsx';
+import { Section } from '../../components/section.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
 import { say, sayError } from '../../components/toasts.tsx';
@@ -42,7 +43,7 @@ export function WebhookScreen() {
       }
       actions={canChange && <Actions webhook={data} />}
     >
-      <Card>
+      <Section>
         <dl className="grid gap-x-6 gap-y-2 sm:grid-cols-[auto_1fr]">
           <dt className="text-muted">Address</dt>
           <dd className="break-all">{data.url}</dd>
@@ -57,7 +58,7 @@ export function WebhookScreen() {
             <RelativeTime at={data.createdAt} /> for {data.ownerId}
           </dd>
         </dl>
-      </Card>
+      </Section>
       <Deliveries webhookId={webhookId} canResend={canChange} />
     </Page>
   );

@@ -3,7 +3,7 @@ import { ChevronDown, ChevronUp, Columns3, Pin, PinOff } from 'lucide-react';
 import { Popover } from 'radix-ui';
 import { useState } from 'react';
 import { Button, buttonClass } from '../../../components/button.tsx';
-import { CheckBox } from '../../../components/check-box.tsx';
+import { CheckField } from '../../../components/check-field.tsx';
 import { inputClass } from '../../../components/field.tsx';
 import { menuPlace } from '../../../components/menu.tsx';
 import { classNames } from '../../../lib/class-names.ts';
@@ -70,16 +70,17 @@ function ColumnLine({ column, actions }: { column: ArrangedColumn; actions: Colu
   const { columnId, title, group, isShown, isPinned } = column;
   return (
     <li className="flex items-center gap-0.5 rounded px-2 py-1 hover:bg-sunken">
-      <CheckBox
-        className="min-w-0 flex-1 items-center"
+      <CheckField
+        className="min-w-0 flex-1"
+        label={
+          <span className="flex min-w-0 items-baseline gap-2">
+            <span className="max-w-36 truncate">{title}</span>
+            <span className="text-xs text-muted">{group}</span>
+          </span>
+        }
         checked={isShown}
         onChange={(event) => actions.show(columnId, event.target.checked)}
-      >
-        <span className="flex min-w-0 items-baseline gap-2">
-          <span className="max-w-36 truncate">{title}</span>
-          <span className="text-xs text-muted">{group}</span>
-        </span>
-      </CheckBox>
+      />
       <button
         type="button"
         className={classNames(smallClass, isPinned && 'text-accent')}

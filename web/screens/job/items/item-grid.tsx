@@ -9,7 +9,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { checkBoxClass } from '../../../components/check-box.tsx';
+import { checkBoxClass } from '../../../components/check-field.tsx';
 import type { Item } from '../../../lib/job.ts';
 import { type ColumnActions, ColumnHeader } from './column-header.tsx';
 import type { ArrangedColumn } from './column-layout.ts';

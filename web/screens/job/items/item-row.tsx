@@ -1,6 +1,6 @@
 // One row of the grid, or its shape while it is being fetched.
 import { memo, type MouseEvent } from 'react';
-import { checkBoxClass } from '../../../components/check-box.tsx';
+import { checkBoxClass } from '../../../components/check-field.tsx';
 import { StatusChip } from '../../../components/status-chip.tsx';
 import { classNames } from '../../../lib/class-names.ts';
 import type { Item } from '../../../lib/job.ts';

@@ -1,10 +1,11 @@
 // The rows of a job: what is looked for, what is chosen, and the grid.
-import { ListEnd, X } from 'lucide-react';
+import { Link2, ListEnd, X } from 'lucide-react';
 import { type FormEvent, useCallback, useEffect, useMemo, useState } from 'react';
 import { Button } from '../../../components/button.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { inputClass } from '../../../components/field.tsx';
 import { classNames } from '../../../lib/class-names.ts';
+import { copyLink } from '../../../lib/copy-link.ts';
 import { formatCount } from '../../../lib/format.ts';
 import type { Item, Job } from '../../../lib/job.ts';
 import { useJobSearch } from '../use-job-search.ts';
@@ -44,7 +45,7 @@ export function ItemsTab({ job, itemCount }: { job: Job; itemCount: number }) {
     <section
       aria-label="Rows"
       className={classNames(
-        'flex flex-col overflow-hidden rounded-lg border border-line bg-surface',
+        'no-print flex flex-col overflow-hidden rounded-lg border border-line bg-surface',
         !isEmpty && 'h-[max(26rem,calc(100dvh-8rem))]',
       )}
     >
@@ -63,6 +64,14 @@ export function ItemsTab({ job, itemCount }: { job: Job; itemCount: number }) {
             />
           )}
           <ColumnsMenu arranged={columns.arranged} actions={columns.actions} onReset={columns.reset} />
+          <Button
+            className="hidden sm:inline-flex"
+            aria-label="Copy the link to this view"
+            title="Copy the link to this view"
+            onClick={copyLink}
+          >
+            <Link2 size={16} aria-hidden />
+          </Button>
           <ExportMenu job={job} filter={filter} columns={columns.shown} />
         </div>
       </div>

@@ -1,0 +1,37 @@
+// One picture of one screen, when it has come to rest.
+import { statSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import { openWindow } from '../support/launch-browser.ts';
+import type { Shot } from './shots.ts';
+
+/** Behind a dialog the page is hidden, but it is there. */
+async function rest(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor({ state: 'attached' });
+  await page
+    .getByText(/^(Loading|Connecting|Reading)/)
+    .first()
+    .waitFor({ state: 'detached' });
+  await page.locator('.animate-pulse').first().waitFor({ state: 'detached' });
+}
+
+export async function takeScreenshot(
+  browser: Browser,
+  url: string,
+  folder: string,
+  shot: Shot,
+  cookie?: { name: string; value: string },
+): Promise<void> {
+  const context = await openWindow(browser, shot);
+  if (cookie) await context.addCookies([{ ...cookie, url }]);
+  const page = await context.newPage();
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await page.goto(url + shot.path);
+  await rest(page);
+  if (shot.act) {
+    await shot.act(page);
+    await rest(page);
+  }
+  await page.screenshot({ path: `${folder}${shot.name}.png` });
+  await context.close();
+  console.error(`${shot.name}.png: ${Math.round(statSync(`${folder}${shot.name}.png`).size / 1000)} kB`);
+}

@@ -1,0 +1,54 @@
+// A real browser: CHROME_BIN, else one that is installed, else the one that comes as a package (Linux on x64). Without any
+// it says so.
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Browser, type BrowserContext, chromium as launcher } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
+
+export async function findBrowser(): Promise<{ path: string; args: string[] }> {
+  const { CHROME_BIN, PATH = '' } = process.env;
+  if (CHROME_BIN) return { path: CHROME_BIN, args: [] };
+  const installed = PATH.split(delimiter)
+    .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+    .find((path) => existsSync(path));
+  if (installed !== undefined) return { path: installed, args: [] };
+  if (process.platform === 'linux' && process.arch === 'x64') {
+    // The package unpacks the libraries that a bare machine lacks only where this says so.
+    process.env.AWS_EXECUTION_ENV ??= 'AWS_Lambda_nodejs20.x';
+    const { default: packaged } = await import('@sparticuz/chromium');
+    // In a single process pages of one person send the cookies of another.
+    const args = packaged.args.filter((arg) => arg !== '--single-process' && arg !== '--no-zygote');
+    return { path: await packaged.executablePath(), args };
+  }
+  throw new Error('expected a browser for the tests of the page: install Chromium, or set CHROME_BIN');
+}
+
+export async function launchBrowser(extraArgs: readonly string[] = []): Promise<Browser> {
+  const { path, args } = await findBrowser();
+  // Root cannot use the sandbox.
+  return launcher.launch({
+    executablePath: path,
+    args: [...args, '--no-sandbox', ...extraArgs],
+    headless: true,
+  });
+}
+
+export interface WindowOptions {
+  dark?: boolean;
+  width?: number;
+}
+
+/** A window with cookies of its own. */
+export function openWindow(
+  browser: Browser,
+  { dark = false, width = 1280 }: WindowOptions = {},
+): Promise<BrowserContext> {
+  return browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: dark ? 'dark' : 'light',
+    acceptDownloads: true,
+    // What a bare machine has is no language to browsers.
+    locale: 'en-US',
+  });
+}

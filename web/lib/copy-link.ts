@@ -1,0 +1,7 @@
+// The address of what is on the screen, for somebody else: what is chosen on a screen stands in it.
+import { say, sayError } from '../components/toasts.tsx';
+import { copyText } from './copy-text.ts';
+
+export function copyLink(): void {
+  void copyText(location.href).then(() => say('The link to this view is in the clipboard'), sayError);
+}

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { detailWords } from './detail-words.ts';
+
+test('what is written down is told in words, without what is empty', () => {
+  expect(
+    detailWords({
+      selected: 34,
+      leftOut: { exhausted: 2, kinds: [] },
+      statuses: ['ERROR', 'NOT_FOUND'],
+      includePermanent: true,
+      generation: 2,
+      key: '',
+      note: null,
+      change: { override: {} },
+    }),
+  ).toEqual([
+    'selected 34',
+    'left out: exhausted 2',
+    'statuses ERROR, NOT_FOUND',
+    'include permanent',
+    'run 2',
+  ]);
+});
+
+test('what is not an object has no words', () => {
+  expect(detailWords(null)).toEqual([]);
+  expect(detailWords('text')).toEqual([]);
+});

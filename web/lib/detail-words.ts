@@ -1,0 +1,34 @@
+// What is written down with an event or a change, in words: { ratePerSecond: 8, leftOut: { permanent: 2 } } is
+// "rate per second 8", "left out: permanent 2". Nothing is said about what is empty.
+
+export function detailWords(detail: unknown): string[] {
+  if (!isRecord(detail)) return [];
+  return Object.entries(detail).flatMap(([name, value]) => {
+    if (isEmpty(value)) return [];
+    if (name === 'generation') return [`run ${String(value)}`];
+    if (value === true) return [nameWords(name)];
+    if (isRecord(value)) return [`${nameWords(name)}: ${detailWords(value).join(', ')}`];
+    return [`${nameWords(name)} ${valueWords(value)}`];
+  });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isEmpty(value: unknown): boolean {
+  if (isRecord(value)) return detailWords(value).length === 0;
+  return (
+    value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+  );
+}
+
+/** leftOut: left out. */
+function nameWords(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll('_', ' ');
+}
+
+function valueWords(value: unknown): string {
+  if (Array.isArray(value)) return value.map(valueWords).join(', ');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
