@@ -88,6 +88,8 @@ export const errorGroup = z
     failed: z.number(),
     firstSeen: time,
     lastSeen: time,
+    /** Occurrences over time, in steps of equal length; empty for what was counted before there were trends. */
+    trend: z.object({ from: time, stepMs: z.number(), counts: z.array(z.number()) }),
   })
   .meta({ id: 'ErrorGroup' });
 

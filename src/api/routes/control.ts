@@ -8,6 +8,7 @@ import { sealJob } from '../../engine/seal-job.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { type Job, readJob } from '../../store/views/read-job.ts';
 import { appendItems } from '../append-items.ts';
+import { errorGroupHandlers } from '../change-error-group.ts';
 import type { Handlers } from '../handler.ts';
 import { kickOffJob } from '../kick-off-job.ts';
 import { reprocessRows } from '../reprocess-rows.ts';
@@ -43,6 +44,7 @@ export const controlHandlers: Handlers<typeof controlRoutes> = {
   appendItems,
   kickoffJob: kickOffJob,
   reprocessJob: reprocessRows,
+  ...errorGroupHandlers,
 };
 
 async function jobNow({ db }: EngineContext, jobId: string): Promise<Job> {

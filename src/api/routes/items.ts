@@ -46,6 +46,11 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
         ...group,
         firstSeen: group.firstSeen.toISOString(),
         lastSeen: group.lastSeen.toISOString(),
+        trend: {
+          from: new Date(group.trend.fromMs).toISOString(),
+          stepMs: group.trend.stepMs,
+          counts: group.trend.counts,
+        },
       })),
     };
   },

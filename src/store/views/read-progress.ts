@@ -1,6 +1,7 @@
 import type { GenerationDiff } from '../../core/generation-diff.ts';
 import type { ItemStatus } from '../../core/outcome.ts';
 import type { OutputFile } from '../../core/output-format.ts';
+import { mergeTrends, type Trend } from '../../core/trend.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // Progress of a job: ended items from the ledger, over all generations, because what is reprocessed is booked off; the
@@ -37,7 +38,9 @@ const READ_ERROR_GROUPS: Statement = {
   text: `
     select g.phase, g.signature, min(g.error_class) as error_class, min(g.sample) as sample,
            min(g.sample_seq) as sample_seq, sum(g.occurrences)::bigint as occurrences, sum(g.failed)::bigint as failed,
-           min(g.first_seen) as first_seen, max(g.last_seen) as last_seen
+           min(g.first_seen) as first_seen, max(g.last_seen) as last_seen,
+           jsonb_agg(jsonb_build_object('fromMs', floor(extract(epoch from g.first_seen) * 1000), 'stepMs', g.trend_step_s::bigint * 1000,
+             'counts', g.trend)) as trends
     from error_groups g join jobs j on j.job_id = g.job_id
     where g.job_id = $1 and (g.generation = j.generation or g.failed > 0)
     group by g.phase, g.signature
@@ -108,6 +111,8 @@ export interface ErrorGroup {
   failed: number;
   firstSeen: Date;
   lastSeen: Date;
+  /** Failed attempts over time. */
+  trend: Trend;
 }
 
 export async function readErrorGroups(db: Executor, jobId: string, limit: number): Promise<ErrorGroup[]> {
@@ -122,6 +127,7 @@ export async function readErrorGroups(db: Executor, jobId: string, limit: number
     failed: row.failed!,
     firstSeen: row.first_seen!,
     lastSeen: row.last_seen!,
+    trend: mergeTrends(row.trends!),
   }));
 }
 
