@@ -63,6 +63,7 @@ const MATRIX: Record<RouteName, Row> = {
   listSources: MEMBERS_READ,
   scanSources: ADMIN,
   listResources: READ,
+  getResourceHistory: READ,
   changeResource: ADMIN,
   listOwners: ADMIN,
   changeOwner: ADMIN,
