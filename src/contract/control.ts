@@ -127,6 +127,17 @@ export const controlRoutes = defineRoutes({
     },
     errors: ['REPROCESS_INVALID', 'NOTHING_TO_REPROCESS', 'JOB_CONFLICT', 'ITEM_NOT_FOUND', 'ITEM_INVALID'],
   },
+  retryPending: {
+    ...control,
+    path: '/api/jobs/:jobId/pending/retry',
+    summary: 'Try rows that wait for another try now, instead of when their delay is over.',
+    body: z.strictObject({
+      /** Row numbers from 0. Default: all that wait for another try. */
+      itemIds: z.array(z.number().int().min(0)).min(1).max(100_000).optional(),
+    }),
+    /** How many of them did wait. */
+    answer: { status: 200, schema: z.object({ readied: z.number() }) },
+  },
   skipErrors: {
     ...control,
     path: '/api/jobs/:jobId/errors/skip',

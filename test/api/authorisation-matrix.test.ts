@@ -43,6 +43,7 @@ const MATRIX: Record<RouteName, Row> = {
   appendItems: WRITE,
   kickoffJob: WRITE,
   reprocessJob: WRITE,
+  retryPending: WRITE,
   skipErrors: WRITE,
   previewErrorEdit: WRITE,
   editErrors: WRITE,

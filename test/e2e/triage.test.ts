@@ -60,7 +60,10 @@ test('one change corrects all rows of a group, and another group is skipped', as
   await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
   const groups = page.getByRole('list', { name: 'Groups of errors' }).getByRole('listitem');
   await expect.poll(() => groups.count()).toBe(2);
-  await groups.first().getByRole('img', { name: /^Over time: at most/ }).waitFor();
+  await groups
+    .first()
+    .getByRole('img', { name: /^Over time: at most/ })
+    .waitFor();
 
   await page.getByRole('button', { name: /More to do with the rows of .*refused http/ }).click();
   await page.getByRole('menuitem', { name: 'Change a field' }).click();
@@ -99,7 +102,9 @@ test('one change corrects all rows of a group, and another group is skipped', as
 
 test('rows that could not be read are counted, listed and downloaded', async () => {
   const api = await start();
-  const lines = Array.from({ length: 130 }, (_, n) => (n % 2 === 0 ? `a-${n},https://x` : `a-${n},b,<b>c</b>,d`));
+  const lines = Array.from({ length: 130 }, (_, n) =>
+    n % 2 === 0 ? `a-${n},https://x` : `a-${n},b,<b>c</b>,d`,
+  );
   const upload = uploadForm({ pipeline: 'shops' }, `sku,url\n${lines.join('\n')}\n`);
   const { jobId } = (await send(api.url, 'POST', '/api/jobs', upload)).body;
   await rowmill.whenFinished(jobId);

@@ -36,6 +36,7 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
         finishedAt: finishedAtMs === null ? null : new Date(finishedAtMs).toISOString(),
       })),
       next: next === null ? null : encodeCursor(cursor, [next]),
+      looked: next === null ? itemCount : sort === 'seq' ? next : itemCount - 1 - next,
     };
   },
   getItem,
