@@ -199,7 +199,7 @@ test('pages are asked for one after the other, as far as the reader goes', async
   const server = await startContractServer({
     listItems: ({ query }) => {
       const { items, next } = pages[(query.after as string | undefined) ?? 'first']!;
-      return { items: items.map((seq) => exampleItem(seq)), next };
+      return { items: items.map((seq) => exampleItem(seq)), next, looked: 0 };
     },
   });
   const client = createClient({ baseUrl: server.url });

@@ -174,14 +174,14 @@ test('a long search says how far it is, is stopped, and goes on', async () => {
   await page.goto(`${api.url}/jobs/${jobId}?search=needle`);
   const status = page.getByRole('region', { name: 'Rows' }).getByRole('status');
   await expect
-    .poll(() => status.innerText(), { timeout: 30_000 })
+    .poll(() => status.textContent(), { timeout: 30_000 })
     .toMatch(/^0 rows so far, looked at [\d,]+ of 150,000…$/);
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
-  await expect.poll(() => status.innerText()).toMatch(/^0 rows so far, looked at [\d,]+ of 150,000$/);
+  await expect.poll(() => status.textContent()).toMatch(/^0 rows so far, looked at [\d,]+ of 150,000$/);
   await expectAccessible(page);
   open();
   await page.getByRole('button', { name: 'Go on looking' }).click();
   await page.getByRole('table', { name: 'Rows of the job' }).getByText('needle').waitFor({ timeout: 60_000 });
-  await expect.poll(() => status.innerText()).toBe('1 row');
+  await expect.poll(() => status.textContent()).toBe('1 row');
   expectNoComplaints(complaints);
 });

@@ -113,7 +113,7 @@ test('rows that could not be read are counted, listed and downloaded', async () 
   await page.getByRole('link', { name: '65 of the file rejected' }).click();
   const table = page.getByRole('region', { name: 'Rejected rows' });
   await table.getByText('a-1,b,<b>c</b>,d').waitFor();
-  expect(await table.getByRole('rowheader').first().innerText()).toBe('3');
+  expect(await table.getByRole('rowheader').first().textContent()).toBe('3');
   expect(await table.getByRole('rowheader').count()).toBe(65);
   await expectAccessible(page);
   const [download] = await Promise.all([

@@ -173,7 +173,7 @@ function Budget({ job, onChange }: { job: Job; onChange: () => void }) {
   );
   if (!tightest)
     return (
-      <Fact name="Budget" more={<>nothing limits what it costs · {change}</>}>
+      <Fact name="Budget" more={<>nothing limits it · {change}</>}>
         None
       </Fact>
     );

@@ -251,7 +251,8 @@ function PendingRow({ item, phase, place, top, isChosen, onChoose }: PendingRowP
         <StatusChip status={item.status} />
         {item.status === 'RETRYING' && item.readyAt && (
           <span className="ml-2 truncate text-[13px] text-muted">
-            again <RelativeTime at={item.readyAt} />
+            <span className="sr-only">again </span>
+            <RelativeTime at={item.readyAt} />
           </span>
         )}
       </div>

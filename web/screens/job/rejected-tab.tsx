@@ -37,8 +37,7 @@ export function RejectedTab({ job }: { job: Job }) {
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-0 flex-1 basis-64 text-muted">
           {formatCount(count)} {count === 1 ? 'row' : 'rows'} of the file could not be read and{' '}
-          {count === 1 ? 'is' : 'are'} not part of the job. Correct them and give the file again: rows that
-          did not change take over their results.
+          {count === 1 ? 'is' : 'are'} not part of the job. Corrected, they can be run as a job of their own.
         </p>
         <a
           href={`${basePath}/api/jobs/${jobId}/export?kind=rejected&format=csv`}

@@ -11,6 +11,8 @@ import { client } from '../../lib/client.ts';
 import { formatCount, formatRate, formatShort } from '../../lib/format.ts';
 
 const REFRESH_MS = 15_000;
+/** An hour has 240 samples. */
+const POINTS = 300;
 const RANGES = [
   ['1', 'The last hour'],
   ['6', 'The last 6 hours'],
@@ -30,7 +32,7 @@ export function HistoryPanel({ name, resourceKey: key, onClose }: HistoryPanelPr
     queryKey: ['resource-history', name, key, hours],
     queryFn: ({ signal }) => {
       const from = new Date(Date.now() - Number(hours) * 3_600_000).toISOString();
-      return client.getResourceHistory({ name, key, from, points: 240 }, { signal });
+      return client.getResourceHistory({ name, key, from, points: POINTS }, { signal });
     },
     refetchInterval: REFRESH_MS,
   });

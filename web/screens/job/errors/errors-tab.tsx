@@ -110,7 +110,7 @@ function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
             </span>
           </p>
         </div>
-        <div className="flex gap-2">
+        <div className="flex flex-wrap gap-2">
           <Button size="small" disabled={failed === 0} onClick={show}>
             <ListFilter size={14} aria-hidden /> Show rows
           </Button>
