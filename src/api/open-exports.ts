@@ -51,7 +51,7 @@ function startExports({ background, engine, slots }: ApiContext): void {
 }
 
 function requestOf(query: ExportQuery): BackgroundExport {
-  const { format, statuses, phase, errorGroup, search, rows, generation, columns, raw, bom } = query;
+  const { format, kind, statuses, phase, errorGroup, search, rows, generation, columns, raw, bom } = query;
   const seqs = rows === undefined ? undefined : parseSeqList(rows);
   if (seqs === null) throw new RowmillError('EXPORT_INVALID', `expected rows such as 0-99,250, got ${rows}`);
   const filter = {
@@ -63,6 +63,7 @@ function requestOf(query: ExportQuery): BackgroundExport {
   };
   return {
     format,
+    ...(kind !== 'results' && { kind }),
     filter,
     ...(generation !== undefined && { generation }),
     ...(columns !== undefined && { columns: columnsOf(columns) }),

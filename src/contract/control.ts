@@ -1,7 +1,7 @@
 // What the owner of a job can do with it while it runs and afterwards.
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
-import { itemStatus, jobParams, jobState, row, seq } from './values.ts';
+import { itemStatus, jobParams, jobState, json, row, seq } from './values.ts';
 
 /** Whether this request changed something, and the state of the job now. */
 const controlled = z.object({ changed: z.boolean(), state: jobState }).meta({ id: 'Controlled' });
@@ -14,6 +14,27 @@ const control = {
 } as const;
 
 const edit = z.strictObject({ seq: z.number().int().min(0), input: row });
+
+/** Rows of a finished job that failed alike. */
+const errorGroup = z.strictObject({
+  /** Signature of the group, as `listErrors` answers it. */
+  errorGroup: z.string().min(1).max(500),
+  phase: z.number().int().min(0).max(1000).optional(),
+  /** Refused when somebody reprocessed the job meanwhile. */
+  ifGeneration: z.number().int().min(1).optional(),
+});
+
+const field = z.string().min(1).max(500);
+const groupEdit = errorGroup.extend({
+  change: z.union([
+    /** The field gets this value. */
+    z.strictObject({ field, to: json }),
+    /** Every occurrence of a text in the field is replaced. */
+    z.strictObject({ field, find: z.string().min(1).max(1000), replace: z.string().max(10_000) }),
+  ]),
+});
+
+const GROUP_ERRORS = ['REPROCESS_INVALID', 'NOTHING_TO_REPROCESS', 'JOB_CONFLICT'] as const;
 
 export const controlRoutes = defineRoutes({
   pauseJob: {
@@ -105,6 +126,61 @@ export const controlRoutes = defineRoutes({
       }),
     },
     errors: ['REPROCESS_INVALID', 'NOTHING_TO_REPROCESS', 'JOB_CONFLICT', 'ITEM_NOT_FOUND', 'ITEM_INVALID'],
+  },
+  retryPending: {
+    ...control,
+    path: '/api/jobs/:jobId/pending/retry',
+    summary: 'Try rows that wait for another try now, instead of when their delay is over.',
+    body: z.strictObject({
+      /** Row numbers from 0. Default: all that wait for another try. */
+      itemIds: z.array(z.number().int().min(0)).min(1).max(100_000).optional(),
+    }),
+    /** How many of them did wait. */
+    answer: { status: 200, schema: z.object({ readied: z.number() }) },
+  },
+  skipErrors: {
+    ...control,
+    path: '/api/jobs/:jobId/errors/skip',
+    summary:
+      'Give up on the rows of an error group: they end as SKIPPED in a new generation, without being run.',
+    body: errorGroup.extend({ reason: z.string().trim().min(1).max(1000) }),
+    answer: { status: 202, schema: z.object({ generation: z.number(), selected: z.number() }) },
+    errors: GROUP_ERRORS,
+  },
+  previewErrorEdit: {
+    ...control,
+    path: '/api/jobs/:jobId/errors/edit/preview',
+    summary: 'What a change of a field would do to the rows of an error group. Nothing is changed.',
+    body: groupEdit,
+    answer: {
+      status: 200,
+      schema: z.object({
+        /** Rows that were looked at, and those of them that the change changes. */
+        rows: z.number(),
+        changed: z.number(),
+        /** There are more than one edit takes: they stay as they are, for another one. */
+        more: z.boolean(),
+        samples: z.array(z.object({ seq: z.number(), before: json, after: json })),
+      }),
+    },
+    errors: ['REPROCESS_INVALID', 'JOB_CONFLICT'],
+  },
+  editErrors: {
+    ...control,
+    path: '/api/jobs/:jobId/errors/edit',
+    summary: 'Change a field in the rows of an error group, and run those that changed again.',
+    body: groupEdit,
+    answer: {
+      status: 202,
+      schema: z.object({
+        generation: z.number(),
+        selected: z.number(),
+        /** Rows of the group that the change leaves as they are; they are not run. */
+        unchanged: z.number(),
+        more: z.boolean(),
+      }),
+    },
+    errors: [...GROUP_ERRORS, 'ITEM_INVALID'],
   },
 });
 

@@ -5,6 +5,8 @@ import { flag, generation, jobParams, rowFilterQuery, time } from './values.ts';
 
 const exportQuery = z.strictObject({
   format: z.enum(['csv', 'xlsx', 'jsonl']).default('csv'),
+  /** Rows with their results, or rows of the file that could not become any, which no filter concerns. */
+  kind: z.enum(['results', 'rejected']).default('results'),
   ...rowFilterQuery,
   /** Row numbers such as 0-99,250. */
   rows: z

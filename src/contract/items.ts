@@ -88,6 +88,8 @@ export const errorGroup = z
     failed: z.number(),
     firstSeen: time,
     lastSeen: time,
+    /** Occurrences over time, in steps of equal length; empty for what was counted before there were trends. */
+    trend: z.object({ from: time, stepMs: z.number(), counts: z.array(z.number()) }),
   })
   .meta({ id: 'ErrorGroup' });
 
@@ -130,7 +132,13 @@ export const itemRoutes = defineRoutes({
       fromSeq: z.coerce.number().int().min(0).optional(),
       ...page,
     }),
-    answer: { status: 200, schema: pageOf(item) },
+    answer: {
+      status: 200,
+      schema: pageOf(item).extend({
+        /** How many rows of the job lie between the beginning of the order and the end of this page: so many were looked at. */
+        looked: z.number(),
+      }),
+    },
     errors: ['CURSOR_INVALID'],
   },
   getItem: {

@@ -43,6 +43,11 @@ export const resource = z
   })
   .meta({ id: 'Resource' });
 
+const resourceKey = z
+  .string()
+  .max(500)
+  .regex(/^[^\0]*$/, 'expected no NUL character');
+
 const override = z.strictObject({
   ratePerSecond: z.number().positive().max(1e9).nullable().optional(),
   concurrency: z.number().int().min(1).max(1e9).nullable().optional(),
@@ -149,6 +154,39 @@ export const operationRoutes = defineRoutes({
     }),
     answer: { status: 200, schema: z.object({ items: z.array(resource) }) },
   },
+  getResourceHistory: {
+    ...operate,
+    path: '/api/resources/:name/history',
+    summary: 'What of a service was in force and used over the last day, from samples of running workers.',
+    params: z.object({ name }),
+    query: z.strictObject({
+      key: resourceKey.optional(),
+      from: time.optional(),
+      to: time.optional(),
+      /** Samples are put together so that there are at most so many points. */
+      points: z.coerce.number().int().min(1).max(2000).default(240),
+    }),
+    answer: {
+      status: 200,
+      schema: z.object({
+        stepMs: z.number(),
+        /** Stretches in which nobody used it have none. */
+        points: z.array(
+          z.object({
+            at: time,
+            /** The last in the step; null: no limit. */
+            concurrency: z.number().nullable(),
+            rate: z.number().nullable(),
+            /** The most of the samples. */
+            inUse: z.number(),
+            /** Calls that ended, and those of them that were refused for their number. */
+            calls: z.number(),
+            throttled: z.number(),
+          }),
+        ),
+      }),
+    },
+  },
   changeResource: {
     method: 'PATCH',
     ...admin,
@@ -156,11 +194,7 @@ export const operationRoutes = defineRoutes({
     summary: 'Change what a service may be used for while things run; null takes a change back.',
     params: z.object({ name }),
     body: override.extend({
-      key: z
-        .string()
-        .max(500)
-        .regex(/^[^\0]*$/, 'expected no NUL character')
-        .optional(),
+      key: resourceKey.optional(),
     }),
     answer: { status: 200, schema: z.object({ override: z.looseObject({}) }) },
     errors: ['RESOURCE_INVALID'],

@@ -7,8 +7,8 @@ import type { Job } from '../store/views/read-job.ts';
 import { toRow } from './add-items.ts';
 import type { EngineContext } from './engine-context.ts';
 
-/** More than a person edits; a corrected file is the way for many. */
-const MAX_EDITS = 10_000;
+/** More than a person edits, and as much as one transaction stores in seconds; a corrected file is the way for more. */
+export const MAX_EDITS = 50_000;
 
 export interface InputEdit {
   seq: number;

@@ -29,7 +29,7 @@ import { ledgerHasEntry } from '../store/views/find-ledger-entry.ts';
 import type { EngineContext } from './engine-context.ts';
 
 /** Why a row was skipped stands behind the columns of real results. */
-const BEHIND_RESULTS = 1_000_000;
+export const BEHIND_RESULTS = 1_000_000;
 
 export interface RecordedOutcome {
   seq: number;

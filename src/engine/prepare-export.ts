@@ -13,7 +13,7 @@ import type { EngineContext } from './engine-context.ts';
 /** What is stored of a request; the rest belongs to the run. */
 export type BackgroundExport = Pick<
   ExportRequest,
-  'format' | 'generation' | 'filter' | 'columns' | 'raw' | 'bom'
+  'format' | 'kind' | 'generation' | 'filter' | 'columns' | 'raw' | 'bom'
 >;
 
 /** The id of the export. Refused here is what would be refused later. */

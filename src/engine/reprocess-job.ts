@@ -1,13 +1,8 @@
 // Reprocesses items of a finished job: opens its next generation with the chosen items waiting again, in one
 // transaction. Old results stay. A job that is being finalized is waited for, so that its generation gets its summary.
 import { checkExportFilter, type ExportFilter } from '../core/export-filter.ts';
-import type { ExportRow } from '../core/export-row.ts';
-import { isFinished } from '../core/job-state.ts';
 import { ITEM_STATUSES, type ItemStatus } from '../core/outcome.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { eachSeq, type SeqRanges } from '../core/seq-ranges.ts';
-import { readRows } from '../export/read-rows.ts';
-import { monotonicMs, waitMs } from '../platform/clock.ts';
 import type { Transaction } from '../platform/database.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
@@ -20,16 +15,16 @@ import {
 } from '../store/commands/open-generation.ts';
 import { reopenItems, type Reopened, type ReopenRequest } from '../store/commands/reopen-items.ts';
 import { findGeneration } from '../store/views/find-generation.ts';
-import { type Job, readJob } from '../store/views/read-job.ts';
-import type { EngineContext } from './engine-context.ts';
-import { finalizeJob } from './finalize-job.ts';
+import type { Job } from '../store/views/read-job.ts';
+import { awaitFinished } from './await-finished.ts';
 import { type CheckedEdit, checkEdits, columnsOfEdits, type InputEdit } from './check-edits.ts';
+import { chooseSeqs } from './choose-seqs.ts';
+import type { EngineContext } from './engine-context.ts';
 import { recordChange } from './record-change.ts';
-import { refuseControl } from './refuse-control.ts';
 
 /** Seqs that one statement goes through: half a million ended items are taken in about three seconds. */
 const WINDOW_SEQS = 500_000;
-const LOOK_AGAIN_MS = 20;
+const EDITS_AT_ONCE = 5000;
 
 export interface ReprocessRequest extends Omit<ExportFilter, 'statuses'> {
   /** Default: ERROR and NOT_FOUND; every status when `seqs` are given. 'all' is the whole job. */
@@ -44,6 +39,8 @@ export interface ReprocessRequest extends Omit<ExportFilter, 'statuses'> {
   from?: string;
   /** Refuse when the job has another generation by now: a second click is not a second run. */
   ifGeneration?: number;
+  /** What the edits have in common: kept with the generation. */
+  editedBy?: { errorGroup: string; phase?: number; change: { field: string } };
 }
 
 export async function reprocessJob(
@@ -53,13 +50,7 @@ export async function reprocessJob(
 ): Promise<OpenedGeneration> {
   const { statuses = defaultStatuses(request), ...rest } = request;
   const filter = exportFilterOf(rest, statuses);
-  const job = await whenFinished(context, jobId);
-  if (request.ifGeneration !== undefined && request.ifGeneration !== job.generation)
-    throw new RowmillError(
-      'JOB_CONFLICT',
-      `expected job ${jobId} to be at generation ${request.ifGeneration}, it is at ${job.generation}`,
-      { hint: 'Somebody reprocessed it meanwhile: look at it again.' },
-    );
+  const job = await awaitFinished(context, jobId, request.ifGeneration);
   const startPhase = phaseIndex(job, request.from);
   const edits = await checkEdits(context, job, request.edits ?? []);
   const chosen = await chooseSeqs(context, job, filter);
@@ -80,7 +71,11 @@ export async function reprocessJob(
       async (tx) => {
         const opened = await reopen(tx, requestId, plan);
         if (!opened.found)
-          await recordChange(tx, context, { jobId, ...REPROCESSED, detail: { ...opened.report } });
+          await recordChange(tx, context, {
+            jobId,
+            ...REPROCESSED,
+            detail: { ...opened.report, ...editedDetail(request) },
+          });
         return opened.report;
       },
       () => faultPoint('reprocess.before_commit'),
@@ -115,9 +110,10 @@ async function reopen(
   if (!(await openGeneration(tx, jobId, job.generation, columns))) {
     const opened = await findGeneration(tx, jobId, generation, requestId);
     if (opened) return { report: opened, found: true };
-    throw new RowmillError('JOB_CONFLICT', `job ${jobId} was reprocessed by somebody else at the same time`);
+    throw reprocessedMeanwhile(jobId);
   }
-  await insertItemEdits(tx, jobId, generation, edits);
+  for (let at = 0; at < edits.length; at += EDITS_AT_ONCE)
+    await insertItemEdits(tx, jobId, generation, edits.slice(at, at + EDITS_AT_ONCE));
   const total: Reopened = { selected: 0, permanent: 0, exhausted: 0 };
   const take = async (part: Partial<ReopenRequest>): Promise<void> => {
     const taken = await reopenItems(tx, { ...base, fromSeq: 0, toSeq: itemCount, seqs: null, ...part });
@@ -143,6 +139,10 @@ async function reopen(
   return { report: { generation, selected, leftOut }, found: false };
 }
 
+export function reprocessedMeanwhile(jobId: string): RowmillError {
+  return new RowmillError('JOB_CONFLICT', `job ${jobId} was reprocessed by somebody else at the same time`);
+}
+
 function nothingToDo(jobId: string, { permanent, exhausted }: OpenedGeneration['leftOut']): RowmillError {
   const left = [
     permanent > 0 && `${permanent} failures are permanent (includePermanent takes them along)`,
@@ -153,25 +153,6 @@ function nothingToDo(jobId: string, { permanent, exhausted }: OpenedGeneration['
     'NOTHING_TO_REPROCESS',
     left.length > 0 ? `${message}: ${left.join(', ')}` : message,
   );
-}
-
-/** Helps to finalize, and waits while somebody else does. */
-async function whenFinished(context: EngineContext, jobId: string): Promise<Job> {
-  const startedMs = monotonicMs();
-  for (;;) {
-    const job = await readJob(context.db, jobId);
-    if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
-    if (job.state === 'FAILED') {
-      throw new RowmillError('JOB_CONFLICT', `cannot reprocess job ${jobId}: its file could not be read`, {
-        hint: 'Correct the file and give it again.',
-      });
-    }
-    if (isFinished(job.state)) return job;
-    const waitedMs = monotonicMs() - startedMs;
-    if (job.state !== 'FINALIZING' || waitedMs > context.settings.reprocessWaitMs)
-      return refuseControl(context, jobId, 'reprocess', () => false);
-    if (!(await finalizeJob(context, jobId))) await waitMs(LOOK_AGAIN_MS);
-  }
 }
 
 function defaultStatuses({ seqs }: ReprocessRequest): readonly ItemStatus[] | 'all' {
@@ -185,14 +166,20 @@ function selectionOf({ statuses, phase, errorGroup, search, seqs }: ReprocessReq
 }
 
 function storedSelection(request: ReprocessRequest): object {
-  const { includePermanent, maxAttempts, from, edits } = request;
+  const { includePermanent, maxAttempts, from, edits, editedBy } = request;
   return {
     ...selectionOf(request),
     ...(includePermanent && { includePermanent }),
     ...(maxAttempts !== undefined && { maxAttempts }),
     ...(from !== undefined && { from }),
     ...(edits && edits.length > 0 && { edited: edits.length }),
+    ...editedBy,
   };
+}
+
+/** Values of rows stay out of what streams and webhooks tell. */
+function editedDetail({ edits, editedBy }: ReprocessRequest): Record<string, unknown> {
+  return editedBy ? { edited: edits?.length ?? 0, field: editedBy.change.field } : {};
 }
 
 function exportFilterOf(
@@ -226,24 +213,4 @@ function phaseIndex(job: Job, name: string | undefined): number | null {
   const index = job.phases.indexOf(name);
   if (index < 0) throw invalid(`from to be one of the phases ${job.phases.join(', ')}`, name);
   return index;
-}
-
-/** Items that have to be looked at one by one to be chosen; null when the statuses alone decide. */
-async function chooseSeqs(context: EngineContext, job: Job, filter: ExportFilter): Promise<number[] | null> {
-  const { phase, errorGroup, search, seqs } = filter;
-  if (seqs !== undefined) checkRange(job, seqs);
-  if (phase === undefined && errorGroup === undefined && search === undefined)
-    return seqs === undefined ? null : [...eachSeq(seqs)];
-  const { jobId, generation, itemCount } = job;
-  const pageRows = context.settings.exportPageRows;
-  const chosen: number[] = [];
-  const pages = readRows(context.db, { jobId, generation, filter, pageRows, afterSeq: -1, itemCount });
-  for await (const page of pages) for (const { seq } of page as ExportRow[]) chosen.push(seq);
-  return chosen;
-}
-
-function checkRange({ jobId, itemCount }: Job, seqs: SeqRanges): void {
-  const end = seqs.at(-1)?.[1] ?? 0;
-  if (end > itemCount)
-    throw new RowmillError('ITEM_NOT_FOUND', `job ${jobId} has ${itemCount} items, there is no ${end - 1}`);
 }

@@ -53,6 +53,7 @@ export async function syncResources(context: EngineContext, reports: KeyReport[]
         name,
         key,
         limits: declared,
+        ...endedCalls(report),
         ...syncResource(before, limits, report, nowMs, { ...options, isPaused }),
       };
     });
@@ -67,6 +68,11 @@ export async function syncResources(context: EngineContext, reports: KeyReport[]
   });
   for (const decision of decisions) context.events.emit('resource.decided', decision);
   return answer;
+}
+
+function endedCalls({ ok, throttled, failed }: ResourceReport): { calls: number; throttled: number } {
+  const whole = (count: number): number => (Number.isFinite(count) ? Math.max(0, Math.round(count)) : 0);
+  return { calls: whole(ok) + whole(throttled) + whole(failed), throttled: whole(throttled) };
 }
 
 export function keyOf({ name, key }: ResourceKey): string {

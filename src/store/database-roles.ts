@@ -34,6 +34,7 @@ const WORK_TABLES = [
   'owners',
   'rejected_rows',
   'resource_overrides',
+  'resource_samples',
   'resources',
   'result_columns',
   'results',

@@ -5,6 +5,7 @@ import { createCallbackRunner } from '../engine/services/callback-runner.ts';
 import { createEventPruner } from '../engine/services/event-pruner.ts';
 import { createIdleResources } from '../engine/services/idle-resources.ts';
 import { createLedgerFolder } from '../engine/services/ledger-folder.ts';
+import { createResourceSampler } from '../engine/services/resource-sampler.ts';
 import { createSweeper } from '../engine/services/sweeper.ts';
 import { createIngestResumer } from '../ingest/ingest-resumer.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -49,6 +50,7 @@ export function createSharedServices(
     createLedgerFolder(context),
     createBlobCollector(context),
     createIdleResources(context),
+    createResourceSampler(context),
     createIngestResumer(context, pipelines, stopping),
     createCallbackRunner(context, pipelines, log, stopping),
     createEventPruner(context, { deliveries: false }),

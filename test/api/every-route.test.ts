@@ -128,6 +128,7 @@ const PLAIN: Partial<Record<RouteName, Partial<Request>>> = {
   createJob: { body: { pipeline: pipeline.name, items: [{ name: 'four' }] } },
   appendItems: { body: { items: [{ name: 'five' }] } },
   reprocessJob: { body: { scope: 'job' } },
+  previewErrorEdit: { body: { errorGroup: 'permanent: x', change: { field: 'name', to: 'four' } } },
   createWebhook: { body: { url: 'https://93.184.215.14/hook' } },
   changeOwner: { body: { weight: 2 } },
   changeResource: { body: { concurrency: 2 } },
@@ -136,9 +137,11 @@ const PLAIN: Partial<Record<RouteName, Partial<Request>>> = {
   createKey: { body: { name: 'of a program' } },
   createUser: { body: { userId: 'somebody', password: 'quiet harbour lantern' } },
 };
-/** They need something that only its own tests make: a file, a message, a password, a token. */
+/** They need something that only its own tests make: a file, rows that failed, a message, a password, a token. */
 const NOT_PLAIN: RouteName[] = [
   'previewJob',
+  'skipErrors',
+  'editErrors',
   'downloadFile',
   'getWebhook',
   'changeWebhook',

@@ -24,7 +24,7 @@ test('there is a method for every route, and none of its parts have the same nam
 
 test('parameters go into the path, lists and flags into the query, the rest into the body', async () => {
   const server = await startContractServer({
-    listItems: () => ({ items: [exampleItem(3)], next: null }),
+    listItems: () => ({ items: [exampleItem(3)], next: null, looked: 4 }),
     listJobs: () => ({ items: [exampleListedJob()], next: null }),
     changeResource: () => ({ override: { ratePerSecond: 5 } }),
     revokeKey: () => undefined,
@@ -199,7 +199,7 @@ test('pages are asked for one after the other, as far as the reader goes', async
   const server = await startContractServer({
     listItems: ({ query }) => {
       const { items, next } = pages[(query.after as string | undefined) ?? 'first']!;
-      return { items: items.map((seq) => exampleItem(seq)), next };
+      return { items: items.map((seq) => exampleItem(seq)), next, looked: 0 };
     },
   });
   const client = createClient({ baseUrl: server.url });

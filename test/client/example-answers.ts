@@ -90,5 +90,6 @@ export function exampleErrorGroup(): z.infer<typeof errorGroup> {
     failed: 2,
     firstSeen: AT,
     lastSeen: AT,
+    trend: { from: AT, stepMs: 1000, counts: [1, 0, 2] },
   };
 }

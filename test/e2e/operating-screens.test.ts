@@ -57,6 +57,8 @@ const SCREENS = [
   ['/settings?tab=account', 'Settings'],
   ['/settings?tab=keys', 'Settings'],
   ['/settings?tab=people', 'Settings'],
+  ['/settings?tab=owners', 'Settings'],
+  ['/settings?tab=sources', 'Settings'],
   ['/settings?tab=audit', 'Settings'],
   ['/settings?tab=server', 'Settings'],
 ] as const;

@@ -92,7 +92,7 @@ export const jobRoute = createRoute({
   path: '/jobs/$jobId',
   validateSearch: z.object({
     tab: z
-      .enum(['items', 'pending', 'errors', 'files', 'generations', 'activity'])
+      .enum(['items', 'pending', 'errors', 'rejected', 'files', 'generations', 'activity'])
       .optional()
       .catch(undefined),
     /** Charts and limits are shown. */
@@ -103,6 +103,9 @@ export const jobRoute = createRoute({
     errorGroup: z.string().optional().catch(undefined),
     /** Which of the pending rows are listed. */
     pending: z.enum(['PENDING', 'PROCESSING', 'RETRYING', 'HELD']).optional().catch(undefined),
+    /** Days between which they changed last. */
+    from: z.string().optional().catch(undefined),
+    to: z.string().optional().catch(undefined),
     /** The row whose drawer is open. */
     row: z.number().int().min(0).optional().catch(undefined),
   }),
@@ -150,7 +153,7 @@ export const webhookRoute = createRoute({
   component: lazyRouteComponent(() => import('../screens/webhooks/webhook-screen.tsx'), 'WebhookScreen'),
 });
 
-export const SETTINGS_TABS = ['account', 'keys', 'people', 'audit', 'server'] as const;
+export const SETTINGS_TABS = ['account', 'keys', 'people', 'owners', 'sources', 'audit', 'server'] as const;
 export const settingsRoute = createRoute({
   getParentRoute: () => shell,
   path: '/settings',

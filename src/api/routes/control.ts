@@ -4,10 +4,13 @@ import { cancelRest, decideCancel } from '../../engine/cancel-job.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { pauseJob } from '../../engine/pause-job.ts';
 import { resumeJob } from '../../engine/resume-job.ts';
+import { retryNow } from '../../engine/retry-now.ts';
 import { sealJob } from '../../engine/seal-job.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
+import { rangesOf } from '../../core/seq-ranges.ts';
 import { type Job, readJob } from '../../store/views/read-job.ts';
 import { appendItems } from '../append-items.ts';
+import { errorGroupHandlers } from '../change-error-group.ts';
 import type { Handlers } from '../handler.ts';
 import { kickOffJob } from '../kick-off-job.ts';
 import { reprocessRows } from '../reprocess-rows.ts';
@@ -40,9 +43,16 @@ export const controlHandlers: Handlers<typeof controlRoutes> = {
     return { itemCount };
   },
 
+  async retryPending({ engine, job, body: { itemIds } }, { notifier }) {
+    const readied = await retryNow(engine, job.jobId, itemIds ? rangesOf(itemIds) : null);
+    if (readied > 0) await notifier.hint();
+    return { readied };
+  },
+
   appendItems,
   kickoffJob: kickOffJob,
   reprocessJob: reprocessRows,
+  ...errorGroupHandlers,
 };
 
 async function jobNow({ db }: EngineContext, jobId: string): Promise<Job> {

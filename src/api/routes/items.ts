@@ -36,6 +36,7 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
         finishedAt: finishedAtMs === null ? null : new Date(finishedAtMs).toISOString(),
       })),
       next: next === null ? null : encodeCursor(cursor, [next]),
+      looked: next === null ? itemCount : sort === 'seq' ? next : itemCount - 1 - next,
     };
   },
   getItem,
@@ -46,6 +47,11 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
         ...group,
         firstSeen: group.firstSeen.toISOString(),
         lastSeen: group.lastSeen.toISOString(),
+        trend: {
+          from: new Date(group.trend.fromMs).toISOString(),
+          stepMs: group.trend.stepMs,
+          counts: group.trend.counts,
+        },
       })),
     };
   },

@@ -17,6 +17,7 @@ import { listedFor } from '../actor.ts';
 import { cutPage } from '../cut-page.ts';
 import { describePipeline } from '../describe-pipeline.ts';
 import { sourcesFor } from '../find-source.ts';
+import { getResourceHistory } from '../get-resource-history.ts';
 import type { Handlers } from '../handler.ts';
 import { openApiDocument } from '../openapi.ts';
 import { scanSources } from '../scan-sources.ts';
@@ -41,6 +42,7 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
       }),
     };
   },
+  getResourceHistory,
   changeResource: async ({ params, body, engine }) => {
     const { key, ...change } = body;
     const override = await overrideResource(engine, {

@@ -38,8 +38,10 @@ const LOCK_RESOURCES: Statement = {
 const STORE_RESOURCES: Statement = {
   name: 'store-resources',
   text: `
-    update resources r set state = n.state, limits = n.limits, synced_at = now()
-    from unnest($1::text[], $2::text[], $3::jsonb[], $4::jsonb[]) as n(name, key, state, limits)
+    update resources r set state = n.state, limits = n.limits, synced_at = now(),
+      calls = r.calls + n.calls, throttled = r.throttled + n.throttled
+    from unnest($1::text[], $2::text[], $3::jsonb[], $4::jsonb[], $5::bigint[], $6::bigint[])
+      as n(name, key, state, limits, calls, throttled)
     where r.name = n.name and r.key = n.key`,
 };
 
@@ -84,15 +86,22 @@ export async function lockResources(
   return { resources, nowMs, saidAtMs };
 }
 
-export async function storeResources(
-  db: Executor,
-  resources: (ResourceKey & { limits: ResourceLimits; state: ResourceState })[],
-): Promise<number> {
+export interface SyncedResource extends ResourceKey {
+  limits: ResourceLimits;
+  state: ResourceState;
+  /** Calls that ended since the last sync, and those of them that were refused for their number. */
+  calls: number;
+  throttled: number;
+}
+
+export async function storeResources(db: Executor, resources: SyncedResource[]): Promise<number> {
   const result = await db.run(STORE_RESOURCES, [
     resources.map((resource) => resource.name),
     resources.map((resource) => resource.key),
     resources.map((resource) => JSON.stringify(resource.state)),
     resources.map((resource) => JSON.stringify(resource.limits)),
+    resources.map((resource) => resource.calls),
+    resources.map((resource) => resource.throttled),
   ]);
   return result.rowCount ?? 0;
 }

@@ -35,6 +35,8 @@ function Run({ run }: { run: Generation }) {
   const { generation, selected, selection, leftOut, openedAt, finishedAt, outcome, counts } = run;
   const diff = run.diff as GenerationDiff | null;
   const total = Object.values(counts ?? {}).reduce((sum, count) => sum + count, 0);
+  // Given up together: nothing was run.
+  const isSkip = selection !== null && typeof selection === 'object' && 'skipped' in selection;
   const left = Object.entries(leftOut).filter(([, count]) => count > 0);
   return (
     <li className="flex flex-col gap-3 rounded-lg border border-line bg-surface p-4">
@@ -42,7 +44,8 @@ function Run({ run }: { run: Generation }) {
         <h2 className="font-semibold">Run {generation}</h2>
         <StatusChip status={outcome ?? 'RUNNING'} />
         <span className="text-muted tabular-nums">
-          {formatCount(selected)} {selected === 1 ? 'row' : 'rows'} {generation > 1 && 'run again'}
+          {formatCount(selected)} {selected === 1 ? 'row' : 'rows'}{' '}
+          {generation > 1 && (isSkip ? 'skipped' : 'run again')}
         </span>
         <span className="ml-auto text-[13px] text-muted">
           began <RelativeTime at={openedAt} />

@@ -1,14 +1,12 @@
 // Throughput and latency of a job over time.
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense, useMemo } from 'react';
-import { Guard } from '../../components/guard.tsx';
+import { useMemo } from 'react';
+import { Chart, ChartLegend } from '../../components/chart.tsx';
 import { Section } from '../../components/section.tsx';
 import { client, queries } from '../../lib/client.ts';
 import { formatDuration, formatRate } from '../../lib/format.ts';
-import type { TimeChartProps } from './time-chart.tsx';
 import { useJobChange } from './use-job-change.ts';
 
-const TimeChart = lazy(() => import('./time-chart.tsx'));
 /** The server counts by the minute. */
 const REFRESH_MS = 20_000;
 
@@ -40,8 +38,9 @@ export function JobCharts({ jobId }: { jobId: string }) {
   }, [data]);
   return (
     <>
-      <Section title="Throughput" aside={<Legend parts={LEGEND} />}>
+      <Section title="Throughput" aside={<ChartLegend parts={LEGEND} />}>
         <Chart
+          empty={EMPTY}
           drawn={
             drawn && {
               times: drawn.times,
@@ -54,6 +53,7 @@ export function JobCharts({ jobId }: { jobId: string }) {
       </Section>
       <Section title="Time of a call" aside="average">
         <Chart
+          empty={EMPTY}
           drawn={
             drawn && {
               times: drawn.times,
@@ -68,40 +68,9 @@ export function JobCharts({ jobId }: { jobId: string }) {
   );
 }
 
-function Chart({ drawn }: { drawn: TimeChartProps | null }) {
-  if (!drawn) return <ChartSpace />;
-  if (drawn.lines.every(({ values }) => values.every((value) => !value)))
-    return (
-      <p className="flex h-[132px] items-center justify-center text-[13px] text-muted">
-        Nothing has run yet.
-      </p>
-    );
-  return (
-    <Guard fallback={<p className="h-[132px] text-[13px] text-muted">{drawn.label}.</p>}>
-      <Suspense fallback={<ChartSpace />}>
-        <TimeChart {...drawn} />
-      </Suspense>
-    </Guard>
-  );
-}
+const EMPTY = 'Nothing has run yet.';
 
 const LEGEND = [
   ['rows ended', 'bg-accent'],
   ['failed', 'bg-bad'],
 ] as const;
-
-function Legend({ parts }: { parts: readonly (readonly [string, string])[] }) {
-  return (
-    <span className="flex gap-3">
-      {parts.map(([word, colour]) => (
-        <span key={word} className="inline-flex items-center gap-1.5">
-          <span aria-hidden className={`h-0.5 w-3 ${colour}`} /> {word}
-        </span>
-      ))}
-    </span>
-  );
-}
-
-function ChartSpace() {
-  return <div className="h-[132px] animate-pulse rounded bg-sunken" />;
-}

@@ -1,12 +1,14 @@
 // How far the job is, how fast it goes, when it will be done and what was paid; what keeps it from going on.
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
+import { Button } from '../../components/button.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { statusWord } from '../../components/status-chip.tsx';
 import { formatCost, formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
+import { BudgetDialog } from './budget-dialog.tsx';
 
 export interface JobProgressProps {
   job: Job;
@@ -32,7 +34,9 @@ const DOTS: Record<string, string> = {
 };
 
 export function JobProgress({ job, live }: JobProgressProps) {
-  const { counts, itemCount, perSecond, cost } = live;
+  const { counts, itemCount, perSecond, cost, state } = live;
+  const [isBudgeting, setBudgeting] = useState(false);
+  const rejected = job.ingestReport.rejected ?? 0;
   const ended = ENDED.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
   const because = job.pausedBecause ?? job.blockedBecause ?? job.lastError;
   return (
@@ -58,7 +62,7 @@ export function JobProgress({ job, live }: JobProgressProps) {
         >
           {formatCost(cost)}
         </Fact>
-        <Budget job={job} />
+        <Budget job={job} onChange={() => setBudgeting(true)} />
       </dl>
       <ProgressBar counts={counts} total={itemCount} className="h-3" />
       <ul className="flex flex-wrap gap-x-4 gap-y-1 text-[13px]">
@@ -89,11 +93,38 @@ export function JobProgress({ job, live }: JobProgressProps) {
           </li>
         )}
         {job.held > 0 && <li className="text-muted tabular-nums">{formatCount(job.held)} held back</li>}
+        {rejected > 0 && (
+          <li className="tabular-nums">
+            <Link
+              to="/jobs/$jobId"
+              params={{ jobId: job.jobId }}
+              search={{ tab: 'rejected' }}
+              className="text-muted hover:text-text hover:underline"
+            >
+              {formatCount(rejected)} of the file rejected
+            </Link>
+          </li>
+        )}
       </ul>
       {because && (
-        <p role="status" className="rounded-md bg-warn-soft px-3 py-2 break-words text-warn">
-          {because.charAt(0).toUpperCase() + because.slice(1)}
-        </p>
+        <div className="flex flex-wrap items-center gap-3 rounded-md bg-warn-soft px-3 py-2 text-warn">
+          <p role="status" className="min-w-0 flex-1 basis-64 break-words">
+            {because.charAt(0).toUpperCase() + because.slice(1)}
+          </p>
+          {state === 'PAUSED' && job.pausedBecause?.startsWith('budget of') && job.budget.max !== null && (
+            <Button size="small" onClick={() => setBudgeting(true)}>
+              Raise the budget…
+            </Button>
+          )}
+        </div>
+      )}
+      {isBudgeting && (
+        <BudgetDialog
+          job={job}
+          state={state}
+          spent={spentOf(job, cost)}
+          onClose={() => setBudgeting(false)}
+        />
       )}
     </section>
   );
@@ -129,18 +160,44 @@ function Made({ job }: { job: Job }) {
   );
 }
 
-function Budget({ job }: { job: Job }) {
-  const budgets = job.budgets as { scope: string; max: number; spent: number }[];
+interface BudgetOf {
+  scope: string;
+  max: number;
+  spent: number;
+  lost: number;
+}
+
+/** By its own budget: with what was paid for calls that did not count. */
+function spentOf(job: Job, cost: number): number {
+  const own = (job.budgets as unknown as BudgetOf[]).find(({ scope }) => scope === 'job');
+  return Math.max(cost, own ? own.spent + own.lost : 0);
+}
+
+function Budget({ job, onChange }: { job: Job; onChange: () => void }) {
+  const budgets = job.budgets as unknown as BudgetOf[];
   const [tightest] = budgets.toSorted((a, b) => a.max - a.spent - (b.max - b.spent));
+  const change = (
+    <button type="button" onClick={onChange} className="no-print text-accent hover:underline">
+      Change<span className="sr-only"> the budget</span>
+    </button>
+  );
   if (!tightest)
     return (
-      <Fact name="Budget" more="nothing limits what it costs">
+      <Fact name="Budget" more={<>nothing limits it · {change}</>}>
         None
       </Fact>
     );
+  const { max, spent, scope } = tightest;
   return (
-    <Fact name="Budget" more={`left of ${formatCost(tightest.max)} ${SCOPES[tightest.scope] ?? ''}`}>
-      {formatCost(Math.max(0, tightest.max - tightest.spent))}
+    <Fact
+      name="Budget"
+      more={
+        <>
+          left of {formatCost(max)} {SCOPES[scope] ?? ''} · {change}
+        </>
+      }
+    >
+      {formatCost(Math.max(0, max - spent))}
     </Fact>
   );
 }

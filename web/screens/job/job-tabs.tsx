@@ -5,14 +5,17 @@ import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { formatShort } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
 import { ActivityTab } from './activity-tab.tsx';
-import { ErrorsTab } from './errors-tab.tsx';
+import { ErrorsTab } from './errors/errors-tab.tsx';
 import { FilesTab } from './files-tab.tsx';
 import { GenerationsTab } from './generations-tab.tsx';
 import { ItemsTab } from './items/items-tab.tsx';
 import { PendingTab } from './pending-tab.tsx';
+import { RejectedTab } from './rejected-tab.tsx';
 import { type JobSearch, useJobSearch } from './use-job-search.ts';
 
 type Tab = NonNullable<JobSearch['tab']>;
+
+type TabPart = [Tab, string, number | null, ReactNode];
 
 export interface JobTabsProps {
   job: Job;
@@ -22,7 +25,8 @@ export interface JobTabsProps {
 export function JobTabs({ job, live }: JobTabsProps) {
   const [{ tab = 'items' }, change] = useJobSearch();
   const { counts, itemCount } = live;
-  const tabs: [Tab, string, number | null, ReactNode][] = [
+  const rejected = job.ingestReport.rejected ?? 0;
+  const tabs: TabPart[] = [
     ['items', 'Items', itemCount, <ItemsTab key="items" job={job} itemCount={itemCount} />],
     [
       'pending',
@@ -31,6 +35,9 @@ export function JobTabs({ job, live }: JobTabsProps) {
       <PendingTab key="pending" job={job} />,
     ],
     ['errors', 'Errors', (counts.ERROR ?? 0) + (counts.NOT_FOUND ?? 0), <ErrorsTab key="errors" job={job} />],
+    ...(rejected > 0 || tab === 'rejected'
+      ? [['rejected', 'Rejected', rejected, <RejectedTab key="rejected" job={job} />] satisfies TabPart]
+      : []),
     ['files', 'Files', null, <FilesTab key="files" job={job} />],
     ['generations', 'Generations', job.generation, <GenerationsTab key="generations" job={job} />],
     ['activity', 'Activity', null, <ActivityTab key="activity" job={job} />],

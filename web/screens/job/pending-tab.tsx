@@ -1,15 +1,20 @@
 // Rows of the job that have not ended: where they are, who has them, how often they were tried.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useRef } from 'react';
+import { RotateCw } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { checkBoxClass } from '../../components/check-box.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { inputClass } from '../../components/field.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip, statusWord } from '../../components/status-chip.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { client, queries } from '../../lib/client.ts';
-import { formatPercent } from '../../lib/format.ts';
+import { formatCount, formatPercent } from '../../lib/format.ts';
 import type { Job, PendingItem } from '../../lib/job.ts';
+import { retryAllNow, retryRowsNow } from '../../lib/retry-now.ts';
+import { timeRange } from '../../lib/time-range.ts';
 import { FailedScreen } from '../failed-screen.tsx';
 import { RowNumber } from './row-number.tsx';
 import { useJobChange } from './use-job-change.ts';
@@ -18,15 +23,16 @@ import { useJobSearch } from './use-job-search.ts';
 const STATUSES = ['PENDING', 'PROCESSING', 'RETRYING', 'HELD'] as const;
 const ROW_PX = 40;
 const REFRESH_MS = 5000;
-const TEMPLATE = '6.5rem minmax(12rem, 2fr) 7rem 6rem 5.5rem minmax(8rem, 1fr) 7rem 8rem 8rem';
+const TEMPLATE = '2.5rem 6.5rem minmax(12rem, 2fr) 11rem 6rem 5.5rem minmax(8rem, 1fr) 7rem 8rem 8rem';
 /** Of head and rows alike, which are laid out each for itself. */
-const widthClass = 'min-w-[68rem]';
+const widthClass = 'min-w-[74.5rem]';
 const HEADS = ['Row', 'Summary', 'Status', 'Phase', 'Attempts', 'With', 'Changed', 'Job type', 'Progress'];
 
 export function PendingTab({ job }: { job: Job }) {
   const { jobId } = job;
-  const [{ pending: status = '' }, change] = useJobSearch();
-  const key = ['job', jobId, 'pending', status];
+  const [{ pending: status = '', from = '', to = '' }, change] = useJobSearch();
+  const key = ['job', jobId, 'pending', status, from, to];
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
   const pending = useInfiniteQuery({
     queryKey: key,
     initialPageParam: undefined as string | undefined,
@@ -36,6 +42,7 @@ export function PendingTab({ job }: { job: Job }) {
           jobId,
           pageSize: 100,
           ...(status !== '' && { statuses: status }),
+          ...timeRange(from, to),
           ...(pageParam !== undefined && { after: pageParam }),
         },
         { signal },
@@ -50,6 +57,12 @@ export function PendingTab({ job }: { job: Job }) {
   if (pending.isError) return <FailedScreen error={pending.error} />;
   const items = data?.pages.flatMap((page) => page.items) ?? [];
   const isEmpty = data !== undefined && items.length === 0 && !hasNextPage;
+  // What has been tried meanwhile is none that can be chosen.
+  const waiting = items.filter((item) => item.status === 'RETRYING' && chosen.has(item.seq));
+  const retry = async () => {
+    await (waiting.length > 0 ? retryRowsNow(waiting) : retryAllNow(jobId));
+    setChosen(new Set());
+  };
   return (
     <section
       aria-label="Pending rows"
@@ -58,7 +71,7 @@ export function PendingTab({ job }: { job: Job }) {
         !isEmpty && 'h-[max(26rem,calc(100dvh-8rem))]',
       )}
     >
-      <div className="border-b border-line p-2">
+      <div className="flex flex-wrap items-center gap-2 border-b border-line p-2">
         <select
           aria-label="Status"
           className={classNames(inputClass, 'w-auto')}
@@ -72,10 +85,23 @@ export function PendingTab({ job }: { job: Job }) {
             </option>
           ))}
         </select>
+        <DayField label="Changed from" value={from} onChange={(day) => change({ from: day })} />
+        <DayField label="Changed to" value={to} onChange={(day) => change({ to: day })} />
+        <Button
+          className="sm:ml-auto"
+          disabled={waiting.length === 0 && job.retrying === 0}
+          title="Rows that wait for another try do not wait any longer"
+          onClick={() => void retry()}
+        >
+          <RotateCw size={15} aria-hidden />{' '}
+          {waiting.length > 0 ? `Try ${formatCount(waiting.length)} now` : 'Try all that wait now'}
+        </Button>
       </div>
       {isEmpty ? (
         <EmptyState title="Nothing is pending">
-          {status === '' ? 'Every row of this job has ended.' : 'No row is in this status at present.'}
+          {status === '' && from === '' && to === ''
+            ? 'Every row of this job has ended.'
+            : 'No row fits what is chosen above.'}
         </EmptyState>
       ) : (
         <PendingList
@@ -84,9 +110,38 @@ export function PendingTab({ job }: { job: Job }) {
           hasMore={hasNextPage}
           isLoading={isFetching}
           loadMore={() => void fetchNextPage()}
+          chosen={chosen}
+          onChoose={(seq, isOn) =>
+            setChosen((before) => {
+              const next = new Set(before);
+              if (isOn) next.add(seq);
+              else next.delete(seq);
+              return next;
+            })
+          }
         />
       )}
     </section>
+  );
+}
+
+interface DayFieldProps {
+  label: string;
+  value: string;
+  onChange: (day: string) => void;
+}
+
+function DayField({ label, value, onChange }: DayFieldProps) {
+  return (
+    <label className="flex items-center gap-1.5 text-[13px] text-muted">
+      {label}
+      <input
+        type="date"
+        className={classNames(inputClass, 'w-auto')}
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
+    </label>
   );
 }
 
@@ -96,9 +151,12 @@ interface PendingListProps {
   hasMore: boolean;
   isLoading: boolean;
   loadMore: () => void;
+  chosen: ReadonlySet<number>;
+  onChoose: (seq: number, isOn: boolean) => void;
 }
 
-function PendingList({ phases, items, hasMore, isLoading, loadMore }: PendingListProps) {
+function PendingList(props: PendingListProps) {
+  const { phases, items, hasMore, isLoading, loadMore, chosen, onChoose } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
     count: items.length,
@@ -126,6 +184,9 @@ function PendingList({ phases, items, hasMore, isLoading, loadMore }: PendingLis
           className="grid border-b border-line bg-sunken text-[13px] text-muted"
           style={{ gridTemplateColumns: TEMPLATE }}
         >
+          <div role="columnheader">
+            <span className="sr-only">Chosen</span>
+          </div>
           {HEADS.map((head) => (
             <div key={head} role="columnheader" className="truncate px-3 py-2 font-medium">
               {head}
@@ -141,6 +202,8 @@ function PendingList({ phases, items, hasMore, isLoading, loadMore }: PendingLis
             phase={phases[items[index]!.phase] ?? ''}
             place={index}
             top={start}
+            isChosen={chosen.has(items[index]!.seq)}
+            onChoose={onChoose}
           />
         ))}
       </div>
@@ -154,9 +217,11 @@ interface PendingRowProps {
   phase: string;
   place: number;
   top: number;
+  isChosen: boolean;
+  onChoose: (seq: number, isOn: boolean) => void;
 }
 
-function PendingRow({ item, phase, place, top }: PendingRowProps) {
+function PendingRow({ item, phase, place, top, isChosen, onChoose }: PendingRowProps) {
   const cell = 'flex items-center truncate px-3';
   return (
     <div
@@ -165,6 +230,17 @@ function PendingRow({ item, phase, place, top }: PendingRowProps) {
       className="absolute inset-x-0 grid border-b border-line hover:bg-sunken"
       style={{ gridTemplateColumns: TEMPLATE, height: ROW_PX, transform: `translateY(${top}px)` }}
     >
+      <div role="cell" className="flex items-center justify-center">
+        {item.status === 'RETRYING' && (
+          <input
+            type="checkbox"
+            aria-label={`Choose row ${item.seq}`}
+            className={checkBoxClass}
+            checked={isChosen}
+            onChange={(event) => onChoose(item.seq, event.target.checked)}
+          />
+        )}
+      </div>
       <div role="rowheader" className={cell}>
         <RowNumber seq={item.seq} />
       </div>
@@ -173,6 +249,12 @@ function PendingRow({ item, phase, place, top }: PendingRowProps) {
       </div>
       <div role="cell" className={cell}>
         <StatusChip status={item.status} />
+        {item.status === 'RETRYING' && item.readyAt && (
+          <span className="ml-2 truncate text-[13px] text-muted">
+            <span className="sr-only">again </span>
+            <RelativeTime at={item.readyAt} />
+          </span>
+        )}
       </div>
       <div role="cell" className={cell} title={phase}>
         <span className="truncate">{phase}</span>

@@ -2,9 +2,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { RotateCw } from 'lucide-react';
+import { useState } from 'react';
 import type { z } from 'zod';
 import type { pendingItem } from '../../../src/contract/items.ts';
 import { Button } from '../../components/button.tsx';
+import { checkBoxClass } from '../../components/check-box.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { Page } from '../../components/page.tsx';
@@ -16,7 +18,8 @@ import { useConfiguration } from '../../lib/configuration.ts';
 import { formatCount, formatPercent } from '../../lib/format.ts';
 import { pendingRoute } from '../../routes/router.tsx';
 import { PendingFilters, type PendingSearch } from './pending-filters.tsx';
-import { timeRange } from './time-range.ts';
+import { retryRowsNow } from '../../lib/retry-now.ts';
+import { timeRange } from '../../lib/time-range.ts';
 
 type PendingItem = z.infer<typeof pendingItem>;
 
@@ -24,6 +27,7 @@ export function PendingScreen() {
   const search = pendingRoute.useSearch();
   const navigate = useNavigate({ from: '/pending' });
   const configuration = useConfiguration();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const isOn = configuration.data?.features.pendingDashboard === true;
   const rows = useInfiniteQuery({
     queryKey: ['pending', search],
@@ -51,6 +55,19 @@ export function PendingScreen() {
       </EmptyState>
     );
   const listed = rows.data?.pages.flatMap((page) => page.items) ?? [];
+  // What has been tried meanwhile is none that can be chosen.
+  const waiting = listed.filter((row) => row.status === 'RETRYING' && chosen.has(keyOf(row)));
+  const retry = async () => {
+    await retryRowsNow(waiting);
+    setChosen(new Set());
+  };
+  const choose = (row: PendingItem, isOn: boolean) =>
+    setChosen((before) => {
+      const next = new Set(before);
+      if (isOn) next.add(keyOf(row));
+      else next.delete(keyOf(row));
+      return next;
+    });
   const change = (next: Partial<PendingSearch>) =>
     void navigate({ search: (before) => clean({ ...before, ...next }), replace: true });
   return (
@@ -58,9 +75,18 @@ export function PendingScreen() {
       title="Pending"
       intro="Rows that have not ended, over all jobs."
       actions={
-        <Button disabled={rows.isFetching} onClick={() => void rows.refetch()}>
-          <RotateCw size={16} aria-hidden /> Refresh
-        </Button>
+        <>
+          <Button
+            disabled={waiting.length === 0}
+            title="Choose rows that wait for another try"
+            onClick={() => void retry()}
+          >
+            Try {waiting.length > 0 ? `${formatCount(waiting.length)} ` : ''}now
+          </Button>
+          <Button disabled={rows.isFetching} onClick={() => void rows.refetch()}>
+            <RotateCw size={16} aria-hidden /> Refresh
+          </Button>
+        </>
       }
     >
       <PendingFilters search={search} onChange={change} />
@@ -76,10 +102,15 @@ export function PendingScreen() {
         ) : (
           <Table
             label="Pending rows"
-            headings={['Row', 'Summary', 'Status', 'Attempts', 'Locked by', 'Updated', 'Type', 'Job']}
+            headings={[CHOSEN, 'Row', 'Summary', 'Status', 'Attempts', 'Locked by', 'Updated', 'Type', 'Job']}
           >
             {listed.map((row) => (
-              <PendingRow key={`${row.jobId} ${row.seq}`} row={row} />
+              <PendingRow
+                key={keyOf(row)}
+                row={row}
+                isChosen={chosen.has(keyOf(row))}
+                onChoose={(isOn) => choose(row, isOn)}
+              />
             ))}
           </Table>
         ))}
@@ -96,9 +127,32 @@ export function PendingScreen() {
   );
 }
 
-function PendingRow({ row }: { row: PendingItem }) {
+const CHOSEN = <span className="sr-only">Chosen</span>;
+
+function keyOf({ jobId, seq }: PendingItem): string {
+  return `${jobId} ${seq}`;
+}
+
+interface PendingRowProps {
+  row: PendingItem;
+  isChosen: boolean;
+  onChoose: (isOn: boolean) => void;
+}
+
+function PendingRow({ row, isChosen, onChoose }: PendingRowProps) {
   return (
     <tr className={rowClass}>
+      <td className={`${cellClass} pr-0`}>
+        {row.status === 'RETRYING' && (
+          <input
+            type="checkbox"
+            aria-label={`Choose row ${row.seq} of ${row.jobName || row.jobId.slice(0, 8)}`}
+            className={checkBoxClass}
+            checked={isChosen}
+            onChange={(event) => onChoose(event.target.checked)}
+          />
+        )}
+      </td>
       <th scope="row" className={`${cellClass} font-normal tabular-nums`}>
         {formatCount(row.seq)}
       </th>

@@ -12,6 +12,7 @@ import { client } from '../../lib/client.ts';
 import { formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
 import { useSession } from '../../lib/session.ts';
 import { resourcesRoute } from '../../routes/router.tsx';
+import { HistoryPanel } from './history-panel.tsx';
 import { OverrideDialog, type Resource } from './override-dialog.tsx';
 
 const REFRESH_MS = 5000;
@@ -22,6 +23,7 @@ export function ResourcesScreen() {
   const navigate = useNavigate({ from: '/resources' });
   const session = useSession();
   const [changed, setChanged] = useState<Resource | null>(null);
+  const [shown, setShown] = useState<Resource | null>(null);
   const resources = useQuery({
     queryKey: ['resources'],
     queryFn: ({ signal }) => client.listResources({ limit: LISTED_MAX }, { signal }),
@@ -61,10 +63,12 @@ export function ResourcesScreen() {
                 key={`${resource.name} ${resource.key}`}
                 resource={resource}
                 onChange={isAdmin ? () => setChanged(resource) : null}
+                onHistory={() => setShown(resource)}
               />
             ))}
           </Table>
         ))}
+      {shown && <HistoryPanel name={shown.name} resourceKey={shown.key} onClose={() => setShown(null)} />}
       {changed && <OverrideDialog resource={changed} onClose={() => setChanged(null)} />}
     </Page>
   );
@@ -78,7 +82,13 @@ const STATES: Record<Resource['state'], readonly [words: string, tone: string, m
   unused: ['Unused', 'bg-quiet-soft text-quiet', 'No worker has used it'],
 };
 
-function ResourceRow({ resource, onChange }: { resource: Resource; onChange: (() => void) | null }) {
+interface ResourceRowProps {
+  resource: Resource;
+  onChange: (() => void) | null;
+  onHistory: () => void;
+}
+
+function ResourceRow({ resource, onChange, onHistory }: ResourceRowProps) {
   const [words, tone, meaning] = STATES[resource.state];
   const { stopped, share } = resource;
   const isChanged = Object.keys(resource.override).length > 0;
@@ -124,11 +134,16 @@ function ResourceRow({ resource, onChange }: { resource: Resource; onChange: (()
         {isChanged && <p>{limitWords(resource.override)} (set by hand)</p>}
       </td>
       <td className={`${cellClass} text-right`}>
-        {onChange && (
-          <Button size="small" onClick={onChange}>
-            Change<span className="sr-only"> {resource.name}</span>
+        <span className="inline-flex gap-2">
+          <Button size="small" onClick={onHistory}>
+            History<span className="sr-only"> of {`${resource.name} ${resource.key}`.trim()}</span>
           </Button>
-        )}
+          {onChange && (
+            <Button size="small" onClick={onChange}>
+              Change<span className="sr-only"> {resource.name}</span>
+            </Button>
+          )}
+        </span>
       </td>
     </tr>
   );

@@ -1,4 +1,4 @@
-// The account, its keys, people and teams, who changed what, and how the server is set.
+// The account, its keys, people and teams, what owners may have, sources, who changed what, and how the server is set.
 import { Link } from '@tanstack/react-router';
 import { Page } from '../../components/page.tsx';
 import { useSession } from '../../lib/session.ts';
@@ -6,8 +6,10 @@ import { type SETTINGS_TABS, settingsRoute } from '../../routes/router.tsx';
 import { AccountTab } from './account-tab.tsx';
 import { AuditTab } from './audit-tab.tsx';
 import { KeysTab } from './keys-tab.tsx';
+import { OwnersTab } from './owners-tab.tsx';
 import { PeopleTab } from './people-tab.tsx';
 import { ServerTab } from './server-tab.tsx';
+import { SourcesTab } from './sources-tab.tsx';
 
 type Tab = (typeof SETTINGS_TABS)[number];
 
@@ -15,6 +17,8 @@ const WORDS: Record<Tab, string> = {
   account: 'Account',
   keys: 'API keys',
   people: 'People and teams',
+  owners: 'Shares',
+  sources: 'Sources',
   audit: 'Audit',
   server: 'Server',
 };
@@ -28,6 +32,8 @@ export function SettingsScreen() {
   const tabs: Tab[] = [
     ...(hasAccounts ? (['account', 'keys'] as const) : []),
     ...(hasAccounts && role === 'admin' ? (['people'] as const) : []),
+    ...(role === 'admin' ? (['owners'] as const) : []),
+    ...(role !== 'viewer' ? (['sources'] as const) : []),
     ...(role === 'admin' ? (['audit'] as const) : []),
     'server',
   ];
@@ -50,6 +56,8 @@ export function SettingsScreen() {
       {tab === 'account' && <AccountTab session={session.data} />}
       {tab === 'keys' && <KeysTab isAdmin={role === 'admin'} />}
       {tab === 'people' && <PeopleTab ownId={session.data.userId} />}
+      {tab === 'owners' && <OwnersTab />}
+      {tab === 'sources' && <SourcesTab isAdmin={role === 'admin'} />}
       {tab === 'audit' && <AuditTab actor={search.actor} subject={search.subject} />}
       {tab === 'server' && <ServerTab />}
     </Page>

@@ -38,7 +38,7 @@ export function ItemGrid(props: ItemGridProps) {
   const { pages, columns, actions, selection, onSelect, openRow, onOpen, goTo } = props;
   const scroller = useRef<HTMLDivElement>(null);
   // With a filter one more row stands for those that are still being looked for.
-  const count = pages.count + (pages.hasMore ? 1 : 0);
+  const count = pages.count + (pages.hasMore && !pages.isHalted ? 1 : 0);
   const seen = useSeenRows(scroller, count, goTo);
   const shape = useRowShape(columns);
   const anchor = useRef<number | null>(null);

@@ -54,8 +54,18 @@ export function ItemsTab({ job, itemCount }: { job: Job; itemCount: number }) {
         <StatusFilter statuses={search.statuses ?? ''} onChange={(statuses) => change({ statuses })} />
         <FilterChips job={job} />
         <span role="status" className="px-1 text-[13px] text-muted tabular-nums empty:hidden">
-          {countWords(pages, isFiltered)}
+          {countWords(pages, isFiltered, itemCount)}
         </span>
+        {isFiltered && pages.isHalted && pages.hasMore && (
+          <Button size="small" onClick={() => pages.goOn()}>
+            Go on looking
+          </Button>
+        )}
+        {isFiltered && !pages.isHalted && pages.isLoading && pages.hasMore && (
+          <Button size="small" onClick={() => pages.halt()}>
+            Stop
+          </Button>
+        )}
         <div className="contents sm:ml-auto sm:flex sm:flex-wrap sm:items-center sm:gap-2">
           {!isFiltered && itemCount > 0 && (
             <GoTo
@@ -108,11 +118,13 @@ export function ItemsTab({ job, itemCount }: { job: Job; itemCount: number }) {
   );
 }
 
-function countWords(pages: RowPages<Item>, isFiltered: boolean): string {
+function countWords(pages: RowPages<Item>, isFiltered: boolean, itemCount: number): string {
   if (!isFiltered) return '';
   const found = `${formatCount(pages.count)} ${pages.count === 1 ? 'row' : 'rows'}`;
   if (!pages.hasMore) return found;
-  return pages.isLoading ? `${found} so far…` : `first ${found}`;
+  if (!pages.isLoading && !pages.isHalted) return `first ${found}`;
+  const looked = pages.looked ? `, looked at ${formatCount(pages.looked)} of ${formatCount(itemCount)}` : '';
+  return `${found} so far${looked}${pages.isHalted ? '' : '…'}`;
 }
 
 function SearchField({ value, onChange }: { value: string; onChange: (text: string) => void }) {

@@ -154,6 +154,34 @@ describe('rows that fit a filter', () => {
     expect(pages.row(0)?.seq).toBe(77);
   });
 
+  test('are not looked for any more when somebody stops it, and again when somebody goes on', async () => {
+    let answer: (() => void) | undefined;
+    const load: LoadRows<Row> = ({ after }, signal) =>
+      new Promise((resolve, reject) => {
+        const at = Number(after ?? 0) + 1;
+        signal.addEventListener('abort', () => reject(new Error('stopped')));
+        answer = () => resolve({ items: [], next: at === 5 ? null : String(at), looked: at * 100 });
+      });
+    const pages = new FoundRows(load);
+    const looked = async (count: number) => {
+      answer!();
+      await vi.waitUntil(() => pages.looked === count, { interval: 1 });
+    };
+    pages.want(0, 30);
+    await looked(100);
+    await looked(200);
+    pages.halt();
+    expect([pages.isHalted, pages.isLoading, pages.hasMore, pages.looked]).toEqual([true, false, true, 200]);
+    pages.want(0, 20);
+    expect([pages.isLoading, pages.error]).toEqual([false, null]);
+    pages.goOn();
+    expect(pages.isLoading).toBe(true);
+    await looked(300);
+    await looked(400);
+    await looked(500);
+    expect([pages.hasMore, pages.count]).toEqual([false, 0]);
+  });
+
   test('keep their numbers when they themselves are dropped', async () => {
     const { load } = server(100_000);
     const pages = new FoundRows(load);

@@ -9,6 +9,8 @@ export interface NumberedRow {
 export interface RowsAnswer<Row> {
   items: readonly Row[];
   next: string | null;
+  /** Rows of the job that were looked at up to here. */
+  looked?: number;
 }
 
 /** One request for a page of rows: from a number, behind a page, or from the beginning. */
@@ -24,6 +26,12 @@ export interface RowPages<Row extends NumberedRow> {
   readonly hasMore: boolean;
   readonly isLoading: boolean;
   readonly error: unknown;
+  /** Rows that were looked at to find these; null: they are not looked for. */
+  readonly looked: number | null;
+  /** Somebody stopped the search. */
+  readonly isHalted: boolean;
+  halt(): void;
+  goOn(): void;
   row(place: number): Row | undefined;
   /** The number of the row in a place, also when the row itself is not kept. */
   seqAt(place: number): number | undefined;
@@ -62,6 +70,8 @@ abstract class Watched {
 export class PlacedRows<Row extends NumberedRow> extends Watched implements RowPages<Row> {
   count: number;
   readonly hasMore = false;
+  readonly looked = null;
+  readonly isHalted = false;
   readonly #cache: PageCache<ReadonlyMap<number, Row>>;
 
   constructor(load: LoadRows<Row>, count: number) {
@@ -82,6 +92,10 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
   get error(): unknown {
     return this.#cache.error;
   }
+
+  /** Nothing is looked for: any row is one request away. */
+  halt(): void {}
+  goOn(): void {}
 
   /** Pages kept, for those who bound them. */
   get pageCount(): number {
@@ -148,12 +162,14 @@ interface Stretch {
   next: string | null;
   /** Place of its first row. */
   place: number;
+  looked: number;
 }
 
 /** Rows that fit a filter, in order. How many there are is known at the end. */
 export class FoundRows<Row extends NumberedRow> extends Watched implements RowPages<Row> {
   #stretches: Stretch[] = [];
   #seen: [number, number] = [0, 0];
+  #isHalted = false;
   readonly #cache: PageCache<readonly Row[]>;
 
   constructor(load: LoadRows<Row>) {
@@ -178,6 +194,27 @@ export class FoundRows<Row extends NumberedRow> extends Watched implements RowPa
   get count(): number {
     const last = this.#stretches.at(-1);
     return last ? last.place + last.seqs.length : 0;
+  }
+
+  get looked(): number {
+    return this.#stretches.at(-1)?.looked ?? 0;
+  }
+
+  get isHalted(): boolean {
+    return this.#isHalted;
+  }
+
+  /** What was found stays. */
+  halt(): void {
+    this.#isHalted = true;
+    this.want(...this.#seen);
+    this.changed();
+  }
+
+  goOn(): void {
+    this.#isHalted = false;
+    this.want(...this.#seen);
+    this.changed();
   }
 
   get hasMore(): boolean {
@@ -209,7 +246,7 @@ export class FoundRows<Row extends NumberedRow> extends Watched implements RowPa
     this.#stretches.forEach(({ place, seqs }, key) => {
       if (place < end && place + seqs.length > first) keys.push(key);
     });
-    if (this.hasMore && end + AHEAD_ROWS >= this.count) keys.push(this.#stretches.length);
+    if (this.hasMore && !this.#isHalted && end + AHEAD_ROWS >= this.count) keys.push(this.#stretches.length);
     this.#cache.want(keys);
   }
 
@@ -227,11 +264,11 @@ export class FoundRows<Row extends NumberedRow> extends Watched implements RowPa
   }
 
   /** Other rows may fit by now: what was behind another end than before is found anew. */
-  #place(key: number, after: string | undefined, { items, next }: RowsAnswer<Row>): void {
+  #place(key: number, after: string | undefined, { items, next, looked = 0 }: RowsAnswer<Row>): void {
     const before = this.#stretches[key - 1];
     const old = this.#stretches[key];
     const place = before ? before.place + before.seqs.length : 0;
-    const stretch = { after, seqs: items.map(({ seq }) => seq), next, place };
+    const stretch = { after, seqs: items.map(({ seq }) => seq), next, place, looked };
     if (old && (old.next !== next || old.seqs.length !== items.length)) {
       this.#stretches.length = key;
       this.#cache.dropFrom(key + 1);

@@ -1,19 +1,23 @@
 // Failures by group: what went wrong, how often, since when, and what can be done about it.
 import { useQuery } from '@tanstack/react-query';
-import { ListFilter, RotateCcw } from 'lucide-react';
+import { ListFilter, Pencil, RotateCcw, SkipForward } from 'lucide-react';
 import { useState } from 'react';
-import { Button } from '../../components/button.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
-import { statusWord } from '../../components/status-chip.tsx';
-import { client, queries } from '../../lib/client.ts';
-import { formatCount } from '../../lib/format.ts';
-import { canRunAgain, type ErrorGroup, type Job } from '../../lib/job.ts';
-import { FailedScreen } from '../failed-screen.tsx';
-import { type Reprocess, ReprocessDialog } from './reprocess-dialog.tsx';
-import { RowNumber } from './row-number.tsx';
-import { useJobChange } from './use-job-change.ts';
-import { useJobSearch } from './use-job-search.ts';
+import { Button } from '../../../components/button.tsx';
+import { EmptyState } from '../../../components/empty-state.tsx';
+import { Menu, MenuItem } from '../../../components/menu.tsx';
+import { RelativeTime } from '../../../components/relative-time.tsx';
+import { Sparkline } from '../../../components/sparkline.tsx';
+import { statusWord } from '../../../components/status-chip.tsx';
+import { client, queries } from '../../../lib/client.ts';
+import { formatCount, formatDuration } from '../../../lib/format.ts';
+import { canRunAgain, type ErrorGroup, type Job } from '../../../lib/job.ts';
+import { FailedScreen } from '../../failed-screen.tsx';
+import { EditGroupDialog } from './edit-group-dialog.tsx';
+import { SkipGroupDialog } from './skip-group-dialog.tsx';
+import { type Reprocess, ReprocessDialog } from '../reprocess-dialog.tsx';
+import { RowNumber } from '../row-number.tsx';
+import { useJobChange } from '../use-job-change.ts';
+import { useJobSearch } from '../use-job-search.ts';
 
 const REFRESH_MS = 5000;
 
@@ -24,6 +28,7 @@ export function ErrorsTab({ job }: { job: Job }) {
     queryFn: ({ signal }) => client.listErrors({ jobId, limit: 200 }, { signal }),
   });
   const [reprocess, setReprocess] = useState<Reprocess | null>(null);
+  const [asked, setAsked] = useState<{ group: ErrorGroup; for: 'skip' | 'edit' } | null>(null);
   useJobChange(jobId, REFRESH_MS, () => {
     void queries.invalidateQueries({ queryKey: ['job', jobId, 'errors'] });
   });
@@ -33,10 +38,13 @@ export function ErrorsTab({ job }: { job: Job }) {
   if (groups.length === 0)
     return (
       <EmptyState title="No errors">
-        Failures that look alike stand here as one group, with a sample, and can be run again together.
+        Failures that look alike stand here as one group, with a sample, and can be run again, changed or
+        skipped together.
       </EmptyState>
     );
   const most = Math.max(...groups.map(({ occurrences }) => occurrences));
+  const times = groups.flatMap(({ firstSeen, lastSeen }) => [Date.parse(firstSeen), Date.parse(lastSeen)]);
+  const span = { fromMs: Math.min(...times), toMs: Math.max(...times) };
   return (
     <>
       <ul aria-label="Groups of errors" className="flex flex-col gap-3">
@@ -46,6 +54,9 @@ export function ErrorsTab({ job }: { job: Job }) {
             job={job}
             group={group}
             most={most}
+            span={span}
+            onSkip={() => setAsked({ group, for: 'skip' })}
+            onEdit={() => setAsked({ group, for: 'edit' })}
             onRun={() =>
               setReprocess({
                 what: `${formatCount(group.failed)} ${group.failed === 1 ? 'row' : 'rows'} with this error`,
@@ -57,6 +68,12 @@ export function ErrorsTab({ job }: { job: Job }) {
         ))}
       </ul>
       <ReprocessDialog job={job} reprocess={reprocess} onClose={() => setReprocess(null)} />
+      {asked?.for === 'skip' && (
+        <SkipGroupDialog job={job} group={asked.group} onClose={() => setAsked(null)} />
+      )}
+      {asked?.for === 'edit' && (
+        <EditGroupDialog job={job} group={asked.group} onClose={() => setAsked(null)} />
+      )}
     </>
   );
 }
@@ -65,10 +82,14 @@ interface GroupProps {
   job: Job;
   group: ErrorGroup;
   most: number;
+  /** From the first to the last of all groups. */
+  span: { fromMs: number; toMs: number };
   onRun: () => void;
+  onSkip: () => void;
+  onEdit: () => void;
 }
 
-function Group({ job, group, most, onRun }: GroupProps) {
+function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
   const [, change] = useJobSearch();
   const { phase, signature, errorClass, sample, sampleSeq, occurrences, failed, firstSeen, lastSeen } = group;
   const canRun = canRunAgain(job.state);
@@ -89,7 +110,7 @@ function Group({ job, group, most, onRun }: GroupProps) {
             </span>
           </p>
         </div>
-        <div className="flex gap-2">
+        <div className="flex flex-wrap gap-2">
           <Button size="small" disabled={failed === 0} onClick={show}>
             <ListFilter size={14} aria-hidden /> Show rows
           </Button>
@@ -101,12 +122,21 @@ function Group({ job, group, most, onRun }: GroupProps) {
           >
             <RotateCcw size={14} aria-hidden /> Run these again…
           </Button>
+          <Menu label="More" name={`More to do with the rows of ${signature}`} size="small">
+            <MenuItem disabled={!canRun || failed === 0} onSelect={onEdit}>
+              <Pencil size={15} aria-hidden /> Change a field and run them…
+            </MenuItem>
+            <MenuItem disabled={!canRun || failed === 0} onSelect={onSkip}>
+              <SkipForward size={15} aria-hidden /> Skip them…
+            </MenuItem>
+          </Menu>
         </div>
       </div>
       <div aria-hidden className="h-1.5 overflow-hidden rounded-full bg-quiet-soft">
         <div className="h-full bg-bad" style={{ width: `${(occurrences / most) * 100}%` }} />
       </div>
-      <p className="flex flex-wrap gap-x-4 text-[13px] text-muted tabular-nums">
+      <p className="flex flex-wrap items-center gap-x-4 text-[13px] text-muted tabular-nums">
+        {group.trend.counts.length > 0 && <Trend group={group} span={span} />}
         <span>
           <span className="font-medium text-text">{formatCount(failed)}</span>{' '}
           {failed === 1 ? 'row ended' : 'rows ended'} with it
@@ -121,4 +151,11 @@ function Group({ job, group, most, onRun }: GroupProps) {
       </p>
     </li>
   );
+}
+
+function Trend({ group, span }: Pick<GroupProps, 'group' | 'span'>) {
+  const { from, stepMs, counts } = group.trend;
+  const fromMs = Date.parse(from);
+  const label = `Over time: at most ${formatCount(Math.max(...counts))} in ${formatDuration(stepMs)}, ${formatCount(counts.at(-1)!)} in the last`;
+  return <Sparkline {...span} steps={{ fromMs, stepMs, counts }} label={label} />;
 }

@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import { useTheme } from '../../lib/theme.ts';
+import { useTheme } from '../lib/theme.ts';
 
 export interface ChartLine {
   label: string;

@@ -1,0 +1,28 @@
+// What of a resource was in force and used over time, in as few or as many points as were asked for.
+import type { operationRoutes } from '../contract/operations.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { RESOURCE_SAMPLE_MS, RESOURCE_SAMPLES_KEEP_MS } from '../engine/services/resource-sampler.ts';
+import { wallClockMs } from '../platform/clock.ts';
+import { resourceHistory } from '../store/views/resource-history.ts';
+import { checkStorable } from './check-storable.ts';
+import type { Handler } from './handler.ts';
+import { boundedTimeMs } from './wire-values.ts';
+
+export const getResourceHistory: Handler<typeof operationRoutes.getResourceHistory> = async (
+  { params, query },
+  { reads },
+) => {
+  const resource = { name: params.name, key: query.key ?? '' };
+  checkStorable(resource);
+  const toMs = query.to ? boundedTimeMs(query.to) : wallClockMs() + 1;
+  const begin = query.from ? boundedTimeMs(query.from) : toMs - RESOURCE_SAMPLES_KEEP_MS;
+  const fromMs = Math.max(0, Math.floor(begin / RESOURCE_SAMPLE_MS) * RESOURCE_SAMPLE_MS);
+  if (toMs <= fromMs) throw new RowmillError('REQUEST_INVALID', 'expected `to` to be later than `from`');
+  const samples = Math.ceil((toMs - fromMs) / RESOURCE_SAMPLE_MS);
+  const stepMs = Math.ceil(samples / query.points) * RESOURCE_SAMPLE_MS;
+  const steps = await resourceHistory(reads, resource, { fromMs, toMs, stepMs });
+  return {
+    stepMs,
+    points: steps.map(({ atMs, ...step }) => ({ at: new Date(atMs).toISOString(), ...step })),
+  };
+};

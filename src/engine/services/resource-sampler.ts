@@ -1,0 +1,39 @@
+// Writes down at a slow rate what of each resource is in force and used, for charts, and removes what is older than a
+// day. Every worker does it; of one step and key one row stays.
+import { resourceStatus } from '../../core/resource-status.ts';
+import { PeriodicService } from '../../platform/periodic-service.ts';
+import { insertResourceSamples, pruneResourceSamples } from '../../store/commands/insert-resource-samples.ts';
+import { listResources } from '../../store/views/list-resources.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { controlOptions } from '../sync-resources.ts';
+
+/** Four samples a minute: a resource has 5,760 rows at the most. */
+export const RESOURCE_SAMPLE_MS = 15_000;
+export const RESOURCE_SAMPLES_KEEP_MS = 24 * 60 * 60_000;
+/** Keys of one step: the hosts of a large crawl are more than anybody looks at. */
+const KEYS_MAX = 200;
+const PRUNE_AT_ONCE = 5000;
+
+export async function sampleResources({ db, settings }: EngineContext): Promise<void> {
+  const options = controlOptions(settings);
+  const used = (await listResources(db, null, KEYS_MAX)).filter(
+    ({ idleMs }) => idleMs !== null && idleMs < RESOURCE_SAMPLE_MS * 2,
+  );
+  const samples = used.map((stored) => {
+    const { name, key, limits, concurrencyNow, rateNow, inUse } = resourceStatus(stored, options);
+    // What nobody declared and nothing adapts is no limit.
+    const isLimited = limits?.adaptive === true || limits?.concurrency != null;
+    return { name, key, concurrency: isLimited ? concurrencyNow : null, rate: rateNow, inUse };
+  });
+  await insertResourceSamples(db, samples, RESOURCE_SAMPLE_MS);
+  await pruneResourceSamples(db, RESOURCE_SAMPLES_KEEP_MS, PRUNE_AT_ONCE);
+}
+
+export function createResourceSampler(context: EngineContext): PeriodicService {
+  return new PeriodicService({
+    name: 'resource sampler',
+    intervalMs: RESOURCE_SAMPLE_MS,
+    events: context.events,
+    work: () => sampleResources(context),
+  });
+}

@@ -1,0 +1,82 @@
+// Gives up on the rows of a finished job that failed alike: they end as SKIPPED with a reason, in a generation of their own
+// and without being run. Their old results stay, and they can be reprocessed like any others.
+import type { ItemStatus } from '../core/outcome.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { toStorableText } from '../core/storable-json.ts';
+import { faultPoint } from '../platform/fault-point.ts';
+import { newId } from '../platform/random.ts';
+import { retryPassing } from '../platform/retry-passing.ts';
+import { insertResultColumns } from '../store/commands/insert-result-columns.ts';
+import {
+  insertGeneration,
+  type OpenedGeneration,
+  openGeneration,
+} from '../store/commands/open-generation.ts';
+import { skipItems } from '../store/commands/skip-items.ts';
+import { findGeneration } from '../store/views/find-generation.ts';
+import { awaitFinished } from './await-finished.ts';
+import { chooseSeqs } from './choose-seqs.ts';
+import type { EngineContext } from './engine-context.ts';
+import { BEHIND_RESULTS } from './flush-outcomes.ts';
+import { recordChange } from './record-change.ts';
+import { reprocessedMeanwhile } from './reprocess-job.ts';
+
+const MAX_REASON_LENGTH = 1000;
+/** Items that one statement ends: measured at 20 us each. */
+const ITEMS_AT_ONCE = 100_000;
+const FAILED: readonly ItemStatus[] = ['ERROR', 'NOT_FOUND'];
+
+export interface SkipErrorGroupRequest {
+  /** Signature of the group. */
+  errorGroup: string;
+  phase?: number;
+  reason: string;
+  ifGeneration?: number;
+}
+
+/** Nothing of the generation waits: `finishJob` ends it, here or in a sweep. */
+export async function skipErrorGroup(
+  context: EngineContext,
+  jobId: string,
+  request: SkipErrorGroupRequest,
+): Promise<OpenedGeneration> {
+  const { errorGroup, phase, ifGeneration } = request;
+  const reason = toStorableText(request.reason.trim(), MAX_REASON_LENGTH);
+  if (reason === '') throw new RowmillError('REPROCESS_INVALID', 'expected a reason for skipping rows');
+  const job = await awaitFinished(context, jobId, ifGeneration);
+  const filter = { statuses: FAILED, errorGroup, ...(phase !== undefined && { phase }) };
+  const seqs = (await chooseSeqs(context, job, filter)) ?? [];
+  const generation = job.generation + 1;
+  const requestId = newId();
+  const selection = { errorGroup, ...(phase !== undefined && { phase }), skipped: reason };
+  const report = await retryPassing(() =>
+    context.db.transaction(
+      async (tx) => {
+        if (!(await openGeneration(tx, jobId, job.generation, null))) {
+          const opened = await findGeneration(tx, jobId, generation, requestId);
+          if (opened) return opened;
+          throw reprocessedMeanwhile(jobId);
+        }
+        let selected = 0;
+        const resultJson = JSON.stringify({ reason });
+        for (let at = 0; at < seqs.length; at += ITEMS_AT_ONCE) {
+          const part = seqs.slice(at, at + ITEMS_AT_ONCE);
+          selected += await skipItems(tx, { jobId, generation, seqs: part, statuses: FAILED, resultJson });
+        }
+        if (selected === 0)
+          throw new RowmillError('NOTHING_TO_REPROCESS', `no row of job ${jobId} has failed like this`);
+        const column = { name: 'reason', position: BEHIND_RESULTS };
+        await insertResultColumns(tx, jobId, generation, [column], context.settings.resultMaxColumns);
+        const opened = { generation, selected, leftOut: { permanent: 0, exhausted: 0 } };
+        await insertGeneration(tx, { jobId, requestId, selection, ...opened });
+        const detail = { generation, selected, skipped: reason };
+        await recordChange(tx, context, { jobId, kind: 'job.reprocessed', action: 'job.skip', detail });
+        return opened;
+      },
+      () => faultPoint('reprocess.before_commit'),
+    ),
+  );
+  faultPoint('reprocess.after_commit');
+  context.events.emit('job.reopened', { jobId, ...report });
+  return report;
+}

@@ -1,0 +1,218 @@
+// Groups of errors over HTTP: how often and when, and what can be done with all rows of one: skip them, or change them and
+// run them again.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { diagnose } from '../../src/engine/diagnose.ts';
+import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { send, uploadForm } from '../support/api-pipelines.ts';
+import { checkInvariants } from '../support/invariants.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const runs: number[] = [];
+const pipeline = definePipeline({
+  name: 'shops',
+  key: 'n',
+  phases: [
+    { name: 'open', run: ({ n }) => ({ n }) },
+    {
+      name: 'fetch',
+      run: ({ n, url }) => {
+        runs.push(Number(n));
+        if (String(url).startsWith('http:')) return fail(`refused http for row ${n}`);
+        if (url === 'gone') throw Object.assign(new Error('shop is gone'), { status: 410 });
+        return { fetched: url };
+      },
+    },
+  ],
+});
+const HTTP = 'permanent: refused http for row <n>';
+
+let rowmill: Rowmill;
+let worker: RowmillWorker;
+beforeAll(async () => {
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  worker = await rowmill.startWorker([pipeline]);
+});
+afterAll(async () => {
+  await worker.stop();
+  await rowmill.close();
+});
+
+/** Of 30 rows every third has an address that is refused, row 1 one that is gone. */
+async function runJob(): Promise<string> {
+  const rows = Array.from({ length: 30 }, (_, n) => ({
+    n,
+    url: n === 1 ? 'gone' : `${n % 3 === 0 ? 'http' : 'https'}://shop.example/${n}`,
+    country: 'de',
+  }));
+  const jobId = await rowmill.submit(pipeline, rows);
+  await rowmill.whenFinished(jobId);
+  runs.length = 0;
+  return jobId;
+}
+
+async function checkJob(jobId: string): Promise<void> {
+  const query = async ({ text, values }: { text: string; values: unknown[] }) => ({
+    rows: await database.query(text, values),
+  });
+  expect(await checkInvariants({ query } as never, jobId, { afterSweep: true })).toEqual([]);
+  expect(await diagnose(database.url, { jobId, blobs: rowmill.context.blobs })).toMatchObject({ ok: true });
+}
+
+const auditOf = (jobId: string, action: string) =>
+  database.query<{ detail: unknown }>('select detail from audit where subject = $1 and action = $2', [
+    `job ${jobId}`,
+    action,
+  ]);
+
+test('a group says how often it was met over time', async () => {
+  const { url } = await startTestApi(database.url);
+  const jobId = await runJob();
+  const { body } = await send(url, 'GET', `/api/jobs/${jobId}/errors`);
+  expect(body.items).toHaveLength(2);
+  const [group] = body.items;
+  expect(group).toMatchObject({ signature: HTTP, phase: 1, failed: 10, occurrences: 10 });
+  expect(group.trend.counts.reduce((sum: number, count: number) => sum + count, 0)).toBe(10);
+  expect(group.trend.from).toBe(group.firstSeen);
+  expect(group.trend.stepMs).toBeGreaterThanOrEqual(1000);
+});
+
+test('rows of a group are skipped with a reason, without being run, as a run of their own', async () => {
+  const { url, context } = await startTestApi(database.url);
+  const jobId = await runJob();
+  const request = { errorGroup: HTTP, phase: 1, reason: 'shops without https are not ours', ifGeneration: 1 };
+  const skipped = await send(url, 'POST', `/api/jobs/${jobId}/errors/skip`, request);
+  expect([skipped.status, skipped.body]).toEqual([202, { generation: 2, selected: 10 }]);
+  await context.background.whenIdle();
+  const summary = await rowmill.whenFinished(jobId);
+  expect(summary).toMatchObject({
+    generation: 2,
+    outcome: 'DONE',
+    counts: { DONE: 19, ERROR: 0, NOT_FOUND: 1, SKIPPED: 10 },
+    diff: { reprocessed: 10, newlyFailed: 0 },
+  });
+  expect(runs).toEqual([]);
+  await checkJob(jobId);
+  const row = await send(url, 'GET', `/api/jobs/${jobId}/items/3`);
+  expect(row.body).toMatchObject({
+    status: 'SKIPPED',
+    result: { reason: 'shops without https are not ours' },
+    results: [
+      { generation: 2, status: 'SKIPPED' },
+      { generation: 1, status: 'ERROR' },
+    ],
+  });
+  const groups = await send(url, 'GET', `/api/jobs/${jobId}/errors`);
+  expect(groups.body.items.map(({ failed }: { failed: number }) => failed)).toEqual([1]);
+  expect(await auditOf(jobId, 'job.skip')).toEqual([
+    { detail: { generation: 2, selected: 10, skipped: 'shops without https are not ours' } },
+  ]);
+  // The same click again finds another run, and without that nothing to skip.
+  const again = await send(url, 'POST', `/api/jobs/${jobId}/errors/skip`, request);
+  expect([again.status, again.body.code]).toEqual([409, 'JOB_CONFLICT']);
+  const { ifGeneration: _, ...unguarded } = request;
+  const nothing = await send(url, 'POST', `/api/jobs/${jobId}/errors/skip`, unguarded);
+  expect([nothing.status, nothing.body.code]).toEqual([409, 'NOTHING_TO_REPROCESS']);
+  await checkJob(jobId);
+});
+
+test('of several that skip at once one does it', async () => {
+  const { url, context } = await startTestApi(database.url);
+  const jobId = await runJob();
+  const body = { errorGroup: HTTP, reason: 'no', ifGeneration: 1 };
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => send(url, 'POST', `/api/jobs/${jobId}/errors/skip`, body)),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409, 409, 409]);
+  await context.background.whenIdle();
+  await rowmill.whenFinished(jobId);
+  await checkJob(jobId);
+});
+
+test('skipped rows are run again like any others', async () => {
+  const { url, context } = await startTestApi(database.url);
+  const jobId = await runJob();
+  await send(url, 'POST', `/api/jobs/${jobId}/errors/skip`, { errorGroup: HTTP, reason: 'not yet' });
+  await context.background.whenIdle();
+  await rowmill.reprocess(jobId, { statuses: ['SKIPPED'] });
+  expect(await rowmill.whenFinished(jobId)).toMatchObject({
+    generation: 3,
+    counts: { ERROR: 10, SKIPPED: 0 },
+  });
+  expect(runs.toSorted((a, b) => a - b)).toEqual([0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
+  await checkJob(jobId);
+});
+
+test('a change is shown before it is made, changes every row of the group, and runs them with it', async () => {
+  const { url } = await startTestApi(database.url);
+  const jobId = await runJob();
+  const change = { field: 'url', find: 'http:', replace: 'https:' };
+  const request = { errorGroup: HTTP, phase: 1, change, ifGeneration: 1 };
+  const preview = await send(url, 'POST', `/api/jobs/${jobId}/errors/edit/preview`, request);
+  expect(preview.status).toBe(200);
+  expect(preview.body).toMatchObject({ rows: 10, changed: 10, more: false });
+  expect(preview.body.samples[1]).toEqual({
+    seq: 3,
+    before: 'http://shop.example/3',
+    after: 'https://shop.example/3',
+  });
+  expect((await rowmill.job(jobId))!.generation).toBe(1);
+
+  const edited = await send(url, 'POST', `/api/jobs/${jobId}/errors/edit`, request);
+  expect([edited.status, edited.body]).toEqual([
+    202,
+    { generation: 2, selected: 10, unchanged: 0, more: false },
+  ]);
+  expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { DONE: 29, ERROR: 0, NOT_FOUND: 1 } });
+  expect(runs.toSorted((a, b) => a - b)).toEqual([0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
+  const row = await send(url, 'GET', `/api/jobs/${jobId}/items/3`);
+  expect(row.body).toMatchObject({
+    status: 'DONE',
+    input: { n: 3, url: 'https://shop.example/3', country: 'de' },
+    originalInput: { n: 3, url: 'http://shop.example/3', country: 'de' },
+    result: { fetched: 'https://shop.example/3' },
+  });
+  const { body } = await send(url, 'GET', `/api/jobs/${jobId}/generations`);
+  expect(body.items.find((each: { generation: number }) => each.generation === 2).selection).toEqual({
+    edited: 10,
+    errorGroup: HTTP,
+    phase: 1,
+    change,
+  });
+  expect(await auditOf(jobId, 'job.reprocess')).toMatchObject([{ detail: { edited: 10, field: 'url' } }]);
+  await checkJob(jobId);
+});
+
+test('rows that a change leaves as they are are not run', async () => {
+  const { url } = await startTestApi(database.url);
+  const jobId = await runJob();
+  const edit = (change: object) =>
+    send(url, 'POST', `/api/jobs/${jobId}/errors/edit`, { errorGroup: HTTP, change });
+  const same = await edit({ field: 'country', to: 'de' });
+  expect([same.status, same.body.code]).toEqual([409, 'NOTHING_TO_REPROCESS']);
+  const some = await edit({ field: 'url', find: 'http://shop.example/3', replace: 'https://x/' });
+  expect(some.body).toMatchObject({ selected: 1, unchanged: 9 });
+  await rowmill.whenFinished(jobId);
+  expect(runs).toEqual([3]);
+  await checkJob(jobId);
+});
+
+test('what names a row is not changed', async () => {
+  const { url } = await startTestApi(database.url, { pipelines: [pipeline] });
+  const file = uploadForm({ pipeline: 'shops' }, 'n,url\n1,http://x\n2,http://y\n');
+  const { jobId } = (await send(url, 'POST', '/api/jobs', file)).body;
+  await rowmill.whenFinished(jobId);
+  const request = { errorGroup: HTTP, change: { field: 'n', to: '5' } };
+  for (const path of ['edit', 'edit/preview']) {
+    const refused = await send(url, 'POST', `/api/jobs/${jobId}/errors/${path}`, request);
+    expect([refused.status, refused.body.code]).toEqual([400, 'REPROCESS_INVALID']);
+  }
+});
+
+test('a job that runs is left alone', async () => {
+  const { url } = await startTestApi(database.url);
+  const jobId = await rowmill.submit(pipeline, [{ n: 0, url: 'http://x' }], { hold: true });
+  const skip = await send(url, 'POST', `/api/jobs/${jobId}/errors/skip`, { errorGroup: HTTP, reason: 'no' });
+  expect([skip.status, skip.body.code]).toEqual([409, 'JOB_CONFLICT']);
+});

@@ -1,0 +1,187 @@
+// What people do who keep things going, in a real browser: rows that wait are tried now, resources are looked at over
+// time, owners get their shares, sources are scanned, and a long search says how far it is.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { afterEach, expect, test } from 'vitest';
+import { definePipeline, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { expectNoComplaints, useBrowser } from '../support/browser.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const browser = useBrowser();
+let rowmill: Rowmill | undefined;
+let worker: RowmillWorker | undefined;
+afterEach(async () => {
+  await worker?.stop();
+  worker = undefined;
+  await rowmill?.close();
+  rowmill = undefined;
+});
+
+const HOUR_MS = 3_600_000;
+let isBusy = true;
+const pipeline = definePipeline({
+  name: 'prices',
+  summary: ['sku'],
+  phases: [
+    {
+      name: 'lookup',
+      retry: { overloaded: { maxAttempts: 9, baseMs: HOUR_MS, capMs: HOUR_MS } },
+      run: ({ sku }) => {
+        if (isBusy) throw Object.assign(new Error('busy'), { status: 503 });
+        return { price: String(sku).length };
+      },
+    },
+  ],
+});
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+}
+
+test('rows that wait for another try are tried now, from the job and from the dashboard', async () => {
+  isBusy = true;
+  const api = await startTestApi(database.url, {
+    pipelines: [pipeline],
+    settings: { pendingDashboard: 'on' },
+  });
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  worker = await rowmill.startWorker([pipeline]);
+  const rows = ['a', 'b', 'c', 'd'].map((sku) => ({ sku }));
+  const jobId = await rowmill.submit(pipeline, rows, { name: 'Waiting' });
+  const counts = async () => {
+    const { retrying, counts: ended } = (await rowmill!.progress(jobId))!;
+    return [retrying, ended.DONE];
+  };
+  await expect.poll(counts, { timeout: 30_000 }).toEqual([4, 0]);
+  isBusy = false;
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/jobs/${jobId}?tab=pending`);
+  await page.getByLabel('Choose row 2').check();
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Try 1 now' }).click();
+  await page.getByText('1 row is tried as soon as a worker is free').first().waitFor();
+  await expect.poll(counts, { timeout: 30_000 }).toEqual([3, 1]);
+  await page.getByLabel('Choose row 2').waitFor({ state: 'detached' });
+
+  await page.getByLabel('Changed to').fill('2020-01-01');
+  await page.getByText('No row fits what is chosen above.').waitFor();
+  expect(page.url()).toContain('to=2020-01-01');
+
+  await page.goto(`${api.url}/pending`);
+  await page.getByLabel('Choose row 0 of Waiting').check();
+  await page.getByRole('button', { name: 'Try 1 now' }).click();
+  await expect.poll(counts, { timeout: 30_000 }).toEqual([2, 2]);
+
+  await page.goto(`${api.url}/jobs/${jobId}?tab=pending`);
+  await page.getByRole('button', { name: 'Try all that wait now' }).click();
+  await rowmill.whenFinished(jobId);
+  await page.getByRole('heading', { name: 'Nothing is pending' }).waitFor();
+  expectNoComplaints(complaints);
+});
+
+test('a resource is looked at over time', async () => {
+  const api = await startTestApi(database.url);
+  const limits = { ratePerSecond: 50, concurrency: 10, minDelayMs: null, adaptive: true };
+  await database.query(`insert into resources (name, key, limits) values ('maps', 'eu', $1)`, [
+    JSON.stringify(limits),
+  ]);
+  await database.query(
+    `insert into resource_samples (name, key, at, concurrency, rate, in_use, calls, throttled)
+     select 'maps', 'eu', date_bin('15 seconds', now() - n * interval '1 minute', 'epoch'), 10, 50, 4, (60 - n) * 120, (60 - n) * 2
+     from generate_series(1, 30) n`,
+  );
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/resources`);
+  await page.getByRole('button', { name: 'History of maps eu' }).click();
+  await page.getByRole('heading', { name: 'History of maps · eu' }).waitFor();
+  await page.getByRole('img', { name: 'Calls at once over time, at most 4 used' }).waitFor();
+  // 30 samples are 29 stretches.
+  await page.getByRole('img', { name: 'Calls per second over time, 3,480 in all' }).waitFor();
+  await page.getByRole('img', { name: 'Refused calls over time, 58 in all' }).waitFor();
+  expect(await page.getByRole('dialog').locator('canvas').count()).toBe(3);
+  await expectAccessible(page);
+  await page.getByLabel('Time', { exact: true }).selectOption('24');
+  await page.getByRole('img', { name: 'Refused calls over time, 58 in all' }).waitFor();
+  expectNoComplaints(complaints);
+});
+
+test('an owner is given another share, and a source is scanned', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rowmill-operators-'));
+  writeFileSync(join(folder, 'new.csv'), 'sku\na\nb\n');
+  const sources = [
+    {
+      name: 'incoming',
+      kind: 'folder' as const,
+      path: folder,
+      pipeline: 'prices',
+      stableMs: 0,
+      onDone: 'leave' as const,
+    },
+  ];
+  const api = await startTestApi(database.url, { pipelines: [pipeline], sources });
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/settings?tab=owners`);
+  await page.getByRole('button', { name: 'Set for somebody' }).click();
+  await page.getByLabel('Owner').fill('grace');
+  await page.getByLabel('Weight').fill('3');
+  await page.getByLabel('Rows at once').fill('40');
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Change grace' }).click();
+  expect(await page.getByLabel('Weight').inputValue()).toBe('3');
+  await page.getByLabel('Rows at once').fill('');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const owners = await database.query(
+    `select weight::int, max_in_flight from owners where owner_id = 'grace'`,
+  );
+  expect(owners).toEqual([{ weight: 3, max_in_flight: null }]);
+
+  await page.goto(`${api.url}/settings?tab=sources`);
+  await page.getByRole('button', { name: 'Scan now incoming' }).click();
+  await page.getByRole('link', { name: 'new.csv' }).waitFor();
+  await expectAccessible(page);
+  await page.getByRole('link', { name: 'new.csv' }).click();
+  await page.getByRole('heading', { name: 'new.csv' }).waitFor();
+  expectNoComplaints(complaints);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('a long search says how far it is, is stopped, and goes on', async () => {
+  const api = await startTestApi(database.url);
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  const count = 150_000;
+  function* rows() {
+    for (let at = 0; at < count; at += 1) yield { sku: at === count - 1 ? 'needle' : 'hay' };
+  }
+  const jobId = await rowmill.submit(pipeline, rows(), { hold: true });
+  const { page, complaints } = await browser.open();
+  // Every answer but the first is held back, so that there is time to stop.
+  let open: () => void = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  await page.route(/\/items\?.*after=/, async (route) => {
+    await gate;
+    await route.continue().catch(() => {});
+  });
+  await page.goto(`${api.url}/jobs/${jobId}?search=needle`);
+  const status = page.getByRole('region', { name: 'Rows' }).getByRole('status');
+  await expect
+    .poll(() => status.textContent(), { timeout: 30_000 })
+    .toMatch(/^0 rows so far, looked at [\d,]+ of 150,000…$/);
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await expect.poll(() => status.textContent()).toMatch(/^0 rows so far, looked at [\d,]+ of 150,000$/);
+  await expectAccessible(page);
+  open();
+  await page.getByRole('button', { name: 'Go on looking' }).click();
+  await page.getByRole('table', { name: 'Rows of the job' }).getByText('needle').waitFor({ timeout: 60_000 });
+  await expect.poll(() => status.textContent()).toBe('1 row');
+  expectNoComplaints(complaints);
+});

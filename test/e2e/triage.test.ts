@@ -1,0 +1,155 @@
+// What went wrong with a job, in a real browser: groups of errors are skipped or changed as a whole, rows that the file
+// lost are found, and a job that paused for money goes on.
+import { readFile } from 'node:fs/promises';
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { afterEach, expect, test } from 'vitest';
+import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { send, uploadForm } from '../support/api-pipelines.ts';
+import { expectNoComplaints, useBrowser } from '../support/browser.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const browser = useBrowser();
+let rowmill: Rowmill;
+let worker: RowmillWorker | undefined;
+afterEach(async () => {
+  await worker?.stop();
+  worker = undefined;
+  await rowmill?.close();
+});
+
+const pipeline = definePipeline({
+  name: 'shops',
+  phases: [
+    {
+      name: 'fetch',
+      cost: 1,
+      run: ({ url, sku }) => {
+        if (String(url).startsWith('http:')) return fail('refused http');
+        if (sku === '') return fail('no sku');
+        return { fetched: url };
+      },
+    },
+  ],
+});
+
+async function start() {
+  const api = await startTestApi(database.url, { pipelines: [pipeline] });
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  worker = await rowmill.startWorker([pipeline]);
+  return api;
+}
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+}
+
+const shops = Array.from({ length: 30 }, (_, n) => ({
+  sku: n % 10 === 1 ? '' : `sku-${n}`,
+  url: `${n % 3 === 0 ? 'http' : 'https'}://shop.example/${n}`,
+}));
+
+test('one change corrects all rows of a group, and another group is skipped', async () => {
+  const api = await start();
+  const jobId = await rowmill.submit(pipeline, shops);
+  await rowmill.whenFinished(jobId);
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
+  const groups = page.getByRole('list', { name: 'Groups of errors' }).getByRole('listitem');
+  await expect.poll(() => groups.count()).toBe(2);
+  await groups
+    .first()
+    .getByRole('img', { name: /^Over time: at most/ })
+    .waitFor();
+
+  await page.getByRole('button', { name: /More to do with the rows of .*refused http/ }).click();
+  await page.getByRole('menuitem', { name: 'Change a field' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Field').selectOption('url');
+  await dialog.getByLabel('Change', { exact: true }).selectOption('replace');
+  await dialog.getByLabel('Find').fill('http:');
+  await dialog.getByLabel('Replace with').fill('https:');
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Show what it changes' }).click();
+  await dialog.getByText('10 rows of 10 change.').waitFor();
+  await dialog.getByText('https://shop.example/3', { exact: true }).waitFor();
+  await dialog.getByText('It may cost about 10').waitFor();
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Change and run 10 rows' }).click();
+  // Row 21 had both: it is met by the other error now.
+  await page.getByText('10 rows were changed and run again').first().waitFor();
+  await rowmill.whenFinished(jobId);
+  await expect.poll(() => groups.count()).toBe(1);
+  await page.getByText('3 rows ended with it').waitFor();
+
+  await page.getByRole('button', { name: /More to do with the rows of .*no sku/ }).click();
+  await page.getByRole('menuitem', { name: 'Skip them' }).click();
+  await dialog.getByLabel('Reason').fill('not sold any more');
+  await expectAccessible(page);
+  await dialog.getByRole('button', { name: 'Skip 3 rows' }).click();
+  await page.getByText('3 rows were skipped').first().waitFor();
+  await page.getByRole('heading', { name: 'No errors' }).waitFor();
+  await rowmill.whenFinished(jobId);
+  const { counts } = (await rowmill.progress(jobId))!;
+  expect(counts).toMatchObject({ DONE: 27, SKIPPED: 3, ERROR: 0 });
+  await page.goto(`${api.url}/jobs/${jobId}?row=1`);
+  await page.getByRole('dialog').getByText('not sold any more').first().waitFor();
+  expectNoComplaints(complaints);
+});
+
+test('rows that could not be read are counted, listed and downloaded', async () => {
+  const api = await start();
+  const lines = Array.from({ length: 130 }, (_, n) =>
+    n % 2 === 0 ? `a-${n},https://x` : `a-${n},b,<b>c</b>,d`,
+  );
+  const upload = uploadForm({ pipeline: 'shops' }, `sku,url\n${lines.join('\n')}\n`);
+  const { jobId } = (await send(api.url, 'POST', '/api/jobs', upload)).body;
+  await rowmill.whenFinished(jobId);
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/jobs/${jobId}`);
+  await page.getByRole('link', { name: '65 of the file rejected' }).click();
+  const table = page.getByRole('region', { name: 'Rejected rows' });
+  await table.getByText('a-1,b,<b>c</b>,d').waitFor();
+  expect(await table.getByRole('rowheader').first().textContent()).toBe('3');
+  expect(await table.getByRole('rowheader').count()).toBe(65);
+  await expectAccessible(page);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download as CSV' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toMatch(/rejected\.csv$/);
+  const saved = (await readFile(await download.path(), 'utf8')).trimEnd().split(/\r?\n/);
+  expect(saved).toHaveLength(66);
+  expect(saved[0]).toBe('line,reason,raw');
+  expectNoComplaints(complaints);
+});
+
+test('a job that paused for money is given more and goes on', async () => {
+  const api = await start();
+  const rows = Array.from({ length: 8 }, (_, n) => ({ sku: `s${n}`, url: 'https://x' }));
+  const jobId = await rowmill.submit(pipeline, rows, { budget: { max: 3 } });
+  await expect.poll(async () => (await rowmill.job(jobId))!.state, { timeout: 30_000 }).toBe('PAUSED');
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/jobs/${jobId}`);
+  await page.getByRole('button', { name: 'Raise the budget' }).click();
+  const whole = page.getByLabel('The whole job, over all its runs');
+  expect(await whole.inputValue()).toBe('3');
+  await whole.fill('lots');
+  await page.getByText('A number from 0, such as 12.50.').waitFor();
+  expect(await page.getByRole('button', { name: /^Allow/ }).isDisabled()).toBe(true);
+  await whole.fill('20');
+  await page.getByText('Up to 17 more may be spent.').waitFor();
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Allow 20 and resume' }).click();
+  await rowmill.whenFinished(jobId);
+  await page.getByText('Finished', { exact: true }).waitFor();
+  const audit = await database.query<{ action: string }>(
+    `select action from audit where subject = $1 order by audit_id`,
+    [`job ${jobId}`],
+  );
+  expect(audit.map(({ action }) => action)).toEqual(expect.arrayContaining(['job.change', 'job.resume']));
+  expectNoComplaints(complaints);
+});

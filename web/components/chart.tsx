@@ -1,0 +1,37 @@
+// A chart over time as a screen shows it: its place until it is there, and in words where it cannot be drawn.
+import { lazy, Suspense } from 'react';
+import { Guard } from './guard.tsx';
+import type { TimeChartProps } from './time-chart.tsx';
+
+const TimeChart = lazy(() => import('./time-chart.tsx'));
+
+/** Null: its numbers are being fetched. `empty` stands in its place while there is nothing to draw. */
+export function Chart({ drawn, empty }: { drawn: TimeChartProps | null; empty?: string }) {
+  if (!drawn) return <ChartSpace />;
+  if (empty !== undefined && drawn.lines.every(({ values }) => values.every((value) => !value)))
+    return <p className="flex h-[132px] items-center justify-center text-[13px] text-muted">{empty}</p>;
+  return (
+    <Guard fallback={<p className="h-[132px] text-[13px] text-muted">{drawn.label}.</p>}>
+      <Suspense fallback={<ChartSpace />}>
+        <TimeChart {...drawn} />
+      </Suspense>
+    </Guard>
+  );
+}
+
+/** Words and colours of its lines. */
+export function ChartLegend({ parts }: { parts: readonly (readonly [string, string])[] }) {
+  return (
+    <span className="flex gap-3">
+      {parts.map(([word, colour]) => (
+        <span key={word} className="inline-flex items-center gap-1.5">
+          <span aria-hidden className={`h-0.5 w-3 ${colour}`} /> {word}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function ChartSpace() {
+  return <div className="h-[132px] animate-pulse rounded bg-sunken" />;
+}

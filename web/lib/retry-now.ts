@@ -1,0 +1,41 @@
+// Rows that wait for another try are tried now; told how many of them did wait.
+import { say, sayError } from '../components/toasts.tsx';
+import { client, queries } from './client.ts';
+import { formatCount } from './format.ts';
+
+export interface WaitingRow {
+  jobId: string;
+  seq: number;
+}
+
+/** All of a job. */
+export async function retryAllNow(jobId: string): Promise<void> {
+  await tell(async () => (await client.retryPending({ jobId })).readied);
+  await queries.invalidateQueries({ queryKey: ['job', jobId] });
+}
+
+/** Of any number of jobs. */
+export async function retryRowsNow(rows: readonly WaitingRow[]): Promise<void> {
+  const byJob = new Map<string, number[]>();
+  for (const { jobId, seq } of rows) byJob.set(jobId, [...(byJob.get(jobId) ?? []), seq]);
+  await tell(async () => {
+    let readied = 0;
+    for (const [jobId, itemIds] of byJob) readied += (await client.retryPending({ jobId, itemIds })).readied;
+    return readied;
+  });
+  for (const jobId of byJob.keys()) await queries.invalidateQueries({ queryKey: ['job', jobId] });
+  await queries.invalidateQueries({ queryKey: ['pending'] });
+}
+
+async function tell(retry: () => Promise<number>): Promise<void> {
+  try {
+    const readied = await retry();
+    say(
+      readied === 0
+        ? 'None of them waits for another try any more'
+        : `${formatCount(readied)} ${readied === 1 ? 'row is' : 'rows are'} tried as soon as a worker is free`,
+    );
+  } catch (error) {
+    sayError(error);
+  }
+}

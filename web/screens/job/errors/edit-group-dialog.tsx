@@ -1,0 +1,209 @@
+// One change of a field in all rows of an error group: what is changed, what that does to how many rows, and what it may
+// cost, before they are run with it.
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import type { Answered, Given } from '../../../../src/client/route-call.ts';
+import type { Routes } from '../../../../src/contract/routes.ts';
+import { Button } from '../../../components/button.tsx';
+import { Dialog } from '../../../components/dialog.tsx';
+import { FailureNote } from '../../../components/failure-note.tsx';
+import { TextField } from '../../../components/field.tsx';
+import { SelectField } from '../../../components/select-field.tsx';
+import { say } from '../../../components/toasts.tsx';
+import { cellText } from '../../../lib/cell-text.ts';
+import { client, queries } from '../../../lib/client.ts';
+import { formatCost, formatCount } from '../../../lib/format.ts';
+import { costPerRow } from '../../../lib/job.ts';
+import { inputFields } from '../edited-input.ts';
+import { fieldChange } from './field-change.ts';
+import type { GroupDialogProps } from './skip-group-dialog.tsx';
+
+type Edit = Omit<Given<Routes['editErrors']>, 'jobId'>;
+type Preview = Answered<Routes['previewErrorEdit']>;
+
+export function EditGroupDialog({ job, group, onClose }: GroupDialogProps) {
+  const { jobId, generation } = job;
+  const [planned, setPlanned] = useState<{ edit: Edit; preview: Preview } | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const attempt = async (action: () => Promise<void>) => {
+    setBusy(true);
+    setError(null);
+    await action().catch(setError);
+    setBusy(false);
+  };
+  const plan = (change: Edit['change']) =>
+    attempt(async () => {
+      const { signature: errorGroup, phase } = group;
+      const edit = { errorGroup, phase, change, ifGeneration: generation };
+      setPlanned({ edit, preview: await client.previewErrorEdit({ jobId, ...edit }) });
+    });
+  const run = (edit: Edit) =>
+    attempt(async () => {
+      const { selected, unchanged } = await client.editErrors({ jobId, ...edit });
+      const left = unchanged > 0 ? `, ${formatCount(unchanged)} stay as they are` : '';
+      say(
+        `${formatCount(selected)} ${selected === 1 ? 'row was' : 'rows were'} changed and run again${left}`,
+      );
+      onClose();
+      await queries.invalidateQueries({ queryKey: ['job', jobId] });
+    });
+  return (
+    <Dialog open onClose={onClose} title="Change a field and run the rows again">
+      <div className="flex flex-col gap-4">
+        {planned ? (
+          <Planned
+            preview={planned.preview}
+            each={costPerRow(job)}
+            isBusy={isBusy}
+            onBack={() => setPlanned(null)}
+            onRun={() => void run(planned.edit)}
+          />
+        ) : (
+          <ChangeForm
+            job={job}
+            group={group}
+            isBusy={isBusy}
+            onClose={onClose}
+            onPlan={(change) => void plan(change)}
+          />
+        )}
+        {error !== null && <FailureNote error={error} />}
+      </div>
+    </Dialog>
+  );
+}
+
+interface ChangeFormProps extends GroupDialogProps {
+  isBusy: boolean;
+  onPlan: (change: Edit['change']) => void;
+}
+
+function ChangeForm({ job, group, isBusy, onClose, onPlan }: ChangeFormProps) {
+  const { jobId } = job;
+  // The row that the group shows says what fields there are, and which of them are no text.
+  const sample = useQuery({
+    queryKey: ['job', jobId, 'item', group.sampleSeq],
+    queryFn: ({ signal }) => client.getItem({ jobId, seq: group.sampleSeq }, { signal }),
+  });
+  const [field, setField] = useState<string | null>(null);
+  const [way, setWay] = useState<'set' | 'replace'>('set');
+  const [problem, setProblem] = useState<string | undefined>();
+  const columns = job.columns.map(({ key }) => key);
+  const fields = inputFields(sample.data?.input ?? null, columns) ?? [];
+  const names = fields.length > 0 ? fields.map(({ key }) => key) : columns;
+  const chosen = field ?? names[0] ?? '';
+  const known = fields.find(({ key }) => key === chosen);
+  const isJson = known?.isJson ?? false;
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const change = fieldChange(
+      chosen,
+      way === 'set'
+        ? { to: String(form.get('to') ?? '') }
+        : { find: String(form.get('find') ?? ''), replace: String(form.get('replace') ?? '') },
+      isJson,
+    );
+    setProblem(
+      change === null
+        ? 'This was no text before and has to be JSON: 5, true, null, "text", [..] or {..}.'
+        : undefined,
+    );
+    if (change) onPlan(change);
+  };
+  if (sample.isError) return <FailureNote error={sample.error} />;
+  if (!sample.data) return <p className="text-muted">Loading…</p>;
+  return (
+    <form onSubmit={submit} className="flex flex-col gap-4">
+      <SelectField
+        label="Field"
+        value={chosen}
+        choices={names.map((name) => [name, name] as const)}
+        onChange={({ target }) => setField(target.value)}
+      />
+      <SelectField
+        label="Change"
+        value={way}
+        choices={[
+          ['set', 'Set it to a value'],
+          ['replace', 'Replace a text in it'],
+        ]}
+        onChange={({ target }) => setWay(target.value as typeof way)}
+      />
+      {way === 'set' ? (
+        <TextField
+          key={chosen}
+          label="New value"
+          name="to"
+          defaultValue={known?.text ?? ''}
+          error={problem}
+          {...(isJson && { hint: 'JSON', className: 'font-mono text-[13px]' })}
+        />
+      ) : (
+        <>
+          <TextField label="Find" name="find" required maxLength={1000} />
+          <TextField label="Replace with" name="replace" maxLength={10_000} />
+        </>
+      )}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Go back</Button>
+        <Button type="submit" kind="primary" disabled={isBusy || chosen === ''}>
+          Show what it changes
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface PlannedProps {
+  preview: Preview;
+  /** What a row has cost on average. */
+  each: number | null;
+  isBusy: boolean;
+  onBack: () => void;
+  onRun: () => void;
+}
+
+function Planned({ preview, each, isBusy, onBack, onRun }: PlannedProps) {
+  const { rows, changed, more, samples } = preview;
+  const words = `${formatCount(changed)} ${changed === 1 ? 'row' : 'rows'}`;
+  return (
+    <>
+      <p>
+        {changed === 0
+          ? `None of ${formatCount(rows)} rows would change.`
+          : `${words} of ${formatCount(rows)} change${changed === 1 ? 's' : ''}.`}
+        {changed > 0 && changed < rows && ' The others stay as they are and are not run.'}
+        {more && ' There are more rows than one change takes: repeat it for the rest.'}
+      </p>
+      {samples.length > 0 && (
+        <dl className="flex flex-col gap-2 rounded-md border border-line p-3 text-[13px]">
+          {samples.map(({ seq, before, after }) => (
+            <div key={seq} className="min-w-0">
+              <dt className="text-muted">Row {formatCount(seq)}</dt>
+              <dd className="m-0 break-words">
+                <del className="text-bad">{cellText({ before }, 'before')}</del>{' '}
+                <ins className="text-good">{cellText({ after }, 'after')}</ins>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {changed > 0 && (
+        <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">
+          {each === null
+            ? 'Every row is a paid call again if your pipeline pays for calls; this job has told no costs so far.'
+            : `It may cost about ${formatCost(each * changed)}: a row of this job has cost ${formatCost(each)} on average.`}{' '}
+          The inputs as they were are kept.
+        </p>
+      )}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onBack}>Change something else</Button>
+        <Button kind="primary" disabled={isBusy || changed === 0} onClick={onRun}>
+          Change and run {words}
+        </Button>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,50 @@
+// Asks before the rows of an error group are given up, and for the reason that stands in them afterwards.
+import { FormDialog, textIn } from '../../../components/form-dialog.tsx';
+import { TextField } from '../../../components/field.tsx';
+import { say } from '../../../components/toasts.tsx';
+import { client, queries } from '../../../lib/client.ts';
+import { formatCount } from '../../../lib/format.ts';
+import type { ErrorGroup, Job } from '../../../lib/job.ts';
+
+export interface GroupDialogProps {
+  job: Job;
+  group: ErrorGroup;
+  onClose: () => void;
+}
+
+export function SkipGroupDialog({ job, group, onClose }: GroupDialogProps) {
+  const { jobId, generation } = job;
+  const { signature, phase, failed } = group;
+  const rows = `${formatCount(failed)} ${failed === 1 ? 'row' : 'rows'}`;
+  const skip = async (form: FormData) => {
+    const { selected } = await client.skipErrors({
+      jobId,
+      errorGroup: signature,
+      phase,
+      reason: textIn(form, 'reason'),
+      ifGeneration: generation,
+    });
+    say(`${formatCount(selected)} ${selected === 1 ? 'row was' : 'rows were'} skipped`);
+    await queries.invalidateQueries({ queryKey: ['job', jobId] });
+  };
+  return (
+    <FormDialog
+      title={`Skip ${rows} with this error?`}
+      action={`Skip ${rows}`}
+      onClose={onClose}
+      onSubmit={skip}
+    >
+      <p className="text-muted">
+        They end as skipped, as run {generation + 1} of this job. Nothing is run and nothing is paid. What
+        they ended in before is kept, and they can be run again later.
+      </p>
+      <TextField
+        label="Reason"
+        name="reason"
+        required
+        maxLength={1000}
+        hint="It stands in the result of every row."
+      />
+    </FormDialog>
+  );
+}

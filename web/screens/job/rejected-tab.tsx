@@ -1,0 +1,77 @@
+// Rows of the file that could not become rows of the job: where they stand in it, why, and how they read.
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Download } from 'lucide-react';
+import { Button, buttonClass } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { cellClass, rowClass, Table } from '../../components/table.tsx';
+import { client } from '../../lib/client.ts';
+import { formatCount } from '../../lib/format.ts';
+import type { Job } from '../../lib/job.ts';
+import { basePath } from '../../lib/server-page.ts';
+import { FailedScreen } from '../failed-screen.tsx';
+
+export function RejectedTab({ job }: { job: Job }) {
+  const { jobId } = job;
+  const count = job.ingestReport.rejected ?? 0;
+  const rejected = useInfiniteQuery({
+    queryKey: ['job', jobId, 'rejected', count],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      client.listRejected(
+        { jobId, pageSize: 100, ...(pageParam !== undefined && { after: pageParam }) },
+        { signal },
+      ),
+    getNextPageParam: (page) => page.next ?? undefined,
+  });
+  if (rejected.isError) return <FailedScreen error={rejected.error} />;
+  if (!rejected.data) return <p className="text-muted">Loading…</p>;
+  const rows = rejected.data.pages.flatMap((page) => page.items);
+  if (rows.length === 0)
+    return (
+      <EmptyState title="No row was rejected">
+        Rows of the file that cannot be read as rows stand here, with the reason.
+      </EmptyState>
+    );
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="flex flex-wrap items-center gap-3">
+        <p className="min-w-0 flex-1 basis-64 text-muted">
+          {formatCount(count)} {count === 1 ? 'row' : 'rows'} of the file could not be read and{' '}
+          {count === 1 ? 'is' : 'are'} not part of the job. Corrected, they can be run as a job of their own.
+        </p>
+        <a
+          href={`${basePath}/api/jobs/${jobId}/export?kind=rejected&format=csv`}
+          download
+          className={buttonClass('plain', 'normal')}
+        >
+          <Download size={15} aria-hidden /> Download as CSV
+        </a>
+      </div>
+      <Table label="Rejected rows" headings={['Line', 'Reason', 'As it stands in the file']}>
+        {rows.map(({ line, reason, raw }, place) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: several may begin in one line, and none ever changes
+          <tr key={`${line} ${place}`} className={rowClass}>
+            <th scope="row" className={`${cellClass} font-normal tabular-nums`}>
+              {formatCount(line)}
+            </th>
+            <td className={`${cellClass} min-w-48`}>{reason}</td>
+            <td className={cellClass}>
+              <code className="line-clamp-4 font-mono text-[13px] break-all whitespace-pre-wrap" title={raw}>
+                {raw}
+              </code>
+            </td>
+          </tr>
+        ))}
+      </Table>
+      {rejected.hasNextPage && (
+        <Button
+          className="self-center"
+          disabled={rejected.isFetchingNextPage}
+          onClick={() => void rejected.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      )}
+    </div>
+  );
+}

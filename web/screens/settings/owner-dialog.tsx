@@ -1,0 +1,84 @@
+// Weight and limits of one owner.
+import type { z } from 'zod';
+import type { owner as ownerSchema } from '../../../src/contract/operations.ts';
+import { TextField } from '../../components/field.tsx';
+import { FormDialog, textIn } from '../../components/form-dialog.tsx';
+import { say } from '../../components/toasts.tsx';
+import { client, queries } from '../../lib/client.ts';
+import { withPassword } from '../../lib/with-password.ts';
+
+export interface OwnerDialogProps {
+  /** Null: somebody who is not listed yet. */
+  owner: z.infer<typeof ownerSchema> | null;
+  onClose: () => void;
+}
+
+export function OwnerDialog({ owner, onClose }: OwnerDialogProps) {
+  const change = async (form: FormData) => {
+    const ownerId = owner?.ownerId ?? textIn(form, 'ownerId');
+    await withPassword(() =>
+      client.changeOwner({
+        ownerId,
+        weight: Number(textIn(form, 'weight')),
+        maxRunningJobs: limitIn(form, 'maxRunningJobs'),
+        maxInFlight: limitIn(form, 'maxInFlight'),
+      }),
+    );
+    say(`What ${ownerId} may have was changed`);
+    void queries.invalidateQueries({ queryKey: ['owners'] });
+  };
+  return (
+    <FormDialog
+      title={owner ? `Change what ${owner.ownerId} may have` : 'Set what somebody may have'}
+      action="Save"
+      onClose={onClose}
+      onSubmit={change}
+    >
+      {!owner && (
+        <TextField
+          label="Owner"
+          name="ownerId"
+          hint="A name, or a team such as @sales."
+          maxLength={200}
+          required
+        />
+      )}
+      <TextField
+        label="Weight"
+        name="weight"
+        type="number"
+        min={1}
+        max={1000}
+        step={1}
+        defaultValue={owner?.weight ?? 1}
+        required
+      />
+      <TextField
+        label="Jobs at once"
+        name="maxRunningJobs"
+        type="number"
+        min={1}
+        max={1_000_000}
+        step={1}
+        defaultValue={owner?.maxRunningJobs ?? ''}
+        hint="Empty: any number. What is over it waits."
+      />
+      <TextField
+        label="Rows at once"
+        name="maxInFlight"
+        type="number"
+        min={1}
+        max={1_000_000}
+        step={1}
+        defaultValue={owner?.maxInFlight ?? ''}
+        hint="Empty: any number. Calls under way over all workers."
+      />
+    </FormDialog>
+  );
+}
+
+/** Null: no limit. */
+function limitIn(form: FormData, name: string): number | null {
+  const text = textIn(form, name);
+  return text === '' ? null : Number(text);
+}

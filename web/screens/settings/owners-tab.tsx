@@ -1,0 +1,83 @@
+// What each owner of jobs may have of the workers, for administrators.
+import { useQuery } from '@tanstack/react-query';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import type { z } from 'zod';
+import type { owner as ownerSchema } from '../../../src/contract/operations.ts';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
+import { cellClass, rowClass, Table } from '../../components/table.tsx';
+import { client } from '../../lib/client.ts';
+import { formatCount } from '../../lib/format.ts';
+import { OwnerDialog } from './owner-dialog.tsx';
+
+type Owner = z.infer<typeof ownerSchema>;
+
+export function OwnersTab() {
+  const owners = useQuery({
+    queryKey: ['owners'],
+    queryFn: ({ signal }) => client.listOwners({}, { signal }),
+  });
+  const [changed, setChanged] = useState<Owner | 'new' | null>(null);
+  const listed = owners.data?.items ?? [];
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="flex flex-wrap items-center gap-3">
+        <p className="min-w-0 flex-1 basis-64 text-muted">
+          Owners take turns by weight: with 3 somebody gets three times the calls of somebody with 1, while
+          both have work. Limits hold over all workers.
+        </p>
+        <Button onClick={() => setChanged('new')}>
+          <Plus size={16} aria-hidden /> Set for somebody
+        </Button>
+      </div>
+      {owners.isError && <FailureNote error={owners.error} />}
+      {owners.isPending && <p className="text-muted">Loading…</p>}
+      {owners.isSuccess &&
+        (listed.length === 0 ? (
+          <EmptyState title="Nobody has open jobs">
+            Who has jobs that are not finished, or something set, stands here.
+          </EmptyState>
+        ) : (
+          <Table
+            label="Owners"
+            headings={[
+              'Owner',
+              'Weight',
+              'Jobs at once',
+              'Rows at once',
+              'Open jobs',
+              'Rows with workers',
+              '',
+            ]}
+          >
+            {listed.map((owner) => (
+              <tr key={owner.ownerId} className={rowClass}>
+                <th scope="row" className={`${cellClass} font-medium`}>
+                  {owner.ownerId}
+                </th>
+                <td className={`${cellClass} tabular-nums`}>{formatCount(owner.weight)}</td>
+                <td className={`${cellClass} tabular-nums`}>{limitText(owner.maxRunningJobs)}</td>
+                <td className={`${cellClass} tabular-nums`}>{limitText(owner.maxInFlight)}</td>
+                <td className={`${cellClass} text-muted tabular-nums`}>{formatCount(owner.openJobs)}</td>
+                <td className={`${cellClass} text-muted tabular-nums`}>{formatCount(owner.itemsInFlight)}</td>
+                <td className={`${cellClass} text-right`}>
+                  <Button size="small" onClick={() => setChanged(owner)}>
+                    Change<span className="sr-only"> {owner.ownerId}</span>
+                  </Button>
+                </td>
+              </tr>
+            ))}
+          </Table>
+        ))}
+      {changed !== null && (
+        <OwnerDialog owner={changed === 'new' ? null : changed} onClose={() => setChanged(null)} />
+      )}
+    </div>
+  );
+}
+
+function limitText(limit: number | null): string {
+  return limit === null ? 'any' : formatCount(limit);
+}
