@@ -77,7 +77,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     streams,
     sources,
     background: new BackgroundWork(log, BACKGROUND_AT_ONCE),
-    slots: { uploads: new Slots(), exports: new Slots(), kickoffs: new Slots() },
+    slots: { uploads: new Slots(), exports: new Slots(), kickoffs: new Slots(), images: new Slots() },
     log,
   };
   const services: { start(): void; stop(): Promise<void> }[] = [];

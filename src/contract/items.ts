@@ -141,6 +141,14 @@ export const itemRoutes = defineRoutes({
     answer: { status: 200, schema: itemDetail },
     errors: ['ITEM_NOT_FOUND'],
   },
+  getItemImage: {
+    ...read,
+    path: '/api/jobs/:jobId/items/:seq/image',
+    summary: 'The image of a row of an image job, to be shown.',
+    params: itemParams,
+    answer: { status: 200, schema: null, type: 'bytes' },
+    errors: ['ITEM_NOT_FOUND', 'FILE_NOT_FOUND', 'BLOB_STORE_UNAVAILABLE'],
+  },
   listErrors: {
     ...read,
     path: '/api/jobs/:jobId/errors',

@@ -45,6 +45,7 @@ const MATRIX: Record<RouteName, Row> = {
   reprocessJob: WRITE,
   listItems: READ,
   getItem: READ,
+  getItemImage: READ,
   listErrors: READ,
   getTimeline: READ,
   listGenerations: READ,

@@ -140,6 +140,7 @@ const PLAIN: Partial<Record<RouteName, Partial<Request>>> = {
 const NOT_PLAIN: RouteName[] = [
   'previewJob',
   'downloadFile',
+  'getItemImage',
   'getWebhook',
   'changeWebhook',
   'deleteWebhook',

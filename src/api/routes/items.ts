@@ -11,6 +11,7 @@ import { getTimeline } from '../get-timeline.ts';
 import type { Handlers } from '../handler.ts';
 import { listItems } from '../list-items.ts';
 import { pendingHandlers } from '../list-pending.ts';
+import { sendItemImage } from '../send-item-image.ts';
 import { asJson, timeOrNull } from '../wire-values.ts';
 
 export const itemHandlers: Handlers<typeof itemRoutes> = {
@@ -39,6 +40,7 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
     };
   },
   getItem,
+  getItemImage: sendItemImage,
   listErrors: async ({ job, query }, { reads }) => {
     const groups = await readErrorGroups(reads, job.jobId, query.limit);
     return {
