@@ -46,6 +46,7 @@ const MATRIX: Record<RouteName, Row> = {
   listItems: READ,
   getItem: READ,
   getItemImage: READ,
+  listTree: READ,
   listErrors: READ,
   getTimeline: READ,
   listGenerations: READ,

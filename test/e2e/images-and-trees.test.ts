@@ -4,7 +4,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import type { Locator, Page } from 'playwright-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
-import { definePipeline, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
 import { uploadForm } from '../support/api-pipelines.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { png, tiff } from '../support/image-writer.ts';
@@ -19,11 +19,29 @@ const pictures = definePipeline({
   phases: [{ name: 'look', run: () => ({ seen: true }) }],
 });
 
+/** Every page links to three deeper ones, down to two links from the start, and the first one to 60 more. */
+const crawl = definePipeline({
+  name: 'crawl',
+  phases: [
+    {
+      name: 'fetch',
+      run: ({ url }, { emit }) => {
+        const address = String(url);
+        const depth = address.split('/').length - 3;
+        const names = depth < 3 ? ['one', 'two', 'three'] : [];
+        if (address === 'https://shop.example/start') for (let n = 0; n < 60; n += 1) names.push(`page-${n}`);
+        for (const name of names) emit(`${address}/${name}`, { url: `${address}/${name}` });
+        return address.endsWith('/two') ? fail('the page is gone') : { links: names.length };
+      },
+    },
+  ],
+});
+
 let api: RunningApi;
 let rowmill: Rowmill;
 let worker: RowmillWorker | undefined;
 beforeEach(async () => {
-  api = await startTestApi(database.url, { pipelines: [pictures] });
+  api = await startTestApi(database.url, { pipelines: [pictures, crawl] });
   rowmill = await openRowmill({ databaseUrl: database.url });
 });
 afterEach(async () => {
@@ -43,6 +61,9 @@ const naturalSize = (image: Locator): Promise<unknown> =>
     const { naturalWidth, naturalHeight } = element as unknown as Record<string, number>;
     return [naturalWidth, naturalHeight];
   });
+
+const isFocused = (target: Locator): Promise<boolean> =>
+  target.evaluate((element) => element === element.ownerDocument.activeElement);
 
 test('images are shown small in the grid, large beside it, and those that no browser shows as a sign', async () => {
   const form = uploadForm({ pipeline: 'pictures', name: 'Pictures', hold: true }, '');
@@ -80,5 +101,61 @@ test('images are shown small in the grid, large beside it, and those that no bro
   const large = page.getByRole('dialog').getByRole('img', { name: 'shelf/41.png' });
   await expect.poll(() => naturalSize(large)).toEqual([42, 20]);
   await expectAccessible(page);
+  expectNoComplaints(complaints);
+});
+
+test('rows that came from rows are walked as a tree, with the mouse and by keyboard', async () => {
+  worker = await rowmill.startWorker([crawl]);
+  const jobId = await rowmill.submit(crawl, [
+    { url: 'https://shop.example/start' },
+    { url: 'https://shop.example/imprint' },
+  ]);
+  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/jobs/${jobId}`);
+  await page.getByRole('tab', { name: 'Tree' }).click();
+  const tree = page.getByRole('tree', { name: 'Rows by what they came from' });
+  const part = (name: RegExp): Locator => tree.getByRole('treeitem', { name });
+  await part(/shop\.example\/start Done 63 below/).waitFor();
+  expect(await tree.getByRole('treeitem').count()).toBe(2);
+
+  // The sign opens it, a page at a time.
+  await part(/example\/imprint/)
+    .locator('[data-toggle]')
+    .first()
+    .click();
+  await part(/imprint\/two Error/).waitFor();
+  await expect.poll(() => tree.getByRole('treeitem', { level: 2 }).count()).toBe(3);
+  await part(/example\/start D/)
+    .locator('[data-toggle]')
+    .first()
+    .click();
+  await part(/^Show more$/).click();
+  await expect.poll(() => tree.getByRole('treeitem', { level: 2 }).count()).toBe(66);
+  expect(await part(/^Show more$/).count()).toBe(0);
+  await expectAccessible(page);
+
+  // By keys: in, down, out again, and the row itself.
+  await part(/example\/imprint D/).focus();
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => isFocused(part(/imprint\/one/).first())).toBe(true);
+  await page.keyboard.press('ArrowRight');
+  await part(/imprint\/one\/three/).waitFor();
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => isFocused(part(/imprint\/one\/one/))).toBe(true);
+  await page.keyboard.press('ArrowLeft');
+  await expect.poll(() => isFocused(part(/imprint\/one D/))).toBe(true);
+  await page.keyboard.press('ArrowLeft');
+  await part(/imprint\/one\/three/).waitFor({ state: 'detached' });
+  await page.keyboard.press('Home');
+  await expect.poll(() => isFocused(part(/example\/start D/))).toBe(true);
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: /^Row 0/ }).waitFor();
+  await page.keyboard.press('Escape');
+  await expect.poll(() => isFocused(part(/example\/start D/))).toBe(true);
+  await page.keyboard.press('Space');
+  await expect.poll(() => tree.getByRole('treeitem', { level: 2 }).count()).toBe(3);
+  // Only one part of it stops the Tab key.
+  expect(await tree.locator('[role="treeitem"][tabindex="0"]').count()).toBe(1);
   expectNoComplaints(complaints);
 });

@@ -10,6 +10,7 @@ import { FilesTab } from './files-tab.tsx';
 import { GenerationsTab } from './generations-tab.tsx';
 import { ItemsTab } from './items/items-tab.tsx';
 import { PendingTab } from './pending-tab.tsx';
+import { TreeTab } from './tree/tree-tab.tsx';
 import { type JobSearch, useJobSearch } from './use-job-search.ts';
 
 type Tab = NonNullable<JobSearch['tab']>;
@@ -24,6 +25,15 @@ export function JobTabs({ job, live }: JobTabsProps) {
   const { counts, itemCount } = live;
   const tabs: [Tab, string, number | null, ReactNode][] = [
     ['items', 'Items', itemCount, <ItemsTab key="items" job={job} itemCount={itemCount} />],
+    // Only where rows came from rows.
+    ...((job.ingestReport.emitted ?? 0) > 0 || tab === 'tree'
+      ? ([['tree', 'Tree', null, <TreeTab key="tree" job={job} />]] satisfies [
+          Tab,
+          string,
+          null,
+          ReactNode,
+        ][])
+      : []),
     [
       'pending',
       'Pending',
