@@ -90,6 +90,10 @@ const MATRIX: Record<RouteName, Row> = {
   listKeys: OWN,
   createKey: OWN,
   revokeKey: OWN,
+  createUpload: WRITE,
+  getUpload: WRITE,
+  appendUpload: WRITE,
+  deleteUpload: WRITE,
   listWebhooks: READ,
   createWebhook: WRITE,
   getWebhook: READ,
@@ -184,6 +188,15 @@ async function addJob(ownerId: string): Promise<string> {
   return jobId;
 }
 
+async function addUpload(ownerId: string): Promise<string> {
+  const uploadId = newId();
+  await database.query(
+    `insert into uploads (upload_id, owner_id, name, bytes) values ($1, $2, 'rows.csv', 3)`,
+    [uploadId, ownerId],
+  );
+  return uploadId;
+}
+
 async function addKey(userId: string): Promise<string> {
   return (await keyHeaders(database, userId, ['read'])).authorization.split('_')[1]!;
 }
@@ -204,6 +217,7 @@ function pathOf(route: Route, ids: Record<string, string> = {}): string {
   const others: Record<string, string> = {
     jobId: newId(),
     webhookId: newId(),
+    uploadId: newId(),
     deliveryId: newId(),
     keyId: '0123456789abcdef',
     userId: OTHER,
@@ -268,6 +282,7 @@ const OBJECTS: [
 ][] = [
   ['jobId', addJob, newId, 'JOB_NOT_FOUND'],
   ['webhookId', addWebhook, newId, 'WEBHOOK_NOT_FOUND'],
+  ['uploadId', addUpload, newId, 'UPLOAD_NOT_FOUND'],
   ['keyId', addKey, () => 'fedcba9876543210', 'KEY_NOT_FOUND'],
 ];
 
