@@ -11,7 +11,13 @@ const ALONE = [
   'test/engine/resources.test.ts',
 ];
 
-const common = { pool: 'forks', testTimeout: 300_000, hookTimeout: 300_000 } as const;
+const common = {
+  pool: 'forks',
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  // What is waited for comes at some time; how soon is no question of a busy machine.
+  expect: { poll: { timeout: 30_000 } },
+} as const;
 
 export default defineConfig({
   test: {

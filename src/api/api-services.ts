@@ -2,6 +2,7 @@
 import { createExportRunner } from '../engine/services/export-runner.ts';
 import { createJobRemover } from '../engine/services/job-remover.ts';
 import { createSweeper } from '../engine/services/sweeper.ts';
+import { createUploadPruner } from '../engine/uploads/remove-upload.ts';
 import { createIngestResumer } from '../ingest/ingest-resumer.ts';
 import type { PeriodicService } from '../platform/periodic-service.ts';
 import type { ApiContext } from './api-context.ts';
@@ -15,6 +16,7 @@ export class ApiServices {
       createSweeper(engine),
       createIngestResumer(engine, pipelines, this.#stopping.signal),
       createExportRunner(engine, this.#stopping.signal),
+      createUploadPruner(engine),
       createJobRemover(engine, this.#stopping.signal),
     ];
   }

@@ -9,8 +9,8 @@ type SiteSettings = Pick<Settings, 'apiPublicUrl' | 'authentication' | 'corsOrig
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 const PREFLIGHT_SECONDS = 600;
 const ALLOWED_METHODS = 'GET, POST, PATCH, DELETE';
-const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, last-event-id';
-const EXPOSED_HEADERS = 'x-request-id, retry-after, content-disposition';
+const ALLOWED_HEADERS = 'authorization, content-digest, content-type, idempotency-key, last-event-id';
+const EXPOSED_HEADERS = 'x-request-id, retry-after, content-disposition, upload-offset';
 
 export function isUnsafe(request: FastifyRequest): boolean {
   return !SAFE_METHODS.includes(request.method);

@@ -33,6 +33,12 @@ export interface BytesAnswer {
   name: string;
   contentType: string;
   bytes?: number;
+  /** A picture of a page: shown, not saved, and kept by the browser of whoever may see it. */
+  shown?: {
+    etag: string;
+    /** The caller has it already. */
+    isKnown: boolean;
+  };
 }
 
 type Answered<R extends Route> = R['answer'] extends { type: 'bytes' }

@@ -29,6 +29,8 @@ import { findSource } from './find-source.ts';
 import type { ApiRequest, Handler } from './handler.ts';
 import { drainRest, receiveUpload } from './receive-upload.ts';
 import { startIngest } from './start-ingest.ts';
+import { submitUpload } from '../ingest/submit-upload.ts';
+import { findUpload } from './find-upload.ts';
 
 type Request = ApiRequest<typeof jobRoutes.createJob>;
 type NewJob = z.output<typeof newJob>;
@@ -43,12 +45,14 @@ const CONFLICT_WAIT_MS = 100;
 
 export const makeJob: Handler<typeof jobRoutes.createJob> = async (request, context) => {
   if (request.raw.isMultipart()) return withUploadSlot(request, context, () => fromUpload(request, context));
-  const { items, source } = request.body;
-  if ((items === undefined) === (source === undefined))
+  const { items, source, upload } = request.body;
+  const given = [items, source, upload].filter((each) => each !== undefined).length;
+  if (given !== 1)
     throw new RowmillError(
       'REQUEST_INVALID',
-      `expected one of items, source and a multipart part file, got ${items === undefined ? 'none' : 'two'}`,
+      `expected one of items, source, upload and a multipart part file, got ${given === 0 ? 'none' : 'several'}`,
     );
+  if (upload) return fromParts(request, context, upload);
   return items === undefined ? fromSource(request, context) : fromItems(request, context, items);
 };
 
@@ -81,8 +85,11 @@ export async function withUploadSlot<T>(
 async function fromUpload(request: Request, context: ApiContext): Promise<CreatedJob> {
   const { engine, signal } = request;
   const { body, file } = await receiveUpload(request.raw, newJob, engine.settings);
-  if (body.items !== undefined || body.source !== undefined)
-    throw new RowmillError('REQUEST_INVALID', 'expected one of items, source and the part file, got two');
+  if (body.items !== undefined || body.source !== undefined || body.upload !== undefined)
+    throw new RowmillError(
+      'REQUEST_INVALID',
+      'expected one of items, source, upload and the part file, got two',
+    );
   const pipeline = findPipeline(context.pipelines, body.pipeline);
   const options = await fileOptions(request, body, pipeline);
   // Spares an upload that would be refused at its end. With a key it may be the same job again.
@@ -91,6 +98,26 @@ async function fromUpload(request: Request, context: ApiContext): Promise<Create
   const submitted = await submitFile(engine, pipeline, { kind: 'upload', ...file }, { ...options, signal });
   startIngest(context, submitted.jobId, pipeline);
   return { jobId: submitted.jobId, created: submitted.created };
+}
+
+async function fromParts(
+  request: Request,
+  context: ApiContext,
+  { uploadId, sha256 }: NonNullable<NewJob['upload']>,
+): Promise<CreatedJob> {
+  const { actor, body, engine, signal } = request;
+  const pipeline = findPipeline(context.pipelines, body.pipeline);
+  const options = await fileOptions(request, body, pipeline);
+  const upload = await findUpload(context, actor, uploadId);
+  // An answer that got lost is asked for again.
+  if (upload.jobId !== null) return { jobId: upload.jobId, created: false };
+  const submitted = await submitUpload(engine, pipeline, upload, {
+    ...options,
+    ...(sha256 && { sha256 }),
+    signal,
+  });
+  startIngest(context, submitted.jobId, pipeline);
+  return submitted;
 }
 
 async function fromSource(request: Request, context: ApiContext): Promise<CreatedJob> {

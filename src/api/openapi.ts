@@ -34,6 +34,7 @@ function makeDocument(): Schema {
         ...(name === 'createJob' ? [idempotencyKey] : []),
       ],
       ...(route.body && { requestBody: requestBody(route, schemas) }),
+      ...(route.takesBytes && { requestBody: { required: true, content: BYTES } }),
       responses: { ...success(route, schemas), ...refusals(route, error) },
     };
   }
@@ -57,6 +58,12 @@ const idempotencyKey = {
   required: false,
   description: 'The same key again is the same job.',
   schema: { type: 'string', minLength: 1, maxLength: 200 },
+};
+
+const BYTES = {
+  'application/octet-stream': {
+    schema: { type: 'string', contentMediaType: 'application/octet-stream' },
+  },
 };
 
 function tagOf(path: string): string {
@@ -105,11 +112,7 @@ function success(route: Route, schemas: Record<string, Schema>): Schema {
   const { status, schema, type = 'json' } = route.answer;
   const media = {
     json: schema && { 'application/json': { schema: toSchema(schema, 'output', schemas) } },
-    bytes: {
-      'application/octet-stream': {
-        schema: { type: 'string', contentMediaType: 'application/octet-stream' },
-      },
-    },
+    bytes: BYTES,
     events: { 'text/event-stream': { schema: { type: 'string' } } },
     text: { 'text/plain': { schema: { type: 'string' } } },
   }[type];

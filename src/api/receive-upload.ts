@@ -2,6 +2,7 @@
 // short, too long, too slow or followed by something else fails before its last byte was handed on, so that whoever stores
 // them stores nothing.
 import { basename } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { Multipart, MultipartFile } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
@@ -71,6 +72,16 @@ async function* bytesOf(
     if (!behind.done) throw new RowmillError('REQUEST_INVALID', 'expected nothing behind the part file');
   } finally {
     file.destroy();
+  }
+}
+
+/** Bytes of a body as they come; one that ends early or says nothing for too long fails. */
+export async function* untilIdle(body: Readable, idleMs: number): AsyncGenerator<Uint8Array, void> {
+  const chunks = body[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  for (;;) {
+    const chunk = await unlessIdle(incompleteUnlessWhole(chunks.next()), idleMs);
+    if (chunk.done) return;
+    yield chunk.value;
   }
 }
 

@@ -21,16 +21,25 @@ export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>,
   const rate = new RequestRate({ perSecond, burst });
   for (const [name, route] of Object.entries(ROUTES) as [keyof Routes, Route][]) {
     const handle = handlers[name] as unknown as Handler<Route>;
-    app.route({
-      method: route.method,
-      url: route.path,
-      ...bodyLimit(name, context),
-      // Nothing would ever end a stream that nobody reads.
-      exposeHeadRoute: route.method === 'GET' && route.answer.type !== 'events',
-      onRequest: (raw) => admit(route, raw, rate, context),
-      handler: (raw, reply) => answer(name, handle, raw, reply, context),
-    });
+    const add = (scope: FastifyInstance): unknown =>
+      scope.route({
+        method: route.method,
+        url: route.path,
+        ...bodyLimit(name, context),
+        // Nothing would ever end a stream that nobody reads.
+        exposeHeadRoute: route.method === 'GET' && route.answer.type !== 'events',
+        onRequest: (raw) => admit(route, raw, rate, context),
+        handler: (raw, reply) => answer(name, handle, raw, reply, context),
+      });
+    if (route.takesBytes) void app.register(async (scope) => void add(leaveBytes(scope)));
+    else add(app);
   }
+}
+
+/** Routes whose handlers read the body by themselves. */
+function leaveBytes(scope: FastifyInstance): FastifyInstance {
+  scope.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
+  return scope;
 }
 
 const admitted = new WeakMap<FastifyRequest, Actor | null>();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { attachment } from './send-bytes.ts';
+import { contentDisposition } from './send-bytes.ts';
 
 // One header, two parameters, nothing outside of what RFC 6266 and RFC 8187 let stand there.
 const FORM =
@@ -20,12 +20,12 @@ describe('the name of a download', () => {
     ['a\0b\u007fc\u0085d', 'a_b_c_d', 'a_b_c_d'],
     ['', 'download', 'download'],
   ])('%j is sent as %j, and encoded as %j', (name, plain, real) => {
-    const [, sentPlain, encoded] = FORM.exec(attachment(name)) ?? [];
+    const [, sentPlain, encoded] = FORM.exec(contentDisposition(name)) ?? [];
     expect([sentPlain, encoded && decodeURIComponent(encoded)]).toEqual([plain, real]);
   });
 
   test('is short enough for a header', () => {
-    expect(attachment('€'.repeat(10_000))).toMatch(FORM);
-    expect(attachment('€'.repeat(10_000)).length).toBeLessThan(4000);
+    expect(contentDisposition('€'.repeat(10_000))).toMatch(FORM);
+    expect(contentDisposition('€'.repeat(10_000)).length).toBeLessThan(4000);
   });
 });

@@ -82,6 +82,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
       exports: new Slots(),
       kickoffs: new Slots(),
       webhookTests: new Slots(),
+      images: new Slots(),
     },
     log,
   };

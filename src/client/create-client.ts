@@ -7,7 +7,8 @@ import { followJob } from './follow-job.ts';
 import { type Download, readDownload } from './read-download.ts';
 import { type Answered, type CallOptions, type Given, type RouteMethods, splitCall } from './route-call.ts';
 import { unexpectedAnswer } from './rowmill-api-error.ts';
-import { type UploadFile, type UploadOptions, sendFile } from './send-file.ts';
+import { nameOf, type UploadFile, type UploadOptions, sendFile } from './send-file.ts';
+import { sendInParts } from './send-in-parts.ts';
 import { type Connection, sendRequest } from './send-request.ts';
 
 export interface ClientOptions {
@@ -98,7 +99,16 @@ export function createClient(options: ClientOptions): Client {
     };
   return {
     ...methods,
-    upload: send(ROUTES.createJob),
+    upload: async (file, job, call = {}) => {
+      const { resumable, onProgress, ...options } = call;
+      if (!resumable || !(file instanceof Blob)) return send(ROUTES.createJob)(file, job, call);
+      const point = resumable === true ? { uploadId: null } : resumable;
+      const { signal, headers } = options;
+      const parts = { signal, headers, onProgress };
+      const name = nameOf(file, call);
+      const uploadId = await sendInParts(connection, methods, file, name, point, parts);
+      return methods.createJob({ ...job, upload: { uploadId } }, options);
+    },
     preview: send(ROUTES.previewJob),
     follow: (jobId, call = {}) => followJob(connection, methods.getJob, jobId, call),
     events: ({ all, ...call } = {}) =>

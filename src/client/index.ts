@@ -12,3 +12,4 @@ export type { Download } from './read-download.ts';
 export type { Answered, CallOptions, Given } from './route-call.ts';
 export { RowmillApiError } from './rowmill-api-error.ts';
 export type { NamedBytes, UploadFile, UploadOptions, UploadProgress } from './send-file.ts';
+export type { ResumePoint } from './send-in-parts.ts';

@@ -1,6 +1,7 @@
 // A file and what is to be done with it, with progress. Browsers tell the progress of an upload only through
 // XMLHttpRequest; elsewhere the bytes are counted as the connection takes them.
 import type { Route } from '../contract/route.ts';
+import type { ResumePoint } from './send-in-parts.ts';
 import { multipartBody } from './multipart-body.ts';
 import { type CallOptions, splitCall } from './route-call.ts';
 import { refusalOf, unreachable } from './rowmill-api-error.ts';
@@ -27,6 +28,11 @@ export interface UploadOptions extends CallOptions {
   onProgress?: ((progress: UploadProgress) => void) | undefined;
   /** For a Blob that has none. */
   fileName?: string | undefined;
+  /**
+   * Sends a Blob in parts. Given again, the same point goes on with what is there instead of beginning anew. Only for
+   * uploads that make a job.
+   */
+  resumable?: true | ResumePoint | undefined;
 }
 
 export async function sendFile(
@@ -89,7 +95,7 @@ function ofBlob(blob: Blob, options: UploadOptions): NamedBytes {
   return { name: nameOf(blob, options), bytes: () => blob.stream() as Bytes, size: blob.size };
 }
 
-function nameOf(blob: Blob, options: UploadOptions): string {
+export function nameOf(blob: Blob, options: UploadOptions): string {
   return options.fileName ?? (blob as { name?: string }).name ?? 'file';
 }
 

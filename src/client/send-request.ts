@@ -28,7 +28,7 @@ export interface Request {
 }
 
 export interface RequestBody {
-  content: string | ReadableStream<Uint8Array> | FormData;
+  content: string | ArrayBuffer | ReadableStream<Uint8Array> | FormData;
   contentType?: string;
 }
 

@@ -13,6 +13,7 @@ import {
   pendingStatus,
   rowFilterQuery,
   rowStatus,
+  seq,
   time,
 } from './values.ts';
 
@@ -76,6 +77,18 @@ export const itemDetail = item
     childCount: z.number(),
   })
   .meta({ id: 'ItemDetail' });
+
+export const treeItem = z
+  .object({
+    seq: z.number(),
+    summary: z.string().nullable(),
+    status: rowStatus,
+    /** How far from the rows of the file. */
+    depth: z.number(),
+    /** Rows that it emitted; 1,000 stands for more. */
+    childCount: z.number(),
+  })
+  .meta({ id: 'TreeItem' });
 
 export const errorGroup = z
   .object({
@@ -148,6 +161,22 @@ export const itemRoutes = defineRoutes({
     params: itemParams,
     answer: { status: 200, schema: itemDetail },
     errors: ['ITEM_NOT_FOUND'],
+  },
+  getItemImage: {
+    ...read,
+    path: '/api/jobs/:jobId/items/:seq/image',
+    summary: 'The image of a row of an image job, to be shown.',
+    params: itemParams,
+    answer: { status: 200, schema: null, type: 'bytes' },
+    errors: ['ITEM_NOT_FOUND', 'FILE_NOT_FOUND', 'BLOB_STORE_UNAVAILABLE'],
+  },
+  listTree: {
+    ...read,
+    path: '/api/jobs/:jobId/tree',
+    summary: 'Rows by what they came from: those of the file, or with parent those that it emitted.',
+    query: z.strictObject({ parent: seq.optional(), ...page }),
+    answer: { status: 200, schema: pageOf(treeItem) },
+    errors: ['CURSOR_INVALID'],
   },
   listErrors: {
     ...read,

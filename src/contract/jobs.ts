@@ -81,6 +81,16 @@ export const newJob = z
     open: z.boolean().optional(),
     /** A file of a configured source. */
     source: z.strictObject({ name, path: z.string().min(1).max(2000) }).optional(),
+    /** A file that was sent in parts. With its checksum another file is refused. */
+    upload: z
+      .strictObject({
+        uploadId: z.uuid(),
+        sha256: z
+          .string()
+          .regex(/^[0-9a-f]{64}$/)
+          .optional(),
+      })
+      .optional(),
   })
   .meta({ id: 'NewJob' });
 
@@ -235,6 +245,7 @@ export const jobRoutes = defineRoutes({
       'PIPELINE_NOT_FOUND',
       'SOURCE_NOT_FOUND',
       'SOURCE_UNAVAILABLE',
+      'UPLOAD_NOT_FOUND',
       'BLOB_STORE_UNAVAILABLE',
       'JOB_NOT_FOUND',
       'JOB_CONFLICT',

@@ -24,6 +24,8 @@ export interface Route {
   body?: z.ZodType;
   /** The body may be multipart: a field `job` with the JSON body, then the part `file`. */
   upload?: boolean;
+  /** The body is bytes as they are: application/octet-stream. */
+  takesBytes?: boolean;
   /** Status and schema of what comes back when it went well. */
   answer: {
     status: 200 | 201 | 202 | 204;

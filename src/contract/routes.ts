@@ -6,6 +6,7 @@ import { fileRoutes } from './files.ts';
 import { itemRoutes } from './items.ts';
 import { jobRoutes } from './jobs.ts';
 import { operationRoutes } from './operations.ts';
+import { uploadRoutes } from './uploads.ts';
 import { webhookRoutes } from './webhooks.ts';
 
 export const ROUTES = {
@@ -17,6 +18,7 @@ export const ROUTES = {
   ...eventRoutes,
   ...accountRoutes,
   ...webhookRoutes,
+  ...uploadRoutes,
 };
 
 export type Routes = typeof ROUTES;

@@ -116,6 +116,11 @@ export const ERROR_REGISTRY = {
   TOO_MANY_EXPORTS: { status: 429, hint: 'Try again when one has ended, or prepare it in the background.' },
   TOO_MANY_STREAMS: { status: 429, hint: 'Close streams that nobody looks at.' },
   FILE_NOT_FOUND: { status: 404, hint: 'GET /api/jobs/:jobId/files lists its files.' },
+  UPLOAD_NOT_FOUND: {
+    status: 404,
+    hint: 'Begin anew: POST /api/uploads. Unfinished ones are kept for uploadKeepMs.',
+  },
+  UPLOAD_OFFSET_WRONG: { status: 409, hint: 'GET /api/uploads/:uploadId says where to go on.' },
   EXPORT_NOT_READY: { status: 409, hint: 'Wait until its state is READY.' },
   SOURCE_NOT_FOUND: { status: 404, hint: 'GET /api/sources lists the configured sources.' },
   SETUP_DONE: { status: 404, hint: 'Sign in; an administrator can add accounts.' },

@@ -54,6 +54,12 @@ export const SERVER_NUMBERS = {
     why: 'Proxies in front of the server whose X-Forwarded-For is believed.',
   },
   uploadsAtOnce: { default: 4, min: 1, max: 1000, why: 'Uploads of one caller at once.' },
+  uploadKeepMs: {
+    default: 86_400_000,
+    min: 60_000,
+    max: 2_592_000_000,
+    why: 'How long an upload in parts is kept from its beginning, finished or not.',
+  },
   exportsAtOnce: {
     default: 2,
     min: 1,
@@ -87,6 +93,7 @@ export const SERVER_NUMBERS = {
     max: 1_000_000_000_000_000,
     why: "Uploaded bytes of one owner's jobs.",
   },
+  ownerMaxUploads: { default: 20, min: 1, max: 10_000, why: 'Unfinished uploads in parts of one owner.' },
   ownerMaxWebhooks: { default: 20, min: 1, max: 10_000, why: 'Webhooks of one owner.' },
   jobRetentionMinMs: {
     default: 0,

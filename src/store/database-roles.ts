@@ -14,6 +14,7 @@ const ACCOUNT_TABLES = [
   'setup_token',
   'sign_in_attempts',
   'teams',
+  'upload_parts',
   'users',
 ];
 /** Of both. */
@@ -55,6 +56,8 @@ export function privilegesOn(
   // Workers remove old events, but none that webhooks have still to take.
   if (table === 'webhook_intake') return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: 'select' };
   if (table === 'webhooks') return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: 'select (webhook_id)' };
+  // Workers remove parts whose upload is gone.
+  if (table === 'uploads') return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: 'select (upload_id)' };
   if (ACCOUNT_TABLES.includes(table)) return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: null };
   if (WORK_TABLES.includes(table)) return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: EVERYTHING };
   return undefined;

@@ -49,6 +49,8 @@ const MATRIX: Record<RouteName, Row> = {
   editErrors: WRITE,
   listItems: READ,
   getItem: READ,
+  getItemImage: READ,
+  listTree: READ,
   listErrors: READ,
   getTimeline: READ,
   listGenerations: READ,
@@ -93,6 +95,10 @@ const MATRIX: Record<RouteName, Row> = {
   listKeys: OWN,
   createKey: OWN,
   revokeKey: OWN,
+  createUpload: WRITE,
+  getUpload: WRITE,
+  appendUpload: WRITE,
+  deleteUpload: WRITE,
   listWebhooks: READ,
   createWebhook: WRITE,
   getWebhook: READ,
@@ -187,6 +193,15 @@ async function addJob(ownerId: string): Promise<string> {
   return jobId;
 }
 
+async function addUpload(ownerId: string): Promise<string> {
+  const uploadId = newId();
+  await database.query(
+    `insert into uploads (upload_id, owner_id, name, bytes) values ($1, $2, 'rows.csv', 3)`,
+    [uploadId, ownerId],
+  );
+  return uploadId;
+}
+
 async function addKey(userId: string): Promise<string> {
   return (await keyHeaders(database, userId, ['read'])).authorization.split('_')[1]!;
 }
@@ -207,6 +222,7 @@ function pathOf(route: Route, ids: Record<string, string> = {}): string {
   const others: Record<string, string> = {
     jobId: newId(),
     webhookId: newId(),
+    uploadId: newId(),
     deliveryId: newId(),
     keyId: '0123456789abcdef',
     userId: OTHER,
@@ -271,6 +287,7 @@ const OBJECTS: [
 ][] = [
   ['jobId', addJob, newId, 'JOB_NOT_FOUND'],
   ['webhookId', addWebhook, newId, 'WEBHOOK_NOT_FOUND'],
+  ['uploadId', addUpload, newId, 'UPLOAD_NOT_FOUND'],
   ['keyId', addKey, () => 'fedcba9876543210', 'KEY_NOT_FOUND'],
 ];
 

@@ -14,6 +14,7 @@ import { readChildren, readItem } from '../../src/store/views/read-item.ts';
 import { readPhases } from '../../src/store/views/read-phases.ts';
 import { readStats } from '../../src/store/views/read-stats.ts';
 import { readTimeline } from '../../src/store/views/read-timeline.ts';
+import { treeChildren, treeRoots } from '../../src/store/views/tree-page.ts';
 import { type Explained, type Explainer, openExplainer, toLiteral } from '../support/explain-statement.ts';
 import { jobWithItems } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -130,6 +131,8 @@ const nth =
   };
 const history = (db: Executor) => readItemHistory(db, jobId, 1, 5000);
 
+const treeOf = () => ({ jobId, generation: 1, limit: 51 });
+
 const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
   ['rows', (db) => listRows(db, page(), 'asc')],
   ['rows backwards', (db) => listRows(db, page(), 'desc')],
@@ -157,6 +160,8 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
   ],
   ['a row', (db) => readItem(db, jobId, 1, 5000)],
   ['children', (db) => readChildren(db, jobId, 1, 0, 100)],
+  ['roots of the tree', (db) => treeRoots(db, treeOf(), { fromSeq: 0, toSeq: 5000 })],
+  ['children in the tree', (db) => treeChildren(db, treeOf(), 5000, -1)],
   ['results of a row', nth(0, history)],
   ['stages of a row', nth(1, history)],
   ['failures of a row', nth(2, history)],

@@ -1,8 +1,10 @@
 // What somebody with a messy file does, in a real browser on a real server with a worker: look at it, say which column is
-// which, run it, watch it end, look at what failed, and take the results home.
+// which, run it, watch it end, correct what failed, and take home a file that says what the grid says. With a mouse, and
+// with the keyboard alone.
 import { readFile } from 'node:fs/promises';
 import { AxeBuilder } from '@axe-core/playwright';
-import type { Page } from 'playwright-core';
+import { parse } from 'csv-parse/sync';
+import type { Download, Locator, Page } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { definePipeline, notFound, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
@@ -35,22 +37,27 @@ const pipeline = definePipeline({
     },
   ],
 });
-/** A preamble, semicolons, an unknown header, hostile cells. */
-const CSV = [
-  'Article;Quantity;Comment',
-  `A-1;3;${HOSTILE}`,
-  'missing;1;gone',
-  'broken;1;bad',
-  'A-2;5;"said ""so"""',
-].join('\r\n');
+const other = definePipeline({ name: 'addresses', phases: [{ name: 'check', run: () => ({}) }] });
 
-async function openPage(options: { dark?: boolean } = {}) {
-  const api = await startTestApi(database.url, { pipelines: [pipeline] });
+/** Semicolons, an unknown header, hostile cells, a quantity that is none, quotes and a line end in a cell. */
+const csvOf = (name: string): string =>
+  [
+    'Article;Quantity;Comment',
+    `A-1;3;${HOSTILE}`,
+    'missing;1;gone',
+    `broken;1;${name}`,
+    'A-2;5;"said ""so"""',
+    'A-3;many;"two\nlines"',
+  ].join('\r\n');
+
+async function openPage(name: string) {
+  const api = await startTestApi(database.url, { pipelines: [other, pipeline] });
   rowmill = await openRowmill({ databaseUrl: database.url });
   worker = await rowmill.startWorker([pipeline]);
-  const opened = await browser.open(options);
+  const opened = await browser.open();
   await opened.page.goto(api.url);
-  return opened;
+  const file = { name, mimeType: 'text/csv', buffer: Buffer.from(csvOf(name)) };
+  return { ...opened, file };
 }
 
 async function expectAccessible(page: Page): Promise<void> {
@@ -58,31 +65,161 @@ async function expectAccessible(page: Page): Promise<void> {
   expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
 }
 
-test('a messy file is mapped, run, watched to its end and taken home', async () => {
-  const { page, complaints } = await openPage();
+const gridOf = (page: Page) => page.getByRole('table', { name: 'Rows of the job' });
+const progressOf = (page: Page) => page.getByRole('region', { name: 'Progress' });
+
+/** Statuses stand in files as the API has them. */
+const asWord = (status: string): string => status.toUpperCase().replaceAll(' ', '_');
+
+/** The columns and rows of the grid, as the file should have them. */
+async function readGrid(page: Page): Promise<string[][]> {
+  const [heads, ...rows] = await gridOf(page).evaluate((table) =>
+    [...table.querySelectorAll('[role="row"]')].map((row) =>
+      [...row.querySelectorAll('[role="columnheader"], [role="cell"], [role="rowheader"]')]
+        // The box and the number of the row are no columns.
+        .slice(2)
+        .map((cell) => cell.textContent ?? ''),
+    ),
+  );
+  const statusAt = heads!.findIndex((head) => /status/i.test(head));
+  return [
+    heads!.map((head) => head.toLowerCase()),
+    ...rows.map((cells) => cells.map((text, at) => (at === statusAt ? asWord(text) : text))),
+  ];
+}
+
+async function readDownload(download: Download): Promise<string[][]> {
+  const [heads, ...rows] = parse(await readFile(await download.path(), 'utf8')) as string[][];
+  return [heads!.map((head) => head.toLowerCase()), ...rows];
+}
+
+const ENDS = ['DONE', 'NOT_FOUND', 'DONE', 'DONE', 'ERROR'];
+
+test('a messy file is mapped, run, watched, corrected, and taken home as the grid shows it', async () => {
+  const { page, complaints, file } = await openPage('products.csv');
   await page.getByRole('link', { name: 'New job' }).first().click();
   await page.getByLabel('Pipeline').selectOption('prices');
-  await page
-    .getByLabel('File to upload')
-    .setInputFiles({ name: 'products.csv', mimeType: 'text/csv', buffer: Buffer.from(CSV) });
+  await page.getByLabel('File to upload').setInputFiles(file);
   await page.getByText('Say which column is sku.').waitFor();
   await page.getByLabel('sku', { exact: false }).first().selectOption('Article');
-  await page.getByRole('button', { name: /start/i }).click();
+  // Before anything is paid for, the row says what is wrong with it.
+  await page
+    .getByText(/expected number/)
+    .first()
+    .waitFor();
+  await page.getByRole('button', { name: 'Start the job' }).click();
 
   await page.getByRole('heading', { name: 'products.csv' }).waitFor();
-  await page.getByText('Done', { exact: true }).first().waitFor();
-  await expect.poll(() => page.getByText('A-1').count()).toBeGreaterThan(0);
+  await progressOf(page).getByText('Done 2', { exact: true }).waitFor();
+  await progressOf(page).getByText('Not found 1', { exact: true }).waitFor();
   await expectAccessible(page);
 
-  const download = page.waitForEvent('download');
-  await page
-    .getByText(/export this view/i)
-    .first()
-    .click();
-  const csv = page.getByRole('menuitem', { name: /csv/i });
-  if (await csv.count()) await csv.first().click();
-  const file = await readFile(await (await download).path(), 'utf8');
-  expect(file).toContain('A-2');
-  expect(file).toContain('said ""so""');
+  await progressOf(page).getByRole('link', { name: 'Error 2' }).click();
+  await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['2', '4']);
+  await gridOf(page).getByRole('button', { name: 'Open row 2' }).click();
+  await page.getByRole('button', { name: 'Edit and run again' }).click();
+  await page.getByLabel('sku', { exact: true }).fill('A-4');
+  await page.getByRole('button', { name: 'Save and run again' }).click();
+  await page.getByRole('dialog').getByText('Done', { exact: true }).first().waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
+  await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['4']);
+  await page.getByRole('button', { name: 'Statuses: Error' }).click();
+  await page.getByRole('menuitem', { name: 'All statuses' }).click();
+  await expect.poll(() => gridOf(page).getByRole('rowheader').count()).toBe(5);
+
+  await page.getByRole('button', { name: 'Export this view' }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: 'CSV', exact: true }).click(),
+  ]);
+  const taken = await readDownload(download);
+  expect(taken).toEqual(await readGrid(page));
+  const at = (name: string): number => taken[0]!.indexOf(name);
+  expect(taken.slice(1).map((row) => row[at('status')])).toEqual(ENDS);
+  expect(taken.slice(1).map((row) => row[at('article')])).toEqual(['A-1', 'missing', 'A-4', 'A-2', 'A-3']);
+  expect(taken.slice(1).map((row) => row[at('value')])).toEqual(['6', '', '2', '10', '']);
+  expect(taken[4]).toContain('said "so"');
+  expect(taken[5]).toContain('two\nlines');
+  expectNoComplaints(complaints);
+});
+
+const hasFocus = (target: Locator): Promise<boolean> =>
+  target.evaluate((element) => element === element.ownerDocument.activeElement);
+
+/** As somebody without a mouse gets there. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  for (let steps = 0; steps < 200; steps += 1) {
+    if (await hasFocus(target)) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`the keyboard does not get to ${String(target)}`);
+}
+
+async function pressOn(page: Page, target: Locator): Promise<void> {
+  await tabTo(page, target);
+  await page.keyboard.press('Enter');
+}
+
+/** A menu takes the focus a moment after it is seen. */
+async function chooseInMenu(page: Page, item: Locator): Promise<void> {
+  await item.waitFor();
+  const walk = async (): Promise<boolean> => {
+    await page.keyboard.press('Home');
+    for (let steps = 0; steps < 20 && !(await hasFocus(item)); steps += 1)
+      await page.keyboard.press('ArrowDown');
+    return hasFocus(item);
+  };
+  await expect.poll(walk).toBe(true);
+  await page.keyboard.press('Enter');
+}
+
+test('the same is done by keyboard alone', async () => {
+  const { page, complaints, file } = await openPage('keyboard.csv');
+  await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
+  await pressOn(page, page.getByRole('link', { name: 'New job' }).first());
+  await tabTo(page, page.getByLabel('Pipeline'));
+  await page.keyboard.type('prices');
+  const picking = page.waitForEvent('filechooser');
+  await pressOn(page, page.getByRole('button', { name: 'Pick a file' }));
+  await (await picking).setFiles(file);
+  await page.getByText('Say which column is sku.').waitFor();
+  await tabTo(page, page.getByLabel('sku', { exact: false }).first());
+  await page.keyboard.type('Article');
+  await page.getByText('Say which column is sku.').waitFor({ state: 'detached' });
+  await pressOn(page, page.getByRole('button', { name: 'Start the job' }));
+
+  await page.getByRole('heading', { name: 'keyboard.csv' }).waitFor();
+  await pressOn(page, progressOf(page).getByRole('link', { name: 'Error 2' }));
+  await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['2', '4']);
+  await pressOn(page, gridOf(page));
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: /^Row 2/ }).waitFor();
+  await pressOn(page, page.getByRole('button', { name: 'Edit and run again' }));
+  await tabTo(page, page.getByLabel('sku', { exact: true }));
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('A-4');
+  await pressOn(page, page.getByRole('button', { name: 'Save and run again' }));
+  await page.getByRole('dialog').getByText('Done', { exact: true }).first().waitFor();
+  // The first may go to the message in the corner.
+  await expect
+    .poll(async () => {
+      await page.keyboard.press('Escape');
+      return page.getByRole('dialog').count();
+    })
+    .toBe(0);
+  await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['4']);
+
+  await pressOn(page, page.getByRole('button', { name: 'Statuses: Error' }));
+  await chooseInMenu(page, page.getByRole('menuitem', { name: 'All statuses' }));
+  await expect.poll(() => gridOf(page).getByRole('rowheader').count()).toBe(5);
+  await pressOn(page, page.getByRole('button', { name: 'Export this view' }));
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    chooseInMenu(page, page.getByRole('menuitem', { name: 'CSV', exact: true })),
+  ]);
+  const taken = await readDownload(download);
+  expect(taken).toEqual(await readGrid(page));
+  expect(taken.slice(1).map((row) => row[taken[0]!.indexOf('status')])).toEqual(ENDS);
   expectNoComplaints(complaints);
 });

@@ -21,3 +21,9 @@ export function costPerRow({ cost, counts }: Pick<Job, 'cost' | 'counts'>): numb
   const ended = counts.DONE + counts.ERROR + counts.NOT_FOUND;
   return cost > 0 && ended > 0 ? cost / ended : null;
 }
+
+/** Format of the file that a job came from; null: its rows did not come from a file. */
+export function formatOf(source: Job['source']): string | null {
+  const format = source?.detected.format;
+  return typeof format === 'string' ? format : null;
+}

@@ -92,7 +92,7 @@ export const jobRoute = createRoute({
   path: '/jobs/$jobId',
   validateSearch: z.object({
     tab: z
-      .enum(['items', 'pending', 'errors', 'rejected', 'files', 'generations', 'activity'])
+      .enum(['items', 'tree', 'pending', 'errors', 'rejected', 'files', 'generations', 'activity'])
       .optional()
       .catch(undefined),
     /** Charts and limits are shown. */

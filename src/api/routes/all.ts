@@ -8,6 +8,7 @@ import { fileHandlers } from './files.ts';
 import { itemHandlers } from './items.ts';
 import { jobHandlers } from './jobs.ts';
 import { operationHandlers } from './operations.ts';
+import { uploadHandlers } from './uploads.ts';
 import { webhookHandlers } from './webhooks.ts';
 
 export const HANDLERS: Handlers<Routes> = {
@@ -19,4 +20,5 @@ export const HANDLERS: Handlers<Routes> = {
   ...eventHandlers,
   ...accountHandlers,
   ...webhookHandlers,
+  ...uploadHandlers,
 };

@@ -10,7 +10,9 @@ import { getItem } from '../get-item.ts';
 import { getTimeline } from '../get-timeline.ts';
 import type { Handlers } from '../handler.ts';
 import { listItems } from '../list-items.ts';
+import { listTree } from '../list-tree.ts';
 import { pendingHandlers } from '../list-pending.ts';
+import { sendItemImage } from '../send-item-image.ts';
 import { asJson, timeOrNull } from '../wire-values.ts';
 
 export const itemHandlers: Handlers<typeof itemRoutes> = {
@@ -40,6 +42,8 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
     };
   },
   getItem,
+  getItemImage: sendItemImage,
+  listTree,
   listErrors: async ({ job, query }, { reads }) => {
     const groups = await readErrorGroups(reads, job.jobId, query.limit);
     return {

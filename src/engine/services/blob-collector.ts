@@ -9,11 +9,13 @@ import {
   findReferencedFiles,
   findReferencedOutputs,
 } from '../../store/views/find-referenced-blobs.ts';
+import { findKnownUploads } from '../../store/views/read-upload.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 const COLLECT_INTERVAL_MS = 10 * 60_000;
 const PAGE = 500;
 const EXPORT_OF_KEY = /^exports\/[0-9a-f-]{36}\/([0-9a-f-]{36})\//;
+const UPLOAD_OF_KEY = /^uploads\/([0-9a-f-]{36})\//;
 const JOB_OF_OUTPUT = /^outputs\/([0-9a-f-]{36})\//;
 
 export async function collectBlobs(context: EngineContext): Promise<number> {
@@ -36,6 +38,11 @@ export async function collectBlobs(context: EngineContext): Promise<number> {
     const exportOf = (key: string): string | undefined => EXPORT_OF_KEY.exec(key)?.[1];
     const known = await findKnownExports(db, [...new Set(page.flatMap(({ key }) => exportOf(key) ?? []))]);
     return page.filter(({ key }) => !known.has(exportOf(key) ?? ''));
+  });
+  count += await sweep(context, 'uploads/', async (page) => {
+    const uploadOf = (key: string): string | undefined => UPLOAD_OF_KEY.exec(key)?.[1];
+    const known = await findKnownUploads(db, [...new Set(page.flatMap(({ key }) => uploadOf(key) ?? []))]);
+    return page.filter(({ key }) => !known.has(uploadOf(key) ?? ''));
   });
   if (count > 0) context.events.emit('blobs.collected', { count });
   return count;

@@ -23,6 +23,11 @@ const PARALLEL_PUTS = 4;
 /** Of one entry of a zip; anything else concerns the archive. */
 const ENTRY_ERRORS: readonly string[] = ['FILE_INVALID', 'FILE_INCOMPLETE', 'FILE_UNSUPPORTED'];
 
+/** Keys of stored images, and of nothing else. */
+export function isImageKey(key: string): boolean {
+  return BLOB_KEY.test(key);
+}
+
 /** The files of a zip in the order of its directory, under the limits of archives. */
 export async function* imagesOfZip(path: string, limits: ReadLimits): AsyncGenerator<ImageFile> {
   const archive = await openZip(path, limits);
@@ -126,7 +131,7 @@ function toRow(line: number, text: string): ReadRow {
   if (typeof file !== 'string') return reject('not a line of a manifest of images');
   if (typeof rejected === 'string') return reject(rejected, file);
   // A manifest that somebody wrote by hand must not reach other blobs.
-  if (typeof blob !== 'string' || !BLOB_KEY.test(blob)) return reject('expected the key of a stored image');
+  if (typeof blob !== 'string' || !isImageKey(blob)) return reject('expected the key of a stored image');
   if (typeof type !== 'string' || ![bytes, width, height].every(Number.isSafeInteger))
     return reject('not a line of a manifest of images');
   return {

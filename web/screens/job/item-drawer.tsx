@@ -2,14 +2,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { ChevronLeft, ChevronRight, Pencil } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
+import { imageKeys } from '../../../src/contract/image-keys.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip, statusWord } from '../../components/status-chip.tsx';
 import { client } from '../../lib/client.ts';
 import { formatCost, formatCount, formatDuration } from '../../lib/format.ts';
-import { canRunAgain, type ItemDetail, type Job } from '../../lib/job.ts';
+import { canRunAgain, formatOf, type ItemDetail, type Job } from '../../lib/job.ts';
 import { ItemEditForm } from './item-edit-form.tsx';
+import { LargeImage } from './thumbnail.tsx';
 import { RowNumber } from './row-number.tsx';
 import { useJobChange } from './use-job-change.ts';
 import { useJobSearch } from './use-job-search.ts';
@@ -79,6 +81,7 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
           {item.errorClass && <p className="text-[13px]">{statusWord(item.errorClass)}</p>}
         </div>
       )}
+      <RowImage job={job} item={item} />
       <Part
         title="Input"
         aside={
@@ -125,6 +128,18 @@ function Part({ title, aside, children }: { title: string; aside?: ReactNode; ch
       </div>
       {children}
     </section>
+  );
+}
+
+function RowImage({ job, item }: { job: Job; item: ItemDetail }) {
+  const keys = imageKeys(job.columns, formatOf(job.source));
+  const input = item.originalInput as Record<string, unknown> | null;
+  // Rows that others emitted have no image of their own.
+  if (!keys || item.parent || typeof input?.[keys.blob] !== 'string') return null;
+  return (
+    <Part title="Image">
+      <LargeImage jobId={job.jobId} seq={item.seq} name={String(input[keys.name] ?? '')} />
+    </Part>
   );
 }
 

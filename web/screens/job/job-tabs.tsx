@@ -11,6 +11,7 @@ import { GenerationsTab } from './generations-tab.tsx';
 import { ItemsTab } from './items/items-tab.tsx';
 import { PendingTab } from './pending-tab.tsx';
 import { RejectedTab } from './rejected-tab.tsx';
+import { TreeTab } from './tree/tree-tab.tsx';
 import { type JobSearch, useJobSearch } from './use-job-search.ts';
 
 type Tab = NonNullable<JobSearch['tab']>;
@@ -28,6 +29,10 @@ export function JobTabs({ job, live }: JobTabsProps) {
   const rejected = job.ingestReport.rejected ?? 0;
   const tabs: TabPart[] = [
     ['items', 'Items', itemCount, <ItemsTab key="items" job={job} itemCount={itemCount} />],
+    // Only where rows came from rows.
+    ...((job.ingestReport.emitted ?? 0) > 0 || tab === 'tree'
+      ? ([['tree', 'Tree', null, <TreeTab key="tree" job={job} />]] satisfies TabPart[])
+      : []),
     [
       'pending',
       'Pending',

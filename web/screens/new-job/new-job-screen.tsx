@@ -73,7 +73,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
   const [isTried, setTried] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const preview = usePreview({ chosen, pipeline: pipeline?.name, format, mapping, evenLarge });
-  const { state, start, cancel } = useStartJob(({ jobId, created }) => {
+  const { state, start, pause, resume, cancel } = useStartJob(({ jobId, created }) => {
     say(created ? 'The job is made.' : 'This file has a job already: this is it.');
     void navigate({ to: '/jobs/$jobId', params: { jobId } });
   });
@@ -166,8 +166,8 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
           </div>
         </Section>
       )}
-      <UploadPanel state={state} onCancel={cancel} onRetry={begin} />
-      {state.step !== 'sending' && (
+      <UploadPanel state={state} onPause={pause} onResume={resume} onCancel={cancel} onRetry={begin} />
+      {state.step !== 'sending' && state.step !== 'paused' && (
         <div className="flex flex-wrap items-center justify-end gap-3">
           {blocker !== null && <p className="text-muted">{blocker}</p>}
           {Object.keys(problems).length > 0 && (

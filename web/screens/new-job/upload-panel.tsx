@@ -1,25 +1,52 @@
-// How far the upload is, a way to stop it, and what to do when it failed.
+// How far the upload is, ways to pause and to stop it, and what to do when it failed.
+import { Pause, Play } from 'lucide-react';
 import { Button } from '../../components/button.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { formatBytes, formatDuration, formatPercent } from '../../lib/format.ts';
-import type { StartState } from './use-start-job.ts';
+import type { Sent, StartState } from './use-start-job.ts';
 
 export interface UploadPanelProps {
   state: StartState;
+  onPause: () => void;
+  onResume: () => void;
   onCancel: () => void;
   onRetry: () => void;
 }
 
-export function UploadPanel({ state, onCancel, onRetry }: UploadPanelProps) {
+export function UploadPanel({ state, onPause, onResume, onCancel, onRetry }: UploadPanelProps) {
   if (state.step === 'idle') return null;
   if (state.step === 'failed')
-    return <FailureNote error={state.error} action={<Button onClick={onRetry}>Try again</Button>} />;
+    return (
+      <div className="flex flex-col gap-2">
+        <FailureNote
+          error={state.error}
+          action={<Button onClick={onRetry}>{isPartial(state) ? 'Go on' : 'Try again'}</Button>}
+        />
+        {isPartial(state) && (
+          <p className="text-[13px] text-muted">
+            {sentWords(state)} are there already; it goes on behind them.
+          </p>
+        )}
+      </div>
+    );
   const { sent, total } = state;
   const part = total === null || total === 0 ? 0 : sent / total;
   return (
     <div className="flex flex-col gap-2 rounded-lg border border-line bg-surface p-4">
-      <div className="flex flex-wrap items-center justify-between gap-2">
-        <p role="status">{wordsOf(state)}</p>
+      <div className="flex flex-wrap items-center gap-2">
+        <p role="status" className="mr-auto">
+          {state.step === 'paused' ? `Paused: ${sentWords(state)} are there` : wordsOf(state)}
+        </p>
+        {state.step === 'sending' && state.canPause && (
+          <Button size="small" onClick={onPause}>
+            <Pause size={14} aria-hidden /> Pause
+          </Button>
+        )}
+        {state.step === 'paused' && (
+          <Button size="small" kind="primary" onClick={onResume}>
+            <Play size={14} aria-hidden /> Go on
+          </Button>
+        )}
         <Button size="small" onClick={onCancel}>
           Cancel
         </Button>
@@ -38,11 +65,20 @@ export function UploadPanel({ state, onCancel, onRetry }: UploadPanelProps) {
   );
 }
 
-function wordsOf({ sent, total, startedMs }: Extract<StartState, { step: 'sending' }>): string {
+const isPartial = ({ sent, total }: Sent): boolean => total !== null && sent > 0 && sent < total;
+
+function sentWords({ sent, total }: Sent): string {
+  return `${formatBytes(sent)} of ${formatBytes(total ?? 0)}`;
+}
+
+function wordsOf(state: Extract<StartState, { step: 'sending' }>): string {
+  const { sent, total, startedMs, startedAt } = state;
   if (total === null) return 'Making the job…';
   if (sent >= total) return 'All bytes are there; the server stores them…';
   const elapsedMs = Date.now() - startedMs;
-  const left = sent > 0 && elapsedMs > 1000 ? (elapsedMs / sent) * (total - sent) : null;
-  const words = `Sending: ${formatPercent(sent / total)}, ${formatBytes(sent)} of ${formatBytes(total)}`;
+  // What was there before says nothing about how fast it goes now.
+  const since = sent - startedAt;
+  const left = since > 0 && elapsedMs > 1000 ? (elapsedMs / since) * (total - sent) : null;
+  const words = `Sending: ${formatPercent(sent / total)}, ${sentWords(state)}`;
   return left === null ? words : `${words}, about ${formatDuration(left)} left`;
 }

@@ -1,5 +1,6 @@
-// Sends the file and makes the job, with progress. It can be sent again after a failure without a second job: the same
-// file leads to the job it has, and where a new job is wanted anyway, the request has a key.
+// Sends the file and makes the job, with progress. A file of some size goes in parts: it can be paused, and goes on where it
+// stopped, also after a failure. It can be sent again without a second job: the same file leads to the job it has, and where
+// a new job is wanted anyway, the request has a key.
 import { useRef, useState } from 'react';
 import type { newJob } from '../../../src/contract/jobs.ts';
 import type { z } from 'zod';
@@ -9,26 +10,52 @@ import { type ChosenFile, keyOf } from './use-preview.ts';
 
 export type NewJob = z.input<typeof newJob>;
 
+export interface Sent {
+  sent: number;
+  /** Null: not known yet. */
+  total: number | null;
+}
+
 export type StartState =
   | { step: 'idle' }
-  | { step: 'sending'; sent: number; total: number | null; startedMs: number }
-  | { step: 'failed'; error: unknown };
+  | ({ step: 'sending'; startedMs: number; startedAt: number; canPause: boolean } & Sent)
+  | ({ step: 'paused' } & Sent)
+  | ({ step: 'failed'; error: unknown } & Sent);
 
 export interface StartJob {
   state: StartState;
   start: (chosen: ChosenFile, job: NewJob) => Promise<void>;
+  pause: () => void;
+  /** With what it was started with. */
+  resume: () => void;
   cancel: () => void;
 }
+
+/** Smaller ones are sent at once. */
+const IN_PARTS_BYTES = 1_048_576;
+const NOTHING_SENT: Sent = { sent: 0, total: null };
 
 export function useStartJob(onMade: (made: { jobId: string; created: boolean }) => void): StartJob {
   const [state, setState] = useState<StartState>({ step: 'idle' });
   const stop = useRef<AbortController | null>(null);
   const request = useRef({ of: '', key: '' });
+  const point = useRef<{ of: string; uploadId: string | null }>({ of: '', uploadId: null });
+  const last = useRef<[ChosenFile, NewJob] | null>(null);
   const start = async (chosen: ChosenFile, job: NewJob): Promise<void> => {
     const controller = new AbortController();
     stop.current = controller;
+    last.current = [chosen, job];
+    if (point.current.of !== keyOf(chosen)) point.current = { of: keyOf(chosen), uploadId: null };
+    const isInParts = chosen.kind === 'file' && chosen.file.size > IN_PARTS_BYTES;
     const startedMs = Date.now();
-    setState({ step: 'sending', sent: 0, total: null, startedMs });
+    let now: Sent = NOTHING_SENT;
+    let startedAt: number | null = null;
+    const show = (progress: Sent): void => {
+      now = progress;
+      startedAt ??= progress.sent;
+      setState({ step: 'sending', ...progress, startedMs, startedAt, canPause: isInParts });
+    };
+    setState({ step: 'sending', ...NOTHING_SENT, startedMs, startedAt: 0, canPause: false });
     const of = JSON.stringify([job, keyOf(chosen)]);
     if (request.current.of !== of) request.current = { of, key: newRequestKey() };
     const options = {
@@ -41,13 +68,31 @@ export function useStartJob(onMade: (made: { jobId: string; created: boolean }) 
           ? await client.createJob({ ...job, source: { name: chosen.name, path: chosen.path } }, options)
           : await client.upload(chosen.file, job, {
               ...options,
-              onProgress: ({ sent, total }) => setState({ step: 'sending', sent, total, startedMs }),
+              ...(isInParts && { resumable: point.current }),
+              onProgress: show,
             });
       void queries.invalidateQueries({ queryKey: ['jobs'] });
       onMade(made);
     } catch (error) {
-      setState(controller.signal.aborted ? { step: 'idle' } : { step: 'failed', error });
+      if (!controller.signal.aborted) setState({ step: 'failed', error, ...now });
+      else setState(controller.signal.reason === PAUSE ? { step: 'paused', ...now } : { step: 'idle' });
     }
   };
-  return { state, start, cancel: () => stop.current?.abort() };
+  const cancel = (): void => {
+    stop.current?.abort();
+    const { uploadId } = point.current;
+    point.current = { of: '', uploadId: null };
+    setState({ step: 'idle' });
+    // What nobody removes is removed after a while.
+    if (uploadId !== null) void client.deleteUpload({ uploadId }).catch(() => {});
+  };
+  return {
+    state,
+    start,
+    pause: () => stop.current?.abort(PAUSE),
+    resume: () => void (last.current && start(...last.current)),
+    cancel,
+  };
 }
+
+const PAUSE = new Error('paused');

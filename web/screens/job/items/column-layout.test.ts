@@ -13,6 +13,7 @@ import {
 import { gridColumns } from './grid-columns.ts';
 
 const columns = gridColumns({
+  format: null,
   columns: [
     { key: 'sku', header: 'SKU' },
     { key: 'price', header: 'price' },
@@ -45,6 +46,7 @@ describe('columns of the grid', () => {
 
   test('of a wide file are shown as far as they can be read', () => {
     const wide = gridColumns({
+      format: null,
       columns: Array.from({ length: 300 }, (_, at) => ({ key: `c${at}`, header: `c${at}` })),
       resultColumns: [],
     });
@@ -90,7 +92,7 @@ describe('an arrangement of columns', () => {
   });
 
   test('gives columns that appear later their usual place', () => {
-    const fewer = gridColumns({ columns: [{ key: 'sku', header: 'SKU' }], resultColumns: [] });
+    const fewer = gridColumns({ format: null, columns: [{ key: 'sku', header: 'SKU' }], resultColumns: [] });
     const moved = moveColumn(arrangeColumns(fewer, USUAL_LAYOUT), USUAL_LAYOUT, 'error', -1);
     expect(shown(moved)).toEqual([
       'status',
@@ -117,4 +119,19 @@ describe('an arrangement of columns', () => {
     kept.set('rowmill-columns prices', 'no json');
     expect(readLayout(storage, 'prices')).toEqual(USUAL_LAYOUT);
   });
+});
+
+test('rows of image jobs have a column with the image, named by its file, whatever the fields are called', () => {
+  const [, image] = gridColumns({
+    format: 'images',
+    columns: [
+      { key: 'picture', header: 'blob' },
+      { key: 'title', header: 'file' },
+    ],
+    resultColumns: [],
+  });
+  const item = { input: { picture: 'images/ab', title: 'a.png' } } as unknown as Item;
+  expect(image).toMatchObject({ columnId: 'image', isImage: true, exported: null });
+  expect(image!.text(item)).toBe('a.png');
+  expect(image!.text({ input: { title: 'a.png' } } as unknown as Item)).toBe('');
 });

@@ -5,6 +5,7 @@ import {
   exportColumns,
   PLAIN_RESULT_COLUMN,
 } from '../../../../src/core/export-columns.ts';
+import { imageKeys } from '../../../../src/contract/image-keys.ts';
 import { formatCost, formatDuration, formatExact } from '../../../lib/format.ts';
 import type { Item, Job } from '../../../lib/job.ts';
 
@@ -19,12 +20,19 @@ export interface GridColumn {
   isUsual: boolean;
   widthPx: number;
   text: (item: Item) => string;
+  /** Its cells show the image of the row, whose name is the text. */
+  isImage?: boolean;
 }
 
 /** More columns than this are shown only when they are chosen. */
 const USUAL_COLUMNS = 24;
 
-export function gridColumns(job: Pick<Job, 'columns' | 'resultColumns'>): GridColumn[] {
+export interface ColumnedJob extends Pick<Job, 'columns' | 'resultColumns'> {
+  /** Format of the file; null: its rows did not come from one. */
+  format: string | null;
+}
+
+export function gridColumns(job: ColumnedJob): GridColumn[] {
   const named = exportColumns({ input: job.columns, result: job.resultColumns, hasMore: false });
   const columns = named.map(({ header, source }, at): GridColumn => {
     const column = columnOf(source);
@@ -36,7 +44,24 @@ export function gridColumns(job: Pick<Job, 'columns' | 'resultColumns'>): GridCo
     columns.findIndex(({ columnId }) => columnId === 'status'),
     1,
   );
-  return [status!, ...columns, ...UNEXPORTED];
+  return [status!, ...imageColumn(job), ...columns, ...UNEXPORTED];
+}
+
+function imageColumn({ columns, format }: ColumnedJob): GridColumn[] {
+  const keys = imageKeys(columns, format);
+  if (!keys) return [];
+  return [
+    {
+      columnId: 'image',
+      title: 'Image',
+      group: 'Row',
+      exported: null,
+      isUsual: true,
+      widthPx: 72,
+      isImage: true,
+      text: ({ input }) => (fieldText(input, keys.blob) === '' ? '' : fieldText(input, keys.name)),
+    },
+  ];
 }
 
 type Unnamed = Omit<GridColumn, 'exported'>;

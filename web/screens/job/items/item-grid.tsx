@@ -22,6 +22,7 @@ const HEAD_PX = 36;
 const OVERSCAN = 12;
 
 export interface ItemGridProps {
+  jobId: string;
   pages: RowPages<Item>;
   /** The shown ones, in order. */
   columns: readonly ArrangedColumn[];
@@ -35,12 +36,12 @@ export interface ItemGridProps {
 }
 
 export function ItemGrid(props: ItemGridProps) {
-  const { pages, columns, actions, selection, onSelect, openRow, onOpen, goTo } = props;
+  const { jobId, pages, columns, actions, selection, onSelect, openRow, onOpen, goTo } = props;
   const scroller = useRef<HTMLDivElement>(null);
   // With a filter one more row stands for those that are still being looked for.
   const count = pages.count + (pages.hasMore && !pages.isHalted ? 1 : 0);
   const seen = useSeenRows(scroller, count, goTo);
-  const shape = useRowShape(columns);
+  const shape = useRowShape(jobId, columns);
   const anchor = useRef<number | null>(null);
   const { version } = pages;
 
@@ -214,7 +215,7 @@ function useWantedRows(pages: RowPages<Item>, { first, end }: VisibleRows, versi
   );
 }
 
-function useRowShape(columns: readonly ArrangedColumn[]): RowShape {
+function useRowShape(jobId: string, columns: readonly ArrangedColumn[]): RowShape {
   return useMemo(() => {
     let left = CHOICE_PX + NUMBER_PX;
     const lefts = columns.map(({ isPinned, widthPx }) => {
@@ -225,8 +226,8 @@ function useRowShape(columns: readonly ArrangedColumn[]): RowShape {
     const widths = columns.map(({ widthPx }, at) =>
       at === columns.length - 1 ? `minmax(${widthPx}px, 1fr)` : `${widthPx}px`,
     );
-    return { columns, lefts, template: `${CHOICE_PX}px ${NUMBER_PX}px ${widths.join(' ')}` };
-  }, [columns]);
+    return { jobId, columns, lefts, template: `${CHOICE_PX}px ${NUMBER_PX}px ${widths.join(' ')}` };
+  }, [jobId, columns]);
 }
 
 function useSeenRows(

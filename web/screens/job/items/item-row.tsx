@@ -4,6 +4,7 @@ import { checkBoxClass } from '../../../components/check-field.tsx';
 import { StatusChip } from '../../../components/status-chip.tsx';
 import { classNames } from '../../../lib/class-names.ts';
 import type { Item } from '../../../lib/job.ts';
+import { Thumbnail } from '../thumbnail.tsx';
 import { CellValue } from './cell-value.tsx';
 import type { ArrangedColumn } from './column-layout.ts';
 
@@ -12,6 +13,7 @@ export const CHOICE_PX = 40;
 export const NUMBER_PX = 84;
 
 export interface RowShape {
+  jobId: string;
   columns: readonly ArrangedColumn[];
   /** Where each of them stays; null: it goes with the others. */
   lefts: readonly (number | null)[];
@@ -97,6 +99,8 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
           >
             {!item ? (
               <Shape />
+            ) : column.isImage ? (
+              text !== '' && <Thumbnail jobId={shape.jobId} seq={item.seq} name={text} />
             ) : column.columnId === 'status' ? (
               <StatusChip status={item.status} />
             ) : column.columnId === 'error' ? (

@@ -104,6 +104,7 @@ export function ItemsTab({ job, itemCount }: { job: Job; itemCount: number }) {
         <ItemGrid
           // Another list begins at its top.
           key={wanted}
+          jobId={job.jobId}
           pages={pages}
           columns={columns.shown}
           actions={columns.actions}

@@ -1,6 +1,6 @@
 // The arrangement of the columns of a job, kept for the next job of its pipeline.
 import { useCallback, useMemo, useState } from 'react';
-import type { Job } from '../../../lib/job.ts';
+import { formatOf, type Job } from '../../../lib/job.ts';
 import type { ColumnActions } from './column-header.tsx';
 import {
   type ArrangedColumn,
@@ -14,7 +14,7 @@ import {
   showColumn,
   USUAL_LAYOUT,
 } from './column-layout.ts';
-import { gridColumns } from './grid-columns.ts';
+import { type ColumnedJob, gridColumns } from './grid-columns.ts';
 
 export interface Columns {
   /** All of them, in order. */
@@ -24,14 +24,12 @@ export interface Columns {
   reset: () => void;
 }
 
-export function useColumnLayout({ pipeline, columns, resultColumns }: Job): Columns {
+export function useColumnLayout({ pipeline, columns, resultColumns, source }: Job): Columns {
   const [layout, setLayout] = useState(() => readLayout(localStorage, pipeline));
   // The job is fetched again and again; its columns seldom change.
-  const named = JSON.stringify({ columns, resultColumns });
-  const all = useMemo(
-    () => gridColumns(JSON.parse(named) as Pick<Job, 'columns' | 'resultColumns'>),
-    [named],
-  );
+  const format = formatOf(source);
+  const named = JSON.stringify({ columns, resultColumns, format });
+  const all = useMemo(() => gridColumns(JSON.parse(named) as ColumnedJob), [named]);
   const arranged = useMemo(() => arrangeColumns(all, layout), [all, layout]);
   const change = useCallback(
     (next: (layout: ColumnLayout) => ColumnLayout) =>

@@ -1,0 +1,92 @@
+// The image of a row of an image job, to be shown on a page. Its type is told by its own first bytes: what is no picture of
+// a known kind is never sent as one.
+import { Readable } from 'node:stream';
+import { imageKeys } from '../contract/image-keys.ts';
+import type { itemRoutes } from '../contract/items.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import { identifyBytes, type ImageType, isImageType, MAGIC_LENGTH } from '../ingest/formats/magic-bytes.ts';
+import { isImageKey } from '../ingest/formats/read-images.ts';
+import type { BlobStore } from '../platform/blob-store/blob-store.ts';
+import { readItemImage } from '../store/views/read-item-image.ts';
+import { RetryLaterError } from './answer-error.ts';
+import { dropIdleReader } from './drop-idle-reader.ts';
+import type { BytesAnswer, Handler } from './handler.ts';
+
+const TYPES: Record<ImageType, string> = {
+  png: 'image/png',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  heic: 'image/heic',
+  tiff: 'image/tiff',
+  bmp: 'image/bmp',
+};
+/** Of one caller: more than a browser asks for, also over HTTP/2. */
+const AT_ONCE = 64;
+
+export const sendItemImage: Handler<typeof itemRoutes.getItemImage> = async (request, context) => {
+  const { actor, job, params, reply, raw, signal } = request;
+  const { blobs, settings } = context.engine;
+  const keys = imageKeys(job.inputColumns, job.source?.detected.format);
+  const image = keys && (await readItemImage(context.reads, job.jobId, params.seq, keys));
+  if (keys && !image) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${params.seq}`);
+  const key = image?.blobKey ?? '';
+  if (!isImageKey(key)) throw noImage(params.seq);
+  const etag = `"${key.slice(key.lastIndexOf('/') + 1)}"`;
+  const release = context.slots.images.take(actor.userId, AT_ONCE);
+  if (!release)
+    throw new RetryLaterError(
+      'RATE_LIMITED',
+      `expected at most ${AT_ONCE} images of one caller at once`,
+      1000,
+    );
+  try {
+    const known = await lookAt(blobs, key, settings.imageMaxBytes, params.seq);
+    const answer: Omit<BytesAnswer, 'stream'> = {
+      ...known,
+      name: image?.name ?? `image-${params.seq}`,
+      shown: { etag, isKnown: isListed(raw.headers['if-none-match'], etag) },
+    };
+    if (answer.shown!.isKnown || raw.method === 'HEAD') {
+      release();
+      return { ...answer, stream: Readable.from([]) };
+    }
+    const stream = await blobs.get(key);
+    stream.once('close', release);
+    stream.once('error', () => {});
+    if (signal.aborted) stream.destroy();
+    signal.addEventListener('abort', () => stream.destroy(), { once: true });
+    dropIdleReader(reply.raw, settings.apiIdleMs);
+    return { ...answer, stream };
+  } catch (error) {
+    release();
+    throw error instanceof RowmillError && error.code === 'BLOB_NOT_FOUND' ? noImage(params.seq) : error;
+  }
+};
+
+async function lookAt(
+  blobs: BlobStore,
+  key: string,
+  maxBytes: number,
+  seq: number,
+): Promise<{ contentType: string; bytes: number }> {
+  const info = await blobs.head(key);
+  if (!info || info.bytes > maxBytes) throw noImage(seq);
+  const chunks: Buffer[] = [];
+  for await (const chunk of await blobs.get(key, { start: 0, end: MAGIC_LENGTH }))
+    chunks.push(chunk as Buffer);
+  const type = identifyBytes(Buffer.concat(chunks));
+  if (!isImageType(type)) throw noImage(seq);
+  return { contentType: TYPES[type], bytes: info.bytes };
+}
+
+/** The list of a conditional request, in which weak tags count as well. */
+function isListed(header: string | undefined, etag: string): boolean {
+  const tags = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes(etag) || tags.includes('*');
+}
+
+function noImage(seq: number): RowmillError {
+  return new RowmillError('FILE_NOT_FOUND', `the row ${seq} has no image`);
+}

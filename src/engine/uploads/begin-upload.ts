@@ -1,0 +1,38 @@
+// An upload in parts is announced: how much will come is checked against what one owner may have, before any of it comes.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { newId } from '../../platform/random.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { insertUpload } from '../../store/commands/insert-upload.ts';
+import { lockOwner } from '../../store/commands/lock-owner.ts';
+import { readOpenUploads } from '../../store/views/read-upload.ts';
+import { checkQuota } from '../check-quota.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+/** Its id. */
+export async function beginUpload(
+  { db, settings }: EngineContext,
+  upload: { ownerId: string; name: string; bytes: number },
+): Promise<string> {
+  const { ownerId, bytes } = upload;
+  if (bytes > settings.uploadMaxBytes)
+    throw new RowmillError(
+      'FILE_TOO_LARGE',
+      `expected the file to have at most ${settings.uploadMaxBytes} bytes (uploadMaxBytes), got ${bytes}`,
+    );
+  const uploadId = newId();
+  await retryPassing(() =>
+    db.transaction(async (tx) => {
+      await lockOwner(tx, ownerId);
+      await insertUpload(tx, { uploadId, ...upload });
+      // This one is among them.
+      const open = await readOpenUploads(tx, ownerId, settings.uploadKeepMs);
+      if (open.uploads > settings.ownerMaxUploads)
+        throw new RowmillError(
+          'QUOTA_EXCEEDED',
+          `expected ${ownerId} to have at most ${settings.ownerMaxUploads} unfinished uploads (ownerMaxUploads), this would be one more`,
+        );
+      await checkQuota(tx, settings, ownerId, { jobs: 1, bytes: open.bytes });
+    }),
+  );
+  return uploadId;
+}

@@ -1,0 +1,38 @@
+// Removes uploads that are not wanted, or have lived long enough, with their parts. The row goes last: as long as it is there
+// it leads to what is left of them.
+import { deleteUpload } from '../../store/commands/delete-upload.ts';
+import { listExpiredUploads } from '../../store/views/read-upload.ts';
+import { PeriodicService } from '../../platform/periodic-service.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { prefixOf } from './append-upload.ts';
+
+const AT_ONCE = 500;
+
+export async function removeUpload(context: EngineContext, uploadId: string): Promise<void> {
+  await removeParts(context, uploadId);
+  await deleteUpload(context.db, uploadId);
+}
+
+/** Its bytes are elsewhere now. */
+export async function removeParts({ blobs }: EngineContext, uploadId: string): Promise<void> {
+  for await (const { key } of blobs.list(prefixOf(uploadId))) await blobs.delete(key);
+}
+
+/** How many were removed. */
+export async function pruneUploads(context: EngineContext): Promise<number> {
+  for (let count = 0; ; ) {
+    const expired = await listExpiredUploads(context.db, context.settings.uploadKeepMs, AT_ONCE);
+    for (const uploadId of expired) await removeUpload(context, uploadId);
+    count += expired.length;
+    if (expired.length < AT_ONCE) return count;
+  }
+}
+
+export function createUploadPruner(context: EngineContext): PeriodicService {
+  return new PeriodicService({
+    name: 'upload pruner',
+    intervalMs: context.settings.sweepMs,
+    events: context.events,
+    work: async () => void (await pruneUploads(context)),
+  });
+}

@@ -1,0 +1,47 @@
+// Makes a job of an upload that came in parts: they are read one after the other, as if they had come at once.
+import { createHash } from 'node:crypto';
+import { RowmillError } from '../core/rowmill-error.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import { removeParts } from '../engine/uploads/remove-upload.ts';
+import type { BlobStore } from '../platform/blob-store/blob-store.ts';
+import { retryPassing } from '../platform/retry-passing.ts';
+import { finishUpload } from '../store/commands/finish-upload.ts';
+import { listUploadParts, type Upload } from '../store/views/read-upload.ts';
+import { type FilePipeline, submitFile, type SubmitFileOptions } from './submit-file.ts';
+
+export async function submitUpload(
+  context: EngineContext,
+  pipeline: FilePipeline,
+  { uploadId, name, bytes, received }: Upload,
+  { sha256, ...options }: SubmitFileOptions & { sha256?: string },
+): Promise<{ jobId: string; created: boolean }> {
+  if (received < bytes)
+    throw new RowmillError('FILE_INCOMPLETE', `${received} of the ${bytes} bytes of ${name} are there`);
+  const keys = await listUploadParts(context.db, uploadId);
+  const file = {
+    kind: 'upload' as const,
+    name,
+    bytes: joinParts(context.blobs, keys, sha256),
+    expectedBytes: bytes,
+  };
+  const { jobId, created } = await submitFile(context, pipeline, file, options);
+  await retryPassing(() => finishUpload(context.db, uploadId, jobId));
+  // What stays is removed with the upload.
+  await removeParts(context, uploadId).catch(() => {});
+  return { jobId, created };
+}
+
+async function* joinParts(
+  blobs: BlobStore,
+  keys: readonly string[],
+  sha256: string | undefined,
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256');
+  for (const key of keys)
+    for await (const chunk of await blobs.get(key)) {
+      hash.update(chunk as Buffer);
+      yield chunk as Buffer;
+    }
+  if (sha256 !== undefined && hash.digest('hex') !== sha256)
+    throw new RowmillError('FILE_INCOMPLETE', 'the file is not what its checksum says');
+}

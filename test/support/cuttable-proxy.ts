@@ -1,0 +1,69 @@
+// A TCP proxy in front of a server: a test cuts everything that goes through it, and lets it through again on the same port.
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { afterEach } from 'vitest';
+
+export interface CuttableProxy {
+  url: string;
+  /** Resets what is open, and what comes from now on. Says how many connections were open. */
+  cut(): number;
+  /** Lets the bytes of new connections through until so many have gone to the server, then cuts. */
+  cutAfter(bytes: number): void;
+  heal(): void;
+}
+
+const stops: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  await Promise.all(stops.splice(0).map((stop) => stop()));
+});
+
+/** Closed after the test. */
+export async function startCuttableProxy(target: string): Promise<CuttableProxy> {
+  const { port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  let left = Number.POSITIVE_INFINITY;
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+  };
+  const cut = (): number => {
+    const open = sockets.size / 2;
+    isCut = true;
+    for (const socket of [...sockets]) socket.resetAndDestroy();
+    return open;
+  };
+  const server = createServer((client) => {
+    client.on('error', () => {});
+    if (isCut) return client.resetAndDestroy();
+    const upstream = connect(Number(port), '127.0.0.1');
+    keep(client);
+    keep(upstream);
+    client.on('data', (chunk) => {
+      left -= chunk.length;
+      if (left < 0) cut();
+    });
+    client.pipe(upstream);
+    upstream.pipe(client);
+    client.on('close', () => upstream.destroy());
+    upstream.on('close', () => client.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  stops.push(() => {
+    cut();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    cut,
+    cutAfter(bytes) {
+      left = bytes;
+    },
+    heal() {
+      isCut = false;
+      left = Number.POSITIVE_INFINITY;
+    },
+  };
+}
