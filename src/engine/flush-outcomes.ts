@@ -1,5 +1,6 @@
 // The flush: the one transaction in which a worker records the outcomes of parts of its leases. The fence comes
 // first; everything after it concerns only outcomes whose lease is still held.
+import type { Contribution } from '../core/counter.ts';
 import { errorSignature } from '../core/error-signature.ts';
 import { addFailure, NO_FAILURES } from '../core/failure-counts.ts';
 import type { ErrorClass, Failure, ItemStatus } from '../core/outcome.ts';
@@ -45,6 +46,8 @@ export interface RecordedOutcome {
   columns?: readonly string[] | undefined;
   /** Items that the handler emitted; they are stored with this outcome or not at all. */
   children?: readonly EmittedChild[] | undefined;
+  /** What the handler counted, with this outcome or not at all. */
+  counted?: readonly Contribution[] | undefined;
 }
 
 export interface EmittedChild {
