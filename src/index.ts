@@ -1,3 +1,9 @@
+export {
+  type Counter,
+  type CounterKey,
+  type CountMode,
+  defineCounter,
+} from './core/counter.ts';
 export { fail, notFound, retryLater, skip } from './core/outcome.ts';
 export { RowmillError } from './core/rowmill-error.ts';
 export { type NewJobOptions, openRowmill, type Rowmill, type RowmillOptions } from './open-rowmill.ts';

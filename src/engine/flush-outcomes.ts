@@ -1,5 +1,6 @@
 // The flush: the one transaction in which a worker records the outcomes of parts of its leases. The fence comes
 // first; everything after it concerns only outcomes whose lease is still held.
+import type { Contribution } from '../core/counter.ts';
 import { errorSignature } from '../core/error-signature.ts';
 import { addFailure, NO_FAILURES } from '../core/failure-counts.ts';
 import type { ErrorClass, Failure, ItemStatus } from '../core/outcome.ts';
@@ -25,7 +26,9 @@ import {
   type ErrorGroupDelta,
   upsertErrorGroups,
 } from '../store/commands/upsert-error-groups.ts';
+import type { StoredCounter } from '../store/views/find-counter.ts';
 import { ledgerHasEntry } from '../store/views/find-ledger-entry.ts';
+import { type Counted, type CountedItem, countContributions, countersOf } from './count-contributions.ts';
 import type { EngineContext } from './engine-context.ts';
 
 /** Why a row was skipped stands behind the columns of real results. */
@@ -45,6 +48,8 @@ export interface RecordedOutcome {
   columns?: readonly string[] | undefined;
   /** Items that the handler emitted; they are stored with this outcome or not at all. */
   children?: readonly EmittedChild[] | undefined;
+  /** What the handler counted, with this outcome or not at all. */
+  counted?: readonly Contribution[] | undefined;
 }
 
 export interface EmittedChild {
@@ -85,6 +90,8 @@ export interface FlushReport {
   mayFinish: boolean;
   /** Something waits that was not there before and can be claimed now: the next phase, or emitted items. */
   hasNewWork: boolean;
+  /** What it did to counters, if anything. */
+  counted?: Counted | undefined;
 }
 
 export async function flushOutcomes(
@@ -92,6 +99,10 @@ export async function flushOutcomes(
   batch: FlushBatch,
   isRetry: boolean,
 ): Promise<FlushReport> {
+  const counters = await countersOf(
+    context.db,
+    batch.leases.flatMap((lease) => lease.outcomes),
+  );
   const report = await context.db.transaction(
     async (tx) => {
       // The job's row before its spans: whoever takes both takes them in this order.
@@ -105,11 +116,12 @@ export async function flushOutcomes(
           return { spanId: lease.spanId, token: lease.token, recorded, recordedCount: countSeqs(recorded) };
         }),
       );
-      return writeOutcomes(tx, batch, fenced, context.settings, itemCount);
+      return writeOutcomes(tx, batch, fenced, context.settings, itemCount, counters);
     },
     () => faultPoint('flush.before_commit'),
   );
   faultPoint('flush.after_commit');
+  if (report.counted) context.events.emit('counters.counted', { jobId: batch.jobId, ...report.counted });
   return report;
 }
 
@@ -133,6 +145,7 @@ async function writeOutcomes(
   { held }: FencedLeases,
   settings: Settings,
   itemCount: number | null,
+  counters: ReadonlyMap<string, StoredCounter>,
 ): Promise<FlushReport> {
   const { jobId, generation, phase } = batch;
   const counts = emptyLedgerCounts();
@@ -141,6 +154,7 @@ async function writeOutcomes(
   const lostTokens: string[] = [];
   const columns = new Map<string, number>();
   const children: NewChild[] = [];
+  const counted: CountedItem[] = [];
   const withCost = hasCosts(batch);
   let results = '';
   let outputs = '';
@@ -168,6 +182,7 @@ async function writeOutcomes(
       if (json !== null) counts.bytes += json.length;
       for (const child of outcome.children ?? [])
         children.push({ ...child, bytes: Buffer.byteLength(child.json), parentSeq: seq });
+      if (outcome.counted) counted.push({ seq, counted: outcome.counted });
       const signature = failure === null ? null : errorSignature(failure.class, failure.message);
       if (failure !== null) addToGroup(groups, signature!, failure, seq, outcome.kind === 'terminal');
       if (outcome.kind === 'terminal') {
@@ -214,6 +229,8 @@ async function writeOutcomes(
   }
   await insertSpans(tx, jobId, generation, added);
   await upsertErrorGroups(tx, jobId, generation, phase, [...groups.values()]);
+  // Last of all that others may wait for.
+  const changes = counted.length > 0 ? await countContributions(tx, batch, counted, counters) : undefined;
   await insertLedgerEntry(
     tx,
     { jobId, entryId: batch.flushId, generation, phase, workerId: batch.workerId },
@@ -225,6 +242,7 @@ async function writeOutcomes(
     lostTokens,
     mayFinish: emptied && added.length === 0,
     hasNewWork: added.some((span) => span.delayMs === 0),
+    counted: changes,
   };
 }
 

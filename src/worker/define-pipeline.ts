@@ -3,6 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Ability } from '../core/ability.ts';
 import { isAmount } from '../core/budget.ts';
+import { type Counter, distinctCounters, isCounter } from '../core/counter.ts';
 import type { PipelineCallbacks } from '../engine/pipeline-callbacks.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
 import { ERROR_CLASSES, type Failure, type Verdict } from '../core/outcome.ts';
@@ -107,6 +108,8 @@ interface Shared<Schema> extends PipelineCallbacks {
   strategies?: readonly string[];
   /** Limits of what its calls use outside, by name. Pipelines that name the same resource share it. */
   resources?: Readonly<Record<string, DeclaredLimits>>;
+  /** Counters that its handlers feed with `context.count`. */
+  counters?: readonly Counter[];
   /** Formats of the result files that a finished job leaves. Default: like its input; CSV when it had no file. */
   outputs?: readonly OutputFormat[];
 }
@@ -126,6 +129,7 @@ export interface Pipeline {
   readonly summary: readonly string[];
   readonly strategies: readonly string[];
   readonly resources: Readonly<Record<string, DeclaredLimits>>;
+  readonly counters: readonly Counter[];
   readonly outputs: readonly OutputFormat[] | undefined;
   readonly phases: readonly Phase<unknown, unknown, unknown>[];
   readonly callbacks: PipelineCallbacks;
@@ -167,6 +171,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     summary = [],
     strategies = [],
     resources = {},
+    counters = [],
     outputs,
   } = definition;
   const key = typeof definition.key === 'string' ? [definition.key] : (definition.key ?? []);
@@ -192,6 +197,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     'Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or leave params out to take anything.',
   );
   checkResources(name, resources);
+  checkCounters(name, counters);
   checkNames(name, 'key', key);
   checkNames(name, 'summary', summary);
   checkNames(name, 'strategies', strategies, 'texts');
@@ -244,6 +250,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
     summary,
     strategies,
     resources,
+    counters,
     outputs,
     phases,
     callbacks: checkedCallbacks(name, definition),
@@ -274,6 +281,15 @@ function checkedCallbacks(pipeline: string, definition: PipelineCallbacks): Pipe
     callbacks[key] = callback;
   }
   return callbacks;
+}
+
+function checkCounters(pipeline: string, counters: readonly unknown[]): void {
+  if (!Array.isArray(counters) || !counters.every(isCounter))
+    throw invalid(
+      `expected the counters of pipeline ${pipeline} to be a list of what defineCounter gave`,
+      'Write counters: [annotations], with const annotations = defineCounter({ … }).',
+    );
+  distinctCounters(counters);
 }
 
 function checkNames(

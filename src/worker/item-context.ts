@@ -1,5 +1,6 @@
 // What a handler gets beside its input.
 import type { Readable } from 'node:stream';
+import type { CounterKey, CountMode, Counter } from '../core/counter.ts';
 import type { Logger } from '../platform/logger.ts';
 
 export interface ItemContext<Previous = unknown> {
@@ -29,6 +30,16 @@ export interface ItemContext<Previous = unknown> {
    * as its `cost` counts.
    */
   cost(amount: number): void;
+  /**
+   * Feeds a counter of the pipeline: adds to what the (scope, entity) has, or replaces it. It counts when this call ends
+   * well, together with its outcome, and once: what is retried, lost or reprocessed is not counted twice.
+   */
+  count<Measure extends string>(
+    counter: Counter<Measure>,
+    key: CounterKey,
+    measured: { readonly [Each in Measure]?: number | undefined },
+    mode?: CountMode,
+  ): void;
   /** Bytes from the blob store: an image of an image job, by its `blob`. */
   openFile(key: string): Promise<Readable>;
 }

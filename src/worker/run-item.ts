@@ -70,15 +70,16 @@ export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unk
   if (isVerdict(value)) return recordVerdict(runtime, item, value);
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
-  if (!runtime.isLastPhase) return withChildren(item, outcome(item, 'advance', 'DONE', stored.json, null, 0));
+  if (!runtime.isLastPhase) return withGains(item, outcome(item, 'advance', 'DONE', stored.json, null, 0));
   const done = outcome(item, 'terminal', 'DONE', stored.json, null, 0);
   done.columns = runtime.columns.unseen(item.jobId, item.generation, value);
-  return withChildren(item, done);
+  return withGains(item, done);
 }
 
-/** What a call emitted counts when the call ended well: one that is tried again emits again. */
-function withChildren(item: RunningItem, recorded: RecordedOutcome): RecordedOutcome {
+/** What a call emitted and counted is kept when the call ended well: one that is tried again does it again. */
+function withGains(item: RunningItem, recorded: RecordedOutcome): RecordedOutcome {
   if (item.emitted !== null) recorded.children = item.emitted;
+  if (item.counted !== null) recorded.counted = item.counted.list();
   return recorded;
 }
 
@@ -86,7 +87,7 @@ function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdic
   const message = toStorableText(String(verdict.reason), MAX_ERROR_LENGTH);
   switch (verdict.kind) {
     case 'skip':
-      return withChildren(item, {
+      return withGains(item, {
         ...outcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0),
         columns: runtime.columns.unseen(item.jobId, item.generation, { reason: message }),
       });

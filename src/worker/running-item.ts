@@ -1,6 +1,7 @@
 // One item in a slot. It is its own context: a hundred thousand of them a second should cost one object each, so what
 // a handler may never ask for is made only when it does.
 import { isAmount } from '../core/budget.ts';
+import { Contributions, contributionTo, type Counter } from '../core/counter.ts';
 import { strategyOf } from '../core/failure-counts.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EmittedChild } from '../engine/flush-outcomes.ts';
@@ -15,7 +16,10 @@ import type { Lease } from './lease.ts';
 
 /** What all items of a pool have in common. */
 export interface ItemServices {
-  runtime: { pipeline: { strategies: readonly string[] }; limits: { emitMaxPerItem: number } };
+  runtime: {
+    pipeline: { strategies: readonly string[]; counters: readonly Counter[] };
+    limits: { emitMaxPerItem: number };
+  };
   log: Logger;
   blobs: Pick<BlobStore, 'get'>;
 }
@@ -36,6 +40,8 @@ export class RunningItem implements ItemContext {
   toldCost: number | null = null;
   /** What the handler emitted so far. */
   emitted: EmittedChild[] | null = null;
+  /** What the handler counted so far. */
+  counted: Contributions | null = null;
   readonly #shared: ItemServices;
   #controller: AbortController | null = null;
   #abortReason: Error | null = null;
@@ -96,6 +102,23 @@ export class RunningItem implements ItemContext {
         );
       }
       this.emitted.push(emittedChild(key, input, options.priority ?? this.lease.claim.priority));
+    };
+  }
+
+  get count(): ItemContext['count'] {
+    return (counter, key, measured, mode = 'add') => {
+      const { counters } = this.#shared.runtime.pipeline;
+      // By name: in a thread, or with two copies of a module, the definition is another object.
+      const known = counters.find(({ name }) => name === (counter as Counter | undefined)?.name);
+      if (!known)
+        throw new RowmillError(
+          'COUNTER_INVALID',
+          `expected context.count to be given a counter of the pipeline, got ${String((counter as Counter | undefined)?.name)}`,
+          { hint: 'Name it in the definition of the pipeline: counters: [annotations].' },
+        );
+      const contribution = contributionTo(known, key, measured, mode);
+      this.counted ??= new Contributions();
+      this.counted.add(contribution);
     };
   }
 
