@@ -1,6 +1,7 @@
 // Every route there is.
 import { accountRoutes } from './accounts.ts';
 import { controlRoutes } from './control.ts';
+import { counterRoutes } from './counters.ts';
 import { eventRoutes } from './events.ts';
 import { fileRoutes } from './files.ts';
 import { itemRoutes } from './items.ts';
@@ -17,6 +18,7 @@ export const ROUTES = {
   ...eventRoutes,
   ...accountRoutes,
   ...webhookRoutes,
+  ...counterRoutes,
 };
 
 export type Routes = typeof ROUTES;
