@@ -37,6 +37,7 @@ create table counter_entities (
   owner_id   text collate "C" not null,
   entity     text collate "C" not null,
   measured   bigint[] not null constraint counter_entities_range check (0 <= all (measured) and 9007199254740991 >= all (measured)),
+  change     bigint[] not null,
   updated_at timestamptz not null default now(),
   primary key (counter_id, owner_id, entity)
 ) with (fillfactor = 80);

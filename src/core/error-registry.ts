@@ -36,6 +36,10 @@ export const ERROR_REGISTRY = {
   BUDGET_INVALID: { status: 400, hint: 'docs/budgets.md says what budgets are made of.' },
   COUNTER_INVALID: { status: 400, hint: 'docs/counters.md says what counters are made of and fed with.' },
   COUNTER_NOT_FOUND: { status: 404, hint: 'Run `rowmill counters` for the list of counters.' },
+  COUNTER_DRIFTED: {
+    status: 409,
+    hint: 'Run `rowmill counters audit --repair`, and find out what changed the numbers.',
+  },
   NOTHING_TO_REPROCESS: {
     status: 409,
     hint: 'Choose other statuses or rows; docs/control.md says what is left out by default.',

@@ -4,6 +4,7 @@ import { isFinished } from '../core/job-state.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { endRemoval, removeJobRow, removeRest, removeRows } from '../store/commands/remove-job.ts';
+import { settleContributions } from '../store/commands/take-back-contributions.ts';
 import { findReferencedFiles } from '../store/views/find-referenced-blobs.ts';
 import { type JobRemoval, listRemovals } from '../store/views/list-removals.ts';
 import { readJob } from '../store/views/read-job.ts';
@@ -59,6 +60,10 @@ export async function removeRemains(
 ): Promise<void> {
   const { jobId = null, signal, rowsPerStep = ROWS_PER_STEP } = options;
   for (const removal of await listRemovals(context.db, jobId)) {
+    // What it contributed to counters stays in them.
+    let settled = rowsPerStep;
+    while (settled === rowsPerStep && !signal?.aborted)
+      settled = await retryPassing(() => settleContributions(context.db, removal.jobId, rowsPerStep));
     let isLeft = true;
     while (isLeft && !signal?.aborted)
       isLeft = await retryPassing(() => removeRows(context.db, removal.jobId, rowsPerStep));

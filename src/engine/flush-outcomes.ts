@@ -26,7 +26,9 @@ import {
   type ErrorGroupDelta,
   upsertErrorGroups,
 } from '../store/commands/upsert-error-groups.ts';
+import type { StoredCounter } from '../store/views/find-counter.ts';
 import { ledgerHasEntry } from '../store/views/find-ledger-entry.ts';
+import { type CountedItem, countContributions, countersOf } from './count-contributions.ts';
 import type { EngineContext } from './engine-context.ts';
 
 /** Why a row was skipped stands behind the columns of real results. */
@@ -95,6 +97,10 @@ export async function flushOutcomes(
   batch: FlushBatch,
   isRetry: boolean,
 ): Promise<FlushReport> {
+  const counters = await countersOf(
+    context.db,
+    batch.leases.flatMap((lease) => lease.outcomes),
+  );
   const report = await context.db.transaction(
     async (tx) => {
       // The job's row before its spans: whoever takes both takes them in this order.
@@ -108,7 +114,7 @@ export async function flushOutcomes(
           return { spanId: lease.spanId, token: lease.token, recorded, recordedCount: countSeqs(recorded) };
         }),
       );
-      return writeOutcomes(tx, batch, fenced, context.settings, itemCount);
+      return writeOutcomes(tx, batch, fenced, context.settings, itemCount, counters);
     },
     () => faultPoint('flush.before_commit'),
   );
@@ -136,6 +142,7 @@ async function writeOutcomes(
   { held }: FencedLeases,
   settings: Settings,
   itemCount: number | null,
+  counters: ReadonlyMap<string, StoredCounter>,
 ): Promise<FlushReport> {
   const { jobId, generation, phase } = batch;
   const counts = emptyLedgerCounts();
@@ -144,6 +151,7 @@ async function writeOutcomes(
   const lostTokens: string[] = [];
   const columns = new Map<string, number>();
   const children: NewChild[] = [];
+  const counted: CountedItem[] = [];
   const withCost = hasCosts(batch);
   let results = '';
   let outputs = '';
@@ -171,6 +179,7 @@ async function writeOutcomes(
       if (json !== null) counts.bytes += json.length;
       for (const child of outcome.children ?? [])
         children.push({ ...child, bytes: Buffer.byteLength(child.json), parentSeq: seq });
+      if (outcome.counted) counted.push({ seq, counted: outcome.counted });
       const signature = failure === null ? null : errorSignature(failure.class, failure.message);
       if (failure !== null) addToGroup(groups, signature!, failure, seq, outcome.kind === 'terminal');
       if (outcome.kind === 'terminal') {
@@ -217,6 +226,8 @@ async function writeOutcomes(
   }
   await insertSpans(tx, jobId, generation, added);
   await upsertErrorGroups(tx, jobId, generation, phase, [...groups.values()]);
+  // Last of all that others may wait for.
+  if (counted.length > 0) await countContributions(tx, batch, counted, counters);
   await insertLedgerEntry(
     tx,
     { jobId, entryId: batch.flushId, generation, phase, workerId: batch.workerId },

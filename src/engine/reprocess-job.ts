@@ -19,6 +19,7 @@ import {
   openGeneration,
 } from '../store/commands/open-generation.ts';
 import { reopenItems, type Reopened, type ReopenRequest } from '../store/commands/reopen-items.ts';
+import { takeBackContributions } from '../store/commands/take-back-contributions.ts';
 import { findGeneration } from '../store/views/find-generation.ts';
 import { type Job, readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
@@ -139,8 +140,19 @@ async function reopen(
   }
   const { selected, ...leftOut } = total;
   if (selected === 0) throw nothingToDo(jobId, leftOut);
+  await takeBackContributions(tx, jobId, generation).catch(refuseDrift);
   await insertGeneration(tx, { jobId, generation, requestId, selection, selected, leftOut });
   return { report: { generation, selected, leftOut }, found: false };
+}
+
+/** What cannot be taken from a counter was never in it. */
+function refuseDrift(error: Error & { constraint?: string }): never {
+  if (!error.constraint?.startsWith('counter_')) throw error;
+  throw new RowmillError(
+    'COUNTER_DRIFTED',
+    'a counter holds less than what the items contributed that are to be reprocessed',
+    { cause: error },
+  );
 }
 
 function nothingToDo(jobId: string, { permanent, exhausted }: OpenedGeneration['leftOut']): RowmillError {

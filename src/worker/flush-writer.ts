@@ -356,9 +356,13 @@ export class FlushWriter {
   }
 }
 
+/** About what a contribution to a counter takes. */
+const COUNTED_BYTES = 100;
+
 function outcomeBytes(outcome: RecordedOutcome): number {
   const children = outcome.children?.reduce((sum, child) => sum + child.json.length + 100, 0) ?? 0;
-  return 100 + children + (outcome.json?.length ?? 0) + (outcome.failure?.message.length ?? 0);
+  const counted = (outcome.counted?.length ?? 0) * COUNTED_BYTES;
+  return 100 + children + counted + (outcome.json?.length ?? 0) + (outcome.failure?.message.length ?? 0);
 }
 
 /** Halves, or, when one outcome stands alone, the same item recorded as failed with the reason; null when it was that. */

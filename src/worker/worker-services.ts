@@ -2,6 +2,7 @@
 import type { EngineContext } from '../engine/engine-context.ts';
 import { createBlobCollector } from '../engine/services/blob-collector.ts';
 import { createCallbackRunner } from '../engine/services/callback-runner.ts';
+import { createCounterFolder } from '../engine/services/counter-folder.ts';
 import { createEventPruner } from '../engine/services/event-pruner.ts';
 import { createIdleResources } from '../engine/services/idle-resources.ts';
 import { createLedgerFolder } from '../engine/services/ledger-folder.ts';
@@ -47,6 +48,7 @@ export function createSharedServices(
   return [
     createSweeper(context),
     createLedgerFolder(context),
+    createCounterFolder(context),
     createBlobCollector(context),
     createIdleResources(context),
     createIngestResumer(context, pipelines, stopping),

@@ -9,6 +9,7 @@ import { StartRamp } from '../core/start-ramp.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { bookUnrecorded } from '../engine/book-unrecorded.ts';
 import { finishJob } from '../engine/finish-job.ts';
+import { registerDefinitions } from '../engine/known-counters.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { waitMs } from '../platform/clock.ts';
@@ -253,6 +254,8 @@ export class RowmillWorker {
   }
 
   async start(): Promise<void> {
+    const counters = this.#options.pipelines.flatMap((pipeline) => pipeline.counters);
+    await registerDefinitions(this.#control.db, counters);
     if (this.#options.only) this.#inBackground(retryPassing(() => this.#register()));
     else {
       await retryPassing(() => this.#register());

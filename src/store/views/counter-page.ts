@@ -2,7 +2,7 @@
 // owner and its measures; rows stand in the order of (name, owner), or of (measure, name, owner).
 import { RowmillError } from '../../core/rowmill-error.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
-import { addMeasures, sumMeasures } from './counter-sums.ts';
+import { addMeasures, sumMeasures } from '../measure-sums.ts';
 
 /** Longer lists are not sorted by a measure: measures are in no index, because every flush would have to move entries in it. */
 export const MAX_SORTED_ROWS = 100_000;

@@ -1,5 +1,5 @@
 import type { Executor, Statement } from '../../platform/database.ts';
-import { addMeasures, sumMeasures } from './counter-sums.ts';
+import { addMeasures, sumMeasures } from '../measure-sums.ts';
 
 // Of each counter its total over the owners $1 (null: all), and when it last changed: a screen that follows a counter asks
 // this again, and reads its page again when the time is another. Index: counter_scopes_pkey, counter_scope_deltas_by_scope;

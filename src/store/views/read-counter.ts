@@ -1,5 +1,5 @@
 import type { Executor, Statement } from '../../platform/database.ts';
-import { addMeasures, sumMeasures } from './counter-sums.ts';
+import { addMeasures, sumMeasures } from '../measure-sums.ts';
 
 // Each is one row per owner that has it: $2 are the owners, null for all. For all of them the index is gone through within
 // the counter, which is what looking at everybody's numbers costs.

@@ -1,0 +1,108 @@
+// The counters' part of a flush: what the recorded items contributed becomes changes of entries and stored contributions.
+// Only outcomes that are really written come here, in the transaction that writes them.
+import type { Contribution } from '../core/counter.ts';
+import type { Database, Transaction } from '../platform/database.ts';
+import {
+  changeEntries,
+  copyContributions,
+  type EntryChange,
+  type StoredContribution,
+} from '../store/commands/change-entries.ts';
+import type { StoredCounter } from '../store/views/find-counter.ts';
+import { knownCounter } from './known-counters.ts';
+
+/** What one item contributed. */
+export interface CountedItem {
+  seq: number;
+  counted: readonly Contribution[];
+}
+
+/** How the counters that these items feed are stored. Before the transaction: it may have to ask. */
+export async function countersOf(
+  db: Database,
+  items: Iterable<{ counted?: readonly Contribution[] | undefined }>,
+): Promise<Map<string, StoredCounter>> {
+  const measures = new Map<string, Set<string>>();
+  for (const { counted } of items) {
+    for (const { counter, measured } of counted ?? []) {
+      const named = measures.get(counter) ?? new Set();
+      measures.set(counter, named);
+      for (const measure of Object.keys(measured)) named.add(measure);
+    }
+  }
+  const counters = new Map<string, StoredCounter>();
+  for (const [name, named] of measures) {
+    const counter = await knownCounter(db, name, [...named]);
+    if (counter) counters.set(name, counter);
+  }
+  return counters;
+}
+
+interface Gathered {
+  change: EntryChange & { measured: number[] };
+  contributions: { seq: number; replacedBefore: number; measured: number[] }[];
+}
+
+export async function countContributions(
+  tx: Transaction,
+  batch: { jobId: string; generation: number; phase: number },
+  items: readonly CountedItem[],
+  counters: ReadonlyMap<string, StoredCounter>,
+): Promise<void> {
+  const gathered = [...gather(items, counters).values()];
+  if (gathered.length === 0) return;
+  const changes = gathered.map(({ change }) => change);
+  const entries = await changeEntries(tx, batch.jobId, changes).catch(explainRange);
+  const stored: StoredContribution[] = [];
+  for (const [at, { change, contributions }] of gathered.entries()) {
+    const { entryId, epoch } = entries[at]!;
+    for (const { seq, replacedBefore, measured } of contributions)
+      stored.push({ seq, entryId, epoch: epoch - change.replaced + replacedBefore, measured });
+  }
+  await copyContributions(tx, batch, stored);
+}
+
+/** Per entry, in the order of the items: a replacement voids what came before it in this flush too. */
+function gather(
+  items: readonly CountedItem[],
+  counters: ReadonlyMap<string, StoredCounter>,
+): Map<string, Gathered> {
+  const byEntry = new Map<string, Gathered>();
+  for (const { seq, counted } of [...items].sort((a, b) => a.seq - b.seq)) {
+    for (const contribution of counted) {
+      const { scope, entity, mode } = contribution;
+      const counter = counters.get(contribution.counter);
+      if (!counter) throw notRegistered(contribution.counter);
+      const measured = counter.measures.map((measure) => contribution.measured[measure] ?? 0);
+      const key = `${counter.counterId}\u0000${scope}\u0000${entity}`;
+      let entry = byEntry.get(key);
+      if (!entry) {
+        const { counterId } = counter;
+        const none = measured.map(() => 0);
+        entry = { change: { counterId, scope, entity, replaced: 0, measured: none }, contributions: [] };
+        byEntry.set(key, entry);
+      }
+      const { change } = entry;
+      if (mode === 'replace') {
+        change.replaced += 1;
+        change.measured = measured;
+      } else change.measured = change.measured.map((number, at) => number + measured[at]!);
+      entry.contributions.push({ seq, replacedBefore: change.replaced, measured });
+    }
+  }
+  return byEntry;
+}
+
+/** An error of data: the item fails, and its neighbours do not. */
+function notRegistered(name: string): Error {
+  const message = `the counter ${name} or a measure of it is not registered in this database`;
+  return Object.assign(new Error(message), { code: '22023' });
+}
+
+/** Stays an error of data, with what it means. */
+function explainRange(error: Error & { code?: string; constraint?: string; detail?: string }): never {
+  const left = error.code === '22003' || (error.code === '23514' && error.constraint?.startsWith('counter_'));
+  if (left)
+    error.message = `a counter would leave the range from 0 to ${Number.MAX_SAFE_INTEGER} (rowmill counters audit finds numbers that drifted): ${error.detail ?? error.message}`;
+  throw error;
+}

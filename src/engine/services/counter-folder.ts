@@ -1,0 +1,27 @@
+// Folds what flushes added to the scopes of counters into their totals, within seconds. Readers do not depend on it:
+// they add what is not folded yet.
+import { PeriodicService } from '../../platform/periodic-service.ts';
+import { foldCounterDeltas } from '../../store/commands/fold-counter-deltas.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+const FOLD_INTERVAL_MS = 2000;
+/** A step of some milliseconds. */
+const DELTAS_PER_STEP = 5000;
+
+export async function foldCounters(context: EngineContext): Promise<number> {
+  let folded = 0;
+  for (;;) {
+    const step = await foldCounterDeltas(context.db, DELTAS_PER_STEP);
+    folded += step;
+    if (step < DELTAS_PER_STEP) return folded;
+  }
+}
+
+export function createCounterFolder(context: EngineContext): PeriodicService {
+  return new PeriodicService({
+    name: 'counter folder',
+    intervalMs: FOLD_INTERVAL_MS,
+    events: context.events,
+    work: () => foldCounters(context),
+  });
+}
