@@ -11,7 +11,7 @@ import { Recount } from './recount.ts';
 
 export async function run(args: readonly string[]): Promise<void> {
   const isLarge = args.includes('--large');
-  const uploads = generateUploads({ documents: isLarge ? 100_000 : 500, seed: 11 });
+  const uploads = generateUploads({ documents: isLarge ? 20_000 : 500, seed: 11 });
   // Numbers stay: the small run has another database than the large one.
   const folder = isLarge ? 'annotations-large' : 'annotations';
   await withEmbeddedRowmill(folder, async ({ rowmill, databaseUrl }) => {

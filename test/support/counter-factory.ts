@@ -8,6 +8,8 @@ export interface CountedEntry {
   measured: number[];
 }
 
+const SUM = 'array(select u.a + u.b from unnest(t.measured, excluded.measured) as u(a, b))';
+
 /** The counter is made when it is not there yet. Half of each scope is folded, the rest stands as a delta. */
 export async function addCounted(
   database: TestDatabase,
@@ -21,31 +23,28 @@ export async function addCounted(
   );
   const { counter_id: counterId } = row!;
   for (const { ownerId, scope, entity, measured } of entries) {
+    // Readers see an entry on all levels or on none.
+    await database.query('begin');
     const halves = measured.map((number) => Math.floor(number / 2));
     await database.query(
       `insert into counter_entries (counter_id, owner_id, scope, entity, measured, change) values ($1, $2, $3, $4, $5, $5)`,
       [counterId, ownerId, scope, entity, measured],
     );
-    await addTo(database, 'entities', 'entity', [counterId, ownerId, entity, measured]);
-    await addTo(database, 'scopes', 'scope', [counterId, ownerId, scope, halves]);
+    await database.query(
+      `insert into counter_entities as t (counter_id, owner_id, entity, measured, change) values ($1, $2, $3, $4, $4)
+       on conflict (counter_id, owner_id, entity) do update set updated_at = now(), measured = ${SUM}`,
+      [counterId, ownerId, entity, measured],
+    );
+    await database.query(
+      `insert into counter_scopes as t (counter_id, owner_id, scope, measured) values ($1, $2, $3, $4)
+       on conflict (counter_id, owner_id, scope) do update set updated_at = now(), measured = ${SUM}`,
+      [counterId, ownerId, scope, halves],
+    );
     await database.query(
       `insert into counter_scope_deltas (counter_id, owner_id, scope, change) values ($1, $2, $3, $4)`,
       [counterId, ownerId, scope, measured.map((number, at) => number - halves[at]!)],
     );
+    await database.query('commit');
   }
   return counterId;
-}
-
-async function addTo(
-  database: TestDatabase,
-  table: 'entities' | 'scopes',
-  column: 'entity' | 'scope',
-  values: unknown[],
-): Promise<void> {
-  await database.query(
-    `insert into counter_${table} as t (counter_id, owner_id, ${column}, measured) values ($1, $2, $3, $4)
-     on conflict (counter_id, owner_id, ${column}) do update set updated_at = now(),
-       measured = array(select u.a + u.b from unnest(t.measured, excluded.measured) as u(a, b))`,
-    values,
-  );
 }
