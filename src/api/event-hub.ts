@@ -9,6 +9,7 @@ import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { readEventPositions, readJobEvents, type StoredJobEvent } from '../store/views/read-job-events.ts';
 import { type LiveProgress, readLiveProgress } from '../store/views/read-live-progress.ts';
 import { RetryLaterError } from './answer-error.ts';
+import { CounterWatch } from './counter-watch.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
 import { RateWindow } from './rate-window.ts';
 
@@ -24,6 +25,7 @@ export class EventHub {
   /** Those that know all events up to `#position`. */
   readonly #live = new Set<EventStream>();
   readonly #rates = new Map<string, RateWindow>();
+  readonly #counters = new CounterWatch();
   readonly #stopping = new AbortController();
   #position = 0;
   /** Jobs that were open at the last look: their end is told too. */
@@ -141,6 +143,7 @@ export class EventHub {
     const isFound = new Set(found.map(({ jobId }) => jobId));
     for (const jobId of this.#rates.keys()) if (!isFound.has(jobId)) this.#rates.delete(jobId);
     for (const stream of this.#live) stream.forgetProgress(isFound);
+    await this.#counters.look(db, this.#live);
   }
 
   /** To all that are up to date, in one turn of the loop: whoever joins has seen all before it. */

@@ -2,7 +2,7 @@
 // little that the client has not taken: a client that does not read falls behind, catches up from the table, or is let go.
 import { PassThrough } from 'node:stream';
 import type { z } from 'zod';
-import type { JobEvent, openEvent, ProgressEvent } from '../contract/events.ts';
+import type { CounterEvent, JobEvent, openEvent, ProgressEvent } from '../contract/events.ts';
 import { waitMs } from '../platform/clock.ts';
 import type { EventScope, StoredJobEvent } from '../store/views/read-job-events.ts';
 
@@ -31,6 +31,7 @@ export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #ended = new AbortController();
   readonly #told = new Map<string, string>();
+  readonly #toldCounters = new Map<string, string>();
   #position: number;
   #blocked: Promise<void> | null = null;
 
@@ -83,6 +84,14 @@ export class EventStream {
     if (this.#blocked || this.#told.get(progress.jobId) === text) return;
     this.#told.set(progress.jobId, text);
     this.#write(`event: progress\ndata: ${text}\n\n`);
+  }
+
+  /** Like progress, left out when the client is behind. */
+  tellCounter(event: CounterEvent): void {
+    const text = JSON.stringify(event);
+    if (this.#blocked || this.#toldCounters.get(event.counter) === text) return;
+    this.#toldCounters.set(event.counter, text);
+    this.#write(`event: counter\ndata: ${text}\n\n`);
   }
 
   /** Of jobs that nobody watches any more. */

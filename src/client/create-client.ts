@@ -2,7 +2,7 @@
 // events, pages. Runs in browsers and in Node.
 import type { Route } from '../contract/route.ts';
 import { ROUTES, type RouteName, type Routes } from '../contract/routes.ts';
-import { type FollowedEvent, readEvents, type StreamOptions } from './follow-events.ts';
+import { type FollowedEvent, readEvents, type StreamedEvent, type StreamOptions } from './follow-events.ts';
 import { followJob } from './follow-job.ts';
 import { type Download, readDownload } from './read-download.ts';
 import { type Answered, type CallOptions, type Given, type RouteMethods, splitCall } from './route-call.ts';
@@ -55,8 +55,8 @@ export interface Client extends RouteMethods {
   ): Promise<Answered<Routes['previewJob']>>;
   /** A job until it has ended, over as many connections as it takes. The last event says how. */
   follow(jobId: string, options?: StreamOptions): AsyncGenerator<FollowedEvent>;
-  /** All jobs of the caller, or with `all` those of everybody, until the signal fires. */
-  events(options?: StreamOptions & { all?: boolean | undefined }): AsyncGenerator<FollowedEvent>;
+  /** All jobs and counters of the caller, or with `all` those of everybody, until the signal fires. */
+  events(options?: StreamOptions & { all?: boolean | undefined }): AsyncGenerator<StreamedEvent>;
   /** Items of all pages, each page asked for when the one before is used up. */
   pages<Name extends PagedRouteName>(
     name: Name,

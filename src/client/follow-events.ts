@@ -1,7 +1,7 @@
 // Server-sent events as an async iterator that outlives its connections: it comes back with the id of the last event it
 // saw, after a pause that grows. A server that stays silent for too long is taken for gone.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { EVENT_KINDS, type JobEvent, type ProgressEvent } from '../contract/events.ts';
+import { type CounterEvent, EVENT_KINDS, type JobEvent, type ProgressEvent } from '../contract/events.ts';
 import { RowmillApiError } from './rowmill-api-error.ts';
 import { type Connection, retryWaitMs, sendRequest } from './send-request.ts';
 import { randomFraction, waitMs } from './surroundings.ts';
@@ -10,6 +10,9 @@ export type FollowedEvent =
   | ({ type: 'lifecycle' } & JobEvent)
   /** Has no position: the next one says it all. */
   | ({ type: 'progress' } & ProgressEvent);
+
+/** On the stream of all jobs counters are told of too. */
+export type StreamedEvent = FollowedEvent | ({ type: 'counter' } & CounterEvent);
 
 export interface StreamOptions {
   signal?: AbortSignal | undefined;
@@ -36,7 +39,7 @@ export async function* readEvents(
   options: StreamOptions,
   /** Called whenever a stream is open; what it gives is put before its events. */
   onOpen: () => Promise<FollowedEvent[]> = async () => [],
-): AsyncGenerator<FollowedEvent> {
+): AsyncGenerator<StreamedEvent> {
   const place: Place = { lastEventId: options.lastEventId, firstWaitMs: BACKOFF_FIRST_MS };
   let failures = 0;
   for (;;) {
@@ -84,7 +87,7 @@ async function* readOnce(
   place: Place,
   options: StreamOptions,
   onOpen: () => Promise<FollowedEvent[]>,
-): AsyncGenerator<FollowedEvent> {
+): AsyncGenerator<StreamedEvent> {
   const { lastEventId } = place;
   const ended = new AbortController();
   const end = (): void => ended.abort(options.signal?.reason);
@@ -168,9 +171,10 @@ function numberOf(id: string | undefined): number | undefined {
 }
 
 /** Null for kinds that a newer server may have. */
-function toEvent(kind: string | undefined, data: string): FollowedEvent | null {
+function toEvent(kind: string | undefined, data: string): StreamedEvent | null {
   const parsed = JSON.parse(data) as never;
   if (kind === 'progress') return { type: 'progress', ...(parsed as ProgressEvent) };
+  if (kind === 'counter') return { type: 'counter', ...(parsed as CounterEvent) };
   return (EVENT_KINDS as readonly (string | undefined)[]).includes(kind)
     ? { type: 'lifecycle', ...(parsed as JobEvent) }
     : null;

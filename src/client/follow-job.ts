@@ -47,6 +47,7 @@ export async function* followJob(
   };
   const address = `/api/jobs/${encodeURIComponent(jobId)}/events`;
   for await (const event of readEvents(connection, address, { ...options, onMissed }, lookAtJob)) {
+    if (event.type === 'counter') continue;
     yield event;
     if (endedUntold) return;
     if (event.type === 'progress') continue;

@@ -7,7 +7,7 @@ export {
   type ItemOf,
   type PagedRouteName,
 } from './create-client.ts';
-export type { FollowedEvent, StreamOptions } from './follow-events.ts';
+export type { FollowedEvent, StreamedEvent, StreamOptions } from './follow-events.ts';
 export type { Download } from './read-download.ts';
 export type { Answered, CallOptions, Given } from './route-call.ts';
 export { RowmillApiError } from './rowmill-api-error.ts';

@@ -60,6 +60,12 @@ export const progressEvent = z
   .meta({ id: 'ProgressEvent' });
 export type ProgressEvent = z.infer<typeof progressEvent>;
 
+/** Event `counter`: what a counter adds up to for the owners of the stream. Sent at the beginning, and when it changed. */
+export const counterEvent = z
+  .object({ counter: z.string(), total: z.record(z.string(), z.number()), updatedAt: time })
+  .meta({ id: 'CounterEvent' });
+export type CounterEvent = z.infer<typeof counterEvent>;
+
 const stream = {
   method: 'GET',
   access: 'viewer',
@@ -75,7 +81,8 @@ export const eventRoutes = defineRoutes({
   streamEvents: {
     ...stream,
     path: '/api/events',
-    summary: "Lifecycle and progress of the caller's jobs, as server-sent events.",
+    summary:
+      "Lifecycle and progress of the caller's jobs and totals of their counters, as server-sent events.",
     query: z.strictObject({ lastEventId, all: flag.optional() }),
     errors: ['TOO_MANY_STREAMS', 'FORBIDDEN'],
   },

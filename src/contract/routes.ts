@@ -1,6 +1,7 @@
 // Every route there is.
 import { accountRoutes } from './accounts.ts';
 import { controlRoutes } from './control.ts';
+import { counterRoutes } from './counters.ts';
 import { eventRoutes } from './events.ts';
 import { fileRoutes } from './files.ts';
 import { itemRoutes } from './items.ts';
@@ -19,6 +20,7 @@ export const ROUTES = {
   ...accountRoutes,
   ...webhookRoutes,
   ...uploadRoutes,
+  ...counterRoutes,
 };
 
 export type Routes = typeof ROUTES;

@@ -5,7 +5,7 @@ import { type CursorKind, decodeCursor, encodeCursor } from './cursor.ts';
 const KIND = {
   list: 'jobs',
   sort: 'newest',
-  key: ['time', 'uuid', 'seq', 'word'],
+  key: ['time', 'uuid', 'seq', 'word', 'text'],
 } as const satisfies CursorKind;
 
 const time = fc
@@ -19,6 +19,9 @@ const key = fc.tuple(
   fc.uuid(),
   fc.maxSafeNat(),
   fc.stringMatching(/^[\w.]{1,30}$/),
+  fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 200 })
+    .filter((text) => text.isWellFormed() && !text.includes('\0')),
 );
 
 function reasonOf(work: () => unknown): string {
@@ -43,7 +46,13 @@ describe('a cursor', () => {
   });
 
   it('of another list, another order or another version is refused with the reason', () => {
-    const given: [string, string, number, string] = ['infinity', crypto.randomUUID(), 5, 'audit'];
+    const given: [string, string, number, string, string] = [
+      'infinity',
+      crypto.randomUUID(),
+      5,
+      'audit',
+      'a/b ü',
+    ];
     const text = encodeCursor(KIND, given);
     expect(reasonOf(() => decodeCursor({ ...KIND, list: 'items' }, text))).toContain('another list');
     expect(reasonOf(() => decodeCursor({ ...KIND, sort: 'oldest' }, text))).toContain('the order newest');
@@ -88,6 +97,11 @@ describe('a cursor', () => {
   ])('with %s is damaged', (_, given) => {
     const kind = { ...KIND, key: ['time'] } as const;
     expect(reasonOf(() => decodeCursor(kind, encodeCursor(kind, [given])))).toContain('damaged');
+  });
+
+  it.each(['', 'a\0b', '\ud800', 'x'.repeat(1001), 1, null])('with the text %j is damaged', (given) => {
+    const kind = { ...KIND, key: ['text'] } as const;
+    expect(reasonOf(() => decodeCursor(kind, encodeCursor(kind, [given as string])))).toContain('damaged');
   });
 
   it.each([-1, 0.5, 2 ** 53, '1', null])('with the seq %s is damaged', (given) => {

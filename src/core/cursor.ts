@@ -4,8 +4,8 @@ import { RowmillError } from './rowmill-error.ts';
 
 const VERSION = 1;
 
-/** Kinds of values in a key. Times are texts with microseconds: a Date would round them. */
-const KINDS = { seq: isSeq, time: isTime, uuid: isUuid, word: isWord };
+/** Kinds of values in a key. A text is anything that the database stores as one. Times are texts with microseconds: a Date would round them. */
+const KINDS = { seq: isSeq, time: isTime, uuid: isUuid, word: isWord, text: isText };
 export type KeyKind = keyof typeof KINDS;
 export type KeyOf<Kinds extends readonly KeyKind[]> = {
   -readonly [Place in keyof Kinds]: Kinds[Place] extends 'seq' ? number : string;
@@ -57,6 +57,16 @@ function isSeq(value: unknown): boolean {
 
 function isWord(value: unknown): boolean {
   return typeof value === 'string' && /^[\w.]{1,100}$/.test(value);
+}
+
+function isText(value: unknown): boolean {
+  return (
+    typeof value === 'string' &&
+    value.length >= 1 &&
+    value.length <= 1000 &&
+    !value.includes('\0') &&
+    value.isWellFormed()
+  );
 }
 
 function isUuid(value: unknown): boolean {

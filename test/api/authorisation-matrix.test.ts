@@ -108,6 +108,11 @@ const MATRIX: Record<RouteName, Row> = {
   testWebhook: WRITE,
   listDeliveries: READ,
   resendDelivery: WRITE,
+  listCounters: READ,
+  getCounter: READ,
+  listCounterEntities: READ,
+  listCounterScopes: READ,
+  getCounterValue: READ,
 };
 
 const ROUTE_LIST = Object.entries(ROUTES) as [RouteName, Route][];
@@ -230,6 +235,7 @@ function pathOf(route: Route, ids: Record<string, string> = {}): string {
     fileId: 'nothing',
     name: 'nothing',
     ownerId: 'nobody',
+    counter: 'nothing',
   };
   return route.path.replace(/:(\w+)/g, (_, name: string) => (ids[name] ?? others[name])!);
 }

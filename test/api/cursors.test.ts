@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { RouteName } from '../../src/contract/routes.ts';
 import { apiReader } from '../support/api-reader.ts';
+import { addCounted } from '../support/counter-factory.ts';
 import { jobWithItems } from '../support/job-factory.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -17,6 +18,17 @@ const LISTS: RouteName[] = [
   'listPending',
   'listJobActivity',
   'listAudit',
+  'listCounterEntities',
+  'listCounterScopes',
+];
+
+/** Lists that are not of one job. */
+const OF_NO_JOB: RouteName[] = [
+  'listJobs',
+  'listPending',
+  'listAudit',
+  'listCounterEntities',
+  'listCounterScopes',
 ];
 
 let jobs: string[];
@@ -24,6 +36,11 @@ beforeAll(async () => {
   const context = database.context();
   jobs = [];
   for (let n = 0; n < 2; n += 1) jobs.push(await jobWithItems(context, { items: 5 }));
+  await addCounted(
+    database,
+    { counter: 'notes', measures: ['notes'] },
+    [0, 1, 2].map((n) => ({ ownerId: 'local', scope: `p${n}`, entity: `d${n}`, measured: [n] })),
+  );
   for (const jobId of jobs) {
     await database.query(
       `insert into rejected_rows (job_id, ordinal, line, reason, raw) select $1, n, n, '', '' from generate_series(0, 4) n`,
@@ -37,7 +54,9 @@ beforeAll(async () => {
 });
 
 async function cursorOf(url: string, list: RouteName, jobId: string): Promise<string> {
-  const page = (await apiReader(url).read(list, { jobId }, { pageSize: 1 })) as unknown as { next: string };
+  const page = (await apiReader(url).read(list, { jobId, counter: 'notes' }, { pageSize: 1 })) as unknown as {
+    next: string;
+  };
   expect(page.next).toMatch(/^[\w-]{10,500}$/);
   return page.next;
 }
@@ -48,9 +67,9 @@ describe('a cursor', () => {
     const reader = apiReader(url);
     const [jobId] = jobs;
     const after = await cursorOf(url, list, jobId!);
-    await reader.read(list, { jobId }, { after });
+    await reader.read(list, { jobId, counter: 'notes' }, { after });
     for (const other of LISTS.filter((name) => name !== list)) {
-      expect(await reader.refusal(other, { jobId }, { after })).toMatchObject({
+      expect(await reader.refusal(other, { jobId, counter: 'notes' }, { after })).toMatchObject({
         status: 400,
         code: 'CURSOR_INVALID',
         message: expect.stringContaining('another list'),
@@ -58,7 +77,7 @@ describe('a cursor', () => {
     }
   });
 
-  test.each(LISTS.filter((list) => !['listJobs', 'listPending', 'listAudit'].includes(list)))(
+  test.each(LISTS.filter((list) => !OF_NO_JOB.includes(list)))(
     'of %s is not taken for another job',
     async (list) => {
       const { url } = await startTestApi(database.url, ON);
@@ -97,7 +116,7 @@ describe('a cursor', () => {
       encode([99, name, sort, 0]),
     ];
     for (const after of bad)
-      expect(await reader.refusal(list, { jobId }, { after })).toMatchObject({
+      expect(await reader.refusal(list, { jobId, counter: 'notes' }, { after })).toMatchObject({
         status: 400,
         code: 'CURSOR_INVALID',
       });

@@ -10,6 +10,7 @@ import type { RunningApi } from '../../src/api/start-api.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
 import { addUser, keyHeaders } from '../support/account-factory.ts';
+import { addCounted } from '../support/counter-factory.ts';
 import { hostileValues, type JsonSchema, validValues } from '../support/schema-arbitrary.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -50,6 +51,9 @@ beforeAll(async () => {
   await Promise.all([ended, spare].map((jobId) => rowmill.whenFinished(jobId)));
   await worker.stop();
   await rowmill.close();
+  await addCounted(database, { counter: 'notes', measures: ['notes', 'links'] }, [
+    { ownerId: 'local', scope: 'p', entity: 'd', measured: [3, 1] },
+  ]);
   jobIds = [held, ended, open];
   spareJobs = { deleteJob: spare, appendItems: spareOpen };
 });
@@ -133,6 +137,7 @@ const PLAIN: Partial<Record<RouteName, Partial<Request>>> = {
   createWebhook: { body: { url: 'https://93.184.215.14/hook' } },
   changeOwner: { body: { weight: 2 } },
   changeResource: { body: { concurrency: 2 } },
+  getCounterValue: { query: { scope: 'p', entity: 'd' } },
   changeJob: { body: { name: 'renamed' } },
   createTeam: { body: { teamId: '@sales' } },
   createKey: { body: { name: 'of a program' } },
@@ -167,7 +172,7 @@ const NOT_PLAIN: RouteName[] = [
 function plainRequests({ operationId, parameters, requestBody }: Operation): Request[] {
   const spare = spareJobs[operationId];
   const jobs = spare === undefined ? jobIds : [spare];
-  const known = { seq: 0, userId: 'root', name: 'shop', ownerId: 'local' };
+  const known = { seq: 0, userId: 'root', name: 'shop', ownerId: 'local', counter: 'notes' };
   const params = Object.fromEntries(
     parameters.filter((each) => each.in === 'path').map(({ name }) => [name, known[name as 'seq']]),
   );

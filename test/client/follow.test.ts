@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
-import type { FollowedEvent } from '../../src/client/follow-events.ts';
+import type { StreamedEvent } from '../../src/client/follow-events.ts';
 import { type EventKind, jobEvent, progressEvent } from '../../src/contract/events.ts';
 import type { JobState } from '../../src/core/job-state.ts';
 import { type Asked, beginEvents, Refusal, startContractServer } from './contract-server.ts';
@@ -20,10 +20,14 @@ function sendProgress(reply: ServerResponse, done: number, state: JobState = 'RU
   reply.write(`event: progress\ndata: ${JSON.stringify(progressEvent.parse({ ...event, ...rest }))}\n\n`);
 }
 
-const told = (event: FollowedEvent): string =>
-  event.type === 'progress' ? `progress ${event.counts.DONE}` : `${event.position} ${event.kind}`;
+const told = (event: StreamedEvent): string =>
+  event.type === 'counter'
+    ? `counter ${event.counter}`
+    : event.type === 'progress'
+      ? `progress ${event.counts.DONE}`
+      : `${event.position} ${event.kind}`;
 
-async function readAll(events: AsyncIterable<FollowedEvent>): Promise<string[]> {
+async function readAll(events: AsyncIterable<StreamedEvent>): Promise<string[]> {
   const all: string[] = [];
   for await (const event of events) all.push(told(event));
   return all;

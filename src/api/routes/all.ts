@@ -3,6 +3,7 @@ import type { Routes } from '../../contract/routes.ts';
 import type { Handlers } from '../handler.ts';
 import { accountHandlers } from './accounts.ts';
 import { controlHandlers } from './control.ts';
+import { counterHandlers } from './counters.ts';
 import { eventHandlers } from './events.ts';
 import { fileHandlers } from './files.ts';
 import { itemHandlers } from './items.ts';
@@ -21,4 +22,5 @@ export const HANDLERS: Handlers<Routes> = {
   ...accountHandlers,
   ...webhookHandlers,
   ...uploadHandlers,
+  ...counterHandlers,
 };
