@@ -1,7 +1,7 @@
 // What a job may spend, changed while it runs or after it paused itself. The button says what is allowed from then on.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
-import { CheckBox } from '../../components/check-box.tsx';
+import { CheckField } from '../../components/check-field.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { TextField } from '../../components/field.tsx';
@@ -69,9 +69,11 @@ export function BudgetDialog({ job, state, spent, onClose }: BudgetDialogProps) 
           error={next.perItem === undefined ? 'A number from 0, such as 0.10.' : undefined}
         />
         {isPaused && (
-          <CheckBox checked={resume} onChange={(event) => setResume(event.target.checked)}>
-            Go on with the job
-          </CheckBox>
+          <CheckField
+            label="Go on with the job"
+            checked={resume}
+            onChange={({ target }) => setResume(target.checked)}
+          />
         )}
         {words !== null && <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{words}</p>}
         {error !== null && <FailureNote error={error} />}

@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { RotateCw } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
-import { checkBoxClass } from '../../components/check-box.tsx';
+import { checkBoxClass } from '../../components/check-field.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { inputClass } from '../../components/field.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import type { z } from 'zod';
 import type { pendingItem } from '../../../src/contract/items.ts';
 import { Button } from '../../components/button.tsx';
-import { checkBoxClass } from '../../components/check-box.tsx';
+import { checkBoxClass } from '../../components/check-field.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { Page } from '../../components/page.tsx';
