@@ -37,12 +37,15 @@ export function checkSameOrigin(
     );
 }
 
-export function addCrossSiteRules(app: FastifyInstance, settings: SiteSettings): void {
-  if (!isWebAddress(settings.apiPublicUrl))
+export function checkPublicUrl({ apiPublicUrl }: SiteSettings): void {
+  if (!isWebAddress(apiPublicUrl))
     throw new RowmillError(
       'SETTINGS_INVALID',
-      `expected apiPublicUrl to be an address such as https://example.org, got ${settings.apiPublicUrl}`,
+      `expected apiPublicUrl to be an address such as https://example.org, got ${apiPublicUrl}`,
     );
+}
+
+export function addCrossSiteRules(app: FastifyInstance, settings: SiteSettings): void {
   if (settings.authentication === 'none') refuseForeignHosts(app, settings);
   else shareWithListedOrigins(app, settings);
 }

@@ -6,7 +6,7 @@ import { newId } from '../platform/random.ts';
 import { answerBrokenRequest } from './answer-broken-request.ts';
 import { answerError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
-import { addCrossSiteRules } from './cross-site.ts';
+import { addCrossSiteRules, checkPublicUrl } from './cross-site.ts';
 import { addDocsPage } from './docs-page.ts';
 import { dropSlowSenders } from './drop-slow-senders.ts';
 import { registerRoutes } from './register-routes.ts';
@@ -20,6 +20,7 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 
 export async function createServer(context: ApiContext): Promise<FastifyInstance> {
   const { settings } = context.engine;
+  checkPublicUrl(settings);
   const path = publicPath(settings.apiPublicUrl);
   const isHttps = settings.apiPublicUrl.startsWith('https:');
   const app = fastify({

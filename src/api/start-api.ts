@@ -104,6 +104,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
       new ApiServices(context),
     );
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
+    warnOfPlainHttp(settings, log);
     await offerFirstAccount(context);
     for (const service of services) service.start();
     return { url, server, context, stop: close };
@@ -125,4 +126,12 @@ function checkAddress({ authentication, apiHost }: Settings): void {
       'API_ADDRESS_REFUSED',
       `expected a loopback address without accounts, got ${apiHost}`,
     );
+}
+
+/** Passwords and sessions would be read on the way. */
+function warnOfPlainHttp({ authentication, apiPublicUrl }: Settings, log: Logger): void {
+  const { protocol, hostname } = new URL(apiPublicUrl);
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+  if (authentication === 'password' && protocol === 'http:' && !isHere)
+    log.warn({ url: apiPublicUrl }, 'people sign in over plain http: use https and set apiPublicUrl to it');
 }

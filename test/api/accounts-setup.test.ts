@@ -17,13 +17,13 @@ interface Started {
   token: string | undefined;
 }
 
-async function start(): Promise<Started> {
+async function start(apiPublicUrl = 'http://rows.example.org:4180'): Promise<Started> {
   const lines: Started['lines'] = [];
   const log: Logger = capturedLog((entry) => lines.push(entry), null);
   const flags = {
     authentication: 'password',
     apiPort: 0,
-    apiPublicUrl: 'http://rows.example.org:4180',
+    apiPublicUrl,
     apiRequestBurst: 1000,
   };
   const settings = loadSettings({ flags, environment: { BLOB_STORE: process.env.BLOB_STORE } });
@@ -118,4 +118,13 @@ describe('the first account', () => {
     });
     expect(await database.query('select user_id from users')).toEqual([{ user_id: 'first' }]);
   });
+});
+
+test.each([
+  ['http://rows.example.org:4180', 1],
+  ['https://rows.example.org', 0],
+  ['http://localhost:4180', 0],
+])('who reaches it by %s is warned of plain http %i times', async (apiPublicUrl, times) => {
+  const { lines } = await start(apiPublicUrl);
+  expect(lines.filter(({ message }) => message.includes('plain http'))).toHaveLength(times);
 });

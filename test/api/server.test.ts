@@ -53,6 +53,14 @@ describe('the server', () => {
     expect(openApiDocument()).toBe(openApiDocument());
   });
 
+  test.each(['rows.example.org', 'ftp://rows.example.org', ''])(
+    'is not started for a public address such as %j',
+    async (apiPublicUrl) => {
+      const starting = startTestApi(database.url, { settings: { apiPublicUrl } });
+      await expect(starting).rejects.toMatchObject({ code: 'SETTINGS_INVALID' });
+    },
+  );
+
   test('without accounts binds to this machine only', async () => {
     await expect(startTestApi(database.url, { settings: { apiHost: '0.0.0.0' } })).rejects.toMatchObject({
       code: 'API_ADDRESS_REFUSED',
