@@ -29,6 +29,8 @@ const STARTS_PER_TURN = 100;
 const TURN_MS = 10;
 /** Items that wait for permits here, at the most; the rest waits in the database. */
 const MAX_ASIDE = 1000;
+/** When half as many wait, more is fetched this far apart: to find some that need not wait. */
+const ASIDE_LOOK_MS = 100;
 /** Giving items back costs two statements: not for less than this. */
 const MIN_DEFER_MS = 1000;
 
@@ -100,6 +102,7 @@ export class PhasePool {
   #lowWater = 0;
   /** Items that wait for what is not to be had for a while. */
   #stuckCount = 0;
+  #nextLookMs = 0;
   #startedThisTurn = 0;
   #turnStartedMs = 0;
   #yielding = false;
@@ -165,6 +168,7 @@ export class PhasePool {
 
   /** Time to fetch more. Claims under way count as if they were here; items that other work need not wait for do not. */
   get isHungry(): boolean {
+    if (this.#queue.asideCount >= MAX_ASIDE / 2 && monotonicMs() < this.#nextLookMs) return false;
     const startable = this.#queue.size - Math.max(this.#queue.blockedCount, this.#stuckCount);
     return startable + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
   }
@@ -179,6 +183,7 @@ export class PhasePool {
   add(lease: Lease): void {
     this.#queue.add(lease);
     this.#lowWater = Math.max(Math.floor(lease.claim.items.length / 2), this.#outlastingCount());
+    this.#nextLookMs = monotonicMs() + ASIDE_LOOK_MS;
     this.pump();
   }
 

@@ -19,7 +19,7 @@ const database = useTestDatabase();
 const known = [...generateTransactions(2000, 5)];
 const rowsOf = (some: readonly KnownTransaction[]): object[] => some.map(({ row }) => row);
 const WORKER = new URL('../../examples/transactions/worker.ts', import.meta.url);
-const patience = (): AbortSignal => AbortSignal.timeout(100_000);
+const patience = (): AbortSignal => AbortSignal.timeout(200_000);
 
 let bank: Bank;
 let rowmill: Rowmill;
@@ -52,15 +52,15 @@ function startWorker(faultPoints = ''): Child {
 }
 
 async function whenBooked(id: string): Promise<void> {
-  await expect.poll(() => bank.booked.has(id), { timeout: 60_000 }).toBe(true);
+  await expect.poll(() => bank.booked.has(id), { timeout: 120_000 }).toBe(true);
 }
 
-describe('a batch', () => {
+describe('a batch', { timeout: 300_000 }, () => {
   test('that is held, appended to and sealed ends as the generator says, although a worker is killed', async () => {
     database.keepIfFailed();
     const { jobId } = await rowmill.createJob(transactions, { name: 'today', hold: true });
     const workers = [startWorker(), startWorker(), startWorker()];
-    await Promise.all(workers.map((worker) => worker.waitFor('ready', undefined, 60_000)));
+    await Promise.all(workers.map((worker) => worker.waitFor('ready', undefined, 120_000)));
     for (let part = 0; part < 4; part += 1)
       await rowmill.addItems(jobId, rowsOf(known.slice(part * 500, (part + 1) * 500)));
     expect(await rowmill.sealJob(jobId)).toBe(known.length);
@@ -72,7 +72,7 @@ describe('a batch', () => {
     // Not all of it can end before one of them is dead.
     bank.holdScreening(true);
     await rowmill.resume(jobId);
-    await expect.poll(() => bank.stats.calls, { timeout: 60_000 }).toBeGreaterThan(asked + 1);
+    await expect.poll(() => bank.stats.calls, { timeout: 120_000 }).toBeGreaterThan(asked + 1);
     workers[0]!.kill('SIGKILL');
     await workers[0]!.exited;
     bank.holdScreening(false);
@@ -138,7 +138,7 @@ describe('a batch', () => {
     const id = `${jobId}:1:done`;
     await whenBooked(id);
     const told = () => database.query('select state from callbacks where job_id = $1', [jobId]);
-    await expect.poll(told, { timeout: 60_000 }).toEqual([{ state: 'DONE' }]);
+    await expect.poll(told, { timeout: 120_000 }).toEqual([{ state: 'DONE' }]);
     expect(bank.deliveries.get(id)).toBe(came);
     expect([...bank.booked.keys()].filter((key) => key.startsWith(jobId))).toEqual([id]);
     expect((await checkBatch(rowmill, jobId, some)).problems).toEqual([]);
@@ -152,7 +152,7 @@ describe('a batch', () => {
     bank.holdScreening(true);
     startWorker();
     const jobId = await rowmill.submit(transactions, rowsOf(some));
-    await expect.poll(() => bank.stats.calls, { timeout: 60_000 }).toBeGreaterThan(asked);
+    await expect.poll(() => bank.stats.calls, { timeout: 120_000 }).toBeGreaterThan(asked);
     expect(await rowmill.cancel(jobId)).toBe(true);
     bank.holdScreening(false);
     const summary = await rowmill.whenFinished(jobId, patience());
