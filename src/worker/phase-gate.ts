@@ -82,11 +82,7 @@ function ownerLimits(maxInFlight: number): ResourceLimits {
   return { ratePerSecond: null, concurrency: maxInFlight, minDelayMs: 0, adaptive: false };
 }
 
-function keyFor(
-  keyOf: NonNullable<ResourceUse['keyOf']>,
-  input: unknown,
-  call: ResourceCall,
-): string | null {
+function keyFor(keyOf: NonNullable<ResourceUse['keyOf']>, input: unknown, call: ResourceCall): string | null {
   try {
     const key = keyOf(input as never, call);
     return key === null ? null : resourceKey(key);

@@ -2,7 +2,14 @@
 // them through the database alone.
 import { afterEach, describe, expect, test } from 'vitest';
 import { overrideResource } from '../../src/engine/override-resource.ts';
-import { definePipeline, notFound, openRowmill, resource, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import {
+  definePipeline,
+  notFound,
+  openRowmill,
+  resource,
+  type Rowmill,
+  type RowmillWorker,
+} from '../../src/index.ts';
 import { monotonicMs, waitMs } from '../../src/platform/clock.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { listResources } from '../../src/store/views/list-resources.ts';

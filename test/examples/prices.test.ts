@@ -82,7 +82,12 @@ async function scan(sources: object[]): Promise<Map<string, string>> {
   vi.spyOn(console, 'error').mockImplementation(() => {});
   const config = join(folder, 'rowmill.json');
   writeFileSync(config, JSON.stringify({ sources }));
-  const options = { config, databaseUrl: database.url, set: { blobStore: join(folder, 'blobs') }, json: true };
+  const options = {
+    config,
+    databaseUrl: database.url,
+    set: { blobStore: join(folder, 'blobs') },
+    json: true,
+  };
   expect(await scanSources([pipelinePath], options)).toBe(0);
   vi.restoreAllMocks();
   const events = lines.map((line) => JSON.parse(line) as { event: string; source: string; jobId: string });

@@ -104,7 +104,9 @@ describe('the visibility example', () => {
     expect(counts).toMatchObject({ NOT_FOUND: sites('gone'), SKIPPED: sites('mute'), ERROR: 0 });
     expect(total).toBe(world.businesses.length + questionsOf(world).length * MODELS.length);
     for (const model of MODELS) {
-      expect(answersTo(world, model).map((answers) => answers['200'])).toEqual(questionsOf(world).map(() => 1));
+      expect(answersTo(world, model).map((answers) => answers['200'])).toEqual(
+        questionsOf(world).map(() => 1),
+      );
       expect(service.answers(model)['502']).toBeGreaterThan(0);
     }
     expect((await rowmill.progress(jobId)).cost).toBe(service.billedTokens());
@@ -139,7 +141,9 @@ describe('the visibility example', () => {
     const jobId = await submit(world, { budget: { max } });
     await expect.poll(async () => (await rowmill.job(jobId)).state, { timeout: 60_000 }).toBe('PAUSED');
     const { pausedBecause } = await rowmill.job(jobId);
-    expect(pausedBecause).toMatch(/^budget of 4000 reached: \d+ spent; the next call is estimated at 1[25]0$/);
+    expect(pausedBecause).toMatch(
+      /^budget of 4000 reached: \d+ spent; the next call is estimated at 1[25]0$/,
+    );
     await expect
       .poll(async () => (await rowmill.progress(jobId)).cost, { timeout: 60_000 })
       .toBe(service.billedTokens());
