@@ -12,7 +12,6 @@ export const priceLookup = definePipeline({
       name: 'lookup',
       concurrency: 32,
       timeoutMs: 5000,
-      // Attempts are counted over all classes, and waiting out a 429 is one: leave room for both.
       retry: { not_found: { maxAttempts: 1 }, overloaded: { maxAttempts: 30 } },
       run: async (product, { signal, idempotencyKey }) => {
         const url = `${SERVICE_URL}/price?sku=${encodeURIComponent(product.sku)}`;

@@ -23,7 +23,15 @@ export interface Things {
   offers(retailer: string, title: string): readonly Offer[];
 }
 
-const KINDS = ['desk lamp', 'Gießkanne', 'monitor 27"', 'kettle', 'Bücherregal', 'office chair, grey', 'drill'];
+const KINDS = [
+  'desk lamp',
+  'Gießkanne',
+  'monitor 27"',
+  'kettle',
+  'Bücherregal',
+  'office chair, grey',
+  'drill',
+];
 const BRANDS = ['Nordlicht', 'Acme, Inc.', 'Müller & Söhne', "O'Brien", 'LUMA', 'Tanaka 田中'];
 const OTHER_BRAND = 'Noname';
 
@@ -45,7 +53,8 @@ export function generateThings({
   };
   const things = Array.from({ length: count }, (_, n): Thing => {
     const draw = (what: string): number => seededDraw(seed, prefix, what, n);
-    const pick = <T>(what: string, values: readonly T[]): T => values[Math.floor(draw(what) * values.length)]!;
+    const pick = <T>(what: string, values: readonly T[]): T =>
+      values[Math.floor(draw(what) * values.length)]!;
     const base = {
       title: `${pick('kind', KINDS)} ${prefix}-${n}`,
       brand: pick('brand', BRANDS),

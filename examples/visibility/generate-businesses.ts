@@ -66,7 +66,13 @@ export function questionsAbout(trade: string, city: string, count: number): stri
 }
 
 /** The names in a model's answer, best first: some of the businesses there are, in an order of its own. */
-export function namedBy(world: World, model: string, question: string, trade: string, city: string): string[] {
+export function namedBy(
+  world: World,
+  model: string,
+  question: string,
+  trade: string,
+  city: string,
+): string[] {
   return world
     .neighbours(trade, city)
     .map(({ name }) => ({ name, liking: seededDraw(world.seed, model, question, name) }))

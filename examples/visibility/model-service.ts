@@ -41,7 +41,10 @@ export async function startModelService(world: World, options: StandInOptions): 
     return `I would try these:\n${names.map((name, index) => `${index + 1}. ${name}`).join('\n')}`;
   }
 
-  const service = await startStandIn(options, (request, body) => routeSite(sites, request) ?? routeChat(body));
+  const service = await startStandIn(
+    options,
+    (request, body) => routeSite(sites, request) ?? routeChat(body),
+  );
 
   function routeChat(body: Buffer): StandInCall | null {
     const { model, messages } = parse(body) as { model?: unknown; messages?: { content?: unknown }[] };

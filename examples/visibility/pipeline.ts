@@ -57,8 +57,7 @@ export const visibility = definePipeline({
         );
         const questions = text.split('\n').filter((line) => line.trim() !== '');
         for (const each of questions)
-          for (const model of params.models as string[])
-            emit(`${model}: ${each}`, { question: each, model });
+          for (const model of params.models as string[]) emit(`${model}: ${each}`, { question: each, model });
         return { ...facts, questions };
       },
     },

@@ -47,7 +47,8 @@ export async function run(args: readonly string[]): Promise<void> {
         await pipe(rowmill.export(scoresJobId, { format: 'xlsx' }), createWriteStream('out/scores.xlsx'));
         const rows = await allResults(rowmill, scoresJobId);
         printBoard(rows.map(({ input, result }) => ({ ...input, ...(result as object) })));
-        for (const model of MODELS) console.log(`  ${model.padEnd(11)}${JSON.stringify(service.answers(model))}`);
+        for (const model of MODELS)
+          console.log(`  ${model.padEnd(11)}${JSON.stringify(service.answers(model))}`);
         const unanswered = MODELS.reduce((sum, model) => sum + (service.answers(model).hung ?? 0), 0);
         console.log(
           `${seconds.toFixed(1)} s; ${cost} tokens, of which ${service.billedTokens()} are billed; ` +
@@ -64,7 +65,9 @@ export async function run(args: readonly string[]): Promise<void> {
         const twice = MODELS.flatMap((model) =>
           service
             .subjects(model)
-            .filter((subject) => !subject.startsWith('Write ') && service.answers(model, subject)['200'] !== 1),
+            .filter(
+              (subject) => !subject.startsWith('Write ') && service.answers(model, subject)['200'] !== 1,
+            ),
         );
         console.log(`scores that differ from the generator's: ${wrong.length}`);
         console.log(`questions that were not answered exactly once: ${twice.length}`);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { classifyError, describe as describeError, MAX_ERROR_LENGTH } from './classify-error.ts';
 import { ERROR_CLASSES, type ErrorClass } from './outcome.ts';
+import { RowmillError } from './rowmill-error.ts';
 
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 const classify = (error: unknown) => classifyError(error, NOW_MS);
@@ -22,6 +23,12 @@ const fetchFailed = (code: string): Error =>
   new TypeError('fetch failed', { cause: withProperties('socket', { code }) });
 
 describe('the class of an error', () => {
+  it('is permanent for a file that the blob store has lost: nothing was looked for and not found', () => {
+    const lost = new RowmillError('BLOB_NOT_FOUND', 'expected images/1 to be there');
+    expect(classify(lost).class).toBe('permanent');
+    expect(classify(new Error('cannot read the photo', { cause: lost })).class).toBe('permanent');
+  });
+
   it.each([
     [400, 'invalid'],
     [401, 'permanent'],

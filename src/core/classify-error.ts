@@ -44,6 +44,8 @@ function classOf(error: unknown): ErrorClass | null {
     firstNumber(error, ['status', 'statusCode']) ??
     firstNumber(read(error, 'response'), ['status', 'statusCode']);
   const code = textOf(read(error, 'code')) ?? '';
+  // A file that we have lost says nothing about what the handler was looking for.
+  if (code === 'BLOB_NOT_FOUND') return 'permanent';
   if (status === 429) return 'throttled';
   if (status === 404 || status === 410) return 'not_found';
   if (status === 408 || status === 504) return 'timeout';

@@ -94,10 +94,10 @@ async function scan(sources: object[]): Promise<Map<string, string>> {
   return new Map(events.filter(({ event }) => event === 'taken').map(({ source, jobId }) => [source, jobId]));
 }
 
-describe('the prices example', () => {
+describe('the prices example', { timeout: 300_000 }, () => {
   it('prices what is dropped into a folder, onto an FTP server and into a bucket, rows and photos', async () => {
     const [inFolder, onFtp, inBucket] = (['fol', 'ftp', 'buc'] as const).map((prefix) =>
-      generateThings({ count: 60, seed: 21, prefix }),
+      generateThings({ count: 40, seed: 21, prefix }),
     ) as [Things, Things, Things];
     const photos = photographs(onFtp.things);
     await start([inFolder, onFtp, inBucket], photos, { ...calm, ratePerSecond: 300, error5xxRate: 0.05 });
@@ -153,7 +153,7 @@ describe('the prices example', () => {
   });
 
   it('asks the retailers in turn, each once, and nobody after the first offer that fits', async () => {
-    const list = generateThings({ count: 60, seed: 22, prefix: 'turn' });
+    const list = generateThings({ count: 40, seed: 22, prefix: 'turn' });
     const service = await start([list], [], calm);
     const { jobId } = await runCsv(inventoryCsv(list));
     expect(compareWithTruth(await rowsOf(jobId), list.things)).toEqual([]);
@@ -170,7 +170,7 @@ describe('the prices example', () => {
   });
 
   it('says why a price is an estimate, and takes a wider band when it is told to', async () => {
-    const list = generateThings({ count: 80, seed: 23, prefix: 'band' });
+    const list = generateThings({ count: 40, seed: 23, prefix: 'band' });
     await start([list], [], calm);
     const narrow = await rowsOf((await runCsv(inventoryCsv(list))).jobId);
     const estimated = narrow.filter(({ result }) => (result as { found?: string })?.found === 'estimate');
