@@ -55,7 +55,7 @@ export function shotsOf({
     { name: 'job-item-edit', path: `/jobs/${done}?statuses=ERROR`, act: editFirstRow },
     { name: 'job-item-phone', path: `/jobs/${done}?row=3`, width: PHONE },
     { name: 'job-run-again', path: `/jobs/${done}`, act: runAgain },
-    { name: 'job-pending', path: `/jobs/${running}?tab=pending` },
+    { name: 'job-pending', path: `/jobs/${running}?overview=false&tab=pending` },
     { name: 'job-errors', path: `/jobs/${done}?tab=errors` },
     { name: 'job-errors-phone', path: `/jobs/${done}?tab=errors`, width: PHONE },
     { name: 'job-files', path: `/jobs/${done}?tab=files` },
