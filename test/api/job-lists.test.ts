@@ -214,9 +214,7 @@ describe('a job', () => {
     const reader = apiReader(url);
     const askedAt = Date.now();
     const { eta, perSecond } = await reader.read('getJob', { jobId });
-    expect(eta!.basis).toMatch(
-      /^400 rows left \(500 steps\) at [\d.]+\/s, as over the last \d min$/,
-    );
+    expect(eta!.basis).toMatch(/^400 rows left \(500 steps\) at [\d.]+\/s, as over the last \d min$/);
     const inSeconds = (Date.parse(eta!.at) - askedAt) / 1000;
     expect(inSeconds).toBeGreaterThan(45);
     expect(inSeconds).toBeLessThan(300);

@@ -24,7 +24,9 @@ test('the list of jobs needs less than 250 kB of compressed code, all of it from
   expect(new Set(responses.map((response) => new URL(response.url()).origin))).toEqual(new Set([url]));
   const scripts = responses.filter((each) => /javascript/.test(each.headers()['content-type'] ?? ''));
   expect(scripts.length).toBeGreaterThan(0);
-  const sizes = await Promise.all(scripts.map(async (each) => (await each.request().sizes()).responseBodySize));
+  const sizes = await Promise.all(
+    scripts.map(async (each) => (await each.request().sizes()).responseBodySize),
+  );
   const unpacked = await Promise.all(scripts.map(async (each) => (await each.body()).byteLength));
   const sum = (all: number[]): number => all.reduce((total, size) => total + size, 0);
   // Otherwise the sizes are not those of compressed bytes.

@@ -73,6 +73,8 @@ test('Escape leaves the open row first, and the message after it', async () => {
   const address = await finishedJob();
   const { page } = await browser.open();
   await page.goto(`${address}?row=1`);
+  // Messages wait for somebody who looks elsewhere: none may go away by itself here.
+  await page.evaluate(`setInterval(() => dispatchEvent(new Event('blur')), 50)`);
   const drawer = page.getByRole('dialog', { name: /^Row 1/ });
   await drawer.getByRole('button', { name: 'Edit and run again' }).click();
   await drawer.getByLabel('sku', { exact: true }).fill('good');
