@@ -13,7 +13,8 @@ export function KeysDialog({ onClose, hidden }: KeysDialogProps) {
     [['Ctrl', 'K'], 'Go anywhere, find a job'],
     [['?'], 'These keys'],
     ...JUMPS.filter(([, to]) => !hidden.includes(to)).map(([key, , words]) => [['g', key], words] as const),
-    [['↑', '↓'], 'Another row, in the rows of a job'],
+    [['Up'], 'The row above, in the rows of a job'],
+    [['Down'], 'The row below'],
     [['Enter'], 'Open the row'],
     [['Esc'], 'Close what is open'],
   ];
