@@ -28,7 +28,7 @@ export interface Makers {
 }
 
 /** From then on the running job goes slowly, so that it is still running in the last picture. */
-const ROWS_BEFORE_SLOW = 2500;
+const ROWS_BEFORE_SLOW = 500;
 
 export async function makeShownJobs({ ada, ben, rowmill, db }: Makers): Promise<ShownJobs> {
   const ended = async (jobId: string, shift: TimeShift): Promise<void> => {
@@ -67,9 +67,9 @@ export async function makeShownJobs({ ada, ben, rowmill, db }: Makers): Promise<
   await until(async () => (await ada.getJob({ jobId: budget })).state === 'PAUSED');
   await shiftTimes(db, budget, { agoMinutes: 42, stretch: 20 });
 
-  const running = await upload(ada, 'autumn-catalogue.csv', csvOf(8000, 7), {
+  const running = await upload(ada, 'autumn-catalogue.csv', csvOf(4000, 7), {
     pipeline: 'price-lookup',
-    budget: { max: 20 },
+    budget: { max: 10 },
   });
   await until(async () => (await ada.getJob({ jobId: running })).counts.DONE > ROWS_BEFORE_SLOW);
   await ada.changeResource({ name: 'price-api', ratePerSecond: 8 });

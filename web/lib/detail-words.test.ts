@@ -5,7 +5,7 @@ test('what is written down is told in words, without what is empty', () => {
   expect(
     detailWords({
       selected: 34,
-      leftOut: { exhausted: 2, kinds: [] },
+      leftOut: { exhausted: 2, permanent: 0, kinds: [] },
       statuses: ['ERROR', 'NOT_FOUND'],
       includePermanent: true,
       generation: 2,

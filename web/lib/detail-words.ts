@@ -7,7 +7,7 @@ export function detailWords(detail: unknown): string[] {
     if (isEmpty(value)) return [];
     if (name === 'generation') return [`run ${String(value)}`];
     if (value === true) return [nameWords(name)];
-    if (isRecord(value)) return [`${nameWords(name)}: ${detailWords(value).join(', ')}`];
+    if (isRecord(value)) return [`${nameWords(name)}: ${detailWords(withoutZeros(value)).join(', ')}`];
     return [`${nameWords(name)} ${valueWords(value)}`];
   });
 }
@@ -16,8 +16,13 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Counts of a group, such as what was left out and why. */
+function withoutZeros(counts: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
+}
+
 function isEmpty(value: unknown): boolean {
-  if (isRecord(value)) return detailWords(value).length === 0;
+  if (isRecord(value)) return detailWords(withoutZeros(value)).length === 0;
   return (
     value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
   );

@@ -109,6 +109,13 @@ export const jobRoute = createRoute({
     /** The row whose drawer is open. */
     row: z.number().int().min(0).optional().catch(undefined),
   }),
+  // Fetched beside the code of the screen.
+  loader: ({ params: { jobId } }) => {
+    void queries.prefetchQuery({
+      queryKey: ['job', jobId],
+      queryFn: ({ signal }) => client.getJob({ jobId }, { signal }),
+    });
+  },
   component: lazyRouteComponent(() => import('../screens/job/job-screen.tsx'), 'JobScreen'),
 });
 

@@ -62,7 +62,7 @@ export function AppShell() {
         <button
           type="button"
           onClick={() => setOverlay('palette')}
-          aria-label="Go anywhere"
+          aria-label="Go to… (screens and jobs)"
           aria-keyshortcuts="Control+K Meta+K"
           className={classNames(linkClass, 'md:mb-2 md:border md:border-line')}
         >

@@ -143,7 +143,7 @@ function JobRow({ job, isSelected, onSelect }: JobRowProps) {
       </td>
       <td className="hidden px-3 text-right tabular-nums sm:table-cell">{formatCount(itemCount)}</td>
       <td className={classNames(WIDE, 'px-3 text-right tabular-nums')}>
-        {perSecond > 0 ? formatRate(perSecond) : ''}
+        {perSecond > 0 && state === 'RUNNING' ? formatRate(perSecond) : ''}
       </td>
       <td className={classNames(WIDE, 'max-w-32 truncate px-3 text-muted')}>{job.ownerId}</td>
       <td className="hidden px-3 text-muted sm:table-cell">

@@ -13,6 +13,9 @@ export function KeysDialog({ onClose, hidden }: KeysDialogProps) {
     [['Ctrl', 'K'], 'Go anywhere, find a job'],
     [['?'], 'These keys'],
     ...JUMPS.filter(([, to]) => !hidden.includes(to)).map(([key, , words]) => [['g', key], words] as const),
+    [['Up'], 'The row above, in the rows of a job'],
+    [['Down'], 'The row below'],
+    [['Enter'], 'Open the row'],
     [['Esc'], 'Close what is open'],
   ];
   return (

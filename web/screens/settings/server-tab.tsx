@@ -12,7 +12,7 @@ export function ServerTab() {
       <Section title="Server">
         <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-2">
           <dt className="text-muted">Version</dt>
-          <dd>{data.version}</dd>
+          <dd className="text-right">{data.version}</dd>
           <dt className="text-muted">Sign-in</dt>
           <dd>{data.authentication === 'none' ? 'none: whoever reaches it' : 'name and password'}</dd>
         </dl>
@@ -38,7 +38,7 @@ export function ServerTab() {
         <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-2">
           {Object.entries(data.limits).map(([name, value]) => (
             <div key={name} className="contents">
-              <dt className="text-muted">{wordsOf(name.replace(/(Bytes|Ms)$/, ''))}</dt>
+              <dt className="text-muted">{LIMITS[name] ?? wordsOf(name.replace(/(Bytes|Ms)$/, ''))}</dt>
               <dd className="text-right tabular-nums">{limitText(name, value)}</dd>
             </div>
           ))}
@@ -47,6 +47,14 @@ export function ServerTab() {
     </div>
   );
 }
+
+const LIMITS: Record<string, string> = {
+  pageSizeMax: 'Entries of one page',
+  uploadMaxBytes: 'A file that is uploaded',
+  bodyMaxBytes: 'Body of a request',
+  itemsMaxBytes: 'Rows sent in one request',
+  kickoffMaxMs: 'Run within a request',
+};
 
 /** uploadMax becomes "Upload max". */
 function wordsOf(name: string): string {
