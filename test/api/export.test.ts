@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
 import { newId } from '../../src/platform/random.ts';
-import { doubling, send } from '../support/api-pipelines.ts';
+import { doubling, send, uploadForm } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -217,4 +217,32 @@ describe('a reader who takes his time', () => {
       await database.query('alter table items_away rename to items');
     }
   });
+});
+
+test('rows that were rejected are a file of their own, which no filter concerns', async () => {
+  const { url, context } = await startTestApi(database.url, { pipelines });
+  const upload = uploadForm(
+    { pipeline: 'doubling' },
+    'n,note\n1,one\n2,two,three\n3,three\n4,four\n5,"=a",b\n',
+  );
+  const made = await send(url, 'POST', '/api/jobs', upload);
+  expect(made.status, JSON.stringify(made.body)).toBe(202);
+  const { jobId } = made.body;
+  await context.background.whenIdle();
+  const path = `/api/jobs/${jobId}/export?kind=rejected`;
+  const { status, body, headers } = await send(url, 'GET', `${path}&format=jsonl`);
+  expect(status).toBe(200);
+  expect(headers.get('content-disposition')).toMatch(/rejected\.jsonl/);
+  const rows = (body as string)
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { line: number; raw: string });
+  expect(rows.map(({ line, raw }) => [line, raw])).toEqual([
+    [3, '2,two,three'],
+    [6, '5,"=a",b'],
+  ]);
+  const filtered = await send(url, 'GET', `${path}&statuses=DONE`);
+  expect([filtered.status, filtered.body.code]).toEqual([400, 'EXPORT_INVALID']);
+  const listed = await send(url, 'GET', `/api/jobs/${jobId}/rejected`);
+  expect(listed.body.items).toHaveLength(2);
 });

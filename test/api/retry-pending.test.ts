@@ -1,7 +1,7 @@
 // Rows that wait for another try, tried now: whatever their spans look like, exactly the chosen ones, and no row is lost.
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { definePipeline, openRowmill, type Rowmill } from '../../src/index.ts';
+import { definePipeline, openRowmill, retryLater, type Rowmill } from '../../src/index.ts';
 import { send } from '../support/api-pipelines.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { jobWithItems, replaceSpans } from '../support/job-factory.ts';
@@ -109,17 +109,13 @@ test('a row that waits for an hour is run when somebody says so', async () => {
     phases: [
       {
         name: 'call',
-        retry: { overloaded: { maxAttempts: 5, baseMs: HOUR_MS, capMs: HOUR_MS } },
-        run: () => {
-          if (isBusy) throw Object.assign(new Error('busy'), { status: 503 });
-          return { ok: true };
-        },
+        run: () => (isBusy ? retryLater({ afterMs: HOUR_MS }) : { ok: true }),
       },
     ],
   });
   const worker = await rowmill.startWorker([pipeline]);
   const jobId = await rowmill.submit(pipeline, [{ n: 0 }, { n: 1 }]);
-  await expect.poll(async () => (await rowmill.progress(jobId))!.retrying, { timeout: 30_000 }).toBe(2);
+  await expect.poll(async () => (await rowmill.progress(jobId))!.retrying, { timeout: 60_000 }).toBe(2);
   isBusy = false;
   expect((await send(url, 'POST', `/api/jobs/${jobId}/pending/retry`, {})).body).toEqual({ readied: 2 });
   expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { DONE: 2 } });

@@ -6,13 +6,21 @@ import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Page } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
-import { definePipeline, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import {
+  definePipeline,
+  openRowmill,
+  retryLater,
+  type Rowmill,
+  type RowmillWorker,
+} from '../../src/index.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 const browser = useBrowser();
+/** However busy the machine is. */
+const WAIT = { timeout: 60_000 };
 let rowmill: Rowmill | undefined;
 let worker: RowmillWorker | undefined;
 afterEach(async () => {
@@ -30,11 +38,7 @@ const pipeline = definePipeline({
   phases: [
     {
       name: 'lookup',
-      retry: { overloaded: { maxAttempts: 9, baseMs: HOUR_MS, capMs: HOUR_MS } },
-      run: ({ sku }) => {
-        if (isBusy) throw Object.assign(new Error('busy'), { status: 503 });
-        return { price: String(sku).length };
-      },
+      run: ({ sku }) => (isBusy ? retryLater({ afterMs: HOUR_MS }) : { price: String(sku).length }),
     },
   ],
 });
@@ -58,7 +62,7 @@ test('rows that wait for another try are tried now, from the job and from the da
     const { retrying, counts: ended } = (await rowmill!.progress(jobId))!;
     return [retrying, ended.DONE];
   };
-  await expect.poll(counts, { timeout: 30_000 }).toEqual([4, 0]);
+  await expect.poll(counts, WAIT).toEqual([4, 0]);
   isBusy = false;
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}?tab=pending`);
@@ -66,7 +70,7 @@ test('rows that wait for another try are tried now, from the job and from the da
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Try 1 now' }).click();
   await page.getByText('1 row is tried as soon as a worker is free').first().waitFor();
-  await expect.poll(counts, { timeout: 30_000 }).toEqual([3, 1]);
+  await expect.poll(counts, WAIT).toEqual([3, 1]);
   await page.getByLabel('Choose row 2').waitFor({ state: 'detached' });
 
   await page.getByLabel('Changed to').fill('2020-01-01');
@@ -76,7 +80,7 @@ test('rows that wait for another try are tried now, from the job and from the da
   await page.goto(`${api.url}/pending`);
   await page.getByLabel('Choose row 0 of Waiting').check();
   await page.getByRole('button', { name: 'Try 1 now' }).click();
-  await expect.poll(counts, { timeout: 30_000 }).toEqual([2, 2]);
+  await expect.poll(counts, WAIT).toEqual([2, 2]);
 
   await page.goto(`${api.url}/jobs/${jobId}?tab=pending`);
   await page.getByRole('button', { name: 'Try all that wait now' }).click();
@@ -174,14 +178,14 @@ test('a long search says how far it is, is stopped, and goes on', async () => {
   await page.goto(`${api.url}/jobs/${jobId}?search=needle`);
   const status = page.getByRole('region', { name: 'Rows' }).getByRole('status');
   await expect
-    .poll(() => status.textContent(), { timeout: 30_000 })
+    .poll(() => status.textContent(), WAIT)
     .toMatch(/^0 rows so far, looked at [\d,]+ of 150,000…$/);
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
-  await expect.poll(() => status.textContent()).toMatch(/^0 rows so far, looked at [\d,]+ of 150,000$/);
+  await expect.poll(() => status.textContent(), WAIT).toMatch(/^0 rows so far, looked at [\d,]+ of 150,000$/);
   await expectAccessible(page);
   open();
   await page.getByRole('button', { name: 'Go on looking' }).click();
-  await page.getByRole('table', { name: 'Rows of the job' }).getByText('needle').waitFor({ timeout: 60_000 });
-  await expect.poll(() => status.textContent()).toBe('1 row');
+  await page.getByRole('table', { name: 'Rows of the job' }).getByText('needle').waitFor(WAIT);
+  await expect.poll(() => status.textContent(), WAIT).toBe('1 row');
   expectNoComplaints(complaints);
 });

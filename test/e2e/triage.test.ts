@@ -12,6 +12,8 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 const browser = useBrowser();
+/** However busy the machine is. */
+const WAIT = { timeout: 60_000 };
 let rowmill: Rowmill;
 let worker: RowmillWorker | undefined;
 afterEach(async () => {
@@ -59,7 +61,7 @@ test('one change corrects all rows of a group, and another group is skipped', as
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
   const groups = page.getByRole('list', { name: 'Groups of errors' }).getByRole('listitem');
-  await expect.poll(() => groups.count()).toBe(2);
+  await expect.poll(() => groups.count(), WAIT).toBe(2);
   await groups
     .first()
     .getByRole('img', { name: /^Over time: at most/ })
@@ -82,7 +84,7 @@ test('one change corrects all rows of a group, and another group is skipped', as
   // Row 21 had both: it is met by the other error now.
   await page.getByText('10 rows were changed and run again').first().waitFor();
   await rowmill.whenFinished(jobId);
-  await expect.poll(() => groups.count()).toBe(1);
+  await expect.poll(() => groups.count(), WAIT).toBe(1);
   await page.getByText('3 rows ended with it').waitFor();
 
   await page.getByRole('button', { name: /More to do with the rows of .*no sku/ }).click();
@@ -131,7 +133,7 @@ test('a job that paused for money is given more and goes on', async () => {
   const api = await start();
   const rows = Array.from({ length: 8 }, (_, n) => ({ sku: `s${n}`, url: 'https://x' }));
   const jobId = await rowmill.submit(pipeline, rows, { budget: { max: 3 } });
-  await expect.poll(async () => (await rowmill.job(jobId))!.state, { timeout: 30_000 }).toBe('PAUSED');
+  await expect.poll(async () => (await rowmill.job(jobId))!.state, WAIT).toBe('PAUSED');
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}`);
   await page.getByRole('button', { name: 'Raise the budget' }).click();
