@@ -53,6 +53,8 @@ export function useBrowser(): { open(options?: { dark?: boolean; width?: number 
         // What a bare machine has is no language to browsers.
         locale: 'en-US',
       });
+      // A busy machine is slow, not wrong.
+      context.setDefaultTimeout(120_000);
       const page = await context.newPage();
       const complaints: string[] = [];
       page.on('pageerror', (error) => complaints.push(error.message));
