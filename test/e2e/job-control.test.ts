@@ -175,6 +175,8 @@ for (const [what, prepare] of Object.entries(DROPS))
     await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
     expect(await progressOf(page).getByText(`Done ${ROWS}`, { exact: true }).count()).toBe(0);
 
+    // What was asked for meanwhile has failed, and is asked for again without anybody's help.
+    await page.getByText(/^Rows could not be fetched/).waitFor();
     await heal();
     await liveSign(page).getByText('Live', { exact: true }).waitFor();
     await stateOf(page).getByText('Done', { exact: true }).waitFor();
