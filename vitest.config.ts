@@ -13,10 +13,10 @@ const ALONE = [
 
 const common = {
   pool: 'forks',
+  // What is waited for comes at some time; how soon is no question of a busy machine.
   testTimeout: 300_000,
   hookTimeout: 300_000,
-  // What is waited for comes at some time; how soon is no question of a busy machine.
-  expect: { poll: { timeout: 30_000 } },
+  expect: { poll: { timeout: 60_000 } },
 } as const;
 
 export default defineConfig({

@@ -91,9 +91,9 @@ test('a running job is paused, stays where it is, and is resumed to its end', as
   await page.getByText('The job is paused').first().waitFor();
   expect(await page.getByRole('button', { name: 'Pause', exact: true }).count()).toBe(0);
   // What the worker has not begun it gives back; what it has begun may end, and nothing else may begin.
-  await expect.poll(countLeased, { timeout: 60_000 }).toBeLessThanOrEqual(AT_ONCE);
+  await expect.poll(countLeased).toBeLessThanOrEqual(AT_ONCE);
   turnstile.admit(ROWS);
-  await expect.poll(countLeased, { timeout: 60_000 }).toBe(0);
+  await expect.poll(countLeased).toBe(0);
   const done = await countResults();
   expect(done).toBeLessThanOrEqual(10 + AT_ONCE);
   await progressOf(page).getByText(`Done ${done}`, { exact: true }).waitFor();
@@ -175,6 +175,8 @@ for (const [what, prepare] of Object.entries(DROPS))
     await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
     expect(await progressOf(page).getByText(`Done ${ROWS}`, { exact: true }).count()).toBe(0);
 
+    // What was asked for meanwhile has failed, and is asked for again without anybody's help.
+    await page.getByText(/^Rows could not be fetched/).waitFor();
     await heal();
     await liveSign(page).getByText('Live', { exact: true }).waitFor();
     await stateOf(page).getByText('Done', { exact: true }).waitFor();

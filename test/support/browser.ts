@@ -18,7 +18,10 @@ export function useBrowser(): { open(options?: WindowOptions): Promise<OpenPage>
   afterAll(() => browser?.close());
   return {
     async open(options) {
-      const page = await (await openWindow(browser, options)).newPage();
+      const window = await openWindow(browser, options);
+      // A busy machine is slow, not wrong.
+      window.setDefaultTimeout(120_000);
+      const page = await window.newPage();
       const complaints: string[] = [];
       page.on('pageerror', (error) => complaints.push(error.message));
       page.on('console', (message) => {

@@ -1,5 +1,6 @@
 // The rows of the grid for a filter, kept up to date: as the job moves on, and when it changes its state or run.
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
+import { RowmillApiError } from '../../../../src/client/rowmill-api-error.ts';
 import { client } from '../../../lib/client.ts';
 import type { Item, Job } from '../../../lib/job.ts';
 import { useLiveState } from '../../../lib/live.ts';
@@ -9,6 +10,7 @@ import { FoundRows, type LoadRows, PlacedRows, type RowPages } from './row-pages
 
 /** Rows that are seen are fetched anew at most this often while the job runs. */
 const REFRESH_MS = 3000;
+const RETRY_MS = 1000;
 
 export function useRowPages(job: Job, itemCount: number, filter: ItemFilter): RowPages<Item> {
   const { jobId, state, generation } = job;
@@ -29,5 +31,14 @@ export function useRowPages(job: Job, itemCount: number, filter: ItemFilter): Ro
   useEffect(() => pages.refresh(), [pages, state, generation, live]);
   useJobChange(jobId, REFRESH_MS, () => pages.refresh());
   useSyncExternalStore(pages.subscribe, () => pages.version);
+  const { error } = pages;
+  // Rows that were asked for while the server could not be reached are asked for again when it can.
+  useEffect(() => {
+    if (live !== 'live' || !isUnreachable(error)) return;
+    const timer = setTimeout(() => pages.retry(), RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [pages, live, error]);
   return pages;
 }
+
+const isUnreachable = (error: unknown): boolean => error instanceof RowmillApiError && error.status === 0;
