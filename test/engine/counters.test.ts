@@ -392,7 +392,13 @@ describe('what cannot be counted', () => {
     const pipeline = definePipeline({
       name: `unnamed-${notes.name}`,
       phases: [
-        { name: 'only', run: (row, { count }) => (count(notes, { scope: 'a', entity: 'd' }, {}), row) },
+        {
+          name: 'only',
+          run: (row, { count }) => {
+            count(notes, { scope: 'a', entity: 'd' }, {});
+            return row;
+          },
+        },
       ],
     });
     await withRowmill(async (rowmill) => {
