@@ -282,6 +282,21 @@ command('show what was changed by hand, newest first', 'audit [subject]')
     ),
   );
 
+const counters = command('show counters with their totals', 'counters')
+  .option('--json', 'print JSON')
+  .action(ending(async (options) => (await import('./commands/counters.ts')).showCounters(options)));
+
+counters
+  .command('audit [counter]')
+  .description('compare counters with what was contributed to them, while workers go on')
+  .option('--repair', 'set what has drifted to what was contributed')
+  .option('--budget-ms <ms>', 'time for it; default: until all is compared', wholeNumber)
+  .action(
+    ending(async (counter: string | undefined, _, audit: Command) =>
+      (await import('./commands/counters.ts')).auditCountersOf(counter, audit.optsWithGlobals()),
+    ),
+  );
+
 const withSource = (target: Command): Command =>
   withSettings(target)
     .option('--config <file>', 'JSON file with the sources; default: ROWMILL_CONFIG')

@@ -38,6 +38,11 @@ export async function countersOf(
   return counters;
 }
 
+export interface Counted {
+  contributions: number;
+  entries: number;
+}
+
 interface Gathered {
   change: EntryChange & { measured: number[] };
   contributions: { seq: number; replacedBefore: number; measured: number[] }[];
@@ -48,9 +53,9 @@ export async function countContributions(
   batch: { jobId: string; generation: number; phase: number },
   items: readonly CountedItem[],
   counters: ReadonlyMap<string, StoredCounter>,
-): Promise<void> {
+): Promise<Counted> {
   const gathered = [...gather(items, counters).values()];
-  if (gathered.length === 0) return;
+  if (gathered.length === 0) return { contributions: 0, entries: 0 };
   const changes = gathered.map(({ change }) => change);
   const entries = await changeEntries(tx, batch.jobId, changes).catch(explainRange);
   const stored: StoredContribution[] = [];
@@ -60,6 +65,7 @@ export async function countContributions(
       stored.push({ seq, entryId, epoch: epoch - change.replaced + replacedBefore, measured });
   }
   await copyContributions(tx, batch, stored);
+  return { contributions: stored.length, entries: entries.length };
 }
 
 /** Per entry, in the order of the items: a replacement voids what came before it in this flush too. */

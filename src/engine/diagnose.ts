@@ -4,8 +4,10 @@ import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { Database } from '../platform/database.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
+import { Events } from '../platform/events.ts';
 import { listOutputFiles } from '../store/views/list-output-files.ts';
 import { findProblems, INVARIANTS, type Problem } from '../store/views/check-invariants.ts';
+import { auditCounters } from './audit-counters.ts';
 
 export interface InvariantReport {
   invariant: string;
@@ -50,6 +52,7 @@ export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {
         report.unchecked = (error as Error).message;
       }
     }
+    if (scope.jobId === null) invariants.push(await checkCounters(db, budgetMs));
     if (options.blobs) invariants.push(await checkFiles(db, options.blobs, scope, budgetMs));
   } catch (cause) {
     throw new RowmillError('DATABASE_UNREACHABLE', `cannot check the database: ${(cause as Error).message}`, {
@@ -62,6 +65,35 @@ export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {
     ok: invariants.every((report) => report.problems.length === 0 && report.unchecked === null),
     invariants,
   };
+}
+
+/** Of all jobs: what several jobs counted cannot be told apart in a sum. */
+async function checkCounters(db: Database, budgetMs: number): Promise<InvariantReport> {
+  const says = 'counters are what was contributed to them';
+  const report: InvariantReport = { invariant: 'counters', says, problems: [], unchecked: null };
+  try {
+    const audit = await auditCounters({ db, events: new Events() }, { budgetMs, maxListed: 100 });
+    for (const { counter, ownerId, scope, entity, measures } of audit.drifted) {
+      const key = [scope, entity].filter((part) => part !== null).join(' / ');
+      const numbers = Object.entries(measures).map(
+        ([measure, { stored, recounted }]) => `${measure} is ${stored}, the recount says ${recounted}`,
+      );
+      report.problems.push({
+        jobId: null,
+        problem: `counter ${counter} of ${ownerId}, ${key}: ${numbers.join('; ')}`,
+      });
+    }
+    if (audit.unlisted > 0)
+      report.problems.push({ jobId: null, problem: `and ${audit.unlisted} more rows of counters` });
+    if (!audit.complete) {
+      const { entries, entities, scopes } = audit.checked;
+      report.unchecked = `only ${entries} entries, ${entities} entities and ${scopes} scopes were compared within ${budgetMs} ms`;
+    }
+  } catch (error) {
+    if (databaseErrorKind(error) !== 'passing') throw error;
+    report.unchecked = (error as Error).message;
+  }
+  return report;
 }
 
 async function checkFiles(

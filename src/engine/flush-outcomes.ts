@@ -28,7 +28,7 @@ import {
 } from '../store/commands/upsert-error-groups.ts';
 import type { StoredCounter } from '../store/views/find-counter.ts';
 import { ledgerHasEntry } from '../store/views/find-ledger-entry.ts';
-import { type CountedItem, countContributions, countersOf } from './count-contributions.ts';
+import { type Counted, type CountedItem, countContributions, countersOf } from './count-contributions.ts';
 import type { EngineContext } from './engine-context.ts';
 
 /** Why a row was skipped stands behind the columns of real results. */
@@ -90,6 +90,8 @@ export interface FlushReport {
   mayFinish: boolean;
   /** Something waits that was not there before and can be claimed now: the next phase, or emitted items. */
   hasNewWork: boolean;
+  /** What it did to counters, if anything. */
+  counted?: Counted | undefined;
 }
 
 export async function flushOutcomes(
@@ -119,6 +121,7 @@ export async function flushOutcomes(
     () => faultPoint('flush.before_commit'),
   );
   faultPoint('flush.after_commit');
+  if (report.counted) context.events.emit('counters.counted', { jobId: batch.jobId, ...report.counted });
   return report;
 }
 
@@ -227,7 +230,7 @@ async function writeOutcomes(
   await insertSpans(tx, jobId, generation, added);
   await upsertErrorGroups(tx, jobId, generation, phase, [...groups.values()]);
   // Last of all that others may wait for.
-  if (counted.length > 0) await countContributions(tx, batch, counted, counters);
+  const changes = counted.length > 0 ? await countContributions(tx, batch, counted, counters) : undefined;
   await insertLedgerEntry(
     tx,
     { jobId, entryId: batch.flushId, generation, phase, workerId: batch.workerId },
@@ -239,6 +242,7 @@ async function writeOutcomes(
     lostTokens,
     mayFinish: emptied && added.length === 0,
     hasNewWork: added.some((span) => span.delayMs === 0),
+    counted: changes,
   };
 }
 

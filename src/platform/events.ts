@@ -38,6 +38,11 @@ export interface RowmillEvents {
   'flush.rolled_back': { jobId: string; items: number; error: unknown; kind: string };
   'flush.split': { jobId: string; items: number; error: unknown };
   'flush.fenced': { jobId: string; items: number };
+  /** What a committed flush added to counters, or replaced in them. */
+  'counters.counted': { jobId: string; contributions: number; entries: number };
+  'counters.folded': { deltas: number };
+  /** Rows whose numbers are not what was contributed. */
+  'counters.drifted': { level: string; rows: number };
   'lease.lost': { jobId: string; spanId: number };
   'lease.rescued': { jobId: string; items: number; failed: number };
   'loop.stuck': { forMs: number };

@@ -33,6 +33,11 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
   const flushed = counter('rowmill_items_flushed_total', 'Outcomes committed');
   const retried = counter('rowmill_items_retried_total', 'Attempts that will be tried again');
   const fenced = counter('rowmill_outcomes_fenced_total', 'Outcomes that came after their lease was lost');
+  const counted = counter('rowmill_counter_contributions_total', 'Contributions to counters committed');
+  const folded = counter('rowmill_counter_deltas_folded_total', 'Deltas folded into the scopes of counters');
+  const drifted = counter('rowmill_counter_drift_total', 'Rows of counters that an audit found drifted', [
+    'level',
+  ]);
   const rescued = counter('rowmill_leases_rescued_total', 'Leases taken back from workers that are gone');
   const lost = counter('rowmill_leases_lost_total', 'Leases this process lost');
   const unpersisted = counter('rowmill_outcomes_unpersisted_total', 'Outcomes given up at shutdown');
@@ -108,6 +113,9 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
     }),
     events.on('flush.rolled_back', (e) => rollbacks.inc({ kind: e.kind })),
     events.on('flush.fenced', (e) => fenced.inc(e.items)),
+    events.on('counters.counted', (e) => counted.inc(e.contributions)),
+    events.on('counters.folded', (e) => folded.inc(e.deltas)),
+    events.on('counters.drifted', (e) => drifted.inc({ level: e.level }, e.rows)),
     events.on('lease.rescued', () => rescued.inc()),
     events.on('lease.lost', () => lost.inc()),
     events.on('worker.unpersisted', (e) => unpersisted.inc(e.items)),

@@ -1,4 +1,5 @@
 export type { LogEntry } from './captured-log.ts';
+export type { CountedEntry } from './counted-entries.ts';
 export type { Fault, FaultEffect } from './fault.ts';
 export {
   describeRun,

@@ -1,6 +1,7 @@
 // What a run of a pipeline in a test gives back.
 import type { ErrorClass, ItemStatus } from '../core/outcome.ts';
 import type { LogEntry } from './captured-log.ts';
+import type { CountedEntry } from './counted-entries.ts';
 
 /** How one call of a handler ended. */
 export interface HistoryEntry {
@@ -50,6 +51,8 @@ export interface PipelineRun {
   counts: Record<ItemStatus, number>;
   /** The most frequent first. */
   errorGroups: RunErrorGroup[];
+  /** What the run contributed to the counters of the pipeline, by counter, scope and entity. */
+  counted: CountedEntry[];
   /** How long the run took in virtual time; on a database, in real time. */
   virtualMs: number;
   logs: LogEntry[];

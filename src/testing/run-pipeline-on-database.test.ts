@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { useTestDatabase } from '../../test/support/test-database.ts';
+import { defineCounter } from '../core/counter.ts';
 import { fail, notFound, retryLater, skip } from '../core/outcome.ts';
 import { definePipeline } from '../worker/define-pipeline.ts';
 import type { PipelineRun } from './pipeline-run.ts';
@@ -144,5 +145,47 @@ describe('a run on a database', () => {
     const run = await runPipelineOnDatabase(mixed, rows.slice(0, 2));
     expect(run.counts.DONE).toBe(2);
     expect(run.results[1]).toMatchObject({ row: rows[1], status: 'DONE', phase: 'second', attempts: 1 });
+  });
+});
+
+describe('counters', () => {
+  it('are fed in a run as on a database', async () => {
+    const notes = defineCounter({
+      name: 'notes',
+      scope: 'project',
+      entity: 'document',
+      measures: ['notes', 'links'],
+    });
+    const counting = definePipeline({
+      name: 'counting',
+      counters: [notes],
+      phases: [
+        {
+          name: 'only',
+          concurrency: 1,
+          retry,
+          run: ({ n }, { count, attempt }) => {
+            const number = Number(n);
+            count(notes, { scope: `p${number % 2}`, entity: 'd' }, { notes: 1 });
+            count(notes, { scope: `p${number % 2}`, entity: `d${number}` }, { links: number }, 'replace');
+            if (number === 3 && attempt === 1) throw httpError(503);
+            return number === 4 ? fail('not this one') : { n };
+          },
+        },
+      ],
+    });
+    const rows = [0, 1, 2, 3, 4, 5].map((n) => ({ n }));
+    const { counted } = await runPipeline(counting, rows);
+    expect(counted).toEqual([
+      { counter: 'notes', scope: 'p0', entity: 'd', measured: { notes: 2, links: 0 } },
+      { counter: 'notes', scope: 'p0', entity: 'd0', measured: { notes: 0, links: 0 } },
+      { counter: 'notes', scope: 'p0', entity: 'd2', measured: { notes: 0, links: 2 } },
+      { counter: 'notes', scope: 'p1', entity: 'd', measured: { notes: 3, links: 0 } },
+      { counter: 'notes', scope: 'p1', entity: 'd1', measured: { notes: 0, links: 1 } },
+      { counter: 'notes', scope: 'p1', entity: 'd3', measured: { notes: 0, links: 3 } },
+      { counter: 'notes', scope: 'p1', entity: 'd5', measured: { notes: 0, links: 5 } },
+    ]);
+    const onDatabase = await runPipelineOnDatabase(counting, rows, { databaseUrl: database.url });
+    expect(onDatabase.counted).toEqual(counted);
   });
 });

@@ -11,8 +11,10 @@ import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embed
 import { Events } from '../platform/events.ts';
 import type { Settings } from '../platform/settings.ts';
 import { listAttemptErrors } from '../store/views/list-attempt-errors.ts';
+import { readJobCounts } from '../store/views/read-job-counts.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { capturedLog, type LogEntry } from './captured-log.ts';
+import { sortEntries } from './counted-entries.ts';
 import type { PipelineRun } from './pipeline-run.ts';
 import { RunRecorder } from './run-recorder.ts';
 
@@ -113,7 +115,8 @@ async function readRun(
       recorder.addResult({ ...ended, outcome }, status, resultJson);
     }
   }
-  return recorder.finish(since(finishedAt?.getTime() ?? startedMs));
+  const counted = sortEntries(await readJobCounts(db, jobId));
+  return recorder.finish(since(finishedAt?.getTime() ?? startedMs), counted);
 }
 
 function failureOf(errorClass: string, message: string): Failure {

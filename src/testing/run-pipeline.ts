@@ -9,6 +9,7 @@ import { isPipeline, type Pipeline } from '../worker/define-pipeline.ts';
 import { type Fault, FaultPlan } from './fault.ts';
 import { type GivenFiles, givenFiles } from './given-files.ts';
 import type { PipelineRun } from './pipeline-run.ts';
+import { CountedEntries } from './counted-entries.ts';
 import { RunRecorder } from './run-recorder.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import { VirtualRun } from './virtual-run.ts';
@@ -65,6 +66,7 @@ export async function runPipeline(
   const given = [...rows] as Record<string, unknown>[];
   const inputs = given.map((row, seq) => toRow(row, seq).json);
   const recorder = new RunRecorder(given);
+  const counted = new CountedEntries(pipeline.counters);
   const startedMs = clock.now();
   const run = new VirtualRun({
     pipeline,
@@ -78,6 +80,7 @@ export async function runPipeline(
     faults: new FaultPlan(pipeline, options.faults ?? []),
     files: givenFiles(options.files ?? {}),
     recorder,
+    counted,
     patienceMs,
   });
   const restoreTimers = options.virtualTimers ? useVirtualTimers() : () => {};
@@ -86,5 +89,5 @@ export async function runPipeline(
   } finally {
     restoreTimers();
   }
-  return recorder.finish(clock.now() - startedMs);
+  return recorder.finish(clock.now() - startedMs, counted.list());
 }

@@ -4,6 +4,7 @@ import type { Failure, ItemStatus } from '../core/outcome.ts';
 import { ITEM_STATUSES } from '../core/outcome.ts';
 import { addToGroup, type ErrorGroupDelta } from '../store/commands/upsert-error-groups.ts';
 import type { LogEntry } from './captured-log.ts';
+import type { CountedEntry } from './counted-entries.ts';
 import type { HistoryEntry, PipelineRun, RowResult } from './pipeline-run.ts';
 
 export interface EndedCall {
@@ -63,7 +64,7 @@ export class RunRecorder {
     };
   }
 
-  finish(virtualMs: number): PipelineRun {
+  finish(virtualMs: number, counted: CountedEntry[]): PipelineRun {
     const counts = Object.fromEntries(ITEM_STATUSES.map((status) => [status, 0])) as Record<
       ItemStatus,
       number
@@ -72,7 +73,7 @@ export class RunRecorder {
     const errorGroups = [...this.#groups]
       .flatMap(([phase, groups]) => [...groups.values()].map((group) => ({ phase, ...group })))
       .sort((a, b) => b.occurrences - a.occurrences);
-    return { results: this.#results, counts, errorGroups, virtualMs, logs: this.#logs };
+    return { results: this.#results, counts, errorGroups, counted, virtualMs, logs: this.#logs };
   }
 
   #addToGroups(phase: string, failure: Failure, seq: number, isFinal: boolean): void {

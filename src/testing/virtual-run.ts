@@ -15,6 +15,7 @@ import { runMany } from '../worker/run-many.ts';
 import { BatchedItem, RunningBatch } from '../worker/running-batch.ts';
 import { type ItemServices, RunningItem } from '../worker/running-item.ts';
 import { capturedLog } from './captured-log.ts';
+import type { CountedEntries } from './counted-entries.ts';
 import { type FaultEffect, type FaultPlan, statusError } from './fault.ts';
 import type { HistoryEntry } from './pipeline-run.ts';
 import { realTurnOfLoop, withinRealMs } from './real-time.ts';
@@ -41,6 +42,7 @@ export interface VirtualRunOptions {
   faults: FaultPlan;
   files: ItemServices['blobs'];
   recorder: RunRecorder;
+  counted: CountedEntries;
   patienceMs: number;
 }
 
@@ -193,6 +195,7 @@ export class VirtualRun {
       kind === 'terminal' ? (status.toLowerCase() as Lowercase<typeof status>) : KIND_OUTCOMES[kind];
     const ended = this.#describe(stage, item, word, failure, kind === 'retry' ? delayMs : null);
     this.#addEmitted(seq, outcome.children ?? [], now);
+    for (const contribution of outcome.counted ?? []) this.#options.counted.add(contribution);
     if (kind === 'terminal') return this.#options.recorder.addResult(ended, status, json);
     this.#options.recorder.addCall(ended);
     if (kind === 'retry') {

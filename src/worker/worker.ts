@@ -255,7 +255,10 @@ export class RowmillWorker {
 
   async start(): Promise<void> {
     const counters = this.#options.pipelines.flatMap((pipeline) => pipeline.counters);
-    await registerDefinitions(this.#control.db, counters);
+    await registerDefinitions(this.#control.db, counters).catch(async (error: unknown) => {
+      await Promise.allSettled(this.#opened.map(({ db }) => db.close()));
+      throw error;
+    });
     if (this.#options.only) this.#inBackground(retryPassing(() => this.#register()));
     else {
       await retryPassing(() => this.#register());

@@ -12,6 +12,7 @@ export type ChaosHandler =
   | { kind: 'block'; ms: number }
   | { kind: 'pay'; url: string }
   | { kind: 'emit'; perItem: number; keys: number }
+  | { kind: 'count' }
   | { kind: 'hostile' }
   | { kind: 'fetch'; url: string };
 

@@ -3,7 +3,14 @@
 // It is plain JavaScript on the compiled package, because that is what users run and it starts without a loader.
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { definePipeline, Events, openRowmill, resource, RowmillWorker } from '../../dist/index.js';
+import {
+  defineCounter,
+  definePipeline,
+  Events,
+  openRowmill,
+  resource,
+  RowmillWorker,
+} from '../../dist/index.js';
 import { runHostile } from './hostile-handlers.mjs';
 
 const FORWARDED = [
@@ -88,10 +95,19 @@ async function slices() {
   await rowmill.close();
 }
 
+/** Fed by the handler `count`. */
+const notes = defineCounter({
+  name: 'notes',
+  scope: 'project',
+  entity: 'document',
+  measures: ['notes', 'links'],
+});
+
 function chaosPipeline() {
   const { handler } = config;
   return definePipeline({
     name: config.pipeline,
+    counters: handler.kind === 'count' ? [notes] : [],
     resources: config.resources,
     phases: [
       {
@@ -159,6 +175,14 @@ const HANDLERS = {
     }
     await sleep(5);
     return { n, pid: process.pid };
+  },
+  /** Feeds several entities, in an order that differs from item to item; the row says how. */
+  async count({ n, scope, entities, mode = 'add' }, { count, attempt }) {
+    for (const entity of n % 2 === 0 ? entities : [...entities].reverse())
+      count(notes, { scope, entity }, { notes: 1, links: n }, mode);
+    await sleep(2);
+    if (n % 9 === 4 && attempt === 1) throw Object.assign(new Error('busy'), { status: 503 });
+    return { n };
   },
   async work({ n }) {
     const { minMs = 0, maxMs = minMs } = config.handler;

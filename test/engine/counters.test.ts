@@ -1,6 +1,8 @@
 // Counters, fed by real workers: what counts, what is taken back, and what happens to numbers that cannot be stored.
 import { afterEach, describe, expect, test } from 'vitest';
+import { auditCounters } from '../../src/engine/audit-counters.ts';
 import { deleteJob, removeRemains } from '../../src/engine/delete-job.ts';
+import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import {
   defineCounter,
@@ -10,9 +12,15 @@ import {
   type Rowmill,
   skip,
 } from '../../src/index.ts';
+import type { Database, Statement, Transaction } from '../../src/platform/database.ts';
 import { Events } from '../../src/platform/events.ts';
+import { newId } from '../../src/platform/random.ts';
 import type { Settings } from '../../src/platform/settings.ts';
+import { claimItems } from '../../src/store/commands/claim-items.ts';
+import { counterPage } from '../../src/store/views/counter-page.ts';
+import { findCounter } from '../../src/store/views/find-counter.ts';
 import { countedEntries, recountCounters } from '../support/counter-recount.ts';
+import { claimRequest, jobWithItems } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -168,10 +176,422 @@ describe('what counts', () => {
   });
 });
 
+describe('what is taken back', () => {
+  test('reprocessing counts a row once more and no longer as before, also when it fails now', async () => {
+    const notes = makeCounter();
+    let bonus = 0;
+    const pipeline = definePipeline({
+      name: `reprocess-${notes.name}`,
+      counters: [notes],
+      phases: [
+        {
+          name: 'only',
+          run: ({ n }, { count }) => {
+            count(notes, { scope: `p${Number(n) % 2}`, entity: `d${Number(n) % 3}` }, { notes: 1 + bonus });
+            if (bonus > 0 && Number(n) === 5) throw Object.assign(new Error('gone'), { status: 400 });
+            return { n };
+          },
+        },
+      ],
+    });
+    await withRowmill(async (rowmill) => {
+      const jobId = await runToEnd(rowmill, pipeline, numbered(12));
+      const before = await countedEntries(database, notes.name);
+      expect(Object.values(before)).toEqual(Array(6).fill('2,0'));
+      bonus = 10;
+      await rowmill.reprocess(jobId, { statuses: 'all' });
+      // They wait, and count nothing.
+      expect(Object.values(await countedEntries(database, notes.name))).toEqual(Array(6).fill('0,0'));
+      expect(await recountCounters(database)).toEqual([]);
+      await runAgain(rowmill, pipeline, jobId);
+      expect(await countedEntries(database, notes.name)).toEqual({
+        ...Object.fromEntries(Object.keys(before).map((key) => [key, '22,0'])),
+        'p1/d2': '11,0',
+      });
+      bonus = 0;
+      await rowmill.reprocess(jobId, { seqs: [[0, 6]], includePermanent: true });
+      await runAgain(rowmill, pipeline, jobId);
+      expect(Object.values(await countedEntries(database, notes.name))).toEqual(Array(6).fill('12,0'));
+    });
+  });
+
+  test('what somebody replaced since is not taken away from', async () => {
+    const notes = makeCounter();
+    const pipeline = replacing(notes);
+    await withRowmill(async (rowmill) => {
+      const first = await runToEnd(rowmill, pipeline, [{ scope: 'a', entity: 'd', mode: 'add', notes: 5 }]);
+      await runToEnd(rowmill, pipeline, [{ scope: 'a', entity: 'd', mode: 'replace', notes: 7 }]);
+      await rowmill.reprocess(first, { statuses: 'all' });
+      expect(await countedEntries(database, notes.name)).toEqual({ 'a/d': '7,0' });
+      await runAgain(rowmill, pipeline, first);
+      expect(await countedEntries(database, notes.name)).toEqual({ 'a/d': '12,0' });
+    });
+  });
+
+  test('phases that are not run again keep what they counted', async () => {
+    const notes = makeCounter();
+    let second = 100;
+    const pipeline = definePipeline({
+      name: `phases-${notes.name}`,
+      counters: [notes],
+      phases: [
+        {
+          name: 'first',
+          run: ({ n }, { count }) => {
+            count(notes, { scope: 'a', entity: `d${n}` }, { notes: 1 });
+            return { n };
+          },
+        },
+        {
+          name: 'second',
+          run: ({ n }, { count }) => {
+            count(notes, { scope: 'a', entity: `d${n}` }, { links: second });
+            if (second === 0) throw Object.assign(new Error('no'), { status: 400 });
+            return { n };
+          },
+        },
+      ],
+    });
+    await withRowmill(async (rowmill) => {
+      const jobId = await runToEnd(rowmill, pipeline, numbered(3));
+      expect(Object.values(await countedEntries(database, notes.name))).toEqual(Array(3).fill('1,100'));
+      await rowmill.reprocess(jobId, { statuses: 'all', from: 'second' });
+      expect(Object.values(await countedEntries(database, notes.name))).toEqual(Array(3).fill('1,0'));
+      second = 0;
+      await runAgain(rowmill, pipeline, jobId);
+      expect(Object.values(await countedEntries(database, notes.name))).toEqual(Array(3).fill('1,0'));
+      second = 7;
+      await rowmill.reprocess(jobId, { statuses: 'all', from: 'first', includePermanent: true });
+      expect(Object.values(await countedEntries(database, notes.name))).toEqual(Array(3).fill('0,0'));
+      await runAgain(rowmill, pipeline, jobId);
+      expect(Object.values(await countedEntries(database, notes.name))).toEqual(Array(3).fill('1,7'));
+    });
+  });
+
+  test('a cancelled generation leaves what its rows had counted before, unless it was replaced since', async () => {
+    const notes = makeCounter();
+    const pipeline = replacing(notes);
+    const rows = [
+      { scope: 'a', entity: 'd0', mode: 'add', notes: 1 },
+      { scope: 'a', entity: 'd1', mode: 'replace', notes: 2 },
+      { scope: 'b', entity: 'd1', mode: 'add', notes: 4 },
+    ];
+    await withRowmill(async (rowmill) => {
+      const jobId = await runToEnd(rowmill, pipeline, rows);
+      const before = await countedEntries(database, notes.name);
+      await rowmill.reprocess(jobId, { statuses: 'all' });
+      await runToEnd(rowmill, replacing(notes, 'other'), [
+        { scope: 'b', entity: 'd1', mode: 'replace', notes: 9 },
+      ]);
+      await rowmill.cancel(jobId);
+      expect(await countedEntries(database, notes.name)).toEqual({ ...before, 'b/d1': '9,0' });
+      expect(await entityOf('d1', notes)).toBe('11,0');
+      expect(await recountCounters(database)).toEqual([]);
+      // And it can be done again.
+      await rowmill.reprocess(jobId, { statuses: 'all' });
+      await runAgain(rowmill, pipeline, jobId);
+      expect(await countedEntries(database, notes.name)).toEqual({
+        'a/d0': '1,0',
+        'a/d1': '2,0',
+        'b/d1': '13,0',
+      });
+    });
+  });
+
+  test('a job that is removed leaves what it contributed, and the recount knows of it', async () => {
+    const notes = makeCounter();
+    const pipeline = replacing(notes);
+    await withRowmill(async (rowmill) => {
+      const { context } = rowmill;
+      const rows = numbered(9).map(({ n }) => ({ scope: 'a', entity: `d${n % 2}`, mode: 'add', notes: n }));
+      const jobId = await runToEnd(rowmill, pipeline, rows);
+      await runToEnd(rowmill, pipeline, [{ scope: 'a', entity: 'd0', mode: 'add', notes: 100 }]);
+      const before = await countedEntries(database, notes.name);
+      expect(before).toEqual({ 'a/d0': '120,0', 'a/d1': '16,0' });
+      await deleteJob(context, jobId);
+      await removeRemains(context, { jobId, rowsPerStep: 4 });
+      expect(await database.query('select 1 from counter_contributions where job_id = $1', [jobId])).toEqual(
+        [],
+      );
+      expect(await countedEntries(database, notes.name)).toEqual(before);
+      expect(await auditCounters(context)).toMatchObject({ drifted: [], complete: true });
+      // A replacement voids what is settled too.
+      await runToEnd(rowmill, pipeline, [{ scope: 'a', entity: 'd0', mode: 'replace', notes: 1 }]);
+      expect(await countedEntries(database, notes.name)).toEqual({ 'a/d0': '1,0', 'a/d1': '16,0' });
+    });
+  });
+});
+
+describe('what cannot be counted', () => {
+  test('fails the row that counts it, with a reason, and not its neighbours', async () => {
+    const notes = makeCounter();
+    const wrong: [unknown, unknown, RegExp][] = [
+      [
+        { scope: 'a', entity: 'd' },
+        { notes: 1.5 },
+        /expected notes of counter .* to be a whole number from 0 .*, got 1.5/,
+      ],
+      [{ scope: 'a', entity: 'd' }, { notes: Number.NaN }, /got NaN/],
+      [{ scope: 'a', entity: 'd' }, { notes: -1 }, /got -1/],
+      [{ scope: 'a', entity: 'd' }, { notes: '3' }, /got "3"/],
+      [{ scope: 'a', entity: 'd' }, { pages: 1 }, /expected a measure of counter .*, got "pages"/],
+      [{ scope: 'a', entity: 'd' }, { __proto__: null, notes: 2 ** 53 }, /got 9007199254740992/],
+      [{ scope: '', entity: 'd' }, { notes: 1 }, /expected the scope .* of 1 to 500 bytes, got ""/],
+      [{ scope: 'a', entity: 'é'.repeat(501) }, { notes: 1 }, /expected the entity .* of 1 to 1000 bytes/],
+      [{ scope: 'a', entity: 'x\0y' }, { notes: 1 }, /NUL character/],
+      [{ scope: 'a', entity: '\ud800' }, { notes: 1 }, /half a surrogate pair/],
+      [{ scope: 'a' }, { notes: 1 }, /expected the entity .*, got undefined/],
+      [null, { notes: 1 }, /to be given \{ scope, entity \}, got null/],
+      [{ scope: 'a', entity: 'd' }, null, /numbers by measure, got null/],
+    ];
+    const pipeline = definePipeline({
+      name: `wrong-${notes.name}`,
+      counters: [notes],
+      phases: [
+        {
+          name: 'only',
+          run: ({ n }, { count }) => {
+            const [key, measured] = wrong[Number(n)] ?? [{ scope: 'a', entity: 'd' }, { notes: 1 }];
+            count(notes, key as never, measured as never);
+            return { n };
+          },
+        },
+      ],
+    });
+    await withRowmill(async (rowmill) => {
+      const jobId = await runToEnd(rowmill, pipeline, numbered(20));
+      const errors = await errorsOf(jobId);
+      expect([...errors.keys()]).toEqual(wrong.map((_, n) => n));
+      for (const [n, [, , message]] of wrong.entries()) expect(errors.get(n)).toMatch(message);
+    });
+    expect(await countedEntries(database, notes.name)).toEqual({ 'a/d': '7,0' });
+  });
+
+  test('more than a number can hold fails the row that would bring it there', async () => {
+    const notes = makeCounter();
+    const most = Number.MAX_SAFE_INTEGER;
+    const rows = [1, 2, 3].map((n) => ({ scope: 'a', entity: 'd', mode: 'add', notes: most - n }));
+    const small = [4, 5, 6].map((n) => ({ scope: 'a', entity: `d${n}`, mode: 'add', notes: n }));
+    await withRowmill(
+      async (rowmill) => {
+        const jobId = await runToEnd(rowmill, replacing(notes), [...rows, ...small]);
+        const errors = [...(await errorsOf(jobId)).values()];
+        expect(errors).toHaveLength(2);
+        for (const error of errors)
+          expect(error).toMatch(/a counter would leave the range from 0 to 9007199254740991/);
+      },
+      { flushMaxItems: 100, flushMaxDelayMs: 10_000, claimMin: 100, claimMax: 100 },
+    );
+    const { 'a/d': big, ...rest } = await countedEntries(database, notes.name);
+    expect(rest).toEqual({ 'a/d4': '4,0', 'a/d5': '5,0', 'a/d6': '6,0' });
+    expect([1, 2, 3].map((n) => `${most - n},0`)).toContain(big);
+  });
+
+  test('a counter that its pipeline does not name is refused', async () => {
+    const notes = makeCounter();
+    const pipeline = definePipeline({
+      name: `unnamed-${notes.name}`,
+      phases: [
+        { name: 'only', run: (row, { count }) => (count(notes, { scope: 'a', entity: 'd' }, {}), row) },
+      ],
+    });
+    await withRowmill(async (rowmill) => {
+      const jobId = await runToEnd(rowmill, pipeline, numbered(1));
+      expect((await errorsOf(jobId)).get(0)).toMatch(
+        /expected context.count to be given a counter of the pipeline/,
+      );
+    });
+  });
+
+  test('numbers that somebody lowered stop a reprocess with a clear error until they are repaired', async () => {
+    const notes = makeCounter();
+    const pipeline = replacing(notes);
+    await withRowmill(async (rowmill) => {
+      const jobId = await runToEnd(rowmill, pipeline, [{ scope: 'a', entity: 'd', mode: 'add', notes: 5 }]);
+      await database.query(
+        `update counter_entries set measured = '{1,0}' where counter_id = (select counter_id from counters where name = $1)`,
+        [notes.name],
+      );
+      await expect(rowmill.reprocess(jobId, { statuses: 'all' })).rejects.toMatchObject({
+        code: 'COUNTER_DRIFTED',
+      });
+      expect(await auditCounters(rowmill.context, { counter: notes.name, repair: true })).toMatchObject({
+        repaired: 1,
+      });
+      await rowmill.reprocess(jobId, { statuses: 'all' });
+      await runAgain(rowmill, pipeline, jobId);
+    });
+    expect(await countedEntries(database, notes.name)).toEqual({ 'a/d': '5,0' });
+  });
+});
+
+describe('definitions', () => {
+  test('of one name that differ are refused: in a pipeline, in a worker, and in the database', async () => {
+    const notes = makeCounter();
+    const other = defineCounter({ ...notes, measures: ['notes'] });
+    const phases: [{ name: string; run: (row: object) => object }] = [{ name: 'only', run: (row) => row }];
+    expect(() => definePipeline({ name: 'two', counters: [notes, other], phases })).toThrow(
+      /expected one definition of counter/,
+    );
+    const one = definePipeline({ name: 'one', counters: [notes], phases });
+    const two = definePipeline({ name: 'two', counters: [other], phases });
+    await withRowmill(async (rowmill) => {
+      await expect(rowmill.startWorker([one, two])).rejects.toMatchObject({ code: 'COUNTER_INVALID' });
+      await (await rowmill.startWorker([one])).stop();
+      const renamed = defineCounter({ ...notes, scope: 'team' });
+      const third = definePipeline({ name: 'three', counters: [renamed], phases });
+      await expect(rowmill.startWorker([third])).rejects.toThrow(
+        /counts per team and document here, and per project and document in the database/,
+      );
+    });
+  });
+
+  test('can get more measures later, and workers with the older one go on beside them', async () => {
+    const old = makeCounter();
+    const wider = defineCounter({ ...old, measures: ['pages', 'notes', 'links'] });
+    const widerPipeline = definePipeline({
+      name: `wider-${old.name}`,
+      counters: [wider],
+      phases: [
+        {
+          name: 'only',
+          run: (row, { count }) => {
+            count(wider, { scope: 'a', entity: String(row.entity) }, { pages: 9, notes: 1 });
+            return row;
+          },
+        },
+      ],
+    });
+    const add = (entity: string, mode = 'add') => [{ scope: 'a', entity, mode, notes: 2, links: 3 }];
+    await withRowmill(async (rowmill) => {
+      await runToEnd(rowmill, replacing(old), add('d'));
+      await withRowmill(async (second) => {
+        await runToEnd(second, widerPipeline, [{ entity: 'd' }, { entity: 'e' }]);
+      });
+      await runToEnd(rowmill, replacing(old), add('d'));
+      expect(await countedEntries(database, old.name)).toEqual({ 'a/d': '5,6,9', 'a/e': '1,0,9' });
+      expect(await recountCounters(database)).toEqual([]);
+      await runToEnd(rowmill, replacing(old), add('e', 'replace'));
+      expect((await countedEntries(database, old.name))['a/e']).toMatch(/^2,3(,0)?$/);
+    });
+  });
+});
+
+describe('the cost of counters', () => {
+  test('a flush that counts nothing sends no statement of counters, one that does sends two', async () => {
+    const notes = makeCounter();
+    await withRowmill(async (rowmill) => {
+      await (await rowmill.startWorker([replacing(notes)])).stop();
+      const { context } = rowmill;
+      const sent = async (counted?: RecordedOutcome['counted']): Promise<string[]> => {
+        const names: string[] = [];
+        const jobId = await jobWithItems(context, { items: 1 });
+        const claim = (await claimItems(context.db, claimRequest(jobId)))!;
+        const { spanId, token, generation, phase, priority } = claim;
+        const outcome = {
+          seq: 0,
+          kind: 'terminal',
+          status: 'DONE',
+          json: '{}',
+          failure: null,
+          delayMs: 0,
+          handlerMs: 1,
+          counted,
+        } as const;
+        const leases = [
+          { spanId, token, priority, attempt: 0, failures: claim.failures, crashes: 0, outcomes: [outcome] },
+        ];
+        const batch = { jobId, generation, phase, workerId: newId(), flushId: newId(), leases };
+        await flushOutcomes({ ...context, db: listening(context.db, names) }, batch, false);
+        return names;
+      };
+      const without = await sent();
+      expect(without.filter((name) => name.includes('counter'))).toEqual([]);
+      const measured = { notes: 1 };
+      const contribution = { counter: notes.name, scope: 'a', entity: 'd', mode: 'add', measured } as const;
+      await sent([contribution]);
+      expect((await sent([contribution])).filter((name) => !without.includes(name))).toEqual([
+        'list-counters',
+        'change-counter-entries',
+        'copy-counter-contributions',
+      ]);
+    });
+  });
+
+  test('totals of scopes are exact before and after they are folded, by several folders at once', async () => {
+    const notes = makeCounter();
+    await withRowmill(async (rowmill) => {
+      await foldCounters(rowmill.context);
+      const rows = numbered(40).map(({ n }) => ({
+        scope: `p${n % 2}`,
+        entity: `d${n}`,
+        mode: 'add',
+        notes: n,
+      }));
+      const pipeline = replacing(notes);
+      const jobId = await rowmill.submit(pipeline, rows);
+      await rowmill.runSlice(jobId, 20_000, { pipelines: [pipeline] });
+      const scopes = async () => {
+        const { counterId } = (await findCounter(rowmill.context.db, notes.name))!;
+        const page = await counterPage(rowmill.context.db, {
+          counterId,
+          list: 'scopes',
+          owners: null,
+          limit: 10,
+        });
+        return page.map(({ name, measured }) => [name, measured[0]]);
+      };
+      const exact = [
+        ['p0', 380],
+        ['p1', 400],
+      ];
+      expect(await scopes()).toEqual(exact);
+      const folded = await Promise.all([1, 2, 3].map(() => foldCounters(rowmill.context)));
+      expect(folded.reduce((sum, each) => sum + each)).toBeGreaterThan(0);
+      expect(await database.query('select 1 from counter_scope_deltas')).toEqual([]);
+      expect(await scopes()).toEqual(exact);
+    });
+  });
+});
+
+function numbered(count: number): { n: number }[] {
+  return Array.from({ length: count }, (_, n) => ({ n }));
+}
+
+async function errorsOf(jobId: string): Promise<Map<number, string>> {
+  const rows = await database.query<{ seq: number; error: string }>(
+    `select seq::int, error from results where job_id = $1 and status = 'ERROR' order by seq`,
+    [jobId],
+  );
+  return new Map(rows.map(({ seq, error }) => [seq, error]));
+}
+
+/** Names what is sent. */
+function listening(db: Database, names: string[]): Database {
+  const noting =
+    <Given extends [Statement, ...never[]], T>(send: (...given: Given) => T) =>
+    (...given: Given): T => {
+      names.push(given[0].name);
+      return send(...given);
+    };
+  return {
+    run: noting((...given: [Statement, ...never[]]) => db.run(...given)),
+    runArrays: noting((...given: [Statement, ...never[]]) => db.runArrays(...given)),
+    transaction: (work: (tx: Transaction) => Promise<unknown>) =>
+      db.transaction((tx) =>
+        work({
+          run: noting((...given: [Statement, ...never[]]) => tx.run(...given)) as Transaction['run'],
+          runArrays: noting((...given: [Statement, ...never[]]) => tx.runArrays(...given)),
+          copy: noting((...given: [Statement, never]) => tx.copy(...given)),
+        }),
+      ),
+  } as unknown as Database;
+}
+
 /** A row says what to do. */
-function replacing(notes: Notes): Pipeline {
+function replacing(notes: Notes, prefix = 'replace'): Pipeline {
   return definePipeline({
-    name: `replace-${notes.name}`,
+    name: `${prefix}-${notes.name}`,
     counters: [notes],
     phases: [
       {

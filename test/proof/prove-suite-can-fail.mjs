@@ -179,6 +179,55 @@ const MUTATIONS = [
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
     named: 'claim and flush of a generation that is cancelled',
   },
+  {
+    name: 'counters: entries are locked in the order of their keys',
+    file: 'src/store/commands/change-entries.ts',
+    from: 'order by w.counter_id, w.scope collate "C", w.entity collate "C"',
+    to: '',
+    tests: ['test/simulation/counter-interleavings.test.ts'],
+    named: 'feed rows that are there',
+  },
+  {
+    name: 'counters: what a replacement has voided is not taken back',
+    file: 'src/store/commands/take-back-contributions.ts',
+    from: 'where e.epoch = s.epoch',
+    to: '',
+    tests: ['test/simulation/counter-interleavings.test.ts'],
+    named: 'takes back once',
+  },
+  {
+    name: 'counters: what a replacement changed is computed under the lock',
+    file: 'src/store/commands/change-entries.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
+    from: "else ${subtractMeasures('excluded.measured', 'e.measured')} end,",
+    to: 'else excluded.measured end,',
+    tests: ['test/simulation/counter-interleavings.test.ts'],
+    named: 'feed rows that are there',
+  },
+  {
+    name: 'counters: reprocessing takes back',
+    file: 'src/engine/reprocess-job.ts',
+    from: 'await takeBackContributions(tx, jobId, generation).catch(refuseDrift);',
+    to: 'await takeBackContributions(tx, jobId, generation + 1).catch(refuseDrift);',
+    tests: ['test/simulation/counter-interleavings.test.ts'],
+    named: 'takes back once',
+  },
+  {
+    name: 'counters: a cancelled generation gives back what it took',
+    file: 'src/engine/cancel-job.ts',
+    from: 'generation > 1)',
+    to: 'generation > 1e9)',
+    tests: ['test/simulation/counter-interleavings.test.ts'],
+    named: 'that is cancelled gives back',
+  },
+  {
+    name: 'counters: a repair looks again under its locks',
+    file: 'src/store/commands/repair-counters.ts',
+    from: 'await tx.run(LOCK_REPAIRS);',
+    to: '',
+    tests: ['test/simulation/counter-interleavings.test.ts'],
+    named: 'repairs once',
+  },
 ];
 
 const ignored = new Set(['node_modules', '.git', 'dist', '.rowmill', 'out', 'bench']);

@@ -2,7 +2,7 @@
 // in plain words what does not hold.
 import type { TestDatabase } from './test-database.ts';
 
-type Sums = Map<string, number[]>;
+type Sums = Map<string, bigint[]>;
 
 interface EntryRow {
   entry_id: string;
@@ -18,13 +18,13 @@ interface EntryRow {
 function add(sums: Sums, key: string, measured: readonly string[]): void {
   const known = sums.get(key) ?? [];
   sums.set(key, known);
-  for (const [at, number] of measured.entries()) known[at] = (known[at] ?? 0) + Number(number);
+  for (const [at, number] of measured.entries()) known[at] = (known[at] ?? 0n) + BigInt(number);
 }
 
 /** Without trailing zeros: a measure that is not there is 0. */
-function plain(measured: readonly (string | number)[] = []): string {
-  const numbers = measured.map(Number);
-  while (numbers.at(-1) === 0) numbers.pop();
+function plain(measured: readonly bigint[] = []): string {
+  const numbers = [...measured];
+  while (numbers.at(-1) === 0n) numbers.pop();
   return numbers.join();
 }
 
@@ -58,7 +58,7 @@ export async function recountCounters(database: Pick<TestDatabase, 'query'>): Pr
   ))
     add(storedScopes, `${row.counter_id} ${row.owner_id} ${row.scope}`, row.measured);
   const negative = [...stored!, ...storedEntities].filter(([, numbers]) =>
-    numbers.some((number) => number < 0),
+    numbers.some((number) => number < 0n),
   );
   return [
     ...compare('entry', stored!, recount!),

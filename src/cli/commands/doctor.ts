@@ -35,7 +35,6 @@ export async function doctor(options: DoctorOptions): Promise<number> {
         for (const { jobId: id, problem } of problems)
           console.log(`         ${id === null ? '' : `job ${id}: `}${problem}`);
       }
-      console.log(`${'-'.padEnd(8)} counters: none are defined`);
     }
     return diagnosis.ok ? 0 : 1;
   } finally {

@@ -13,7 +13,9 @@ export async function foldCounters(context: EngineContext): Promise<number> {
   for (;;) {
     const step = await foldCounterDeltas(context.db, DELTAS_PER_STEP);
     folded += step;
-    if (step < DELTAS_PER_STEP) return folded;
+    if (step === DELTAS_PER_STEP) continue;
+    if (folded > 0) context.events.emit('counters.folded', { deltas: folded });
+    return folded;
   }
 }
 

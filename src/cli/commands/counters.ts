@@ -1,0 +1,82 @@
+// rowmill counters: the counters of a database with their totals, and the audit that compares them with what was
+// contributed (docs/counters.md).
+import { type AuditCountersOptions, auditCounters, type CounterAudit } from '../../engine/audit-counters.ts';
+import { counterTotals } from '../../store/views/counter-totals.ts';
+import { listCounters } from '../../store/views/find-counter.ts';
+import { currentAccount } from '../current-account.ts';
+import { EXIT } from '../exit-codes.ts';
+import type { ServerOptions } from '../open-server.ts';
+import { formatCount, printable } from '../progress-lines.ts';
+import { textTable } from '../text-table.ts';
+import { withRowmill } from '../with-rowmill.ts';
+
+interface ListOptions extends ServerOptions {
+  json?: boolean;
+}
+
+export interface AuditOptions extends ListOptions {
+  repair?: boolean;
+  budgetMs?: number;
+}
+
+export async function showCounters(options: ListOptions): Promise<number> {
+  return withRowmill(options, async ({ context: { db } }) => {
+    const totals = new Map((await counterTotals(db, null)).map((total) => [total.counterId, total]));
+    const counters = (await listCounters(db)).map(({ counterId, createdAt, measures, ...counter }) => {
+      const { measured = [], updatedAt = null } = totals.get(counterId) ?? {};
+      const total = Object.fromEntries(measures.map((measure, at) => [measure, measured[at] ?? 0]));
+      return { ...counter, total, updatedAt, createdAt };
+    });
+    if (options.json) console.log(JSON.stringify(counters));
+    else if (counters.length === 0) console.log('no worker has registered a counter');
+    else {
+      const rows = counters.map(({ name, scope, entity, total }) => [
+        name,
+        scope,
+        entity,
+        Object.entries(total)
+          .map(([measure, number]) => `${measure} ${formatCount(number)}`)
+          .join(', '),
+      ]);
+      console.log(textTable(['counter', 'scope', 'entity', 'total'], rows).join('\n'));
+    }
+    return EXIT.ok;
+  });
+}
+
+/** As for the doctor: 0 only when everything was compared, and nothing differs or all of it was repaired. */
+export async function auditCountersOf(counter: string | undefined, options: AuditOptions): Promise<number> {
+  return withRowmill(options, async ({ context }) => {
+    const by = { actor: currentAccount(), requestId: null, address: null };
+    const asked: AuditCountersOptions = {
+      repair: options.repair === true,
+      ...(counter !== undefined && { counter }),
+      ...(options.budgetMs !== undefined && { budgetMs: options.budgetMs }),
+    };
+    const audit = await auditCounters({ ...context, by }, asked);
+    const ok = audit.complete && (audit.drifted.length === 0 || asked.repair === true);
+    if (options.json) console.log(JSON.stringify({ ok, ...audit }));
+    else for (const line of auditLines(audit, asked.repair === true)) console.log(line);
+    return ok ? EXIT.ok : EXIT.error;
+  });
+}
+
+function auditLines(
+  { checked, drifted, unlisted, repaired, complete }: CounterAudit,
+  repair: boolean,
+): string[] {
+  const lines = drifted.map(({ counter, ownerId, scope, entity, measures }) => {
+    const key = [scope, entity].filter((part) => part !== null).map(printable);
+    const numbers = Object.entries(measures)
+      .map(([measure, { stored, recounted }]) => `${measure} is ${stored}, the recount says ${recounted}`)
+      .join('; ');
+    return `DRIFT    ${counter} of ${printable(ownerId)}, ${key.join(' / ')}: ${numbers}`;
+  });
+  if (unlisted > 0) lines.push(`         and ${formatCount(unlisted)} more`);
+  const { entries, entities, scopes } = checked;
+  lines.push(
+    `${complete ? 'compared' : 'UNKNOWN '} ${formatCount(entries)} entries, ${formatCount(entities)} entities, ${formatCount(scopes)} scopes${complete ? '' : ': the time was over (--budget-ms gives it more)'}`,
+  );
+  if (repair) lines.push(`repaired ${formatCount(repaired)}`);
+  return lines;
+}

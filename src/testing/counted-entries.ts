@@ -1,0 +1,38 @@
+// The counters of a run without a database: what every (scope, entity) has, by the same rules as in the flush.
+import { type Contribution, contributionKey, type Counter } from '../core/counter.ts';
+
+/** What a (scope, entity) of a counter has at the end of a run. */
+export interface CountedEntry {
+  counter: string;
+  scope: string;
+  entity: string;
+  /** By name, those included that are 0. */
+  measured: Record<string, number>;
+}
+
+export class CountedEntries {
+  readonly #counters: ReadonlyMap<string, Counter>;
+  readonly #entries = new Map<string, CountedEntry>();
+
+  constructor(counters: readonly Counter[]) {
+    this.#counters = new Map(counters.map((counter) => [counter.name, counter]));
+  }
+
+  add(contribution: Contribution): void {
+    const { counter, scope, entity, mode, measured } = contribution;
+    const key = contributionKey(contribution);
+    const before = mode === 'add' ? this.#entries.get(key)?.measured : undefined;
+    const { measures } = this.#counters.get(counter)!;
+    const sums = measures.map((measure) => [measure, (before?.[measure] ?? 0) + (measured[measure] ?? 0)]);
+    this.#entries.set(key, { counter, scope, entity, measured: Object.fromEntries(sums) });
+  }
+
+  /** By counter, scope and entity. */
+  list(): CountedEntry[] {
+    return sortEntries([...this.#entries.values()]);
+  }
+}
+
+export function sortEntries(entries: CountedEntry[]): CountedEntry[] {
+  return entries.sort((a, b) => (contributionKey(a) < contributionKey(b) ? -1 : 1));
+}

@@ -1,0 +1,162 @@
+// Several processes feed the same entities of one counter from jobs with different scopes, and some of them are killed:
+// before and after the commit of a flush, and in the middle of a reprocess. Nobody deadlocks, and every number is what a
+// recount of the rows says, while an audit looks for drift and repairs what was planted.
+import { afterEach, expect, test } from 'vitest';
+import { auditCounters } from '../../src/engine/audit-counters.ts';
+import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import type { FaultPoint } from '../../src/platform/fault-point.ts';
+import { type Child, killAll } from '../support/child-process.ts';
+import { countedEntries, recountCounters } from '../support/counter-recount.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import { CHAOS_SETTINGS, chaosPipeline, startChaosCommand, startChaosWorker } from './chaos-worker.ts';
+
+const database = useTestDatabase();
+afterEach(killAll);
+
+const ITEMS = 120;
+const ENTITIES = 12;
+const PIPELINE = chaosPipeline('counting');
+const SETTINGS = { claimMin: 5, claimMax: 10, flushMaxItems: 20, flushMaxDelayMs: 5 };
+
+/** Each row feeds five of the entities. */
+function rowsOf(scope: string, mode?: 'replace'): object[] {
+  return Array.from({ length: ITEMS }, (_, n) => ({
+    n,
+    scope,
+    entities: Array.from({ length: 5 }, (_each, at) => `d${(n * 7 + at * 5) % ENTITIES}`),
+    ...(mode && { mode }),
+  }));
+}
+
+function expectedOf(scopes: readonly string[]): Record<string, string> {
+  const expected: Record<string, [number, number]> = {};
+  for (const scope of scopes) {
+    for (const row of rowsOf(scope) as { n: number; entities: string[] }[]) {
+      for (const entity of new Set(row.entities)) {
+        const times = row.entities.filter((each) => each === entity).length;
+        const numbers = (expected[`${scope}/${entity}`] ??= [0, 0]);
+        numbers[0] += times;
+        numbers[1] += times * row.n;
+      }
+    }
+  }
+  return Object.fromEntries(Object.entries(expected).map(([key, numbers]) => [key, numbers.join()]));
+}
+
+function startWorker(faultPoints?: string): Child {
+  return startChaosWorker({
+    databaseUrl: database.url,
+    pipeline: PIPELINE.name,
+    handler: { kind: 'count' },
+    concurrency: 5,
+    settings: SETTINGS,
+    ...(faultPoints !== undefined && { faultPoints }),
+  });
+}
+
+function deadlocksOf(children: readonly Child[]): unknown[] {
+  return children.flatMap(({ events }) => events).filter((event) => JSON.stringify(event).includes('40P01'));
+}
+
+async function withRowmill(work: (rowmill: Rowmill) => Promise<void>): Promise<void> {
+  const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
+  try {
+    await work(rowmill);
+  } finally {
+    await rowmill.close();
+  }
+}
+
+async function forget(): Promise<void> {
+  await database.query(
+    'truncate counter_contributions, counter_entries, counter_entities, counter_scopes, counter_scope_deltas',
+  );
+}
+
+test.each(['flush.before_commit', 'flush.after_commit', 'handler.after_return'] satisfies FaultPoint[])(
+  'counts are exact when one of four processes dies at %s, and while an audit runs',
+  async (point) => {
+    database.keepIfFailed();
+    await forget();
+    await withRowmill(async (rowmill) => {
+      const scopes = ['a', 'b', 'c', 'd'];
+      const workers = [startWorker(`${point}=kill`), startWorker(), startWorker(), startWorker()];
+      await Promise.all(workers.map((worker) => worker.waitFor('ready')));
+      const jobIds = await Promise.all(scopes.map((scope) => rowmill.submit(PIPELINE, rowsOf(scope))));
+      expect(await workers[0]!.exited).toEqual({ code: null, signal: 'SIGKILL' });
+      const ended = Promise.all(
+        jobIds.map((jobId) => rowmill.whenFinished(jobId, AbortSignal.timeout(90_000))),
+      );
+      let writing = true;
+      void ended.finally(() => (writing = false)).catch(() => {});
+      // While they write, right numbers stay right, whatever an audit does; and what is planted is found.
+      while (writing)
+        expect(await auditCounters(rowmill.context, { chunkRows: 7, repair: true })).toMatchObject({
+          drifted: [],
+        });
+      await ended;
+      expect(await recountCounters(database)).toEqual([]);
+      expect(await countedEntries(database, 'notes')).toEqual(expectedOf(scopes));
+      expect(deadlocksOf(workers)).toEqual([]);
+    });
+  },
+);
+
+test('drift that is planted while four processes write is repaired without losing what they add', async () => {
+  database.keepIfFailed();
+  await forget();
+  await withRowmill(async (rowmill) => {
+    const scopes = ['a', 'b', 'c'];
+    const workers = [startWorker(), startWorker(), startWorker(), startWorker()];
+    await Promise.all(workers.map((worker) => worker.waitFor('ready')));
+    const jobIds = await Promise.all(scopes.map((scope) => rowmill.submit(PIPELINE, rowsOf(scope))));
+    await Promise.all(workers.map((worker) => worker.waitFor('flush.committed')));
+    const isThere = `select count(distinct entity)::int as n from counter_entries where entity in ('d1', 'd2', 'd3')`;
+    while ((await database.query<{ n: number }>(isThere))[0]!.n < 3);
+    const [planted] = await database.query<{ rows: number }>(
+      `with e as (update counter_entries set measured[1] = measured[1] + 1000 where entity in ('d1', 'd2') returning 1),
+            t as (update counter_entities set measured[2] = measured[2] + 7 where entity = 'd3' returning 1),
+            s as (insert into counter_scope_deltas (counter_id, owner_id, scope, change)
+                  select counter_id, owner_id, scope, '{50,50}' from counter_entries where entity = 'd1' returning 1)
+       select (select count(*) from e)::int + (select count(*) from t)::int + (select count(*) from s)::int as rows`,
+    );
+    expect(planted!.rows).toBeGreaterThan(3);
+    const found = await auditCounters(rowmill.context, { chunkRows: 5, repair: true });
+    expect(found).toMatchObject({ complete: true, repaired: planted!.rows });
+    expect(found.drifted).toHaveLength(planted!.rows);
+    for (const jobId of jobIds) await rowmill.whenFinished(jobId, AbortSignal.timeout(90_000));
+    expect(await recountCounters(database)).toEqual([]);
+    expect(await countedEntries(database, 'notes')).toEqual(expectedOf(scopes));
+    expect(deadlocksOf(workers)).toEqual([]);
+  });
+});
+
+test.each([
+  ['reprocess.before_commit', 1],
+  ['reprocess.after_commit', 2],
+] as const)('a reprocess that is killed at %s takes back all or nothing', async (point, generation) => {
+  database.keepIfFailed();
+  await forget();
+  await withRowmill(async (rowmill) => {
+    const workers = [startWorker(), startWorker()];
+    const jobId = await rowmill.submit(PIPELINE, rowsOf('a'));
+    await rowmill.whenFinished(jobId, AbortSignal.timeout(90_000));
+    const victim = startChaosCommand({
+      task: 'reprocess',
+      databaseUrl: database.url,
+      jobId,
+      faultPoints: `${point}=kill`,
+    });
+    expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    // Another job feeds and replaces the same entities meanwhile, in a scope of its own.
+    const other = await rowmill.submit(PIPELINE, rowsOf('b', 'replace'));
+    await rowmill.whenFinished(other, AbortSignal.timeout(90_000));
+    expect(await rowmill.whenFinished(jobId, AbortSignal.timeout(90_000))).toMatchObject({ generation });
+    expect(await recountCounters(database)).toEqual([]);
+    const counted = await countedEntries(database, 'notes');
+    expect(Object.fromEntries(Object.entries(counted).filter(([key]) => key.startsWith('a/')))).toEqual(
+      expectedOf(['a']),
+    );
+    expect(deadlocksOf(workers)).toEqual([]);
+  });
+});

@@ -1,0 +1,330 @@
+// Every order in which flushes that feed the same counters can meet each other, a reprocess, a cancellation, the removal of
+// a job, the folder and the audit, on real connections. Whatever came first: nobody deadlocks, no number is lost, and all
+// sums are those of a recount.
+import type pg from 'pg';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Contribution, defineCounter } from '../../src/core/counter.ts';
+import { auditCounters } from '../../src/engine/audit-counters.ts';
+import { cancelStep, decideCancel } from '../../src/engine/cancel-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
+import { registerDefinitions } from '../../src/engine/known-counters.ts';
+import { reprocessJob } from '../../src/engine/reprocess-job.ts';
+import { finishJob } from '../../src/engine/finish-job.ts';
+import { foldCounters } from '../../src/engine/services/counter-folder.ts';
+import { newId } from '../../src/platform/random.ts';
+import { settleContributions } from '../../src/store/commands/take-back-contributions.ts';
+import { countedEntries, recountCounters } from '../support/counter-recount.ts';
+import { forEveryInterleaving, type Session } from '../support/interleave.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import { prepareForMany } from './prepare-for-many.ts';
+import { steppedSession, takeDeadlocks } from './stepped-session.ts';
+
+const database = useTestDatabase();
+const databaseUrl = database.url;
+const counter = defineCounter({ name: 'notes', scope: 'project', entity: 'document', measures: ['notes'] });
+let engine: EngineContext;
+
+beforeAll(async () => {
+  await prepareForMany(database);
+  engine = database.context();
+  await registerDefinitions(engine.db, [counter]);
+});
+
+interface Lease {
+  jobId: string;
+  spanId: number;
+  token: string;
+}
+
+interface Meeting {
+  /** By name: a job with one leased span. */
+  jobs: Map<string, Lease>;
+}
+
+/** What an item counts: "+scope/entity 3" adds, "=scope/entity 3" replaces. */
+function contributionOf(text: string): Contribution {
+  const [, sign, scope, entity, number] = /^([+=])(\w+)\/(\w+) (\d+)$/.exec(text)!;
+  const mode = sign === '+' ? 'add' : 'replace';
+  return { counter: counter.name, scope: scope!, entity: entity!, mode, measured: { notes: Number(number) } };
+}
+
+/** A job whose items are held by a worker. */
+async function leasedJob(admin: pg.Client, items: number): Promise<Lease> {
+  const lease = { jobId: newId(), token: newId() };
+  await admin.query(
+    `insert into jobs (job_id, owner_id, pipeline, phases, state, item_count, sealed_at, started_at, outputs)
+     values ($1, 'test', 'simulated', '{only}', 'RUNNING', $2, now(), now(), '{}')`,
+    [lease.jobId, items],
+  );
+  await admin.query(
+    `insert into items (job_id, seq, input_bytes, input) select $1, n, 2, '{}' from generate_series(0, $2::bigint - 1) n`,
+    [lease.jobId, items],
+  );
+  const { rows } = await admin.query<{ span_id: string }>(
+    `insert into spans (job_id, generation, phase, items, item_count, owner, token, expires_at)
+     values ($1, 1, 0, int8multirange(int8range(0, $2)), $2, gen_random_uuid(), $3, now() + interval '1 hour') returning span_id`,
+    [lease.jobId, items, lease.token],
+  );
+  return { ...lease, spanId: Number(rows[0]!.span_id) };
+}
+
+async function flush(
+  context: EngineContext,
+  { jobId, spanId, token }: Lease,
+  counted: string[],
+): Promise<void> {
+  const outcomes = counted.map(
+    (text, seq): RecordedOutcome => ({
+      seq,
+      kind: 'terminal',
+      status: 'DONE',
+      json: '{}',
+      failure: null,
+      delayMs: 0,
+      handlerMs: 1,
+      counted: [contributionOf(text)],
+    }),
+  );
+  const lease = { spanId, token, attempt: 0, failures: '', crashes: 0, priority: 0, outcomes };
+  const ids = { jobId, workerId: newId(), flushId: newId() };
+  const report = await flushOutcomes(context, { ...ids, generation: 1, phase: 0, leases: [lease] }, false);
+  expect(report.recorded).toBe(counted.length);
+}
+
+/** Starts from nothing but these: jobs that are flushed, then jobs that wait to be. */
+async function seedMeeting(
+  admin: pg.Client,
+  { before = {}, jobs = {} }: { before?: Record<string, string[]>; jobs?: Record<string, string[]> },
+): Promise<Meeting> {
+  takeDeadlocks();
+  await admin.query('delete from spans; delete from jobs');
+  await admin.query(
+    'delete from counter_contributions; delete from counter_entries; delete from counter_entities; delete from counter_scopes; delete from counter_scope_deltas',
+  );
+  const meeting: Meeting = { jobs: new Map() };
+  for (const [name, counted] of Object.entries(before)) {
+    const lease = await leasedJob(admin, counted.length);
+    meeting.jobs.set(name, lease);
+    await flush(engine, lease, counted);
+    await finishJob(engine, lease.jobId);
+  }
+  for (const [name, counted] of Object.entries(jobs))
+    meeting.jobs.set(name, await leasedJob(admin, counted.length));
+  return meeting;
+}
+
+// The sessions. Each runs the engine's own functions.
+
+const FLUSH_STOPS = ['fence-leases', 'change-counter-entries', 'copy-counter-contributions'];
+
+function flushing(name: string, counted: string[], stops = FLUSH_STOPS): Session<Meeting> {
+  return steppedSession<Meeting>({
+    name,
+    stops,
+    work: (context, { jobs }) => flush(context, jobs.get(name)!, counted),
+  });
+}
+
+function session(
+  name: string,
+  stops: string[],
+  work: (context: EngineContext, meeting: Meeting) => Promise<unknown>,
+): Session<Meeting> {
+  return steppedSession<Meeting>({ name, stops, work });
+}
+
+/** Holds a row for a while, so that statements stand still in the middle of their rows. */
+function holding(table: string, condition: string): Session<Meeting> {
+  return {
+    name: 'holder',
+    steps: [
+      {
+        name: 'take',
+        run: async (client) => {
+          await client.query('begin');
+          await client.query(`select 1 from ${table} where ${condition} for update`);
+        },
+      },
+      { name: 'release', run: (client) => client.query('commit') },
+    ],
+  };
+}
+
+async function check(allowed: Record<string, string>[]): Promise<void> {
+  expect(takeDeadlocks()).toEqual([]);
+  expect(await recountCounters(database)).toEqual([]);
+  expect(allowed).toContainEqual(await countedEntries(database, counter.name));
+}
+
+describe('flushes of different jobs', () => {
+  // In opposite orders of their rows; both touch every row.
+  const a = ['+p/a 1', '+p/m 1', '+p/z 1'];
+  const b = ['+p/z 2', '=p/m 10', '+p/a 2'];
+
+  test.each([
+    ['rows that are there', { first: ['+p/a 100', '+p/m 100', '+p/z 100'] }, 100],
+    ['rows of which one is new', { first: ['+p/a 100', '+p/m 100'] }, 0],
+  ])('feed %s', async (_, before, z) => {
+    const jobs = { A: a, B: b };
+    await forEveryInterleaving({
+      databaseUrl,
+      sessions: [
+        flushing('A', a, ['change-counter-entries']),
+        flushing('B', b, ['change-counter-entries']),
+        holding('counter_entries', `entity = 'm'`),
+      ],
+      limit: 40,
+      setup: (admin) => seedMeeting(admin, { before, jobs }),
+      check: () => check(['10', '11'].map((m) => ({ 'p/a': '103', 'p/m': m, 'p/z': String(z + 3) }))),
+    });
+  });
+
+  test('feed the same entities in different scopes', async () => {
+    const one = ['+p/a 1', '+p/m 1', '+p/z 1'];
+    const two = ['+q/z 2', '+q/m 2', '=q/a 2'];
+    const runs = await forEveryInterleaving({
+      databaseUrl,
+      sessions: [flushing('A', one), flushing('B', two), holding('counter_entities', `entity = 'm'`)],
+      limit: 50,
+      setup: (admin) =>
+        seedMeeting(admin, { before: { first: ['+p/m 100', '+q/a 50'] }, jobs: { A: one, B: two } }),
+      check: () => check([{ 'p/a': '1', 'p/m': '101', 'p/z': '1', 'q/a': '2', 'q/m': '2', 'q/z': '2' }]),
+    });
+    expect(
+      runs.some(({ blocked }) => blocked.length > 0),
+      'void: nobody met anybody',
+    ).toBe(true);
+  });
+});
+
+describe('a reprocess', () => {
+  const old = ['+p/a 5', '=p/m 7', '+q/a 3'];
+  const reprocess = session('R', ['take-back-contributions'], (context, { jobs }) =>
+    reprocessJob(context, jobs.get('old')!.jobId, { statuses: 'all' }),
+  );
+
+  test('takes back once, whatever is added or replaced meanwhile', async () => {
+    const added = ['+q/a 1', '=p/a 20', '+p/m 2'];
+    await forEveryInterleaving({
+      databaseUrl,
+      sessions: [flushing('A', added), reprocess, holding('counter_entries', `entity = 'm'`)],
+      limit: 50,
+      setup: (admin) => seedMeeting(admin, { before: { old }, jobs: { A: added } }),
+      // The replacement voids the 5 whether or not they were taken back before.
+      check: () => check([{ 'p/a': '20', 'p/m': '2', 'q/a': '1' }]),
+    });
+  });
+
+  test('that is cancelled gives back, unless it was replaced meanwhile', async () => {
+    const added = ['+q/a 1', '=p/a 20', '+p/m 2'];
+    await forEveryInterleaving({
+      databaseUrl,
+      sessions: [
+        flushing('A', added),
+        session('C', ['cancel-items', 'put-back-contributions'], (context, { jobs }) =>
+          cancelStep(context, jobs.get('old')!.jobId, 100),
+        ),
+        session('F', ['fold-counter-deltas'], (context) => foldCounters(context)),
+      ],
+      limit: 50,
+      setup: async (admin) => {
+        const meeting = await seedMeeting(admin, { before: { old }, jobs: { A: added } });
+        await reprocessJob(engine, meeting.jobs.get('old')!.jobId, { statuses: 'all' });
+        await decideCancel(engine, meeting.jobs.get('old')!.jobId);
+        return meeting;
+      },
+      check: () => check([{ 'p/a': '20', 'p/m': '9', 'q/a': '4' }]),
+    });
+  });
+
+  test('meets the removal of another job', async () => {
+    const other = ['+p/a 100', '+p/m 100', '+q/a 100'];
+    await forEveryInterleaving({
+      databaseUrl,
+      sessions: [
+        reprocess,
+        session('S', ['settle-contributions'], (context, { jobs }) =>
+          settleContributions(context.db, jobs.get('other')!.jobId, 100),
+        ),
+        flushing('A', ['+p/m 1', '+p/a 1'], ['change-counter-entries']),
+      ],
+      setup: (admin) => seedMeeting(admin, { before: { other, old }, jobs: { A: ['', ''] } }),
+      check: () => check([{ 'p/a': '101', 'p/m': '1', 'q/a': '100' }]),
+    });
+  });
+});
+
+describe('the audit', () => {
+  const old = ['+p/a 5', '+p/m 7', '+q/a 3'];
+  const added = ['+q/a 1', '+p/a 20', '=p/m 2'];
+  const audit = session(
+    'audit',
+    [
+      'find-drift-of-entries',
+      'lock-drifted-entries',
+      'repair-entries',
+      'find-drift-of-entities',
+      'lock-drifted-entities',
+    ],
+    (context) => auditCounters(context, { repair: true }),
+  );
+
+  test('finds nothing in numbers that are right, whatever is being written', async () => {
+    await forEveryInterleaving({
+      databaseUrl,
+      sessions: [
+        flushing('A', added, ['change-counter-entries', 'copy-counter-contributions']),
+        session('audit', ['find-drift-of-entries', 'find-drift-of-entities'], async (context) => {
+          expect(await auditCounters(context)).toMatchObject({ drifted: [], complete: true });
+        }),
+        session('R', ['take-back-contributions'], (context, { jobs }) =>
+          reprocessJob(context, jobs.get('old')!.jobId, { statuses: 'all' }),
+        ),
+      ],
+      limit: 50,
+      setup: (admin) => seedMeeting(admin, { before: { old }, jobs: { A: added } }),
+      check: () => check([{ 'p/a': '20', 'p/m': '2', 'q/a': '1' }]),
+    });
+  });
+
+  test('repairs what drifted and loses nothing of what is written meanwhile', async () => {
+    await forEveryInterleaving({
+      databaseUrl,
+      sessions: [flushing('A', added, ['change-counter-entries']), audit],
+      setup: async (admin) => {
+        const meeting = await seedMeeting(admin, { before: { old }, jobs: { A: added } });
+        await admin.query(`update counter_entries set measured = '{1000}' where scope = 'q'`);
+        await admin.query(`update counter_entries set measured = '{0}' where entity = 'm'`);
+        await admin.query(`update counter_entities set measured = '{44}' where entity = 'a'`);
+        await admin.query(`delete from counter_entities where entity = 'm'`);
+        await admin.query(`insert into counter_scopes (counter_id, owner_id, scope, measured)
+                           select counter_id, 'test', 'p', '{-3}' from counters`);
+        return meeting;
+      },
+      check: async () => {
+        // What a replacement met in the middle of the repair is found by the next one.
+        await auditCounters(engine, { repair: true });
+        await check([{ 'p/a': '25', 'p/m': '2', 'q/a': '4' }]);
+      },
+    });
+  });
+
+  test('repairs once, when two do it at the same time', async () => {
+    await forEveryInterleaving({
+      databaseUrl,
+      sessions: ['one', 'two'].map((name) =>
+        session(name, ['find-drift-of-scopes', 'lock-counter-repairs', 'repair-scopes'], (context) =>
+          auditCounters(context, { repair: true }),
+        ),
+      ),
+      setup: async (admin) => {
+        const meeting = await seedMeeting(admin, { before: { old } });
+        await admin.query(`insert into counter_scopes (counter_id, owner_id, scope, measured)
+                           select counter_id, 'test', 'p', '{5}' from counters`);
+        return meeting;
+      },
+      check: () => check([{ 'p/a': '5', 'p/m': '7', 'q/a': '3' }]),
+    });
+  });
+});
