@@ -180,7 +180,10 @@ describe('files', () => {
 
   it('have names in kebab-case', () => {
     const kebab = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|bench|d))*\.[a-z]+$/;
-    const wrong = files.filter((path) => !path.startsWith('migrations/') && !kebab.test(basename(path)));
+    const wrong = files.filter(
+      (path) =>
+        !path.startsWith('migrations/') && basename(path) !== 'README.md' && !kebab.test(basename(path)),
+    );
     expect(wrong).toEqual([]);
   });
 
