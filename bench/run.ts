@@ -1,11 +1,12 @@
 // The bench: Rowmill, its peers and the limit on one server, interleaved, best of all rounds.
-//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files,pipelines,limits,api,simulation]
+//   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files,pipelines,limits,counters,api,simulation]
 // --quick takes under two minutes; --json prints one JSON object as the last line.
 import { existsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureApi } from './api.ts';
 import { type Entry, entries } from './contestant.ts';
+import { measureCounters } from './counters.ts';
 import { measureFiles } from './files.ts';
 import { measureLimits } from './limits.ts';
 import { readServerFacts } from './measure.ts';
@@ -40,6 +41,7 @@ const plan = flags.quick
       pipelines: { rounds: 1, phaseItems: 30_000, emittingItems: 2000, reprocessItems: 100_000 },
       simulation: { capacity: 50, latencyMs: 400, seeds: [701] },
       limits: { rounds: 1, items: 50_000, largeItems: 200_000, useMs: 3000 },
+      counters: { contributions: 20_000, entities: 20_000, existing: 200_000, rounds: 20 },
       api: { rounds: 1, items: 100_000, useMs: 2000, pairs: 100 },
     }
   : {
@@ -52,6 +54,7 @@ const plan = flags.quick
       pipelines: { rounds: 3, phaseItems: 100_000, emittingItems: 10_000, reprocessItems: 1_000_000 },
       simulation: { capacity: 50, latencyMs: 400, seeds: [701, 702, 703] },
       limits: { rounds: 3, items: 200_000, largeItems: 1_000_000, useMs: 10_000 },
+      counters: { contributions: 1_000_000, entities: 200_000, existing: 5_000_000, rounds: 100 },
       api: { rounds: 3, items: 1_000_000, useMs: 10_000, pairs: 500 },
     };
 
@@ -63,7 +66,7 @@ const scenarios: readonly Scenario[] = [
 
 const only = flags.only?.split(',');
 /** Parts without contestants. */
-const OWN_PARTS = ['files', 'pipelines', 'limits', 'api', 'simulation'];
+const OWN_PARTS = ['files', 'pipelines', 'limits', 'counters', 'api', 'simulation'];
 
 type PerContestant = Record<string, number | null>;
 const KEYS = [
@@ -107,6 +110,22 @@ const LIMIT_LABELS: Record<string, string> = {
   fairnessSmallJobDelayMs: 'ten rows beside a large job, ms',
   rateUtilisation: 'part of a rate used by four processes',
   concurrencyUtilisation: 'part of calls at once used by four processes',
+};
+
+const COUNTER_LABELS: Record<string, string> = {
+  flushPerItemUs: 'flush of 50 rows that count nothing, µs per row',
+  countingFlushPerItemUs: 'flush of 50 rows that feed a counter each, µs per row',
+  counterOverheadPerItemUs: 'difference, µs per row',
+  unnest50Ms: 'update of 50 entries with typed arrays, ms',
+  case50Ms: 'with CASE, ms',
+  whole50Ms: 'all that a flush does with them, ms',
+  unnest500Ms: 'update of 500 entries with typed arrays, ms',
+  case500Ms: 'with CASE, ms',
+  whole500Ms: 'all that a flush does with them, ms',
+  caseOfUnnest: 'CASE as a multiple of typed arrays, at 500',
+  batchAmongFewMs: '50 contributions among few entities, ms',
+  batchAmongManyMs: '50 contributions among many entities, ms',
+  manyOfFew: 'many as a multiple',
 };
 
 const API_LABELS: Record<string, string> = {
@@ -225,6 +244,10 @@ try {
     only === undefined || only.includes('limits')
       ? await measureLimits(server.url, plan.limits, report)
       : null;
+  const counters =
+    only === undefined || only.includes('counters')
+      ? await measureCounters(server.url, plan.counters, report)
+      : null;
   const api =
     only === undefined || only.includes('api') ? await measureApi(server.url, plan.api, report) : null;
   const results = await runAll(server.url, chosen);
@@ -250,6 +273,13 @@ try {
     const rows = Object.entries(PIPELINE_LABELS).map(([key, label]) => ({
       label,
       values: { rowmill: pipelines[key] ?? null },
+    }));
+    console.log(`${formatTable(['rowmill'], rows)}\n`);
+  }
+  if (counters) {
+    const rows = Object.entries(COUNTER_LABELS).map(([key, label]) => ({
+      label,
+      values: { rowmill: counters[key] ?? null },
     }));
     console.log(`${formatTable(['rowmill'], rows)}\n`);
   }
@@ -282,7 +312,9 @@ try {
     const own = Object.fromEntries(
       KEYS.map((key) => [key, key === 'drain' ? results.drain : results[key].rowmill]),
     );
-    console.log(JSON.stringify({ ...own, ...files, ...pipelines, ...limits, ...api, all: results, about }));
+    console.log(
+      JSON.stringify({ ...own, ...files, ...pipelines, ...limits, ...counters, ...api, all: results, about }),
+    );
   }
 } finally {
   await server.stop();

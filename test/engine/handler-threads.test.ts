@@ -7,6 +7,7 @@ import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.
 import { loadPipelines } from '../../src/worker/load-pipelines.ts';
 import { SupervisedWorker } from '../../src/worker/supervise-worker.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
+import { countedEntries } from '../support/counter-recount.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -83,13 +84,15 @@ test('a thread that exits, blocks, throws or runs out of memory costs its one it
   expect(await worker.stop()).toEqual({ unpersisted: [] });
 });
 
-test('a handler in a thread has its context, its log and its columns', async () => {
+test('a handler in a thread has its context, its log, its columns and its counters', async () => {
   const lines: [object, string][] = [];
   const log: Logger = { ...silentLogger, warn: (fields, message) => lines.push([fields, message]) } as Logger;
   const worker = await rowmill.startWorker([named('threaded')], { log });
   const jobId = await rowmill.submit(named('threaded'), [
     { how: 'context', n: 5 },
     { how: 'date', n: 6 },
+    { how: 'count', n: 7 },
+    { how: 'count', n: 8 },
   ]);
   await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
   const [context, date] = await endsOf(jobId);
@@ -106,8 +109,9 @@ test('a handler in a thread has its context, its log and its columns', async () 
     [jobId],
   );
   expect(columns.map(({ name }) => name)).toEqual(
-    ['at', 'attempt', 'idempotencyKey', 'jobId', 'previous', 'seq'].sort(),
+    ['at', 'attempt', 'idempotencyKey', 'jobId', 'n', 'previous', 'seq'].sort(),
   );
+  expect(await countedEntries(database, 'thread-notes')).toEqual({ 'p/d': '15' });
   expect(lines).toContainEqual([{ jobId, seq: 0, attempt: 1, n: 5 }, 'said in a thread']);
   await worker.stop();
 });

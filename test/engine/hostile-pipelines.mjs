@@ -1,7 +1,7 @@
 // Pipelines of a module of their own, because threads and child processes load it again: for handler-threads.test.ts
 // and many-items.test.ts.
 import { isMainThread, threadId } from 'node:worker_threads';
-import { definePipeline, fail, notFound } from '../../dist/index.js';
+import { defineCounter, definePipeline, fail, notFound } from '../../dist/index.js';
 
 function block() {
   for (;;);
@@ -12,7 +12,18 @@ function useUpMemory() {
   for (;;) kept.push(new Array(10_000).fill(kept.length));
 }
 
+const notes = defineCounter({
+  name: 'thread-notes',
+  scope: 'project',
+  entity: 'document',
+  measures: ['notes'],
+});
+
 const handlers = {
+  count: ({ n }, { count }) => {
+    count(notes, { scope: 'p', entity: 'd' }, { notes: n });
+    return { n };
+  },
   ok: (input) => ({ n: input.n, inThread: !isMainThread }),
   exit: () => process.exit(3),
   uncaught: () =>
@@ -41,6 +52,7 @@ const handlers = {
 
 export const threaded = definePipeline({
   name: 'threaded',
+  counters: [notes],
   phases: [
     { name: 'before', run: ({ n }) => ({ before: n }) },
     {

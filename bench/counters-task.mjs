@@ -1,0 +1,244 @@
+// Child side of counters.ts: one question in a process of its own. Prints one JSON line.
+import { registerDefinitions } from '../dist/engine/known-counters.js';
+import { flushOutcomes } from '../dist/engine/flush-outcomes.js';
+import { defineCounter, definePipeline, openRowmill } from '../dist/index.js';
+import { Database } from '../dist/platform/database.js';
+import { claimItems } from '../dist/store/commands/claim-items.js';
+import { changeEntries, copyContributions } from '../dist/store/commands/change-entries.js';
+
+const task = JSON.parse(process.argv[2]);
+const notes = defineCounter({
+  name: 'notes',
+  scope: 'project',
+  entity: 'document',
+  measures: ['denotations', 'blocks', 'relations'],
+});
+const SCOPES = 20;
+
+/** The same entities in every run. */
+let state = 12345;
+function draw(below) {
+  state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
+  return state % below;
+}
+const keyOf = (n) => ({ scope: `project-${n % SCOPES}`, entity: `PMC${String(n).padStart(8, '0')}` });
+
+const rowmill = await openRowmill({ databaseUrl: task.databaseUrl, settings: { blobStore: task.blobStore } });
+const { context } = rowmill;
+const db = new Database({
+  url: task.databaseUrl,
+  maxConnections: 2,
+  applicationName: 'bench counters',
+  deadlineMs: 600_000,
+  keyedAccess: true,
+});
+await registerDefinitions(db, [notes]);
+const [{ counter_id: counterId }] = (
+  await db.run({ name: 'id', text: `select counter_id from counters where name = 'notes'` })
+).rows;
+
+async function statement(text, values = []) {
+  return db.run({ name: '', text }, values);
+}
+
+async function newJob(items) {
+  const pipeline = definePipeline({ name: 'bench-counters', phases: [{ name: 'only', run: () => null }] });
+  const { jobId } = await rowmill.createJob(pipeline, { outputs: [] });
+  await rowmill.addItems(
+    jobId,
+    (function* () {
+      for (let n = 0; n < items; n += 1) yield { n };
+    })(),
+  );
+  return jobId;
+}
+
+/** The flush of so many items, without and with a contribution each, by turns; µs per item. */
+async function flushes({ items, entities, batch }) {
+  const jobs = { plain: await newJob(items), counting: await newJob(items) };
+  const spentMs = { plain: 0, counting: 0 };
+  const flushContext = { ...context, db };
+  for (let done = 0; done < items; done += batch) {
+    for (const [kind, jobId] of Object.entries(jobs)) {
+      const claim = await claimItems(db, {
+        jobId,
+        phase: 0,
+        maxItems: batch,
+        maxBytes: 1e9,
+        workerId: crypto.randomUUID(),
+        token: crypto.randomUUID(),
+        leaseMs: 3_600_000,
+      });
+      const { spanId, token, priority, attempt, failures, crashes, generation, phase } = claim;
+      const outcomes = claim.items.map(({ seq }) => ({
+        seq,
+        kind: 'terminal',
+        status: 'DONE',
+        json: '{"ok":true}',
+        failure: null,
+        delayMs: 0,
+        handlerMs: 1,
+        ...(kind === 'counting' && {
+          counted: [
+            {
+              counter: 'notes',
+              ...keyOf(draw(entities)),
+              mode: 'add',
+              measured: { denotations: 50, blocks: 3, relations: 10 },
+            },
+          ],
+        }),
+      }));
+      const leases = [{ spanId, token, priority, attempt, failures, crashes, outcomes }];
+      const ids = { jobId, workerId: crypto.randomUUID(), flushId: crypto.randomUUID() };
+      const startedMs = performance.now();
+      await flushOutcomes(flushContext, { ...ids, generation, phase, leases }, false);
+      spentMs[kind] += performance.now() - startedMs;
+    }
+  }
+  const exact = await statement(
+    `select (select coalesce(sum(measured[1]), 0) from counter_entries)::bigint as entries,
+            (select coalesce(sum(measured[1]), 0) from counter_entities)::bigint as entities`,
+  );
+  const sums = exact.rows[0];
+  if (sums.entries !== items * 50 || sums.entities !== items * 50)
+    throw new Error(`expected ${items * 50} to be counted, got ${JSON.stringify(sums)}`);
+  return { plainUs: (spentMs.plain / items) * 1000, countingUs: (spentMs.counting / items) * 1000 };
+}
+
+async function fill(from, to) {
+  const rows = `select $1::int, 'local', 'project-' || n % ${SCOPES}, 'PMC' || lpad(n::text, 8, '0'), '{1,1,1}'::bigint[], '{1,1,1}'::bigint[]
+    from generate_series($2::bigint, $3::bigint - 1) n`;
+  await statement(
+    `insert into counter_entries (counter_id, owner_id, scope, entity, measured, change) ${rows}`,
+    [counterId, from, to],
+  );
+  await statement(
+    `insert into counter_entities (counter_id, owner_id, entity, measured, change)
+     select counter_id, owner_id, entity, measured, change from counter_entries where entity >= $1 and entity < $2`,
+    [keyOf(from).entity, keyOf(to).entity],
+  );
+  await statement('vacuum analyze counter_entries');
+  await statement('vacuum analyze counter_entities');
+  await statement('checkpoint');
+}
+
+function drawKeys(rows, entities) {
+  const chosen = new Set();
+  while (chosen.size < rows) chosen.add(draw(entities));
+  return [...chosen];
+}
+
+/** As the flush does it: entries, entities, deltas of scopes and contributions. */
+async function change(jobId, keys, generation) {
+  await db.transaction(async (tx) => {
+    const measured = [50, 3, 10];
+    const changes = keys.map((n) => ({ counterId, ...keyOf(n), replaced: 0, measured }));
+    const entries = await changeEntries(tx, jobId, changes);
+    const stored = entries.map((entry, seq) => ({ ...entry, seq, measured }));
+    await copyContributions(tx, { jobId, generation, phase: 0 }, stored);
+  });
+}
+
+/** The update of rows that are there, as one statement per table: with CASE expressions, or with typed arrays. */
+async function updateByCase(keys) {
+  const when = (column, value, literal) =>
+    `case ${column} ${keys.map((n) => `when ${literal(n)} then ${value}`).join(' ')} end`;
+  const entityOf = (n) => `'${keyOf(n).entity}'`;
+  const measured = (column, literal) =>
+    `array[${[50, 3, 10].map((by, at) => when(column, `measured[${at + 1}] + ${by}`, literal)).join(', ')}]`;
+  const list = keys.map(entityOf).join();
+  await db.transaction(async (tx) => {
+    for (const table of ['counter_entries', 'counter_entities'])
+      await tx.run({
+        name: '',
+        text: `update ${table} set measured = ${measured('entity', entityOf)}, updated_at = now()
+               where counter_id = ${counterId} and owner_id = 'local' and entity in (${list})`,
+      });
+  });
+}
+
+async function updateByUnnest(keys) {
+  const keyed = keys.map(keyOf);
+  const values = [
+    keyed.map(({ scope }) => scope),
+    keyed.map(({ entity }) => entity),
+    ...[50, 3, 10].map((by) => keys.map(() => by)),
+  ];
+  await db.transaction(async (tx) => {
+    for (const [table, scope] of [
+      ['counter_entries', 't.scope = w.scope'],
+      ['counter_entities', 'w.scope is not null'],
+    ])
+      await tx.run(
+        {
+          name: `update-${table}`,
+          text: `update ${table} t
+                 set measured = array[t.measured[1] + w.a, t.measured[2] + w.b, t.measured[3] + w.c], updated_at = now()
+                 from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) as w(scope, entity, a, b, c)
+                 where t.counter_id = ${counterId} and t.owner_id = 'local' and ${scope} and t.entity = w.entity`,
+        },
+        values,
+      );
+  });
+}
+
+/** All that the flush does with them: rows that are missing are added, and rows are locked in order. */
+async function changeAll(jobId, keys) {
+  const changes = keys.map((n) => ({ counterId, ...keyOf(n), replaced: 0, measured: [50, 3, 10] }));
+  await db.transaction((tx) => changeEntries(tx, jobId, changes));
+}
+
+const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+
+/** Medians by turns, in ms per batch. */
+async function compareWithCase({ entities, rows, rounds }) {
+  await fill(0, entities);
+  const jobId = await newJob(1);
+  const times = { unnest: [], byCase: [], whole: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [kind, update] of [
+      ['unnest', updateByUnnest],
+      ['byCase', updateByCase],
+      ['whole', (keys) => changeAll(jobId, keys)],
+    ]) {
+      const keys = drawKeys(rows, entities);
+      const startedMs = performance.now();
+      await update(keys);
+      times[kind].push(performance.now() - startedMs);
+    }
+  }
+  return {
+    unnestMs: median(times.unnest),
+    caseMs: median(times.byCase),
+    wholeMs: median(times.whole),
+  };
+}
+
+/** What a batch costs among few rows, and among as many as `existing`; medians in ms. */
+async function compareWithExisting({ entities, existing, batch, rounds }) {
+  const jobId = await newJob(1);
+  const measure = async (generation) => {
+    // The same batches twice: the first time the pages come into memory.
+    const batches = Array.from({ length: rounds }, () => drawKeys(batch, entities));
+    for (const [at, keys] of batches.entries()) await change(jobId, keys, generation + at);
+    const times = [];
+    for (const [at, keys] of batches.entries()) {
+      const startedMs = performance.now();
+      await change(jobId, keys, generation + rounds + at);
+      times.push(performance.now() - startedMs);
+    }
+    return median(times);
+  };
+  await fill(0, entities);
+  const fewMs = await measure(1);
+  await fill(entities, existing);
+  const manyMs = await measure(1 + 2 * rounds);
+  return { fewMs, manyMs };
+}
+
+const TASKS = { flushes, compareWithCase, compareWithExisting };
+const result = await TASKS[task.task](task);
+console.log(JSON.stringify(result));
+await db.close();
+await rowmill.close();

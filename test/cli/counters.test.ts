@@ -1,0 +1,92 @@
+// rowmill counters and its audit, as a person runs them: what is printed, and with which exit code they end.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { diagnose } from '../../src/engine/diagnose.ts';
+import { defineCounter, definePipeline, openRowmill } from '../../src/index.ts';
+import { recountCounters } from '../support/counter-recount.ts';
+import { runCommand } from '../support/run-command.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+
+const folder = mkdtempSync(join(tmpdir(), 'rowmill-counters-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const rowmill = (...args: string[]) => runCommand({ folder, databaseUrl: database.url }, args);
+
+test('the audit finds what somebody changed by hand, at every level, and repairs it', async () => {
+  const none = await rowmill('counters');
+  expect(none).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('no worker has registered a counter'),
+  });
+  const notes = defineCounter({
+    name: 'notes',
+    scope: 'project',
+    entity: 'document',
+    measures: ['notes', 'links'],
+  });
+  const pipeline = definePipeline({
+    name: 'counting',
+    counters: [notes],
+    phases: [
+      {
+        name: 'only',
+        run: ({ n }, { count }) => {
+          count(notes, { scope: `p${Number(n) % 2}`, entity: `d${n}` }, { notes: 10, links: Number(n) });
+          return { n };
+        },
+      },
+    ],
+  });
+  const library = await openRowmill({ databaseUrl: database.url });
+  const worker = await library.startWorker([pipeline]);
+  await library.whenFinished(
+    await library.submit(
+      pipeline,
+      [0, 1, 2, 3].map((n) => ({ n })),
+    ),
+  );
+  await worker.stop();
+  await library.close();
+
+  expect((await rowmill('counters')).stdout).toMatch(/notes +project +document +notes 40, links 6/);
+  const listed = JSON.parse((await rowmill('counters', '--json')).stdout) as unknown[];
+  expect(listed).toMatchObject([{ name: 'notes', total: { notes: 40, links: 6 } }]);
+  expect(await rowmill('counters', 'audit')).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('compared 4 entries, 4 entities, 2 scopes'),
+  });
+  expect(await diagnose(database.url)).toMatchObject({ ok: true });
+
+  await database.query(`update counter_entries set measured = '{3,0}' where entity = 'd0'`);
+  await database.query(`update counter_entities set measured = '{10,9}' where entity = 'd3'`);
+  await database.query(`insert into counter_scope_deltas (counter_id, owner_id, scope, change)
+                        select counter_id, owner_id, 'p1', '{0,1}' from counter_entries limit 1`);
+  const found = await rowmill('counters', 'audit');
+  expect(found.code).toBe(1);
+  expect(found.stdout).toMatch(/DRIFT +notes of \S+, p0 \/ d0: notes is 3, the recount says 10\n/);
+  expect(found.stdout).toMatch(/DRIFT +notes of \S+, d3: links is 9, the recount says 3\n/);
+  expect(found.stdout).toMatch(/DRIFT +notes of \S+, p1: links is 5, the recount says 4\n/);
+  const counters = (await diagnose(database.url)).invariants.find(
+    ({ invariant }) => invariant === 'counters',
+  );
+  expect(counters!.problems.map(({ problem }) => problem)).toContainEqual(
+    expect.stringMatching(/counter notes of \S+, p0 \/ d0: notes is 3, the recount says 10/),
+  );
+  expect(await rowmill('counters', 'audit', 'unknown')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('COUNTER_NOT_FOUND'),
+  });
+
+  const repaired = await rowmill('counters', 'audit', 'notes', '--repair', '--json');
+  expect(repaired.code).toBe(0);
+  expect(JSON.parse(repaired.stdout)).toMatchObject({ ok: true, repaired: 3, complete: true });
+  expect(await rowmill('counters', 'audit')).toMatchObject({ code: 0 });
+  expect(await recountCounters(database)).toEqual([]);
+  expect(
+    await database.query(`select detail from audit where action = 'counters.repair' order by at`),
+  ).toEqual(['entries', 'entities', 'scopes'].map((level) => ({ detail: { level, rows: 1 } })));
+});
