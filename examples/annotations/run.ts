@@ -1,5 +1,6 @@
 // npm run example annotations: generates three uploads, runs them one after the other, the second one twice, and compares
-// what is counted with a recount by the generator after each.
+// what is counted with a recount by the generator after each, and at the end with what is stored.
+import { spawnSync } from 'node:child_process';
 import { createClient } from 'rowmill/client';
 import { startApi } from '../../src/api/start-api.ts';
 import { createLogger } from '../../src/platform/logger.ts';
@@ -58,6 +59,13 @@ export async function run(args: readonly string[]): Promise<void> {
       for (const problem of problems.slice(0, 5)) console.log(`    ${problem}`);
       if (problems.length > 0) process.exitCode = 1;
     }
+    // The same question to what is stored: do the numbers equal the contributions of the rows?
+    const audit = spawnSync(process.execPath, ['dist/cli/main.js', 'counters', 'audit'], {
+      env: { ...process.env, DATABASE_URL: databaseUrl },
+      encoding: 'utf8',
+    });
+    console.log(`rowmill counters audit: ${audit.stdout.trim()}`);
+    if (audit.status !== 0) process.exitCode = 1;
     const { pairs, annotations } = recount.size();
     console.log(`${annotations} annotations on ${pairs} pairs of project and document`);
   });

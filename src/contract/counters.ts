@@ -40,7 +40,6 @@ export const counterValue = z
     owners: z.array(z.object({ ownerId: z.string(), measured, updatedAt: time })),
   })
   .meta({ id: 'CounterValue' });
-export type CounterValue = z.infer<typeof counterValue>;
 
 const params = z.object({ counter: z.string().min(1).max(100) });
 const scope = z.string().min(1).max(500).optional();

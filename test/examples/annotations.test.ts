@@ -10,6 +10,7 @@ import { Recount } from '../../examples/annotations/recount.ts';
 import { createClient } from 'rowmill/client';
 import { openRowmill, type Rowmill, type RowmillWorker } from 'rowmill';
 import { silentLogger } from '../../src/platform/logger.ts';
+import { runCommand } from '../support/run-command.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -116,6 +117,36 @@ describe('uploads of annotations', () => {
       dropped += stored.dropped;
     }
     expect(dropped).toBeGreaterThan(0);
+  });
+});
+
+describe('rowmill counters audit', () => {
+  const audit = () => runCommand({ folder, databaseUrl: database.url }, ['counters', 'audit', '--json']);
+
+  it('agrees with the recount, and finds a number that is one off', async () => {
+    for (const upload of [first, added, replaced]) {
+      await rowmill.whenFinished(await submit(upload));
+      recount.take(upload);
+    }
+    const { pairs } = recount.size();
+    const right = await audit();
+    expect([right.code, right.stderr]).toEqual([0, '']);
+    expect(JSON.parse(right.stdout)).toMatchObject({
+      ok: true,
+      complete: true,
+      drifted: [],
+      checked: { entries: pairs },
+    });
+    const { project, document } = first.lines.find(({ kept }) => kept !== null)!;
+    await database.query(
+      'update counter_entries set measured[1] = measured[1] + 1 where scope = $1 and entity = $2',
+      [project, document],
+    );
+    const wrong = await audit();
+    expect(wrong.code).not.toBe(0);
+    expect(JSON.parse(wrong.stdout)).toMatchObject({ ok: false });
+    expect(wrong.stdout).toContain(JSON.stringify(document));
+    expect(await differences()).not.toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 // One event stream for the whole page. Events refresh what is shown of their job; while the stream is down the page says
 // so and tries again by itself.
 import { useEffect, useSyncExternalStore } from 'react';
-import type { ProgressEvent } from '../../src/contract/events.ts';
+import type { CounterEvent, ProgressEvent } from '../../src/contract/events.ts';
 import { client, queries } from './client.ts';
 
 export type LiveState = 'connecting' | 'live' | 'lost';
@@ -9,6 +9,7 @@ export type LiveState = 'connecting' | 'live' | 'lost';
 let state: LiveState = 'connecting';
 const listeners = new Set<() => void>();
 const progressListeners = new Set<(progress: ProgressEvent) => void>();
+const counterListeners = new Set<(event: CounterEvent) => void>();
 
 function become(next: LiveState): void {
   if (state === next) return;
@@ -30,6 +31,10 @@ async function listen(signal: AbortSignal): Promise<void> {
       for (const listener of progressListeners) listener(event);
       continue;
     }
+    if (event.type === 'counter') {
+      for (const listener of counterListeners) listener(event);
+      continue;
+    }
     void queries.invalidateQueries({ queryKey: ['job', event.jobId] });
     void queries.invalidateQueries({ queryKey: ['jobs'] });
   }
@@ -49,6 +54,16 @@ export function useProgress(listener: (progress: ProgressEvent) => void): void {
     progressListeners.add(listener);
     return () => {
       progressListeners.delete(listener);
+    };
+  }, [listener]);
+}
+
+/** Totals of the counters of whoever looks at the page. */
+export function useCounterEvents(listener: (event: CounterEvent) => void): void {
+  useEffect(() => {
+    counterListeners.add(listener);
+    return () => {
+      counterListeners.delete(listener);
     };
   }, [listener]);
 }

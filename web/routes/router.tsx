@@ -160,6 +160,33 @@ export const webhookRoute = createRoute({
   component: lazyRouteComponent(() => import('../screens/webhooks/webhook-screen.tsx'), 'WebhookScreen'),
 });
 
+export const countersRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/counters',
+  validateSearch: z.object({ all: z.boolean().optional().catch(undefined) }),
+  component: lazyRouteComponent(() => import('../screens/counters/counters-screen.tsx'), 'CountersScreen'),
+});
+
+const counterSearch = z.object({
+  /** Entities unless it says otherwise. */
+  list: z.enum(['scopes']).optional().catch(undefined),
+  /** What the screen is of: the scopes of an entity, or the entities of a scope. */
+  entity: z.coerce.string().min(1).max(1000).optional().catch(undefined),
+  scope: z.coerce.string().min(1).max(500).optional().catch(undefined),
+  prefix: z.coerce.string().max(1000).optional().catch(undefined),
+  sortBy: z.coerce.string().max(100).optional().catch(undefined),
+  order: z.enum(['asc']).optional().catch(undefined),
+  all: z.boolean().optional().catch(undefined),
+});
+export type CounterSearch = z.infer<typeof counterSearch>;
+
+export const counterRoute = createRoute({
+  getParentRoute: () => shell,
+  path: '/counters/$counter',
+  validateSearch: counterSearch,
+  component: lazyRouteComponent(() => import('../screens/counters/counter-screen.tsx'), 'CounterScreen'),
+});
+
 export const SETTINGS_TABS = ['account', 'keys', 'people', 'owners', 'sources', 'audit', 'server'] as const;
 export const settingsRoute = createRoute({
   getParentRoute: () => shell,
@@ -186,6 +213,8 @@ export const router = createRouter({
       resourcesRoute,
       webhooksRoute,
       webhookRoute,
+      countersRoute,
+      counterRoute,
       settingsRoute,
     ]),
   ]),

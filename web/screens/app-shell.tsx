@@ -12,6 +12,7 @@ import {
   Search,
   Server,
   Settings,
+  Sigma,
   Sun,
   Webhook,
 } from 'lucide-react';
@@ -32,6 +33,7 @@ const SCREENS = [
   ['/pending', 'Pending', Hourglass],
   ['/workers', 'Workers', Server],
   ['/resources', 'Resources', Gauge],
+  ['/counters', 'Counters', Sigma],
   ['/webhooks', 'Webhooks', Webhook],
   ['/settings', 'Settings', Settings],
 ] as const;

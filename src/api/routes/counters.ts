@@ -47,21 +47,20 @@ export const counterHandlers: Handlers<typeof counterRoutes> = {
     const owners = listedFor(actor, query.all);
     const stored = await knownCounter(context, params.counter);
     const values = await readCounter(context.reads, stored.counterId, owners, keyOf(scope, entity));
-    const [first] = values;
-    if (first === undefined)
+    if (values.length === 0)
       throw new RowmillError('COUNTER_NOT_FOUND', `there is nothing of it in the counter ${stored.name}`);
     const sums = stored.measures.map((_, at) =>
       values.reduce((sum, { measured }) => sum + (measured[at] ?? 0), 0),
     );
-    const latest = values.reduce(
-      (max, { updatedAt }) => (updatedAt > max ? updatedAt : max),
-      first.updatedAt,
-    );
+    const latest = values
+      .map(({ updatedAt }) => updatedAt.toISOString())
+      .sort()
+      .at(-1)!;
     return {
       scope: scope ?? null,
       entity: entity ?? null,
       measured: nameMeasures(stored.measures, sums),
-      updatedAt: latest.toISOString(),
+      updatedAt: latest,
       owners: values.map(({ ownerId, measured, updatedAt }) => ({
         ownerId,
         measured: nameMeasures(stored.measures, measured),
@@ -122,7 +121,7 @@ async function answerPage(
     ...(after && { after: { name: after[0], ownerId: after[1], ...(sort && { value: after[2] }) } }),
     limit: query.pageSize + 1,
   });
-  const valueOf = ({ measured }: CounterPageRow): number => (sort && measured[sort.measure]) ?? 0;
+  const sortedValue = ({ measured }: CounterPageRow): number => (sort && measured[sort.measure]) ?? 0;
   return cutPage(
     rows,
     query.pageSize,
@@ -133,7 +132,7 @@ async function answerPage(
       updatedAt: row.updatedAt.toISOString(),
     }),
     cursor,
-    (last) => [last.name, last.ownerId, valueOf(last)],
+    (last) => [last.name, last.ownerId, sortedValue(last)],
   );
 }
 

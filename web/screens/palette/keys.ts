@@ -8,6 +8,7 @@ export const JUMPS: readonly (readonly [key: string, to: string, words: string])
   ['p', '/pending', 'Pending'],
   ['w', '/workers', 'Workers'],
   ['r', '/resources', 'Resources'],
+  ['c', '/counters', 'Counters'],
   ['h', '/webhooks', 'Webhooks'],
   ['s', '/settings', 'Settings'],
 ];

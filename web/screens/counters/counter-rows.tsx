@@ -1,0 +1,165 @@
+// Entities or scopes of a counter with their numbers: searched by how they begin, sorted by name or by a measure.
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { ArrowDown, ArrowUp } from 'lucide-react';
+import { useCallback } from 'react';
+import type { Counter, CounterRow } from '../../../src/contract/counters.ts';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
+import { cellClass, rowClass, Table } from '../../components/table.tsx';
+import { client } from '../../lib/client.ts';
+import { formatCount } from '../../lib/format.ts';
+import type { CounterSearch } from '../../routes/router.tsx';
+import { ALL_EVERY_MS } from './use-counters.ts';
+
+export interface CounterRowsProps {
+  counter: Counter;
+  search: CounterSearch;
+  /** Which list, and of what. */
+  of: { list: 'entities'; scope?: string } | { list: 'scopes'; entity?: string };
+  onChange: (next: Partial<CounterSearch>) => void;
+}
+
+export function CounterRows({ counter, search, of, onChange }: CounterRowsProps) {
+  const { prefix, sortBy, order, all } = search;
+  const { list, ...one } = of;
+  const rows = useInfiniteQuery({
+    queryKey: ['counter', counter.name, of, { prefix, sortBy, order, all }],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) => {
+      const given = {
+        counter: counter.name,
+        ...one,
+        ...(prefix && { prefix }),
+        ...(sortBy && { sortBy, order: order ?? ('desc' as const) }),
+        ...(all && { all: 'true' as const }),
+        ...(pageParam !== undefined && { after: pageParam }),
+      };
+      return list === 'entities'
+        ? client.listCounterEntities(given, { signal })
+        : client.listCounterScopes(given, { signal });
+    },
+    getNextPageParam: (page) => page.next ?? undefined,
+    refetchInterval: all ? ALL_EVERY_MS : false,
+  });
+  const listed = rows.data?.pages.flatMap((page) => page.items) ?? [];
+  const word = list === 'entities' ? counter.entity : counter.scope;
+  const hasOwners = all === true || listed.some(({ ownerId }) => ownerId !== listed[0]!.ownerId);
+  const onSearch = useCallback((text: string) => onChange({ prefix: text }), [onChange]);
+  const sort = (measure: string | null) => {
+    if (measure === null) onChange({ sortBy: undefined, order: undefined });
+    else onChange({ sortBy: measure, order: sortBy === measure && order !== 'asc' ? 'asc' : undefined });
+  };
+  const headings = [
+    <SortButton key="name" words={word} sorted={sortBy ? null : 'asc'} onSort={() => sort(null)} />,
+    ...(hasOwners ? ['Owner'] : []),
+    ...counter.measures.map((measure) => (
+      <SortButton
+        key={measure}
+        words={measure}
+        sorted={sortBy === measure ? (order ?? 'desc') : null}
+        onSort={() => sort(measure)}
+      />
+    )),
+    'Changed',
+  ];
+  return (
+    <>
+      <SearchBox label={`What a ${word} begins with`} value={prefix ?? ''} onChange={onSearch} />
+      {rows.isError && <FailureNote error={rows.error} />}
+      {rows.isPending && <p className="text-muted">Loading…</p>}
+      {rows.isSuccess &&
+        (listed.length === 0 ? (
+          <EmptyState title="Nothing here">
+            {prefix ? `No ${word} begins with this.` : 'Nothing of yours was counted yet.'}
+          </EmptyState>
+        ) : (
+          <Table label={`By ${word}`} headings={headings}>
+            {listed.map((row) => (
+              <NumberLine
+                key={`${row.ownerId} ${row.name}`}
+                row={row}
+                counter={counter}
+                search={{
+                  ...(list === 'entities' ? { entity: row.name } : { scope: row.name }),
+                  ...(all && { all }),
+                }}
+                hasOwners={hasOwners}
+              />
+            ))}
+          </Table>
+        ))}
+      {rows.hasNextPage && (
+        <Button
+          className="self-center"
+          disabled={rows.isFetchingNextPage}
+          onClick={() => void rows.fetchNextPage()}
+        >
+          Show more
+        </Button>
+      )}
+    </>
+  );
+}
+
+function SortButton({
+  words,
+  sorted,
+  onSort,
+}: {
+  words: string;
+  sorted: 'asc' | 'desc' | null;
+  onSort: () => void;
+}) {
+  const Arrow = sorted === 'asc' ? ArrowUp : ArrowDown;
+  return (
+    <button
+      type="button"
+      onClick={onSort}
+      className="inline-flex cursor-pointer items-center gap-1 hover:text-text"
+      aria-label={`Sort by ${words}${sorted === null ? '' : sorted === 'asc' ? ', sorted upwards' : ', sorted downwards'}`}
+    >
+      {words}
+      {sorted !== null && <Arrow size={14} aria-hidden />}
+    </button>
+  );
+}
+
+function NumberLine({
+  row,
+  counter,
+  search,
+  hasOwners,
+}: {
+  row: CounterRow;
+  counter: Counter;
+  search: CounterSearch;
+  hasOwners: boolean;
+}) {
+  return (
+    <tr className={rowClass}>
+      <th scope="row" className={`${cellClass} min-w-40 font-normal`}>
+        <Link
+          to="/counters/$counter"
+          params={{ counter: counter.name }}
+          search={search}
+          className="font-medium break-all whitespace-pre-wrap hover:underline"
+        >
+          {row.name}
+        </Link>
+      </th>
+      {hasOwners && <td className={`${cellClass} break-all text-muted`}>{row.ownerId}</td>}
+      {counter.measures.map((measure) => (
+        <td key={measure} className={`${cellClass} tabular-nums`}>
+          {formatCount(row.measured[measure] ?? 0)}
+        </td>
+      ))}
+      <td className={`${cellClass} text-muted`}>
+        <RelativeTime at={row.updatedAt} />
+      </td>
+    </tr>
+  );
+}
