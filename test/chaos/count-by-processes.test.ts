@@ -34,7 +34,8 @@ function expectedOf(scopes: readonly string[]): Record<string, string> {
     for (const row of rowsOf(scope) as { n: number; entities: string[] }[]) {
       for (const entity of new Set(row.entities)) {
         const times = row.entities.filter((each) => each === entity).length;
-        const numbers = (expected[`${scope}/${entity}`] ??= [0, 0]);
+        const numbers = expected[`${scope}/${entity}`] ?? [0, 0];
+        expected[`${scope}/${entity}`] = numbers;
         numbers[0] += times;
         numbers[1] += times * row.n;
       }

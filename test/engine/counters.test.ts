@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { auditCounters } from '../../src/engine/audit-counters.ts';
 import { deleteJob, removeRemains } from '../../src/engine/delete-job.ts';
 import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
+import { registerDefinitions } from '../../src/engine/known-counters.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import {
   defineCounter,
@@ -392,7 +393,13 @@ describe('what cannot be counted', () => {
     const pipeline = definePipeline({
       name: `unnamed-${notes.name}`,
       phases: [
-        { name: 'only', run: (row, { count }) => (count(notes, { scope: 'a', entity: 'd' }, {}), row) },
+        {
+          name: 'only',
+          run: (row, { count }) => {
+            count(notes, { scope: 'a', entity: 'd' }, {});
+            return row;
+          },
+        },
       ],
     });
     await withRowmill(async (rowmill) => {
@@ -474,6 +481,45 @@ describe('definitions', () => {
       await runToEnd(rowmill, replacing(old), add('e', 'replace'));
       expect((await countedEntries(database, old.name))['a/e']).toMatch(/^2,3(,0)?$/);
     });
+  });
+});
+
+describe('a flush', () => {
+  test('counts once when only the reply to its commit was lost, and not at all when its lease was', async () => {
+    const notes = makeCounter();
+    const { db, ...rest } = database.context();
+    const context = { ...rest, db };
+    await registerDefinitions(db, [notes]);
+    const jobId = await jobWithItems(context, { items: 2 });
+    const claim = (await claimItems(db, claimRequest(jobId, { maxItems: 1 })))!;
+    const lost = (await claimItems(db, claimRequest(jobId, { maxItems: 1 })))!;
+    await database.query('update spans set token = gen_random_uuid() where token = $1', [lost.token]);
+    const leaseOf = ({ spanId, token, priority, failures, items }: typeof claim) => {
+      const contribution = {
+        counter: notes.name,
+        scope: 'a',
+        entity: 'd',
+        mode: 'add',
+        measured: { notes: 4 },
+      } as const;
+      const outcome: RecordedOutcome = {
+        seq: items[0]!.seq,
+        kind: 'terminal',
+        status: 'DONE',
+        json: '{}',
+        failure: null,
+        delayMs: 0,
+        handlerMs: 1,
+        counted: [contribution],
+      };
+      return { spanId, token, priority, failures, attempt: 0, crashes: 0, outcomes: [outcome] };
+    };
+    const { generation, phase } = claim;
+    const ids = { jobId, generation, phase, workerId: newId(), flushId: newId() };
+    const batch = { ...ids, leases: [leaseOf(claim), leaseOf(lost)] };
+    expect(await flushOutcomes(context, batch, false)).toMatchObject({ recorded: 1, fenced: 1 });
+    await flushOutcomes(context, batch, true);
+    expect(await countedEntries(database, notes.name)).toEqual({ 'a/d': '4,0' });
   });
 });
 

@@ -314,7 +314,7 @@ describe('the audit', () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: ['one', 'two'].map((name) =>
-        session(name, ['find-drift-of-scopes', 'lock-counter-repairs', 'repair-scopes'], (context) =>
+        session(name, ['find-drift-of-scopes', 'repair-scopes'], (context) =>
           auditCounters(context, { repair: true }),
         ),
       ),
