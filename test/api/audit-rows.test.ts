@@ -132,7 +132,13 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
     call: async () => ({ ...(await endedJob()), body: { scope: 'job' } }),
     rows: ['job.reprocess job'],
   },
-  skipErrors: { call: failedJob, rows: ['job.skip job'] },
+  skipErrors: {
+    call: async () => {
+      const { body, ...job } = await failedJob();
+      return { ...job, body: { ...body, reason: 'not sold any more' } };
+    },
+    rows: ['job.skip job'],
+  },
   editErrors: {
     call: async () => {
       const { body, ...job } = await failedJob();

@@ -189,8 +189,6 @@ function Part({ tree, part, level, label, isFirst = false, isOpen, onToggle, onA
       className="group/part rounded outline-none"
     >
       {/* The keyboard does the same by walkTree. */}
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: see above */}
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents: see above */}
       <div
         id={id}
         data-act
@@ -201,8 +199,6 @@ function Part({ tree, part, level, label, isFirst = false, isOpen, onToggle, onA
         )}
         style={{ paddingLeft: `${(level - 1) * 1.25 + 0.25}rem` }}
       >
-        {/* biome-ignore lint/a11y/noStaticElementInteractions: see above */}
-        {/* biome-ignore lint/a11y/useKeyWithClickEvents: see above */}
         <span
           aria-hidden
           data-toggle={onToggle ? '' : undefined}
