@@ -189,6 +189,8 @@ function Part({ tree, part, level, label, isFirst = false, isOpen, onToggle, onA
       className="group/part rounded outline-none"
     >
       {/* The keyboard does the same by walkTree. */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: see above */}
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: see above */}
       <div
         id={id}
         data-act
