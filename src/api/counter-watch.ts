@@ -53,6 +53,6 @@ function plus(a: CounterOwnerTotal, b: CounterOwnerTotal): CounterOwnerTotal {
   return {
     ...a,
     measured: a.measures.map((_, at) => (a.measured[at] ?? 0) + (b.measured[at] ?? 0)),
-    updatedAt: a.updatedAt > b.updatedAt ? a.updatedAt : b.updatedAt,
+    updatedAt: new Date(Math.max(a.updatedAt.getTime(), b.updatedAt.getTime())),
   };
 }
