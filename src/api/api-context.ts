@@ -6,9 +6,9 @@ import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { WorkNotifier } from '../platform/notifier.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
-import type { EventHub } from './event-hub.ts';
 import type { WorkerConnections } from '../worker/worker-connections.ts';
 import type { BackgroundWork } from './background-work.ts';
+import type { EventHub } from './event-hub.ts';
 import type { Slots } from './slots.ts';
 
 export interface ApiContext {

@@ -1,16 +1,17 @@
 // Numbers for Prometheus: what this process counted, and what the database holds at the moment it is asked.
 import { Gauge } from 'prom-client';
+import { JOB_STATES } from '../core/job-state.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { Database } from '../platform/database.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { readStats, type Stats } from '../store/views/read-stats.ts';
-import { JOB_STATES } from '../core/job-state.ts';
 
 export function createApiMetrics({ db, events, settings }: EngineContext, reads: Database): Metrics {
   const metrics = createMetrics(events, {
     transactions: () => ({
       committed: db.transactions.committed + reads.transactions.committed,
       rolledBack: db.transactions.rolledBack + reads.transactions.rolledBack,
+      waitedMs: db.transactions.waitedMs + reads.transactions.waitedMs,
     }),
   });
   const registers = [metrics.registry];

@@ -1,6 +1,6 @@
 // What can be done with all rows that failed alike, besides running them again: give them up, or change them and run them.
 import type { controlRoutes } from '../contract/control.ts';
-import { editErrorGroup, type EditErrorGroupRequest, previewGroupEdit } from '../engine/edit-error-group.ts';
+import { type EditErrorGroupRequest, editErrorGroup, previewGroupEdit } from '../engine/edit-error-group.ts';
 import { finishJob } from '../engine/finish-job.ts';
 import { skipErrorGroup } from '../engine/skip-error-group.ts';
 import { checkStorable } from './check-storable.ts';

@@ -1,7 +1,8 @@
 // The one reader of events and progress of a process. While somebody listens it looks a few times a second, once for all
 // streams; a stream that comes, or falls behind, reads the events it lacks from the table and then joins the others.
-import { isFinished } from '../core/job-state.ts';
+
 import type { ProgressEvent } from '../contract/events.ts';
+import { isFinished } from '../core/job-state.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { numberEvents } from '../engine/number-events.ts';

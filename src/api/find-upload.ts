@@ -1,6 +1,6 @@
 // An upload in parts, by its id and whoever asks.
 import { RowmillError } from '../core/rowmill-error.ts';
-import { type Upload, readUpload } from '../store/views/read-upload.ts';
+import { readUpload, type Upload } from '../store/views/read-upload.ts';
 import { type Actor, seenBy } from './actor.ts';
 import type { ApiContext } from './api-context.ts';
 

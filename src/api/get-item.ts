@@ -1,8 +1,8 @@
 // One row with everything that happened to it.
 import type { itemRoutes } from '../contract/items.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { readItemHistory } from '../store/views/read-item-history.ts';
 import { readChildren, readItem } from '../store/views/read-item.ts';
+import { readItemHistory } from '../store/views/read-item-history.ts';
 import type { Handler } from './handler.ts';
 import { asJson, timeOrNull } from './wire-values.ts';
 

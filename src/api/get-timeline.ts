@@ -2,7 +2,7 @@
 import type { itemRoutes } from '../contract/items.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { wallClockMs } from '../platform/clock.ts';
-import { type TimelineStep, readTimeline } from '../store/views/read-timeline.ts';
+import { readTimeline, type TimelineStep } from '../store/views/read-timeline.ts';
 import type { Handler } from './handler.ts';
 import { boundedTimeMs } from './wire-values.ts';
 

@@ -2,10 +2,10 @@
 // and the job is written down; reading the rows of a file goes on in the background.
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { checkPays } from '../core/budget.ts';
-import { checkParams } from '../core/check-params.ts';
 import type { createdJob } from '../contract/jobs.ts';
 import { type jobRoutes, newJob } from '../contract/jobs.ts';
+import { checkPays } from '../core/budget.ts';
+import { checkParams } from '../core/check-params.ts';
 import { isFinished } from '../core/job-state.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { addItems, toRow } from '../engine/add-items.ts';
@@ -13,8 +13,9 @@ import { checkQuota } from '../engine/check-quota.ts';
 import { createJob } from '../engine/create-job.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { sealJob } from '../engine/seal-job.ts';
-import { type SubmitFileOptions, submitFile } from '../ingest/submit-file.ts';
 import { takeSourceFile } from '../ingest/sources/take-source-file.ts';
+import { type SubmitFileOptions, submitFile } from '../ingest/submit-file.ts';
+import { submitUpload } from '../ingest/submit-upload.ts';
 import { waitMs } from '../platform/clock.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { readJob, readVisibleJob } from '../store/views/read-job.ts';
@@ -26,11 +27,10 @@ import { checkStorable } from './check-storable.ts';
 import { chooseOwner } from './choose-owner.ts';
 import { findPipeline } from './find-pipeline.ts';
 import { findSource } from './find-source.ts';
+import { findUpload } from './find-upload.ts';
 import type { ApiRequest, Handler } from './handler.ts';
 import { drainRest, receiveUpload } from './receive-upload.ts';
 import { startIngest } from './start-ingest.ts';
-import { submitUpload } from '../ingest/submit-upload.ts';
-import { findUpload } from './find-upload.ts';
 
 type Request = ApiRequest<typeof jobRoutes.createJob>;
 type NewJob = z.output<typeof newJob>;

@@ -9,7 +9,7 @@ import { resourceStatus } from '../core/resource-status.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { controlOptions } from '../engine/sync-resources.ts';
 import { wallClockMs } from '../platform/clock.ts';
-import { type ListedJobRow, jobsPage } from '../store/views/jobs-page.ts';
+import { jobsPage, type ListedJobRow } from '../store/views/jobs-page.ts';
 import { listAbilities } from '../store/views/list-abilities.ts';
 import { listResources } from '../store/views/list-resources.ts';
 import { readBudgets } from '../store/views/read-budgets.ts';

@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { Route } from '../contract/route.ts';
 import { ROUTES, type Routes } from '../contract/routes.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { monotonicMs } from '../platform/clock.ts';
 import { readVisibleJob } from '../store/views/read-job.ts';
 import { type Actor, actorLabel, checkAllowed, seenBy } from './actor.ts';
 import type { ApiContext } from './api-context.ts';
@@ -13,12 +14,14 @@ import { checkStorable } from './check-storable.ts';
 import { dropIdleReader } from './drop-idle-reader.ts';
 import type { ApiRequest, BytesAnswer, Handler, Handlers } from './handler.ts';
 import { parseGiven } from './parse-given.ts';
+import { RequestNotes } from './request-notes.ts';
 import { callerOf, RequestRate } from './request-rate.ts';
 import { sendBytes } from './send-bytes.ts';
 
 export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>, context: ApiContext): void {
   const { apiRequestsPerSecond: perSecond, apiRequestBurst: burst } = context.engine.settings;
   const rate = new RequestRate({ perSecond, burst });
+  const notes = new RequestNotes(context);
   for (const [name, route] of Object.entries(ROUTES) as [keyof Routes, Route][]) {
     const handle = handlers[name] as unknown as Handler<Route>;
     const add = (scope: FastifyInstance): unknown =>
@@ -29,7 +32,7 @@ export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>,
         // Nothing would ever end a stream that nobody reads.
         exposeHeadRoute: route.method === 'GET' && route.answer.type !== 'events',
         onRequest: (raw) => admit(route, raw, rate, context),
-        handler: (raw, reply) => answer(name, handle, raw, reply, context),
+        handler: (raw, reply) => answer(name, handle, raw, reply, context, notes),
       });
     if (route.takesBytes) void app.register(async (scope) => void add(leaveBytes(scope)));
     else add(app);
@@ -64,6 +67,7 @@ async function answer(
   raw: FastifyRequest,
   reply: FastifyReply,
   context: ApiContext,
+  notes: RequestNotes,
 ): Promise<unknown> {
   const route: Route = ROUTES[name];
   const actor = admitted.get(raw) ?? null;
@@ -87,7 +91,13 @@ async function answer(
     raw,
     reply,
   };
+  const startedMs = monotonicMs();
   const answered: unknown = await handle(request, context);
+  notes.note(name, monotonicMs() - startedMs, {
+    requestId: raw.id,
+    query: request.query,
+    answer: answered,
+  });
   const { status, type = 'json' } = route.answer;
   if (type === 'events') return reply;
   dropIdleReader(reply.raw, context.engine.settings.apiIdleMs);

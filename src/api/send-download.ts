@@ -1,10 +1,10 @@
 // Downloads: so many of one owner at once, in this process. A place is given back when the stream has ended, however.
 import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
 import type { Job } from '../store/views/read-job.ts';
 import { RetryLaterError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
 import type { BytesAnswer } from './handler.ts';
-import type { FastifyReply } from 'fastify';
 
 const RETRY_MS = 5000;
 const BUFFERED_BYTES = 65_536;

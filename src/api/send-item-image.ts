@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { imageKeys } from '../contract/image-keys.ts';
 import type { itemRoutes } from '../contract/items.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { identifyBytes, type ImageType, isImageType, MAGIC_LENGTH } from '../ingest/formats/magic-bytes.ts';
+import { type ImageType, identifyBytes, isImageType, MAGIC_LENGTH } from '../ingest/formats/magic-bytes.ts';
 import { isImageKey } from '../ingest/formats/read-images.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { readItemImage } from '../store/views/read-item-image.ts';

@@ -1,9 +1,9 @@
 // Opens the database for the server, and listens.
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
-import type { SourceConfig } from '../ingest/sources/source-config.ts';
 import { createEventPruner } from '../engine/services/event-pruner.ts';
 import { WebhookSender } from '../engine/services/webhook-sender.ts';
+import type { SourceConfig } from '../ingest/sources/source-config.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { Database } from '../platform/database.ts';
 import { Events } from '../platform/events.ts';
@@ -12,13 +12,13 @@ import { WorkNotifier } from '../platform/notifier.ts';
 import type { Settings } from '../platform/settings.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { openConnections } from '../worker/worker-connections.ts';
-import { createApiMetrics } from './api-metrics.ts';
 import type { ApiContext } from './api-context.ts';
+import { createApiMetrics } from './api-metrics.ts';
 import { ApiServices } from './api-services.ts';
 import { BackgroundWork } from './background-work.ts';
 import { drainRequests } from './drain-requests.ts';
-import { offerFirstAccount } from './offer-first-account.ts';
 import { EventHub } from './event-hub.ts';
+import { offerFirstAccount } from './offer-first-account.ts';
 import { createServer } from './server.ts';
 import { Slots } from './slots.ts';
 

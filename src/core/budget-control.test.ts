@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type BudgetGrant,
+  type BudgetState,
   budgetLeft,
   budgetSentence,
-  type BudgetState,
   initialBudgetState,
   onDay,
   syncBudget,

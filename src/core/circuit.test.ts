@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CLOSED, type CircuitState, MAX_OPEN_MS, moveCircuit } from './circuit.ts';
+import { type CircuitState, CLOSED, MAX_OPEN_MS, moveCircuit } from './circuit.ts';
 
 const RUN = 10;
 const quiet = { answered: 0, failed: 0 };

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
   Contributions,
-  contributionTo,
   type Counter,
+  contributionTo,
   defineCounter,
   distinctCounters,
   isCounter,

@@ -204,7 +204,8 @@ function checkKey(counter: string, what: keyof CounterKey, value: unknown): void
 }
 
 function isName(value: unknown): value is string {
-  return typeof value === 'string' && /^[\w.-]{1,100}$/.test(value);
+  // Nothing that an address would fold away.
+  return typeof value === 'string' && /^[\w.-]{1,100}$/.test(value) && !/^\.{1,2}$/.test(value);
 }
 
 function isStorable(text: string): boolean {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
+  type ColumnNames,
   cellReader,
   cellText,
-  type ColumnNames,
   exportColumns,
   failedColumns,
   typedCell,

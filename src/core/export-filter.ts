@@ -1,8 +1,9 @@
 // Which rows an export takes. The decision is made here, on the row as a person sees it; statements only narrow down
 // what is looked at.
+
+import { errorSignature } from './error-signature.ts';
 import { cellText } from './export-columns.ts';
 import type { ExportRow, RowStatus } from './export-row.ts';
-import { errorSignature } from './error-signature.ts';
 import { ITEM_STATUSES } from './outcome.ts';
 import { RowmillError } from './rowmill-error.ts';
 import type { SeqRanges } from './seq-ranges.ts';

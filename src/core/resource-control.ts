@@ -15,7 +15,7 @@ import {
   type ShareState,
   skipTime,
 } from './adaptive-share.ts';
-import { CLOSED, type CircuitState, MAX_OPEN_MS, moveCircuit } from './circuit.ts';
+import { type CircuitState, CLOSED, MAX_OPEN_MS, moveCircuit } from './circuit.ts';
 import { type ResourceLimits, startsPerSecond } from './resource-limits.ts';
 
 export interface Holder {

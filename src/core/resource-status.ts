@@ -1,5 +1,5 @@
 // One key of a resource as people see it: what is declared, what was set by hand, and what of it is used at present.
-import { concurrencyNow, rateNow, type ResourceState } from './resource-control.ts';
+import { concurrencyNow, type ResourceState, rateNow } from './resource-control.ts';
 import type { ResourceLimits, ResourceOverride } from './resource-limits.ts';
 
 export interface StoredResource {

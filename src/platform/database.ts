@@ -75,8 +75,8 @@ export class Database implements Executor {
   readonly #clients = new Set<pg.PoolClient>();
   readonly #destroyed = new AbortController();
   #namedStatements = true;
-  /** Transactions so far; a statement outside of one counts as one. */
-  readonly transactions = { committed: 0, rolledBack: 0 };
+  /** Transactions so far; a statement outside of one counts as one. And how long they waited for their connection, in all. */
+  readonly transactions = { committed: 0, rolledBack: 0, waitedMs: 0 };
   #longestWaitMs = 0;
   #isClosing = false;
 
@@ -176,7 +176,9 @@ export class Database implements Executor {
       connecting.then((late) => late.release(true)).catch(() => {});
       throw error;
     });
-    this.#longestWaitMs = Math.max(this.#longestWaitMs, monotonicMs() - askedMs);
+    const waitedMs = monotonicMs() - askedMs;
+    this.#longestWaitMs = Math.max(this.#longestWaitMs, waitedMs);
+    this.transactions.waitedMs += waitedMs;
     let late = false;
     const timer = setTimeout(() => {
       late = true;

@@ -1,6 +1,8 @@
 // What the engine says about itself. Logs, metrics and tests subscribe; nothing waits for them.
-import type { Signs } from '../core/back-pressure.ts';
+
 import { EventEmitter } from 'node:events';
+import type { Signs } from '../core/back-pressure.ts';
+import type { ItemStatus } from '../core/outcome.ts';
 
 export interface RowmillEvents {
   'items.added': { jobId: string; items: number; bytes: number; ms: number };
@@ -30,6 +32,8 @@ export interface RowmillEvents {
     phase: number;
     items: number;
     retried: number;
+    /** By status. Of a flush of which a part came too late, all that was sent. */
+    ended: Partial<Record<ItemStatus, number>>;
     bytes: number;
     ms: number;
     claimToCommitMs: number;
@@ -68,6 +72,8 @@ export interface RowmillEvents {
     to: number | string;
     reason: string;
   };
+  /** Calls that ended since the last one, over all keys. */
+  'resource.synced': { name: string; ok: number; throttled: number; failed: number };
   'resource.sync_failed': { error: unknown };
   /** By itself, because it reached a budget; or by somebody, without a reason. */
   'job.paused': { jobId: string; reason: string | null };

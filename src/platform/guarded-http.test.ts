@@ -9,8 +9,8 @@ import { makeSelfSignedCertificate } from '../../test/support/self-signed-certif
 import { addressRanges, parseAddressRanges } from './address-ranges.ts';
 import {
   checkTarget,
-  guardedPost,
   type GuardOptions,
+  guardedPost,
   parseGuardedUrl,
   type Resolver,
 } from './guarded-http.ts';

@@ -1,11 +1,11 @@
 // Requests to addresses that other people gave us. Only https to public addresses on port 443, unless an administrator
 // allows a range: every address of the name is checked, and the connection goes to exactly the checked ones, looked up
 // anew for each request. No redirects, no proxy, little of the answer is read.
-import { lookup as lookupName, type LookupAddress } from 'node:dns';
+import { type LookupAddress, lookup as lookupName } from 'node:dns';
 import { type BlockList, isIP } from 'node:net';
 import { Agent, request } from 'undici';
-import { isIn, isPrivate } from './address-ranges.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { isIn, isPrivate } from './address-ranges.ts';
 import { monotonicMs } from './clock.ts';
 
 const HEADERS_MAX_BYTES = 16_384;

@@ -15,7 +15,7 @@ export interface MetricsSources {
   /** Outcomes not yet committed, and the bound at which claims stop. */
   bufferFullness?: () => number;
   /** What the connections of this process did so far. */
-  transactions?: () => { committed: number; rolledBack: number };
+  transactions?: () => { committed: number; rolledBack: number; waitedMs: number };
   /** What the slots of each phase are doing. */
   pools?: () => PoolStats[];
 }
@@ -31,6 +31,11 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
   const flushes = counter('rowmill_flushes_total', 'Committed flushes', ['trigger']);
   const rollbacks = counter('rowmill_flush_rollbacks_total', 'Flush transactions rolled back', ['kind']);
   const flushed = counter('rowmill_items_flushed_total', 'Outcomes committed');
+  const ended = counter('rowmill_items_ended_total', 'Items that ended, by status', ['status']);
+  const calls = counter('rowmill_resource_calls_total', 'Calls that ended, by resource and answer', [
+    'resource',
+    'answer',
+  ]);
   const retried = counter('rowmill_items_retried_total', 'Attempts that will be tried again');
   const fenced = counter('rowmill_outcomes_fenced_total', 'Outcomes that came after their lease was lost');
   const counted = counter('rowmill_counter_contributions_total', 'Contributions to counters committed');
@@ -60,6 +65,11 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
     ...quantiles,
   });
   const claimMs = new Summary({ name: 'rowmill_claim_ms', help: 'Duration of a claim', ...quantiles });
+  const ingestMs = new Summary({
+    name: 'rowmill_ingest_batch_ms',
+    help: 'Duration of storing a batch of rows of a file',
+    ...quantiles,
+  });
   const finishLagMs = new Summary({
     name: 'rowmill_finish_lag_ms',
     help: 'From the last commit of a job to its summary',
@@ -90,6 +100,14 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
         this.set({ end: 'rollback' }, rolledBack);
       },
     });
+    new Gauge({
+      name: 'rowmill_pool_wait_ms',
+      help: 'Time that transactions of this process have waited for a connection since it started',
+      registers,
+      collect() {
+        this.set(transactions().waitedMs);
+      },
+    });
   }
 
   if (sources.pools) addPoolMetrics(registry, sources.pools);
@@ -97,6 +115,10 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
   const lastCommitMs = new Map<string, number>();
   const off = [
     events.on('items.added', (e) => itemsAdded.inc(e.items)),
+    events.on('ingest.batch', (e) => ingestMs.observe(e.ms)),
+    events.on('resource.synced', ({ name, ...answers }) => {
+      for (const [answer, count] of Object.entries(answers)) calls.inc({ resource: name, answer }, count);
+    }),
     events.on('claim.made', (e) => {
       claims.inc();
       itemsClaimed.inc(e.items);
@@ -106,6 +128,7 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
       flushes.inc({ trigger: e.trigger });
       flushed.inc(e.items);
       retried.inc(e.retried);
+      for (const [status, count] of Object.entries(e.ended)) ended.inc({ status }, count);
       flushItems.observe(e.items);
       flushMs.observe(e.ms);
       claimToCommitMs.observe(e.claimToCommitMs);

@@ -34,6 +34,12 @@ export const SERVER_NUMBERS = {
     max: 3_600_000,
     why: 'An upload without a byte for this long is given up, and a reader who takes none.',
   },
+  apiSlowMs: {
+    default: 1000,
+    min: 1,
+    max: 3_600_000,
+    why: 'A request that takes this long is logged, with where its list began and ended.',
+  },
   apiRequestsPerSecond: {
     default: 50,
     min: 1,

@@ -1,7 +1,8 @@
 // The budgets that the calls of one job are charged to, and the line in which its items wait for them: in their order, so
 // that the first one is what the next sync asks for.
-import type { ScopeBudget } from './scope-budget.ts';
+
 import type { Demand, PermitLine } from './permit.ts';
+import type { ScopeBudget } from './scope-budget.ts';
 
 export class BudgetLine implements PermitLine {
   readonly jobId: string;

@@ -1,6 +1,6 @@
 // Fetches work for the pools: waits until a pool is hungry, asks where something waits, claims it, and hands the claim
 // over. Several claims may be under way at once, which matters when they are small.
-import { abilityOf } from './define-pipeline.ts';
+
 import { claimSize, leaseLength } from '../core/claim-size.ts';
 import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -12,9 +12,10 @@ import { admitJob } from '../store/commands/admit-job.ts';
 import { type Claim, claimItems, type WorkOwner } from '../store/commands/claim-items.ts';
 import { releaseAllBut, releaseLease } from '../store/commands/release-items.ts';
 import { startJob } from '../store/commands/start-job.ts';
-import { readItemCosts } from '../store/views/read-item-costs.ts';
 import type { ClaimableWork } from '../store/views/find-claimable.ts';
+import { readItemCosts } from '../store/views/read-item-costs.ts';
 import { ClaimGate } from './claim-gate.ts';
+import { abilityOf } from './define-pipeline.ts';
 import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
 import { JobParams } from './job-params.ts';
 import type { PhasePool } from './phase-pool.ts';

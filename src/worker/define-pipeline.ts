@@ -4,15 +4,15 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Ability } from '../core/ability.ts';
 import { isAmount } from '../core/budget.ts';
 import { type Counter, distinctCounters, isCounter } from '../core/counter.ts';
-import type { PipelineCallbacks } from '../engine/pipeline-callbacks.ts';
-import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
 import { ERROR_CLASSES, type Failure, type Verdict } from '../core/outcome.ts';
+import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
+import type { DeclaredLimits } from '../core/resource-limits.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { UnstorablePolicy } from '../core/storable-json.ts';
-import { checkResources, checkUses, type ResourceUse } from './phase-resources.ts';
-import type { DeclaredLimits } from '../core/resource-limits.ts';
+import type { PipelineCallbacks } from '../engine/pipeline-callbacks.ts';
 import type { BatchContext, BatchItem, ItemContext } from './item-context.ts';
+import { checkResources, checkUses, type ResourceUse } from './phase-resources.ts';
 
 export type { RetryRule };
 

@@ -9,8 +9,8 @@ import { newId } from '../platform/random.ts';
 import type { Settings } from '../platform/settings.ts';
 import { type Claim, claimItems } from '../store/commands/claim-items.ts';
 import { FlushWriter } from './flush-writer.ts';
-import { ResultColumns } from './result-columns.ts';
 import type { Lease } from './lease.ts';
+import { ResultColumns } from './result-columns.ts';
 
 const database = useTestDatabase();
 /** Triggers other than the one under test do not fire. */

@@ -2,6 +2,7 @@
 // bytes or time, whichever comes first. An outcome leaves memory only after its commit. A flush that fails for a
 // passing reason is tried again whole; one that fails on data is split until the bad item stands alone.
 import { MAX_ERROR_LENGTH } from '../core/classify-error.ts';
+import type { ItemStatus } from '../core/outcome.ts';
 import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
 import { toStorableText } from '../core/storable-json.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -14,6 +15,7 @@ import {
 } from '../engine/flush-outcomes.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
+import type { RowmillEvents } from '../platform/events.ts';
 import { newId, randomFraction } from '../platform/random.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
 import { FlushLane, type FlushTrigger } from './flush-lane.ts';
@@ -271,7 +273,7 @@ export class FlushWriter {
         jobId: batch.jobId,
         phase: batch.phase,
         items: recorded,
-        retried: outcomes.reduce((sum, outcome) => sum + (outcome.kind === 'retry' ? 1 : 0), 0),
+        ...countKinds(outcomes),
         bytes,
         ms: now - startedMs,
         claimToCommitMs,
@@ -358,6 +360,18 @@ export class FlushWriter {
 
 /** About what a contribution to a counter takes. */
 const COUNTED_BYTES = 100;
+
+function countKinds(
+  outcomes: readonly RecordedOutcome[],
+): Pick<RowmillEvents['flush.committed'], 'retried' | 'ended'> {
+  let retried = 0;
+  const ended: Partial<Record<ItemStatus, number>> = {};
+  for (const { kind, status } of outcomes) {
+    if (kind === 'retry') retried += 1;
+    else if (kind === 'terminal') ended[status] = (ended[status] ?? 0) + 1;
+  }
+  return { retried, ended };
+}
 
 function outcomeBytes(outcome: RecordedOutcome): number {
   const children = outcome.children?.reduce((sum, child) => sum + child.json.length + 100, 0) ?? 0;

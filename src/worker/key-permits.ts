@@ -3,8 +3,8 @@
 import type { CallCounts } from '../core/adaptive-share.ts';
 import type { ResourceGrant, ResourceReport } from '../core/resource-control.ts';
 import { OWNER_RESOURCE, type ResourceLimits, startsPerSecond } from '../core/resource-limits.ts';
-import { monotonicMs } from '../platform/clock.ts';
 import { keyOf } from '../engine/sync-resources.ts';
+import { monotonicMs } from '../platform/clock.ts';
 import type { Demand, Permit, PermitLine } from './permit.ts';
 
 /** What one call told about the service. */

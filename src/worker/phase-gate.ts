@@ -1,16 +1,17 @@
 // What an item of one phase needs before it may start: permits of the resources that the phase names, by key where it
 // gives one, and a place among the items that its owner may have under way.
-import type { BudgetDesk } from './budget-desk.ts';
+
 import { strategyOf } from '../core/failure-counts.ts';
 import { OWNER_RESOURCE, type ResourceLimits } from '../core/resource-limits.ts';
 import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
+import type { BudgetDesk } from './budget-desk.ts';
 import type { Phase } from './define-pipeline.ts';
 import { estimateOf, ItemCharge, overItemBudget } from './item-charge.ts';
 import type { ItemGate } from './item-queue.ts';
 import type { Heard, KeyPermits } from './key-permits.ts';
 import type { Lease } from './lease.ts';
-import { type ResourceCall, resourceKey, type ResourceUse, usedResource } from './phase-resources.ts';
+import { type ResourceCall, type ResourceUse, resourceKey, usedResource } from './phase-resources.ts';
 import type { ResourceDesk } from './resource-desk.ts';
 
 /** Items for which a key could not be made: they fail as soon as they are called, so they share one. */

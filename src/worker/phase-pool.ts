@@ -1,8 +1,8 @@
 // The slots of one phase of one pipeline in this process. Items of leases wait here and are started as slots
 // become free; a slot is free the moment its handler returns, it never waits for the flush.
 
-import type { OrderedPhase } from '../core/phase-order.ts';
 import { ErrorSpike } from '../core/error-spike.ts';
+import type { OrderedPhase } from '../core/phase-order.ts';
 import type { PoolStats } from '../core/pool-stats.ts';
 import { QuantileWindow } from '../core/quantile-window.ts';
 import type { StartRamp } from '../core/start-ramp.ts';
@@ -14,8 +14,8 @@ import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import { byLease, type Call, openItemsOf, returnPermits, startAll } from './call.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import type { HandlerThreads } from './handler-threads.ts';
-import { type ItemGate, ItemQueue, type WaitingItem } from './item-queue.ts';
 import type { ItemCharge } from './item-charge.ts';
+import { type ItemGate, ItemQueue, type WaitingItem } from './item-queue.ts';
 import type { KeyPermits } from './key-permits.ts';
 import type { Lease } from './lease.ts';
 import { OwnerShares } from './owner-shares.ts';

@@ -1,9 +1,15 @@
 // Where the pools of a worker get their permits. Keys that are wanted or held are synced with the database a few times a
 // second, all in one transaction; a key that is wanted and has nothing is synced at once.
+
+import {
+  type DeclaredLimits,
+  NO_LIMITS,
+  OWNER_RESOURCE,
+  type ResourceLimits,
+} from '../core/resource-limits.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { type DeclaredLimits, NO_LIMITS, type ResourceLimits } from '../core/resource-limits.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { keyOf, type KeyReport, syncResources } from '../engine/sync-resources.ts';
+import { type KeyReport, keyOf, syncResources } from '../engine/sync-resources.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Pipeline } from './define-pipeline.ts';
 import { KeyPermits } from './key-permits.ts';
@@ -98,10 +104,26 @@ export class ResourceDesk {
         this.#keys
           .get(keyOf({ name, key }))
           ?.apply(grant, askedAtMs, saidAtMs, context.settings.resourceLeaseMs);
+      this.#tell(reports);
     } catch (error) {
       for (const [at, permits] of chosen.entries()) permits.takeBack(reports[at]!.report);
       throw error;
     }
+  }
+
+  #tell(reports: readonly KeyReport[]): void {
+    const byName = new Map<string, { ok: number; throttled: number; failed: number }>();
+    for (const { name, report } of reports) {
+      // Shares of owners are no service.
+      if (name === OWNER_RESOURCE || report.ok + report.throttled + report.failed === 0) continue;
+      const known = byName.get(name) ?? { ok: 0, throttled: 0, failed: 0 };
+      known.ok += report.ok;
+      known.throttled += report.throttled;
+      known.failed += report.failed;
+      byName.set(name, known);
+    }
+    for (const [name, answers] of byName)
+      this.#options.context.events.emit('resource.synced', { name, ...answers });
   }
 
   /** Forgets keys that nobody wants any more. What is left out goes first the next time. */

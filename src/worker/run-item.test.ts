@@ -7,8 +7,8 @@ import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { silentLogger } from '../platform/logger.ts';
 import { definePipeline, type Phase } from './define-pipeline.ts';
 import type { Lease } from './lease.ts';
-import { runItem } from './run-item.ts';
 import { ResultColumns } from './result-columns.ts';
+import { runItem } from './run-item.ts';
 import { RunningItem } from './running-item.ts';
 
 // Nothing is written before it is used, and no handler here uses it.

@@ -19,8 +19,8 @@ import { type Job, readJob } from '../store/views/read-job.ts';
 import { readJobOutlook } from '../store/views/read-job-outlook.ts';
 import { type Progress, readProgress } from '../store/views/read-progress.ts';
 import { abilityOf, type Pipeline } from './define-pipeline.ts';
-import type { WorkerConnections } from './worker-connections.ts';
 import { RowmillWorker } from './worker.ts';
+import type { WorkerConnections } from './worker-connections.ts';
 
 export interface SliceOptions {
   /** The job's must be among them. */

@@ -1,16 +1,16 @@
 // One item in a slot. It is its own context: a hundred thousand of them a second should cost one object each, so what
 // a handler may never ask for is made only when it does.
 import { isAmount } from '../core/budget.ts';
-import { Contributions, contributionTo, type Counter } from '../core/counter.ts';
+import { Contributions, type Counter, contributionTo } from '../core/counter.ts';
 import { strategyOf } from '../core/failure-counts.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EmittedChild } from '../engine/flush-outcomes.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
-import type { ItemContext } from './item-context.ts';
 import { emittedChild } from './emitted-child.ts';
 import { type Charge, describeAmount } from './item-charge.ts';
+import type { ItemContext } from './item-context.ts';
 import type { KeyPermits } from './key-permits.ts';
 import type { Lease } from './lease.ts';
 

@@ -1,8 +1,8 @@
 // The child process that runs user code. Its parent tells it what to run and when to stop; if the parent is gone it
 // stops by itself, in order.
 import { createLogger } from '../platform/logger.ts';
-import { logDecisions } from './log-decisions.ts';
 import { loadPipelines } from './load-pipelines.ts';
+import { logDecisions } from './log-decisions.ts';
 import { FRESH_PROCESS_CODE, type FromChild, type ToChild } from './supervise-worker.ts';
 import { RowmillWorker } from './worker.ts';
 

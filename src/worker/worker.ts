@@ -6,8 +6,8 @@ import { type LearnedTimes, restoreTimes, sampleTimes } from '../core/learned-ti
 import type { PoolStats } from '../core/pool-stats.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { StartRamp } from '../core/start-ramp.ts';
-import type { EngineContext } from '../engine/engine-context.ts';
 import { bookUnrecorded } from '../engine/book-unrecorded.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
 import { finishJob } from '../engine/finish-job.ts';
 import { registerDefinitions } from '../engine/known-counters.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
@@ -17,6 +17,7 @@ import { Events } from '../platform/events.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { WorkListener, WorkNotifier } from '../platform/notifier.ts';
+import { OwnSigns } from '../platform/own-signs.ts';
 import type { PeriodicService } from '../platform/periodic-service.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
@@ -24,7 +25,6 @@ import { loadSettings, type Settings } from '../platform/settings.ts';
 import { VERSION } from '../platform/version.ts';
 import { beginFinalizing } from '../store/commands/begin-finalizing.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
-import { OwnSigns } from '../platform/own-signs.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/register-worker.ts';
 import { type ClaimableWork, findClaimable, findClaimableOfJob } from '../store/views/find-claimable.ts';
 import { BudgetDesk } from './budget-desk.ts';
@@ -35,11 +35,11 @@ import { FlushWriter } from './flush-writer.ts';
 import { HandlerThreads } from './handler-threads.ts';
 import { HeldLeases } from './held-leases.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
+import { PhaseGate } from './phase-gate.ts';
 import { PhasePool } from './phase-pool.ts';
 import { phaseRetryPolicy } from './phase-retry-policy.ts';
-import { PhaseGate } from './phase-gate.ts';
-import { PressureWatch } from './pressure-watch.ts';
 import { PoolOrder } from './pool-order.ts';
+import { PressureWatch } from './pressure-watch.ts';
 import { declaredResources, ResourceDesk } from './resource-desk.ts';
 import { ResultColumns } from './result-columns.ts';
 import type { PhaseRuntime } from './run-item.ts';
@@ -237,12 +237,10 @@ export class RowmillWorker {
       pools: () => this.pools(),
       bufferFullness: () => this.#writer.backlog / this.settings.flushBacklogItems,
       transactions: () => {
-        const total = { committed: 0, rolledBack: 0 };
-        for (const { db } of this.#opened) {
-          total.committed += db.transactions.committed;
-          total.rolledBack += db.transactions.rolledBack;
-        }
-        return total;
+        const all = this.#opened.map(({ db }) => db.transactions);
+        const sum = (key: keyof (typeof all)[number]): number =>
+          all.reduce((total, each) => total + each[key], 0);
+        return { committed: sum('committed'), rolledBack: sum('rolledBack'), waitedMs: sum('waitedMs') };
       },
     });
     const { signal } = this.#stopIngest;

@@ -1,13 +1,13 @@
 // What the owner of a job can do with it while it runs and afterwards.
 import type { controlRoutes } from '../../contract/control.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { rangesOf } from '../../core/seq-ranges.ts';
 import { cancelRest, decideCancel } from '../../engine/cancel-job.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { pauseJob } from '../../engine/pause-job.ts';
 import { resumeJob } from '../../engine/resume-job.ts';
 import { retryNow } from '../../engine/retry-now.ts';
 import { sealJob } from '../../engine/seal-job.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { rangesOf } from '../../core/seq-ranges.ts';
 import { type Job, readJob } from '../../store/views/read-job.ts';
 import { appendItems } from '../append-items.ts';
 import { errorGroupHandlers } from '../change-error-group.ts';

@@ -4,7 +4,7 @@ import type { counter, counterRoutes, counterRow } from '../../contract/counters
 import { type CursorKind, decodeCursor } from '../../core/cursor.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { derivedId } from '../../platform/random.ts';
-import { type CounterList, counterPage, type CounterPageRow } from '../../store/views/counter-page.ts';
+import { type CounterList, type CounterPageRow, counterPage } from '../../store/views/counter-page.ts';
 import { type CounterTotal, counterTotals } from '../../store/views/counter-totals.ts';
 import { findCounter, listCounters, type StoredCounter } from '../../store/views/find-counter.ts';
 import { readCounter } from '../../store/views/read-counter.ts';

@@ -1,8 +1,8 @@
 // Event streams: who may listen to what, at the beginning and as long as they listen.
 import type { eventRoutes } from '../../contract/events.ts';
 import type { Route } from '../../contract/route.ts';
-import type { EventScope } from '../../store/views/read-job-events.ts';
 import { readVisibleJob } from '../../store/views/read-job.ts';
+import type { EventScope } from '../../store/views/read-job-events.ts';
 import { type Actor, checkAllowed, listedFor, seenBy } from '../actor.ts';
 import type { ApiContext } from '../api-context.ts';
 import { authenticate } from '../authenticate.ts';

@@ -10,8 +10,8 @@ import { getItem } from '../get-item.ts';
 import { getTimeline } from '../get-timeline.ts';
 import type { Handlers } from '../handler.ts';
 import { listItems } from '../list-items.ts';
-import { listTree } from '../list-tree.ts';
 import { pendingHandlers } from '../list-pending.ts';
+import { listTree } from '../list-tree.ts';
 import { sendItemImage } from '../send-item-image.ts';
 import { asJson, timeOrNull } from '../wire-values.ts';
 

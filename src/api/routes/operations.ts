@@ -7,7 +7,7 @@ import { overrideResource } from '../../engine/override-resource.ts';
 import { setOwner } from '../../engine/set-owner.ts';
 import { controlOptions } from '../../engine/sync-resources.ts';
 import { VERSION } from '../../platform/version.ts';
-import { auditPage, type AuditRow } from '../../store/views/audit-page.ts';
+import { type AuditRow, auditPage } from '../../store/views/audit-page.ts';
 import { checkSchema } from '../../store/views/check-schema.ts';
 import { listOwners } from '../../store/views/list-owners.ts';
 import { listResources } from '../../store/views/list-resources.ts';

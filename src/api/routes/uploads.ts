@@ -5,12 +5,12 @@ import { RowmillError } from '../../core/rowmill-error.ts';
 import { appendUpload } from '../../engine/uploads/append-upload.ts';
 import { beginUpload } from '../../engine/uploads/begin-upload.ts';
 import { removeUpload } from '../../engine/uploads/remove-upload.ts';
+import type { Upload } from '../../store/views/read-upload.ts';
 import { ownerOf } from '../actor.ts';
 import { checkStorable } from '../check-storable.ts';
 import { findUpload } from '../find-upload.ts';
 import type { Handlers } from '../handler.ts';
 import { withUploadSlot } from '../make-job.ts';
-import type { Upload } from '../../store/views/read-upload.ts';
 import { untilIdle } from '../receive-upload.ts';
 
 export const uploadHandlers: Handlers<typeof uploadRoutes> = {

@@ -1,7 +1,8 @@
 // One multipart upload from its creation to its end: parts a few at a time, then the completion, which makes the object
 // visible at once. Any failure takes the upload back. Where the parts come from is the caller's business.
-import type { CompletedPart, S3 } from '@aws-sdk/client-s3';
+
 import { createHash } from 'node:crypto';
+import type { CompletedPart, S3 } from '@aws-sdk/client-s3';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { newId } from '../random.ts';
 import { headS3Object } from './head-s3-object.ts';
