@@ -1,3 +1,4 @@
+export type { JobBudget } from './core/budget.ts';
 export {
   type Counter,
   type CounterKey,
@@ -5,7 +6,11 @@ export {
   defineCounter,
 } from './core/counter.ts';
 export { fail, notFound, retryLater, skip } from './core/outcome.ts';
+export type { DeclaredLimits, ResourceOverride } from './core/resource-limits.ts';
+export type { ResourceStatus } from './core/resource-status.ts';
 export { RowmillError } from './core/rowmill-error.ts';
+export type { CallbackContext, PipelineCallbacks } from './engine/pipeline-callbacks.ts';
+export type { OwnerBudget } from './engine/set-budget.ts';
 export { type NewJobOptions, openRowmill, type Rowmill, type RowmillOptions } from './open-rowmill.ts';
 export {
   type EmbeddedPostgres,
@@ -13,15 +18,10 @@ export {
   startEmbeddedPostgres,
 } from './platform/embedded-postgres/start-embedded-postgres.ts';
 export { Events, type RowmillEvents } from './platform/events.ts';
+export type { FailedItem } from './store/views/failed-items-page.ts';
+export type { BudgetStatus } from './store/views/read-budgets.ts';
 export { definePipeline, type Phase, type Pipeline, type RetryRule } from './worker/define-pipeline.ts';
 export type { BatchContext, BatchItem, ItemContext } from './worker/item-context.ts';
+export { type ResourceUse, resource } from './worker/phase-resources.ts';
 export type { SliceOptions, SliceReport } from './worker/run-slice.ts';
-export type { CallbackContext, PipelineCallbacks } from './engine/pipeline-callbacks.ts';
-export type { FailedItem } from './store/views/failed-items-page.ts';
-export type { JobBudget } from './core/budget.ts';
-export type { OwnerBudget } from './engine/set-budget.ts';
-export type { BudgetStatus } from './store/views/read-budgets.ts';
-export type { DeclaredLimits, ResourceOverride } from './core/resource-limits.ts';
-export type { ResourceStatus } from './core/resource-status.ts';
-export { resource, type ResourceUse } from './worker/phase-resources.ts';
 export { RowmillWorker, type StopReport, type WorkerOptions } from './worker/worker.ts';

@@ -1,9 +1,9 @@
 // The door for programs: create jobs, add items, seal, watch, and run workers against one database.
 import type { Readable } from 'node:stream';
-import { type ResultRow, toResultRow } from './core/export-row.ts';
-import { checkPays, type JobBudget } from './core/budget.ts';
 import { blockedBecause } from './core/ability.ts';
+import { checkPays, type JobBudget } from './core/budget.ts';
 import { checkParams } from './core/check-params.ts';
+import { type ResultRow, toResultRow } from './core/export-row.ts';
 import { CLAIMABLE_STATES, isFinished } from './core/job-state.ts';
 import type { ResourceOverride } from './core/resource-limits.ts';
 import { type ResourceStatus, resourceStatus } from './core/resource-status.ts';
@@ -16,16 +16,16 @@ import { overrideResource } from './engine/override-resource.ts';
 import { pauseJob } from './engine/pause-job.ts';
 import { type ReprocessRequest, reprocessJob } from './engine/reprocess-job.ts';
 import { type ResumeReport, resumeJob } from './engine/resume-job.ts';
-import { type OwnerBudget, setBudget, setBudgetOfOwner } from './engine/set-budget.ts';
 import { sealJob } from './engine/seal-job.ts';
+import { type OwnerBudget, setBudget, setBudgetOfOwner } from './engine/set-budget.ts';
 import { setOwner } from './engine/set-owner.ts';
 import { controlOptions } from './engine/sync-resources.ts';
+import { type ExportRequest, type ExportStream, exportJob } from './export/export-job.ts';
+import { readRows } from './export/read-rows.ts';
 import { ingestWhenFree } from './ingest/ingest-when-free.ts';
 import { type SubmitFileOptions, type SubmittedFile, submitFile } from './ingest/submit-file.ts';
 import { submitPaths } from './ingest/submit-paths.ts';
 import { openBlobStore } from './platform/blob-store/open-blob-store.ts';
-import { type ExportRequest, type ExportStream, exportJob } from './export/export-job.ts';
-import { readRows } from './export/read-rows.ts';
 import { waitMs } from './platform/clock.ts';
 import { Database } from './platform/database.ts';
 import { Events } from './platform/events.ts';
@@ -37,9 +37,9 @@ import type { OverrideChange } from './store/commands/override-resource.ts';
 import type { OwnerChange, OwnerLimits } from './store/commands/set-owner.ts';
 import { migrate } from './store/migrate.ts';
 import { listAbilities } from './store/views/list-abilities.ts';
-import { type BudgetStatus, readBudgets } from './store/views/read-budgets.ts';
 import { type ListedOwner, listOwners } from './store/views/list-owners.ts';
 import { listResources } from './store/views/list-resources.ts';
+import { type BudgetStatus, readBudgets } from './store/views/read-budgets.ts';
 import { type Job, readJob } from './store/views/read-job.ts';
 import {
   type ErrorGroup,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openRowmill, type Rowmill, type RowmillWorker, startEmbeddedPostgres } from 'rowmill';
-import { checkCrawl, type CrawledPage, readCrawl } from './check-crawl.ts';
+import { type CrawledPage, checkCrawl, readCrawl } from './check-crawl.ts';
 import { generateSite } from './generate-site.ts';
 import { crawler } from './pipeline.ts';
 import { type RunningSite, startSite } from './start-site.ts';

@@ -44,11 +44,14 @@ export async function checkBatch(
     const bytes = await readAll(await rowmill.openFile(file.key));
     if (createHash('sha256').update(bytes).digest('hex') !== file.sha256)
       problems.push(`${file.name} is damaged`);
-    const expected = { 'results.csv': at, 'failed.csv': (counts.ERROR ?? 0) + (counts.NOT_FOUND ?? 0) }[
-      file.name
-    ];
-    if (expected !== undefined && expected !== file.rows)
-      problems.push(`${file.name} has ${file.rows} rows, expected ${expected}`);
+    const byName: Record<string, number | null | undefined> = {
+      'results.csv': at,
+      'failed.csv': (counts.ERROR ?? 0) + (counts.NOT_FOUND ?? 0),
+      'summary.json': null,
+    };
+    const expected =
+      file.name in byName ? byName[file.name] : counts[file.name.replace('.csv', '').toUpperCase()];
+    if (expected !== file.rows) problems.push(`${file.name} has ${file.rows} rows, expected ${expected}`);
   }
   return { problems, counts, workers };
 }

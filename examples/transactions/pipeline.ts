@@ -50,7 +50,7 @@ export const transactions = definePipeline({
     reference: z.string().default(''),
   }),
   summary: ['transaction_id', 'amount', 'currency'],
-  outputs: ['csv'],
+  outputs: ['csv', 'csv-by-status'],
   phases: [
     {
       name: 'rules',

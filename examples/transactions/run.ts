@@ -2,7 +2,7 @@
 // are killed while they end it; then a second generation, and a batch that is aborted.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -76,7 +76,6 @@ async function play(rowmill: Rowmill, bank: Bank, crew: Crew, rows: number): Pro
   for (const [pid, count] of first.workers) console.log(`    ${pid} screened ${count}`);
   console.log(`${crew.killed} processes were killed while they ended the batch, and replaced`);
   await listFiles(rowmill, jobId);
-  await writeByStatus(rowmill, jobId);
 
   console.log('\nthe unknown accounts were opened: their rows run again, as generation 2');
   bank.openAccounts();
@@ -120,17 +119,6 @@ async function listFiles(rowmill: Rowmill, jobId: string): Promise<void> {
     console.log(
       `    ${name.padEnd(14)}${String(rows ?? '').padStart(8)} rows ${String(bytes).padStart(10)} bytes  sha256 ${sha256.slice(0, 12)}…`,
     );
-}
-
-async function writeByStatus(rowmill: Rowmill, jobId: string): Promise<void> {
-  const folder = 'out/transactions';
-  await mkdir(folder, { recursive: true });
-  console.log(`\nand one file per status in ${folder}:`);
-  for (const status of ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED'] as const) {
-    const file = rowmill.export(jobId, { format: 'csv', filter: { statuses: [status] } });
-    await writeFile(join(folder, `${status.toLowerCase()}.csv`), file);
-    console.log(`    ${`${status.toLowerCase()}.csv`.padEnd(14)}${String(file.rowCount).padStart(8)} rows`);
-  }
 }
 
 async function abortOnTheWay(

@@ -7,7 +7,7 @@ import { followJob } from './follow-job.ts';
 import { type Download, readDownload } from './read-download.ts';
 import { type Answered, type CallOptions, type Given, type RouteMethods, splitCall } from './route-call.ts';
 import { unexpectedAnswer } from './rowmill-api-error.ts';
-import { nameOf, type UploadFile, type UploadOptions, sendFile } from './send-file.ts';
+import { nameOf, sendFile, type UploadFile, type UploadOptions } from './send-file.ts';
 import { sendInParts } from './send-in-parts.ts';
 import { type Connection, sendRequest } from './send-request.ts';
 

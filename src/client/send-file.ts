@@ -1,10 +1,10 @@
 // A file and what is to be done with it, with progress. Browsers tell the progress of an upload only through
 // XMLHttpRequest; elsewhere the bytes are counted as the connection takes them.
 import type { Route } from '../contract/route.ts';
-import type { ResumePoint } from './send-in-parts.ts';
 import { multipartBody } from './multipart-body.ts';
 import { type CallOptions, splitCall } from './route-call.ts';
 import { refusalOf, unreachable } from './rowmill-api-error.ts';
+import type { ResumePoint } from './send-in-parts.ts';
 import { type Connection, headersOf, type Request, sendRequest } from './send-request.ts';
 
 type Bytes = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;

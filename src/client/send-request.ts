@@ -1,7 +1,8 @@
 // One request to the server: its address, who asks, and another try where that is safe. Safe are requests that change
 // nothing and those with an idempotency key.
-import { RowmillApiError, refusalOf, unreachable } from './rowmill-api-error.ts';
+
 import type { CallOptions } from './route-call.ts';
+import { RowmillApiError, refusalOf, unreachable } from './rowmill-api-error.ts';
 import { randomFraction, waitMs } from './surroundings.ts';
 
 export interface Connection {

@@ -1,5 +1,6 @@
 // Jobs: made from a file, a configured source or items; listed, looked at, changed, removed.
 import { z } from 'zod';
+import { JOB_OUTPUTS } from '../core/output-format.ts';
 import { defineRoutes } from './route.ts';
 import {
   flag,
@@ -49,10 +50,7 @@ const newJobOptions = {
   ownerId: ownerId.optional(),
   params: jsonObject.optional(),
   priority: z.number().int().min(-30_000).max(30_000).optional(),
-  outputs: z
-    .array(z.enum(['csv', 'xlsx', 'jsonl']))
-    .max(3)
-    .optional(),
+  outputs: z.array(z.enum(JOB_OUTPUTS)).max(JOB_OUTPUTS.length).optional(),
   /** Created paused: nothing runs before it is resumed. */
   hold: z.boolean().optional(),
   /** Run the first so many rows, hold the rest until resumed. */

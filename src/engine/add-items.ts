@@ -1,8 +1,8 @@
 // Stores items that a program hands over, in batches of bounded size.
 import type { InputColumn } from '../core/input-column.ts';
+import { summarize } from '../core/input-summary.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toStorableJson, toStorableText } from '../core/storable-json.ts';
-import { summarize } from '../core/input-summary.ts';
 import type { EngineContext } from './engine-context.ts';
 import { type IngestRow, storeBatch } from './store-batch.ts';
 

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { checkBudget, type JobBudget } from '../core/budget.ts';
 import type { JobSource } from '../core/file-format.ts';
 import type { InputColumn } from '../core/input-column.ts';
-import type { OutputFormat } from '../core/output-format.ts';
+import type { JobOutput } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { Transaction } from '../platform/database.ts';
 import { derivedId, newId } from '../platform/random.ts';
@@ -31,7 +31,7 @@ export interface CreateJobRequest {
   keyColumns?: readonly string[];
   updatesJobId?: string;
   /** Formats of the result files. Default: CSV; none when empty. */
-  outputs?: readonly OutputFormat[];
+  outputs?: readonly JobOutput[];
   /** Created paused: nothing runs before `resume`, and items can be appended until the seal. */
   hold?: boolean;
   /** Only so many items run at first; the rest is held until `resume`. */

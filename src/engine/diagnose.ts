@@ -5,8 +5,8 @@ import { monotonicMs } from '../platform/clock.ts';
 import { Database } from '../platform/database.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
 import { Events } from '../platform/events.ts';
-import { listOutputFiles } from '../store/views/list-output-files.ts';
 import { findProblems, INVARIANTS, type Problem } from '../store/views/check-invariants.ts';
+import { listOutputFiles } from '../store/views/list-output-files.ts';
 import { auditCounters } from './audit-counters.ts';
 
 export interface InvariantReport {

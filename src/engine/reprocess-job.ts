@@ -13,7 +13,7 @@ import {
   type OpenedGeneration,
   openGeneration,
 } from '../store/commands/open-generation.ts';
-import { reopenItems, type Reopened, type ReopenRequest } from '../store/commands/reopen-items.ts';
+import { type Reopened, type ReopenRequest, reopenItems } from '../store/commands/reopen-items.ts';
 import { takeBackContributions } from '../store/commands/take-back-contributions.ts';
 import { findGeneration } from '../store/views/find-generation.ts';
 import type { Job } from '../store/views/read-job.ts';

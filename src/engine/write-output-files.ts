@@ -2,8 +2,9 @@
 // and given again, rejected rows, and summary.json. Keys hold job, generation and attempt, so that two processes that
 // both believe to be at it never write to the same place; the summary names the ones that count.
 import type { GenerationDiff } from '../core/generation-diff.ts';
-import { type OutputFile, type OutputFormat, outputLike } from '../core/output-format.ts';
-import { exportJob, type ExportKind } from '../export/export-job.ts';
+import { ITEM_STATUSES, type ItemStatus } from '../core/outcome.ts';
+import { formatOfOutput, type OutputFile, type OutputFormat, outputLike } from '../core/output-format.ts';
+import { type ExportKind, exportJob } from '../export/export-job.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { draftSummary } from '../store/commands/insert-summary.ts';
 import { type Job, readJob } from '../store/views/read-job.ts';
@@ -28,14 +29,21 @@ export async function writeOutputFiles(
   if (!job || job.outputs.length === 0) return [];
   const draft = await draftSummary(context.db, jobId, generation, outcome);
   const files: OutputFile[] = [];
-  const add = async (kind: ExportKind, format: OutputFormat): Promise<void> => {
-    files.push(await writeExport(context, ending, kind, format, signal));
+  const add = async (kind: ExportKind, format: OutputFormat, status?: ItemStatus): Promise<void> => {
+    files.push(await writeExport(context, ending, { kind, format, status }, signal));
     faultPoint('finalize.after_file');
   };
-  for (const format of job.outputs) await add('results', format);
+  const outputs = [...new Set(job.outputs)].map(formatOfOutput);
+  for (const { format, isByStatus } of outputs) {
+    if (!isByStatus) await add('results', format);
+    else
+      for (const status of ITEM_STATUSES)
+        if ((draft.counts[status] ?? 0) > 0) await add('results', format, status);
+  }
   const failed = (draft.counts.ERROR ?? 0) + (draft.counts.NOT_FOUND ?? 0);
   // As they came, so that they can be corrected and given again.
-  if (failed > 0) await add('failed', job.source ? outputLike(job.source.detected.format) : job.outputs[0]!);
+  if (failed > 0)
+    await add('failed', job.source ? outputLike(job.source.detected.format) : outputs[0]!.format);
   if ((job.ingestReport.rejected ?? 0) > 0) await add('rejected', 'csv');
   const summary = summaryText(job, ending, draft, files);
   files.push(
@@ -47,8 +55,7 @@ export async function writeOutputFiles(
 async function writeExport(
   context: EngineContext,
   ending: Ending,
-  kind: ExportKind,
-  format: OutputFormat,
+  { kind, format, status }: { kind: ExportKind; format: OutputFormat; status: ItemStatus | undefined },
   signal: AbortSignal,
 ): Promise<OutputFile> {
   const stream = exportJob(context.db, {
@@ -56,9 +63,17 @@ async function writeExport(
     generation: ending.generation,
     kind,
     format,
+    ...(status && { filter: { statuses: [status] } }),
     pageRows: context.settings.exportPageRows,
   });
-  const file = await write(context, ending, `${kind}.${format}`, stream.contentType, stream, signal);
+  const file = await write(
+    context,
+    ending,
+    `${status?.toLowerCase() ?? kind}.${format}`,
+    stream.contentType,
+    stream,
+    signal,
+  );
   return { ...file, rows: stream.rowCount };
 }
 

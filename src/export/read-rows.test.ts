@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jobWithItems } from '../../test/support/job-factory.ts';
-import { seedResults, type SeededResult } from '../../test/support/seed-results.ts';
+import { type SeededResult, seedResults } from '../../test/support/seed-results.ts';
 import { useTestDatabase } from '../../test/support/test-database.ts';
 import { errorSignature } from '../core/error-signature.ts';
 import type { ExportFilter } from '../core/export-filter.ts';

@@ -1,9 +1,9 @@
 // How a file would be read, before anything is stored: what was found out about it, which column goes where, and what is
 // wrong with its first rows.
 import type { DetectedFormat, FormatOptions } from '../core/file-format.ts';
+import type { InputColumn } from '../core/input-column.ts';
 import { fieldsOf, listIssues, type PipelineInput, type SchemaIssue } from '../core/input-schema.ts';
 import { type InputField, mapColumns, suggestColumns } from '../core/map-columns.ts';
-import type { InputColumn } from '../core/input-column.ts';
 import type { Settings } from '../platform/settings.ts';
 import { type Encoded, ObjectEncoder, tableEncoder } from './encode-rows.ts';
 import { withRows } from './open-rows.ts';

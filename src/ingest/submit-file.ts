@@ -10,7 +10,7 @@ import type { InputColumn } from '../core/input-column.ts';
 import { fieldsOf, type InputSchema, type PipelineInput } from '../core/input-schema.ts';
 import { isFinished } from '../core/job-state.ts';
 import { mapColumns } from '../core/map-columns.ts';
-import { type OutputFormat, outputLike } from '../core/output-format.ts';
+import { type JobOutput, outputLike } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { createJob } from '../engine/create-job.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -51,7 +51,7 @@ export interface SubmitFileOptions {
   key?: readonly string[];
   /** The job that this file corrects: rows that did not change take over its results. */
   updatesJobId?: string;
-  outputs?: readonly OutputFormat[];
+  outputs?: readonly JobOutput[];
   hold?: boolean;
   trial?: number;
   budget?: JobBudget;
@@ -74,7 +74,7 @@ export type FilePipeline = PipelineInput & {
   readonly version: string | null;
   readonly params?: InputSchema | undefined;
   readonly phases: readonly { name: string; cost?: unknown }[];
-  readonly outputs: readonly OutputFormat[] | undefined;
+  readonly outputs: readonly JobOutput[] | undefined;
 };
 
 export async function submitFile(

@@ -7,7 +7,7 @@ import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { finishUpload } from '../store/commands/finish-upload.ts';
 import { listUploadParts, type Upload } from '../store/views/read-upload.ts';
-import { type FilePipeline, submitFile, type SubmitFileOptions } from './submit-file.ts';
+import { type FilePipeline, type SubmitFileOptions, submitFile } from './submit-file.ts';
 
 export async function submitUpload(
   context: EngineContext,

@@ -5,11 +5,11 @@ export {
   describeRun,
   type HistoryEntry,
   type PipelineRun,
-  retryWaits,
   type RowResult,
-  rowsWith,
   type RunErrorGroup,
+  retryWaits,
+  rowsWith,
 } from './pipeline-run.ts';
-export { runPipeline, type RunPipelineOptions } from './run-pipeline.ts';
+export { type RunPipelineOptions, runPipeline } from './run-pipeline.ts';
 export { type RunOnDatabaseOptions, runPipelineOnDatabase } from './run-pipeline-on-database.ts';
 export { VirtualClock } from './virtual-clock.ts';

@@ -333,7 +333,7 @@ describe('what a handler gets', () => {
       rowsOf(1),
     );
     expect(results[0]).toMatchObject({
-      status: 'NOT_FOUND',
+      status: 'ERROR',
       error: 'there is no file b; the test gave none',
     });
   });

@@ -5,7 +5,7 @@ import type { Ability } from '../core/ability.ts';
 import { isAmount } from '../core/budget.ts';
 import { type Counter, distinctCounters, isCounter } from '../core/counter.ts';
 import { ERROR_CLASSES, type Failure, type Verdict } from '../core/outcome.ts';
-import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
+import { JOB_OUTPUTS, type JobOutput } from '../core/output-format.ts';
 import type { DeclaredLimits } from '../core/resource-limits.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
@@ -111,7 +111,7 @@ interface Shared<Schema> extends PipelineCallbacks {
   /** Counters that its handlers feed with `context.count`. */
   counters?: readonly Counter[];
   /** Formats of the result files that a finished job leaves. Default: like its input; CSV when it had no file. */
-  outputs?: readonly OutputFormat[];
+  outputs?: readonly JobOutput[];
 }
 
 const PIPELINE = Symbol.for('rowmill.pipeline');
@@ -130,7 +130,7 @@ export interface Pipeline {
   readonly strategies: readonly string[];
   readonly resources: Readonly<Record<string, DeclaredLimits>>;
   readonly counters: readonly Counter[];
-  readonly outputs: readonly OutputFormat[] | undefined;
+  readonly outputs: readonly JobOutput[] | undefined;
   readonly phases: readonly Phase<unknown, unknown, unknown>[];
   readonly callbacks: PipelineCallbacks;
 }
@@ -202,9 +202,9 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
   checkNames(name, 'summary', summary);
   checkNames(name, 'strategies', strategies, 'texts');
   for (const format of outputs ?? []) {
-    if (!OUTPUT_FORMATS.includes(format))
+    if (!JOB_OUTPUTS.includes(format))
       throw invalid(
-        `expected the outputs of pipeline ${name} to be ${OUTPUT_FORMATS.join(', ')}, got ${format}`,
+        `expected the outputs of pipeline ${name} to be ${JOB_OUTPUTS.join(', ')}, got ${format}`,
       );
   }
   if (!Array.isArray(phases) || phases.length === 0)

@@ -59,6 +59,7 @@ describe('lists', () => {
           }),
         ],
         next: null,
+        looked: 6,
       }),
       listWorkers: () => ({
         items: [
@@ -252,7 +253,12 @@ describe('control', () => {
     expect(whole).toMatchObject({ code: 0, stdout: 'written to all.jsonl\n' });
     expect(readFileSync(join(folder, 'all.jsonl'), 'utf8')).toBe('n\n1\n2\n');
     const exports = server.asked.filter((each) => each.name === 'exportJob').map((each) => each.query);
-    expect(exports).toContainEqual({ format: 'jsonl', statuses: ['DONE'], raw: true });
+    expect(exports).toContainEqual({
+      kind: 'results',
+      format: 'jsonl',
+      statuses: ['DONE'],
+      raw: true,
+    });
     expect(cut.code).toBe(1);
     expect(() => readFileSync(join(folder, 'cut.csv'))).toThrow('ENOENT');
     expect(failed.code).toBe(0);

@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { definePipeline, notFound, openRowmill, type Rowmill, skip } from '../../src/index.ts';
-import { collectBlobs } from '../../src/engine/services/blob-collector.ts';
+import type { JobOutput } from '../../src/core/output-format.ts';
 import { finalizeJob } from '../../src/engine/finalize-job.ts';
-import { claimFinalize } from '../../src/store/commands/finalize-lease.ts';
+import { collectBlobs } from '../../src/engine/services/blob-collector.ts';
+import { definePipeline, notFound, openRowmill, type Rowmill, skip } from '../../src/index.ts';
 import type { Settings } from '../../src/platform/settings.ts';
+import { claimFinalize } from '../../src/store/commands/finalize-lease.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -47,11 +48,15 @@ async function withRowmill<T>(
   }
 }
 
-async function runToEnd(rowmill: Rowmill, csv = CSV): Promise<string> {
+async function runToEnd(
+  rowmill: Rowmill,
+  csv = CSV,
+  options: { outputs?: readonly JobOutput[] } = {},
+): Promise<string> {
   const bytes = (async function* () {
     yield Buffer.from(csv);
   })();
-  const { jobId } = await rowmill.runFile(prices, { name: 'prices.csv', bytes }, { again: true });
+  const { jobId } = await rowmill.runFile(prices, { name: 'prices.csv', bytes }, { again: true, ...options });
   const worker = await rowmill.startWorker([prices]);
   await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
   await worker.stop();
@@ -121,6 +126,29 @@ test('results, failed rows, rejected rows and summary.json agree with the databa
       ingest: { read: 7, stored: 6, rejected: 1, invalid: 1 },
       files: summary.files.slice(0, 3),
     });
+  });
+});
+
+test('a job may leave a file for each status that rows ended with, and nothing for the others', async () => {
+  await withRowmill({ blobStore: join(folder, 'by-status') }, async (rowmill) => {
+    const outputs = ['csv-by-status', 'jsonl'] as const;
+    const jobId = await runToEnd(rowmill, CSV, { outputs });
+    const { files } = (await rowmill.summary(jobId))!;
+    expect(files.map((file) => [file.name, file.rows])).toEqual([
+      ['done.csv', 2],
+      ['error.csv', 2],
+      ['not_found.csv', 1],
+      ['skipped.csv', 1],
+      ['results.jsonl', 6],
+      ['failed.csv', 3],
+      ['rejected.csv', 1],
+      ['summary.json', null],
+    ]);
+    for (const [at, status] of ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED'].entries()) {
+      const rows: Record<string, string>[] = parse(await read(rowmill, files[at]!.key), { columns: true });
+      expect(rows.map((row) => row.status)).toEqual(rows.map(() => status));
+      expect(rows).toHaveLength(files[at]!.rows!);
+    }
   });
 });
 

@@ -3,12 +3,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openRowmill, type Rowmill, type RowmillWorker } from 'rowmill';
+import { createClient } from 'rowmill/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { generateUploads, type Upload, writeUpload } from '../../examples/annotations/generate-uploads.ts';
 import { upload as pipeline } from '../../examples/annotations/pipeline.ts';
 import { Recount } from '../../examples/annotations/recount.ts';
-import { createClient } from 'rowmill/client';
-import { openRowmill, type Rowmill, type RowmillWorker } from 'rowmill';
 import { silentLogger } from '../../src/platform/logger.ts';
 import { runCommand } from '../support/run-command.ts';
 import { startTestApi } from '../support/test-api.ts';

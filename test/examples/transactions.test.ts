@@ -15,6 +15,8 @@ import type { FaultPoint } from '../../src/platform/fault-point.ts';
 import { type Child, killAll, startChild } from '../support/child-process.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
+const BY_STATUS = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED'];
+
 const database = useTestDatabase();
 const known = [...generateTransactions(2000, 5)];
 const rowsOf = (some: readonly KnownTransaction[]): object[] => some.map(({ row }) => row);
@@ -88,29 +90,38 @@ describe('a batch', { timeout: 300_000 }, () => {
     const { problems, counts } = await checkBatch(rowmill, jobId, known);
     expect(problems).toEqual([]);
     const summary = (await rowmill.summary(jobId))!;
-    expect(summary.files.map(({ name }) => name)).toEqual(['results.csv', 'failed.csv', 'summary.json']);
-    const files = await Promise.all(
-      summary.files.map(async ({ key }) => (await readAll(await rowmill.openFile(key))).toString()),
-    );
-    const results = parse(files[0]!, { columns: true }) as Record<string, string>[];
+    expect(summary.files.map(({ name }) => name)).toEqual([
+      'results.csv',
+      ...BY_STATUS.map((status) => `${status.toLowerCase()}.csv`),
+      'failed.csv',
+      'summary.json',
+    ]);
+    const read = async (name: string): Promise<string> => {
+      const { key } = summary.files.find((file) => file.name === name)!;
+      return (await readAll(await rowmill.openFile(key))).toString();
+    };
+    const rowsIn = async (name: string) =>
+      parse(await read(name), { columns: true }) as Record<string, string>[];
+    const results = await rowsIn('results.csv');
     expect(results.map(({ transaction_id, status, decision }) => [transaction_id, status, decision])).toEqual(
       known.map(({ row, fate }) => [row.transaction_id, ENDS[fate].status, ENDS[fate].decision ?? '']),
     );
-    const failed = parse(files[1]!, { columns: true }) as Record<string, string>[];
+    const failed = await rowsIn('failed.csv');
     const isFailed = ({ fate }: KnownTransaction): boolean =>
       ENDS[fate].status === 'ERROR' || ENDS[fate].status === 'NOT_FOUND';
     // As they came, to be corrected and given again.
     expect(failed.map(({ transaction_id, amount }) => [transaction_id, amount])).toEqual(
       known.filter(isFailed).map(({ row }) => [row.transaction_id, row.amount]),
     );
-    expect(JSON.parse(files[2]!)).toMatchObject({ jobId, generation: 1, outcome: 'DONE', counts });
-    for (const status of ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED'] as const) {
-      const file = rowmill.export(jobId, { format: 'csv', filter: { statuses: [status] } });
-      let text = '';
-      for await (const piece of file) text += piece;
-      expect((parse(text, { columns: true }) as { status: string }[]).map((row) => row.status)).toEqual(
-        Array(counts[status]).fill(status),
-      );
+    expect(JSON.parse(await read('summary.json'))).toMatchObject({
+      jobId,
+      generation: 1,
+      outcome: 'DONE',
+      counts,
+    });
+    for (const status of BY_STATUS) {
+      const rows = await rowsIn(`${status.toLowerCase()}.csv`);
+      expect(rows.map((row) => row.status)).toEqual(Array(counts[status]).fill(status));
     }
     await whenBooked(`${jobId}:1:done`);
     expect(bank.booked.get(`${jobId}:1:done`)).toMatchObject({ jobId, outcome: 'DONE', counts });

@@ -5,8 +5,8 @@ import type { Scope } from '../../contract/route.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { noteOrigin } from '../error-origin.ts';
 import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
-import { clientPort } from '../remote/client-port.ts';
 import { clientOf } from '../remote/client-of.ts';
+import { clientPort } from '../remote/client-port.ts';
 import { textTable } from '../text-table.ts';
 
 export interface KeysOptions extends TargetOptions {

@@ -11,8 +11,8 @@ import { currentAccount } from '../current-account.ts';
 import { noteOrigin } from '../error-origin.ts';
 import { printable } from '../progress-lines.ts';
 import { normalizeUrl } from '../remote/choose-target.ts';
-import { credentialsPath, forgetLogin, type Login, readLogins, storeLogin } from '../remote/stored-login.ts';
 import { clientOf } from '../remote/client-of.ts';
+import { credentialsPath, forgetLogin, type Login, readLogins, storeLogin } from '../remote/stored-login.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:4180';
 

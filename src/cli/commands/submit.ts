@@ -1,5 +1,5 @@
 // rowmill submit <file> --pipeline <pipeline>: makes a job of a file and leaves the work to workers.
-import type { OutputFormat } from '../../core/output-format.ts';
+import type { JobOutput } from '../../core/output-format.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -92,7 +92,7 @@ async function requestOf(port: JobPort, path: string, options: SubmitOptions): P
     format: formatOptions(options),
     mapping: options.map ?? {},
     ...(name !== undefined && { name }),
-    ...(outputs && { outputs: outputs as OutputFormat[] }),
+    ...(outputs && { outputs: outputs as JobOutput[] }),
     ...(hold && { hold }),
     ...(trial !== undefined && { trial }),
     ...((budget !== undefined || budgetPerItem !== undefined) && {

@@ -1,7 +1,8 @@
 // An administrator changes somebody. A new role or password, and being disabled, end their sessions; being disabled also
 // ends their keys. There is always an administrator who can sign in.
-import { RowmillError } from '../../core/rowmill-error.ts';
+
 import type { Role } from '../../core/role.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { endSessionsOf } from '../../store/commands/end-sessions.ts';

@@ -1,6 +1,7 @@
 // An administrator adds somebody.
-import { RowmillError } from '../../core/rowmill-error.ts';
+
 import type { Role } from '../../core/role.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { insertUser } from '../../store/commands/insert-user.ts';

@@ -1,8 +1,8 @@
 // The backstop: finds expired leases and endings that a crash interrupted. Every process may run it.
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { findOverdue } from '../../store/views/find-overdue.ts';
-import type { EngineContext } from '../engine-context.ts';
 import { cancelRest } from '../cancel-job.ts';
+import type { EngineContext } from '../engine-context.ts';
 import { finalizeJob } from '../finalize-job.ts';
 import { finishJob } from '../finish-job.ts';
 import { rescueLeases } from '../rescue-leases.ts';

@@ -1,8 +1,9 @@
 // Tells webhooks what happened. Every process that runs it takes messages under leases, so many share the work; a slow
 // receiver keeps two of a process's places busy and no more. Tests call `runOnce`, which also waits for the answers.
-import { newId } from '../../platform/random.ts';
-import { PeriodicService } from '../../platform/periodic-service.ts';
+
 import { faultPoint } from '../../platform/fault-point.ts';
+import { PeriodicService } from '../../platform/periodic-service.ts';
+import { newId } from '../../platform/random.ts';
 import { type ClaimedDelivery, claimDeliveries } from '../../store/commands/claim-deliveries.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { type Sending, sendDelivery } from '../webhooks/send-delivery.ts';

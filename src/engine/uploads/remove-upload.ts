@@ -1,8 +1,9 @@
 // Removes uploads that are not wanted, or have lived long enough, with their parts. The row goes last: as long as it is there
 // it leads to what is left of them.
+
+import { PeriodicService } from '../../platform/periodic-service.ts';
 import { deleteUpload } from '../../store/commands/delete-upload.ts';
 import { listExpiredUploads } from '../../store/views/read-upload.ts';
-import { PeriodicService } from '../../platform/periodic-service.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { prefixOf } from './append-upload.ts';
 

@@ -4,8 +4,8 @@ import { changeWebhookRow } from '../../store/commands/change-webhooks.ts';
 import type { Webhook } from '../../store/views/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-change.ts';
-import { checkWebhookUrl, guardOf } from './webhook-target.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
+import { checkWebhookUrl, guardOf } from './webhook-target.ts';
 
 export interface WebhookPatch {
   url?: string | undefined;

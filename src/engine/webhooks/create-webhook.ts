@@ -1,9 +1,9 @@
 // Adds a webhook for an owner, with a secret of its own that is told this once.
 import { RowmillError } from '../../core/rowmill-error.ts';
-import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { randomSecret } from '../../platform/secret-box.ts';
+import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
 import { insertWebhook } from '../../store/commands/change-webhooks.ts';
 import { readWebhook, type Webhook } from '../../store/views/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';

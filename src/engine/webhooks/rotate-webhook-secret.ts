@@ -1,7 +1,8 @@
 // Gives a webhook a new secret. For a day messages are signed with the old one too, so that the receiver can change over.
-import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
+
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { randomSecret } from '../../platform/secret-box.ts';
+import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
 import { rotateSecret } from '../../store/commands/change-webhooks.ts';
 import { readWebhook } from '../../store/views/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';

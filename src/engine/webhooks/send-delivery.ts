@@ -2,7 +2,6 @@
 // holds. A message whose result could not be written is sent again, with the same id.
 import { toStorableText } from '../../core/storable-json.ts';
 import { parseRetryAfter, webhookDelayMs } from '../../core/webhook-retry.ts';
-import { signWebhook } from '../../platform/webhook-signature.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { type GuardedAnswer, type GuardOptions, guardedPost } from '../../platform/guarded-http.ts';
@@ -10,6 +9,7 @@ import { randomFraction } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import type { SecretBox } from '../../platform/secret-box.ts';
 import { VERSION } from '../../platform/version.ts';
+import { signWebhook } from '../../platform/webhook-signature.ts';
 import { disableWebhook } from '../../store/commands/change-webhooks.ts';
 import {
   type AttemptResult,

@@ -1,13 +1,14 @@
 // Makes a delivery of every event for every webhook that wants it: once, whoever does it and however often it is tried.
 // Only events that are committed have a position, so none is told before it is true.
-import type { EngineContext } from '../engine-context.ts';
+
 import {
+  type EventToTell,
   eventsToTell,
   hasUntakenEvents,
   insertDeliveries,
   lockIntake,
-  type EventToTell,
 } from '../../store/commands/take-events.ts';
+import type { EngineContext } from '../engine-context.ts';
 import { numberEvents } from '../number-events.ts';
 
 const AT_ONCE = 500;

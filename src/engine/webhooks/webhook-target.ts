@@ -1,6 +1,7 @@
 // Where webhooks may go, and how their secrets are stored: both come from the settings.
-import { parseAddressRanges } from '../../platform/address-ranges.ts';
+
 import { RowmillError } from '../../core/rowmill-error.ts';
+import { parseAddressRanges } from '../../platform/address-ranges.ts';
 import {
   checkPublicForm,
   checkTarget,

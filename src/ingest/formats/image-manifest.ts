@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import type { ReadLimits } from '../row-reader.ts';
-import { identifyBytes, type ImageType, isImageType, looksLikeSvg } from './magic-bytes.ts';
+import { type ImageType, identifyBytes, isImageType, looksLikeSvg } from './magic-bytes.ts';
 import { measureImage } from './measure-image.ts';
 
 export interface DescribedImage {

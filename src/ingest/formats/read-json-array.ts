@@ -3,16 +3,16 @@
 import { createReadStream } from 'node:fs';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import {
-  MAX_RAW_LENGTH,
   type FormatOptions,
+  MAX_RAW_LENGTH,
   type ReadLimits,
   type ReadRow,
   type RowReader,
 } from '../row-reader.ts';
 import { decodeText } from './csv/decode-text.ts';
 import { parseJsonRow } from './parse-json-row.ts';
-import { DAMAGED_NOTE, TEXT_CHUNK_BYTES } from './read-lines.ts';
 import { joinNotes } from './read-jsonl.ts';
+import { DAMAGED_NOTE, TEXT_CHUNK_BYTES } from './read-lines.ts';
 import { openText } from './text-sample.ts';
 
 export async function openJsonArray(

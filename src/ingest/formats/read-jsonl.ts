@@ -1,7 +1,7 @@
 // JSON lines to rows: one object a line, blank lines skipped. A line that is no object is rejected and the rest goes on.
 import {
-  MAX_RAW_LENGTH,
   type FormatOptions,
+  MAX_RAW_LENGTH,
   type ReadLimits,
   type ReadRow,
   type RowReader,

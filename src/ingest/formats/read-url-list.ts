@@ -1,7 +1,7 @@
 // A list of URLs to rows: one a line, blank lines and lines that begin with # skipped. Anything else is rejected.
 import {
-  MAX_RAW_LENGTH,
   type FormatOptions,
+  MAX_RAW_LENGTH,
   type ReadLimits,
   type ReadRow,
   type RowReader,

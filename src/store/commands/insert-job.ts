@@ -1,7 +1,7 @@
 import type { JobBudget } from '../../core/budget.ts';
 import type { JobSource } from '../../core/file-format.ts';
 import type { InputColumn } from '../../core/input-column.ts';
-import type { OutputFormat } from '../../core/output-format.ts';
+import type { JobOutput } from '../../core/output-format.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // The job id is derived from the idempotency key where there is one: the primary key is what makes a
@@ -29,7 +29,7 @@ export interface NewJob {
   inputColumns: InputColumn[];
   keyColumns: readonly string[];
   updatesJobId: string | null;
-  outputs: readonly OutputFormat[];
+  outputs: readonly JobOutput[];
   pipelineVersion: string | null;
   /** Paused from the beginning. */
   hold: boolean;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { jobWithItems } from '../../../test/support/job-factory.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
-import { reopenItems, type ReopenRequest } from './reopen-items.ts';
+import { type ReopenRequest, reopenItems } from './reopen-items.ts';
 
 const database = useTestDatabase();
 const ITEMS = 200_000;

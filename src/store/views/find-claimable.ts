@@ -1,5 +1,5 @@
-import type { Executor, Statement } from '../../platform/database.ts';
 import { type BudgetColumns, toBudget, type WorkBudget } from '../../core/work-budget.ts';
+import type { Executor, Statement } from '../../platform/database.ts';
 import type { WorkOwner } from '../commands/claim-items.ts';
 
 /** Whoever is not among them is among those of the next look. */

@@ -1,7 +1,7 @@
 import type { IngestReport, JobSource } from '../../core/file-format.ts';
 import type { InputColumn } from '../../core/input-column.ts';
 import type { JobState } from '../../core/job-state.ts';
-import type { OutputFormat } from '../../core/output-format.ts';
+import type { JobOutput } from '../../core/output-format.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priority, generation, item_count, last_error,
@@ -50,7 +50,7 @@ interface JobRow {
   input_checksum: string | null;
   key_columns: string[];
   updates_job_id: string | null;
-  outputs: OutputFormat[];
+  outputs: JobOutput[];
   pipeline_version: string | null;
   finalize_attempts: number;
   budget_max: number | null;
@@ -88,7 +88,7 @@ export interface Job {
   inputChecksum: string | null;
   keyColumns: string[];
   updatesJobId: string | null;
-  outputs: OutputFormat[];
+  outputs: JobOutput[];
   pipelineVersion: string | null;
   finalizeAttempts: number;
   /** What the job, and each item, may cost; null: anything. */

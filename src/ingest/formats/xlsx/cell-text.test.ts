@@ -1,5 +1,5 @@
-import { dateToSerial } from 'hucre';
 import fc from 'fast-check';
+import { dateToSerial } from 'hucre';
 import { describe, expect, it } from 'vitest';
 import { builtInDateKind, dateKindOf, dateText, numberText } from './cell-text.ts';
 

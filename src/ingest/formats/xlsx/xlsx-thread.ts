@@ -2,8 +2,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { RowmillError } from '../../../core/rowmill-error.ts';
 import type { ReadRow } from '../../row-reader.ts';
-import { openZip } from '../zip-archive.ts';
 import type { FromXlsxThread, ToXlsxThread, XlsxThreadData } from '../read-xlsx.ts';
+import { openZip } from '../zip-archive.ts';
 import { openSheetTable } from './sheet-table.ts';
 
 const { path, options, limits } = workerData as XlsxThreadData;
