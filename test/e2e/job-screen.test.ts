@@ -81,14 +81,16 @@ test('a failed row is found, corrected and run again, and the export has what th
   expectNoComplaints(complaints);
 });
 
-test('every part of the screen can be used by everybody, and runs nothing that stands in a cell', async () => {
-  const { address } = await openJob(products);
-  for (const dark of [false, true]) {
+test.each([false, true])(
+  'every part of the screen can be used by everybody, and runs nothing that stands in a cell (dark: %s)',
+  async (dark) => {
+    const { address } = await openJob(products);
     const { page, complaints } = await browser.open({ dark });
     for (const part of [
       '?overview=true',
       '?tab=pending',
       '?tab=errors',
+      '?tab=rejected',
       '?tab=files',
       '?tab=generations',
       '?tab=activity',
@@ -100,5 +102,5 @@ test('every part of the screen can be used by everybody, and runs nothing that s
       await expectAccessible(page);
     }
     expectNoComplaints(complaints);
-  }
-});
+  },
+);
