@@ -21,8 +21,8 @@ beforeAll(async () => {
     [counterId],
   );
   await database.query(
-    `insert into counter_entities (counter_id, owner_id, entity, measured)
-     select counter_id, owner_id, entity, array[sum(measured[1]), sum(measured[2])] from counter_entries group by 1, 2, 3`,
+    `insert into counter_entities (counter_id, owner_id, entity, measured, change)
+     select counter_id, owner_id, entity, array[sum(measured[1]), sum(measured[2])], '{}' from counter_entries group by 1, 2, 3`,
   );
   await database.query(
     `insert into counter_scopes (counter_id, owner_id, scope, measured)
