@@ -2,7 +2,7 @@
 // what else it does, so no test asks for them: this prints them and fails below 95. Lighthouse is fetched when it is run.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { promisify } from 'node:util';
 import { launchBrowser } from '../support/launch-browser.ts';
 import { startShownServer } from './start-shown-server.ts';

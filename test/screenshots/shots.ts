@@ -62,7 +62,11 @@ export function shotsOf({
     { name: 'job-activity', path: `/jobs/${done}?tab=activity` },
     { name: 'job-out-of-money', path: `/jobs/${budget}?overview=true` },
     { name: 'job-queued', path: `/jobs/${queued}` },
-    { name: 'job-images', path: `/jobs/${images}` },
+    {
+      name: 'job-images',
+      path: `/jobs/${images}`,
+      act: (page) => page.getByRole('img', { name: 'lamp-01.png' }).waitFor(),
+    },
     { name: 'job-crawl', path: `/jobs/${crawl}`, as: 'ben' },
     { name: 'pending', path: '/pending' },
     { name: 'workers', path: '/workers' },

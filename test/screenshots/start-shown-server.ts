@@ -13,8 +13,8 @@ import { loadSettings } from '../../src/platform/settings.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { capturedLog } from '../../src/testing/captured-log.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
-import { shiftAccounts } from './shift-times.ts';
 import { makeShownJobs, type ShownJobs } from './make-shown-jobs.ts';
+import { shiftAccounts } from './shift-times.ts';
 import { crawlShop, describeProducts, nameColours, priceLookup, translateTitles } from './shown-pipelines.ts';
 
 const PASSWORD = 'quiet harbour lantern';

@@ -12,6 +12,10 @@ async function rest(page: Page): Promise<void> {
     .first()
     .waitFor({ state: 'detached' });
   await page.locator('.animate-pulse').first().waitFor({ state: 'detached' });
+  // Those further down are fetched when they come into sight.
+  await page.evaluate(
+    'Promise.all([...document.images].filter((each) => each.getBoundingClientRect().top < innerHeight).map((each) => each.decode()))',
+  );
 }
 
 export async function takeScreenshot(
