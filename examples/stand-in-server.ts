@@ -11,6 +11,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { seededDraw } from './seeded-draw.ts';
+import { createTokenBucket } from './token-bucket.ts';
 
 export interface StandInOptions {
   seed: number;
@@ -115,7 +116,7 @@ export async function startStandIn(
 
   function bucketOf(provider: string): { take(): number } | undefined {
     if (ratePerSecond !== undefined && !buckets.has(provider))
-      buckets.set(provider, createBucket(ratePerSecond));
+      buckets.set(provider, createTokenBucket(ratePerSecond));
     return buckets.get(provider);
   }
 
@@ -175,21 +176,4 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
 function send(response: ServerResponse, status: number, body: unknown, type = 'application/json'): void {
   response.writeHead(status, { 'content-type': type });
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
-}
-
-/** `take` answers 0 when a token was there, otherwise the milliseconds until there is one. */
-function createBucket(perSecond: number): { take(): number } {
-  const capacity = Math.max(1, perSecond);
-  let tokens = capacity;
-  let filledAtMs = performance.now();
-  return {
-    take() {
-      const nowMs = performance.now();
-      tokens = Math.min(capacity, tokens + ((nowMs - filledAtMs) / 1000) * perSecond);
-      filledAtMs = nowMs;
-      if (tokens < 1) return ((1 - tokens) / perSecond) * 1000;
-      tokens -= 1;
-      return 0;
-    },
-  };
 }

@@ -3,8 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { openRowmill, type Pipeline, type Rowmill, type RowmillWorker } from 'rowmill';
-import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/start-embedded-postgres.ts';
+import { openRowmill, type Pipeline, type Rowmill, type RowmillWorker, startEmbeddedPostgres } from 'rowmill';
 
 type ResultRow = ReturnType<Rowmill['results']> extends AsyncGenerator<infer Row> ? Row : never;
 

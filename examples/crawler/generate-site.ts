@@ -3,6 +3,7 @@
  * under several addresses, links written in many ways, pages that are missing, slow, broken, or linked by nobody. The
  * generator knows what can be reached from the start, and what a crawler must find there.
  */
+import { seededSequence } from '../seeded-sequence.ts';
 
 export type PageKind = 'page' | 'slow' | 'uncached' | 'flaky' | 'down' | 'redirect' | 'alias' | 'missing';
 
@@ -45,7 +46,7 @@ const CHILDREN = 6;
 const EXTRA_LINKS = 7;
 
 export function generateSite({ pages: count, seed }: SiteOptions): Site {
-  const random = mulberry32(seed);
+  const random = seededSequence(seed);
   const pages: SitePage[] = [];
   for (let id = 0; id < count; id += 1) {
     const host = id === 0 ? 0 : random() < 0.04 ? LIMITED_HOST : Math.floor(random() * LIMITED_HOST);
@@ -124,15 +125,4 @@ function earlierRealPage(pages: readonly SitePage[], id: number): number {
 function pathOf(id: number, draw: number): string {
   const folder = ['lamps', 'gießkannen', 'chairs', 'notes'][Math.floor(draw * 4)]!;
   return encodeURI(id % 7 === 0 ? `/${folder}?page=${id}&sort=price` : `/${folder}/${id}`);
-}
-
-/** A small seeded generator of numbers in [0, 1): good enough for test data, and the same on every machine. */
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

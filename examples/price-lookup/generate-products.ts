@@ -7,6 +7,7 @@ import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
+import { seededSequence } from '../seeded-sequence.ts';
 
 /** Values as they stand in the file: text, all of them. */
 export interface ProductRow {
@@ -66,7 +67,7 @@ const AWKWARD_TITLES: readonly { rate: number; write: (kind: string, trait: stri
 ];
 
 export function* productRows({ rows, seed }: ProductListOptions): Generator<ProductRow> {
-  const random = mulberry32(seed);
+  const random = seededSequence(seed);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
   for (let index = 0; index < rows; index += 1) {
     yield {
@@ -94,15 +95,4 @@ function writeTitle(draw: number, kind: string, trait: string): string {
     if (draw < upTo) return write(kind, trait);
   }
   return draw < 0.4 ? `${kind}, ${trait}` : `${kind} ${trait}`;
-}
-
-/** A small seeded generator of numbers in [0, 1): good enough for test data, and the same on every machine. */
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

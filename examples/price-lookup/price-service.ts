@@ -6,10 +6,11 @@
  * on the order or the timing of the calls. A call refused with 429 does not count as let in, since who gets refused
  * is a matter of timing.
  */
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { seededDraw } from '../seeded-draw.ts';
+import { createTokenBucket } from '../token-bucket.ts';
 
 export interface PriceServiceOptions {
   seed: number;
@@ -60,19 +61,19 @@ export function priceOf(
   options: Pick<PriceServiceOptions, 'seed' | 'notFoundRate'>,
   sku: string,
 ): number | null {
-  if (draw(options.seed, 'found', sku) < options.notFoundRate) return null;
-  return Math.round(99 + draw(options.seed, 'price', sku) * 99_900) / 100;
+  if (seededDraw(options.seed, 'found', sku) < options.notFoundRate) return null;
+  return Math.round(99 + seededDraw(options.seed, 'price', sku) * 99_900) / 100;
 }
 
 /** What the nth call (from 1) let in for a sku meets. */
 export function answerTo(options: PriceServiceOptions, sku: string, attempt: number): AttemptAnswer {
   const { seed, hangRate = 0, resetRate = 0, error5xxRate } = options;
-  const fate = draw(seed, 'fate', sku, attempt);
+  const fate = seededDraw(seed, 'fate', sku, attempt);
   if (fate < hangRate) return 'hung';
   if (fate < hangRate + resetRate) return 'reset';
   if (fate < hangRate + resetRate + error5xxRate) {
     const kinds = ['500', '502', '503'] as const;
-    return kinds[Math.floor(draw(seed, '5xx', sku, attempt) * kinds.length)]!;
+    return kinds[Math.floor(seededDraw(seed, '5xx', sku, attempt) * kinds.length)]!;
   }
   return priceOf(options, sku) === null ? '404' : '200';
 }
@@ -80,7 +81,8 @@ export function answerTo(options: PriceServiceOptions, sku: string, attempt: num
 export async function startPriceService(options: PriceServiceOptions): Promise<PriceService> {
   checkOptions(options);
   const { seed, latencyMs, concurrencyLimit = Number.POSITIVE_INFINITY } = options;
-  const bucket = options.rateLimitPerSecond === undefined ? null : createBucket(options.rateLimitPerSecond);
+  const bucket =
+    options.rateLimitPerSecond === undefined ? null : createTokenBucket(options.rateLimitPerSecond);
   const ledger: PriceServiceStats = { calls: 0, answers: {}, maxInFlight: 0, skus: new Map() };
   let inFlight = 0;
 
@@ -108,7 +110,7 @@ export async function startPriceService(options: PriceServiceOptions): Promise<P
   function serveAttempt(response: ServerResponse, sku: string, entry: SkuLedger): void {
     const answer = answerTo(options, sku, entry.attempts);
     const [minMs, maxMs] = latencyMs;
-    const waitMs = minMs + draw(seed, 'latency', sku, entry.attempts) * (maxMs - minMs);
+    const waitMs = minMs + seededDraw(seed, 'latency', sku, entry.attempts) * (maxMs - minMs);
     let isOpen = true;
     // The place is free before the caller can read the answer, so that its next call is not refused for this one.
     const leave = () => {
@@ -189,28 +191,6 @@ function refuse(response: ServerResponse, waitMs: number): void {
 
 function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-}
-
-/** `take` answers 0 when a token was there, otherwise the milliseconds until there is one. */
-function createBucket(perSecond: number): { take(): number } {
-  const capacity = Math.max(1, perSecond);
-  let tokens = capacity;
-  let filledAtMs = performance.now();
-  return {
-    take() {
-      const nowMs = performance.now();
-      tokens = Math.min(capacity, tokens + ((nowMs - filledAtMs) / 1000) * perSecond);
-      filledAtMs = nowMs;
-      if (tokens < 1) return ((1 - tokens) / perSecond) * 1000;
-      tokens -= 1;
-      return 0;
-    },
-  };
-}
-
-/** A number in [0, 1) that depends on its arguments alone. */
-function draw(...key: readonly (string | number)[]): number {
-  return createHash('sha256').update(JSON.stringify(key)).digest().readUIntBE(0, 6) / 2 ** 48;
 }
 
 function checkOptions(options: PriceServiceOptions): void {

@@ -2,6 +2,7 @@
  * Seeded bank transactions: most are fine, some are suspicious, and some are wrong in each of the ways that a batch of
  * real ones is. The generator knows how each of them has to end.
  */
+import { seededSequence } from '../seeded-sequence.ts';
 
 export interface TransactionRow {
   transaction_id: string;
@@ -55,7 +56,7 @@ export const UNKNOWN_BANK = '00000000';
 export const SUSPICIOUS_AMOUNT = 50_000;
 
 export function* generateTransactions(rows: number, seed: number): Generator<KnownTransaction> {
-  const random = mulberry32(seed);
+  const random = seededSequence(seed);
   const digits = (count: number): string =>
     Array.from({ length: count }, () => Math.floor(random() * 10)).join('');
   for (let index = 0; index < rows; index += 1) {
@@ -101,15 +102,4 @@ function swapTwo(iban: string): string {
     if (first !== second) return `${iban.slice(0, at)}${second}${first}${iban.slice(at + 2)}`;
   }
   return `${iban.slice(0, 2)}00${iban.slice(4)}`;
-}
-
-/** A small seeded generator of numbers in [0, 1): good enough for test data, and the same on every machine. */
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

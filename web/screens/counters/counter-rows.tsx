@@ -4,11 +4,11 @@ import { Link } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { useCallback } from 'react';
 import type { Counter, CounterRow } from '../../../src/contract/counters.ts';
-import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
+import { ShowMore } from '../../components/show-more.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { formatCount } from '../../lib/format.ts';
@@ -92,15 +92,7 @@ export function CounterRows({ counter, search, of, onChange }: CounterRowsProps)
             ))}
           </Table>
         ))}
-      {rows.hasNextPage && (
-        <Button
-          className="self-center"
-          disabled={rows.isFetchingNextPage}
-          onClick={() => void rows.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <ShowMore of={rows} />
     </>
   );
 }

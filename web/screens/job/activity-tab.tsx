@@ -1,9 +1,9 @@
 // Who did what to the job, and what happened to it, newest first.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Activity, User } from 'lucide-react';
-import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { ShowMore } from '../../components/show-more.tsx';
 import { client } from '../../lib/client.ts';
 import { detailWords } from '../../lib/detail-words.ts';
 import type { Job } from '../../lib/job.ts';
@@ -54,15 +54,7 @@ export function ActivityTab({ job }: { job: Job }) {
           </li>
         ))}
       </ol>
-      {activity.hasNextPage && (
-        <Button
-          className="self-center"
-          disabled={activity.isFetchingNextPage}
-          onClick={() => void activity.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <ShowMore of={activity} />
     </div>
   );
 }

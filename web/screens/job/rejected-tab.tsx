@@ -1,8 +1,9 @@
 // Rows of the file that could not become rows of the job: where they stand in it, why, and how they read.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
-import { Button, buttonClass } from '../../components/button.tsx';
+import { buttonClass } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { ShowMore } from '../../components/show-more.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { formatCount } from '../../lib/format.ts';
@@ -63,15 +64,7 @@ export function RejectedTab({ job }: { job: Job }) {
           </tr>
         ))}
       </Table>
-      {rejected.hasNextPage && (
-        <Button
-          className="self-center"
-          disabled={rejected.isFetchingNextPage}
-          onClick={() => void rejected.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <ShowMore of={rejected} />
     </div>
   );
 }

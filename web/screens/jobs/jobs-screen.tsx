@@ -3,13 +3,14 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useCallback, useState } from 'react';
-import { Button, buttonClass } from '../../components/button.tsx';
+import { buttonClass } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { inputClass } from '../../components/field.tsx';
 import { Page } from '../../components/page.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
+import { ShowMore } from '../../components/show-more.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { client } from '../../lib/client.ts';
 import { useSession } from '../../lib/session.ts';
@@ -98,15 +99,7 @@ export function JobsScreen() {
         ) : (
           <JobTable jobs={listed} selected={canChange ? selected : null} onSelect={select} />
         ))}
-      {jobs.hasNextPage && (
-        <Button
-          className="self-center"
-          disabled={jobs.isFetchingNextPage}
-          onClick={() => void jobs.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <ShowMore of={jobs} />
     </Page>
   );
 }

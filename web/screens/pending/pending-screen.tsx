@@ -11,15 +11,16 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { ShowMore } from '../../components/show-more.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { useConfiguration } from '../../lib/configuration.ts';
 import { formatCount, formatPercent } from '../../lib/format.ts';
-import { pendingRoute } from '../../routes/router.tsx';
-import { PendingFilters, type PendingSearch } from './pending-filters.tsx';
 import { retryRowsNow } from '../../lib/retry-now.ts';
 import { timeRange } from '../../lib/time-range.ts';
+import { pendingRoute } from '../../routes/router.tsx';
+import { PendingFilters, type PendingSearch } from './pending-filters.tsx';
 
 type PendingItem = z.infer<typeof pendingItem>;
 
@@ -114,15 +115,7 @@ export function PendingScreen() {
             ))}
           </Table>
         ))}
-      {rows.hasNextPage && (
-        <Button
-          className="self-center"
-          disabled={rows.isFetchingNextPage}
-          onClick={() => void rows.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <ShowMore of={rows} />
     </Page>
   );
 }

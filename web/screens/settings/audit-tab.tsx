@@ -2,12 +2,12 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';
-import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
-import { SearchBox } from '../../components/search-box.tsx';
-import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { SearchBox } from '../../components/search-box.tsx';
+import { ShowMore } from '../../components/show-more.tsx';
+import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { detailWords } from '../../lib/detail-words.ts';
 
@@ -99,15 +99,7 @@ export function AuditTab({ actor, subject }: AuditTabProps) {
             ))}
           </Table>
         ))}
-      {entries.hasNextPage && (
-        <Button
-          className="self-center"
-          disabled={entries.isFetchingNextPage}
-          onClick={() => void entries.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <ShowMore of={entries} />
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { Button } from '../../components/button.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { inputClass } from '../../components/field.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { ShowMore } from '../../components/show-more.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { say, sayError } from '../../components/toasts.tsx';
@@ -67,15 +68,7 @@ export function Deliveries({ webhookId, canResend }: { webhookId: string; canRes
             ))}
           </Table>
         ))}
-      {deliveries.hasNextPage && (
-        <Button
-          className="self-center"
-          disabled={deliveries.isFetchingNextPage}
-          onClick={() => void deliveries.fetchNextPage()}
-        >
-          Show more
-        </Button>
-      )}
+      <ShowMore of={deliveries} />
     </div>
   );
 }
