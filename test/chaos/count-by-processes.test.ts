@@ -114,12 +114,21 @@ test('drift that is planted while four processes write is repaired without losin
     await Promise.all(workers.map((worker) => worker.waitFor('flush.committed')));
     const isThere = `select count(distinct entity)::int as n from counter_entries where entity in ('d1', 'd2', 'd3')`;
     while ((await database.query<{ n: number }>(isThere))[0]!.n < 3);
+    // Rows are locked in the order of their keys, as everything that changes counters does: this is not to deadlock either.
     const [planted] = await database.query<{ rows: number }>(
-      `with e as (update counter_entries set measured[1] = measured[1] + 1000 where entity in ('d1', 'd2') returning 1),
-            t as (update counter_entities set measured[2] = measured[2] + 7 where entity = 'd3' returning 1),
-            s as (insert into counter_scope_deltas (counter_id, owner_id, scope, change)
-                  select counter_id, owner_id, scope, '{50,50}' from counter_entries where entity = 'd1' returning 1)
-       select (select count(*) from e)::int + (select count(*) from t)::int + (select count(*) from s)::int as rows`,
+      `with e as materialized (
+              select entry_id from counter_entries where entity in ('d1', 'd2')
+              order by counter_id, owner_id, scope, entity for update),
+            changed as (
+              update counter_entries c set measured[1] = c.measured[1] + 1000
+              from (select entry_id from e) locked where c.entry_id = locked.entry_id returning c.*),
+            t as (
+              update counter_entities set measured[2] = measured[2] + 7
+              where entity = 'd3' and (select count(*) from changed) > 0 returning 1),
+            s as (
+              insert into counter_scope_deltas (counter_id, owner_id, scope, change)
+              select counter_id, owner_id, scope, '{50,50}' from changed where entity = 'd1' returning 1)
+       select (select count(*) from changed)::int + (select count(*) from t)::int + (select count(*) from s)::int as rows`,
     );
     expect(planted!.rows).toBeGreaterThan(3);
     const found = await auditCounters(rowmill.context, { chunkRows: 5, repair: true });
