@@ -146,25 +146,31 @@ withSettings(command('run worker processes until stopped', 'worker <pipelines...
     ),
   );
 
-withSettings(command('serve the HTTP API until stopped', 'server <pipelines...>'))
-  .option('--config <file>', 'JSON file with settings and sources; default: ROWMILL_CONFIG')
-  .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
-  .action(
-    ending(async (modules: string[], options) =>
-      (await import('./commands/server.ts')).runServer(modules, options),
-    ),
-  );
+/** What `server` and `dev` have in common. */
+function withServing(target: Command): Command {
+  return withSettings(target)
+    .option('--port <n>', 'port to listen on; the setting apiPort')
+    .option('--host <address>', 'address to listen on; the setting apiHost')
+    .option('--config <file>', 'JSON file with settings and sources; default: ROWMILL_CONFIG')
+    .option('--log-level <level>', 'debug, info, warn, error or silent', 'info');
+}
 
-withSettings(
-  command('develop: an embedded PostgreSQL, the HTTP API and a worker in one command', 'dev <pipelines...>'),
-)
-  .option('--config <file>', 'JSON file with settings and sources; default: ROWMILL_CONFIG')
-  .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
-  .action(
-    ending(async (modules: string[], options) =>
-      (await import('./commands/server.ts')).runDev(modules, options),
-    ),
-  );
+withServing(command('serve the web page and the HTTP API until stopped', 'server <pipelines...>')).action(
+  ending(async (modules: string[], options) =>
+    (await import('./commands/server.ts')).runServer(modules, options),
+  ),
+);
+
+withServing(
+  command(
+    'develop: an embedded PostgreSQL, the web page with the HTTP API, and a worker in one command',
+    'dev <pipelines...>',
+  ),
+).action(
+  ending(async (modules: string[], options) =>
+    (await import('./commands/server.ts')).runDev(modules, options),
+  ),
+);
 
 withSettings(command('work on one job here for a while; repeat it to the end', 'slice <job> <pipelines...>'))
   .option('--duration <time>', 'such as 200ms, 5s or 1m', parseDuration, 5000)

@@ -109,21 +109,14 @@ test('the server answers, and at the end waits for a request that is under way',
 test('a second server on the same port is told why it cannot start', async () => {
   const first = await startCommand('server', 'pipeline.ts', ...local);
   const { port } = new URL(first.url);
-  const second = startCommand(
-    'server',
-    'pipeline.ts',
-    '--set',
-    `apiPort=${port}`,
-    '--set',
-    'authentication=none',
-  );
+  const second = startCommand('server', 'pipeline.ts', '--port', port, '--set', 'authentication=none');
   await expect(second).rejects.toThrow('API_ADDRESS_REFUSED');
   first.child.kill('SIGTERM');
   expect(await first.ended).toBe(0);
 });
 
 test('without accounts it does not start on an address that others can reach', async () => {
-  const started = startCommand('server', 'pipeline.ts', ...local, '--set', 'apiHost=0.0.0.0');
+  const started = startCommand('server', 'pipeline.ts', ...local, '--host', '0.0.0.0');
   await expect(started).rejects.toThrow('API_ADDRESS_REFUSED');
 });
 

@@ -1,4 +1,4 @@
-// rowmill server <pipelines...>: the HTTP API until told to stop. Handlers run in it only in time slices.
+// rowmill server <pipelines...>: the web page and the HTTP API until told to stop. Handlers run in it only in time slices.
 import { type RunningApi, startApi } from '../../api/start-api.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { loadSourcesIfAny } from '../../ingest/sources/source-config.ts';
@@ -13,13 +13,16 @@ import { runWorkers } from './worker.ts';
 
 export interface ServerCommandOptions extends ServerOptions {
   logLevel?: string;
+  port?: string;
+  host?: string;
 }
 
 /** How long requests under way are waited for at the end. */
 const GRACE_MS = 10_000;
 
-export async function runServer(modules: string[], options: ServerCommandOptions): Promise<number> {
+export async function runServer(modules: string[], given: ServerCommandOptions): Promise<number> {
   const say = (line: string): void => console.error(line);
+  const options = withAddress(given);
   const settings = commandSettings(options);
   const pipelines = await loadPipelines(modules);
   const server = await openServer(options, say);
@@ -27,7 +30,7 @@ export async function runServer(modules: string[], options: ServerCommandOptions
   try {
     await migrate(server.url);
     const api = await listen(server.url, pipelines, settings, options);
-    say(`API on ${api.url} for ${namesOf(pipelines)}, with ${server.description}`);
+    say(`web page and API on ${api.url} for ${namesOf(pipelines)}, with ${server.description}`);
     if (!stop.signal.aborted)
       await new Promise<void>((resolve) =>
         stop.signal.addEventListener('abort', () => resolve(), { once: true }),
@@ -42,19 +45,32 @@ export async function runServer(modules: string[], options: ServerCommandOptions
 
 /** rowmill dev: a worker, and the API beside it, without accounts and for this machine only. */
 export async function runDev(modules: string[], options: ServerCommandOptions): Promise<number> {
-  const set = { authentication: 'none', apiHost: '127.0.0.1', ...options.set };
-  const given = { ...options, set };
+  const { set: chosen } = withAddress(options);
+  const given = { ...options, set: { authentication: 'none', apiHost: '127.0.0.1', ...chosen } };
   return runWorkers(modules, given, async (databaseUrl, pipelines, say) => {
     const settings = commandSettings(given);
     const api = await listen(databaseUrl, pipelines, settings, given).catch((error: unknown) => {
       const isTaken = error instanceof RowmillError && isInUse(error.cause);
       // Somebody develops two things at once: any other port does.
-      if (!isTaken || options.set?.apiPort !== undefined) throw error;
+      if (!isTaken || chosen?.apiPort !== undefined) throw error;
       return listen(databaseUrl, pipelines, { ...settings, apiPort: 0 }, given);
     });
-    say(`API on ${api.url}`);
+    say(`web page and API on ${api.url}`);
     return api;
   });
+}
+
+/** --port and --host are short for two settings. */
+function withAddress(options: ServerCommandOptions): ServerCommandOptions {
+  const { port, host } = options;
+  return {
+    ...options,
+    set: {
+      ...options.set,
+      ...(port !== undefined && { apiPort: port }),
+      ...(host !== undefined && { apiHost: host }),
+    },
+  };
 }
 
 async function listen(
@@ -72,7 +88,7 @@ async function listen(
     throw new RowmillError(
       'API_ADDRESS_REFUSED',
       `cannot listen on ${settings.apiHost}, port ${settings.apiPort}: ${(error as Error).message}`,
-      { hint: 'Stop what listens there, or choose another port: --set apiPort=4181', cause: error },
+      { hint: 'Stop what listens there, or choose another port: --port 4181', cause: error },
     );
   }
 }
