@@ -105,7 +105,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     );
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
     warnOfPlainHttp(settings, log);
-    await offerFirstAccount(context);
+    await offerFirstAccount(context, url);
     for (const service of services) service.start();
     return { url, server, context, stop: close };
   } catch (error) {

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../src/api/start-api.ts';
 import type { Logger } from '../../src/platform/logger.ts';
+import { TEXT_SETTINGS } from '../../src/platform/setting-table.ts';
 import { loadSettings } from '../../src/platform/settings.ts';
 import { capturedLog, type LogEntry } from '../../src/testing/captured-log.ts';
 import { PASSWORD } from '../support/account-factory.ts';
@@ -73,6 +74,11 @@ describe('the first account', () => {
       'select actor, action, subject, address from audit order by audit_id desc limit 1',
     );
     expect(audit).toEqual([{ actor: 'first', action: 'setup', subject: 'user first', address: '127.0.0.1' }]);
+  });
+
+  test('is made where the server listens, as long as no other address is set', async () => {
+    const { url, lines } = await start(TEXT_SETTINGS.apiPublicUrl.default);
+    expect(lines.find(({ fields }) => 'setupToken' in fields)?.fields.url).toBe(url);
   });
 
   test('is one, of fifty at the same time', async () => {
