@@ -1,10 +1,23 @@
 // The ending of a file says the format.
 import { extname } from 'node:path';
 import type { OutputFormat } from '../core/output-format.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
 
-const FORMATS: Record<string, OutputFormat> = { '.jsonl': 'jsonl', '.ndjson': 'jsonl', '.xlsx': 'xlsx' };
+/** Instead of a file: standard output. */
+export const STANDARD_OUTPUT = '-';
 
-/** CSV when the name says none. */
+const FORMATS: Record<string, OutputFormat> = {
+  '': 'csv',
+  '.csv': 'csv',
+  '.txt': 'csv',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.xlsx': 'xlsx',
+};
+
+/** CSV when the name says none. A file that would hold something else than its name says is refused. */
 export function formatOfPath(path: string): OutputFormat {
-  return FORMATS[extname(path).toLowerCase()] ?? 'csv';
+  const format = FORMATS[extname(path).toLowerCase()];
+  if (format) return format;
+  throw new RowmillError('EXPORT_INVALID', `expected a file that ends in .csv, .xlsx or .jsonl, got ${path}`);
 }

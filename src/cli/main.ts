@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // The command line: arguments in, exit code out. Each command has its own file, loaded only when it is asked for.
-import { Argument, Command } from 'commander';
+import { Argument, Command, Option } from 'commander';
+import { OUTPUT_FORMATS } from '../core/output-format.ts';
 import { VERSION } from '../platform/version.ts';
 import {
   amountFromZero,
@@ -342,7 +343,8 @@ withRowFilter(
   );
 
 withRowFilter(withSettings(commandOfBoth('write the results of a job to a file', 'export <job>')))
-  .requiredOption('--out <file>', 'the ending says the format: .csv, .xlsx or .jsonl')
+  .requiredOption('--out <file>', 'the ending says the format: .csv, .xlsx or .jsonl; -: standard output')
+  .addOption(new Option('--format <format>', 'instead of what the ending says').choices(OUTPUT_FORMATS))
   .option('--failed', "failed rows in the file's own form, to be corrected and given again")
   .option('--rejected', 'rows of the file that could not be read')
   .option('--raw', 'CSV: leave cells alone that a spreadsheet would take for a formula')

@@ -62,6 +62,16 @@ function writeRows(name: string, rows: string[]): void {
   writeFileSync(join(folder, name), `name,n\n${rows.join('\n')}\n`);
 }
 
+test('a file whose name says another format than can be written is refused before anything runs', async () => {
+  writeRows('named.csv', ['row 0,0']);
+  for (const out of ['named.json', '-']) {
+    const { code, stderr } = await rowmill(['run', 'pipeline.ts', 'named.csv', '--out', out]);
+    expect(code).toBe(1);
+    expect(stderr).toContain('EXPORT_INVALID');
+  }
+  expect(await database.query(`select from jobs where name = 'named.csv'`)).toEqual([]);
+});
+
 test('run takes a file, shows the summary and writes the results in the order of the rows', async () => {
   writeRows(
     'rows.csv',

@@ -114,6 +114,11 @@ test('a file submitted through a server, or on its database, gives jobs that bot
     expect(readFileSync(join(folder, 'remote.csv'), 'utf8')).toBe(
       readFileSync(join(folder, 'direct.csv'), 'utf8'),
     );
+    for (const either of [remote, direct]) {
+      const { stdout } = await either('export', jobId, '--out', '-', '--format', 'jsonl');
+      expect(stdout.trim().split('\n')).toHaveLength(20);
+      expect(JSON.parse(stdout.split('\n')[19]!)).toMatchObject({ seq: 19 });
+    }
     const held = await remote('submit', 'rows.csv', '--pipeline', 'odd', '--again', '--hold');
     const cancelled = await remote('cancel', held.stdout.trim());
     expect(cancelled.stdout).toContain('is cancelled: 20 rows had no result (CANCELLED)');

@@ -10,6 +10,7 @@ import { describeColumns, describeFormat, describeReport } from '../describe-fil
 import { type FileOptions, formatOptions } from '../file-options.ts';
 import { findJob } from '../find-job.ts';
 import { followJob } from '../follow-job.ts';
+import { formatOfPath, STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline, modulePathOf } from '../load-pipeline.ts';
 import type { ServerOptions } from '../open-server.ts';
 import { parseParams } from '../parse-params.ts';
@@ -46,11 +47,21 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
       hint: 'rowmill run <pipeline> <file>',
     });
   }
+  // Before anything is paid for.
+  if (options.out !== undefined) checkOut(options.out);
   return withRowmill(
     options,
     (rowmill, server) => runHere(rowmill, server.description, { pipelineRef, pipeline, files, options }),
     { say },
   );
+}
+
+function checkOut(path: string): void {
+  if (path === STANDARD_OUTPUT)
+    throw new RowmillError('EXPORT_INVALID', 'expected --out to name a file, got -', {
+      hint: 'rowmill export <job> --out - writes to standard output.',
+    });
+  formatOfPath(path);
 }
 
 interface RunRequest {

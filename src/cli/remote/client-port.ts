@@ -15,6 +15,8 @@ import { RowmillError } from '../../core/rowmill-error.ts';
 import { countSeqs, eachSeq } from '../../core/seq-ranges.ts';
 import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
 import { waitMs } from '../../platform/clock.ts';
+import { STANDARD_OUTPUT } from '../format-of-path.ts';
+import { writeToStdout } from '../write-to-stdout.ts';
 import {
   ANY_ATTEMPTS,
   type ExportRequest,
@@ -168,12 +170,12 @@ async function exportOver(
   path: string,
   { kind, format, filter, raw, bom, generation }: ExportRequest,
 ): Promise<null> {
-  await saveAs(
-    path,
+  const file =
     kind === 'results'
       ? await client.exportJob({ jobId, format, ...rowsOf(filter), raw, bom, generation })
-      : await outputFile(client, jobId, kind, generation),
-  );
+      : await outputFile(client, jobId, kind, generation);
+  if (path === STANDARD_OUTPUT) await writeToStdout(Readable.fromWeb(file.stream as never));
+  else await saveAs(path, file);
   return null;
 }
 

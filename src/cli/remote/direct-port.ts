@@ -1,6 +1,7 @@
 // Commands directly on the database.
 import { isFinished } from '../../core/job-state.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
+import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
 import { writeExportFile } from '../../export/write-file.ts';
 import type { Rowmill } from '../../open-rowmill.ts';
@@ -9,7 +10,9 @@ import { listWorkers } from '../../store/views/list-workers.ts';
 import { type Job, listJobs } from '../../store/views/read-job.ts';
 import { currentAccount } from '../current-account.ts';
 import { findJob } from '../find-job.ts';
+import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline } from '../load-pipeline.ts';
+import { writeToStdout } from '../write-to-stdout.ts';
 import {
   type ItemsRequest,
   type JobListRequest,
@@ -68,21 +71,20 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
     },
     reprocess: (jobId, request) => rowmill.reprocess(jobId, request),
     async exportTo(jobId, path, { format, kind, filter, raw, bom, generation }) {
-      const { rows } = await writeExportFile(
-        db,
-        {
-          jobId,
-          format,
-          kind,
-          filter,
-          pageRows: settings.exportPageRows,
-          ...(raw && { raw }),
-          ...(bom && { bom }),
-          ...(generation !== undefined && { generation }),
-        },
-        path,
-      );
-      return rows;
+      const request = {
+        jobId,
+        format,
+        kind,
+        filter,
+        pageRows: settings.exportPageRows,
+        ...(raw && { raw }),
+        ...(bom && { bom }),
+        ...(generation !== undefined && { generation }),
+      };
+      if (path !== STANDARD_OUTPUT) return (await writeExportFile(db, request, path)).rows;
+      const stream = exportJob(db, request);
+      await writeToStdout(stream);
+      return stream.rowCount;
     },
     watch: (jobId, signal) => watchDirectly(rowmill, jobId, signal),
     async workers() {

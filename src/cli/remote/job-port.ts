@@ -177,7 +177,7 @@ export interface JobPort {
   resume(jobId: string): Promise<Controlled>;
   cancel(jobId: string): Promise<Controlled>;
   reprocess(jobId: string, request: ReprocessRequest): Promise<OpenedGeneration>;
-  /** How many rows were written; null: nobody counted. */
+  /** `path` may be STANDARD_OUTPUT. How many rows were written; null: nobody counted. */
   exportTo(jobId: string, path: string, request: ExportRequest): Promise<number | null>;
   /** The job again and again while it is followed, a few times per second; ends when the job has ended. */
   watch(jobId: string, signal: AbortSignal): AsyncIterable<WatchedJob>;
