@@ -10,6 +10,8 @@ export type ChaosHandler =
   | { kind: 'hold'; from: number }
   | { kind: 'poison'; how: 'exit 1' | 'exit 0' | 'abort' }
   | { kind: 'block'; ms: number }
+  /** Until this file is there. */
+  | { kind: 'block'; untilFile: string }
   | { kind: 'pay'; url: string }
   | { kind: 'emit'; perItem: number; keys: number }
   | { kind: 'count' }

@@ -11,6 +11,7 @@ import {
   startCountingServer,
 } from '../support/counting-server.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 import { chaosPipeline, startChaosWorker, workerIdOf } from './chaos-worker.ts';
 
 const database = useTestDatabase();
@@ -153,7 +154,7 @@ test('fifty hosts, each with a delay: none is called too soon, and one with many
     ...Array.from({ length: 490 }, (_, n) => ({ n, host: `host${n % 49}` })),
   ];
   const jobId = await rowmill.submit(pipeline, rows);
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(90_000));
+  await whenFinished(rowmill, jobId);
   const firstMs = server.calls[0]!.atMs;
   const lastOf = (isHot: boolean): number =>
     server.calls.findLast(({ key }) => (key === 'hot') === isHot)!.atMs - firstMs;

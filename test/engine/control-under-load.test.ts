@@ -11,6 +11,7 @@ import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.
 import type { RowmillWorker } from '../../src/worker/worker.ts';
 import { claimRequest } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
 let rowmill: Rowmill;
@@ -80,7 +81,7 @@ async function withWorkers(
 const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 
 async function expectExact(jobId: string, outcome: string, total: number) {
-  const summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  const summary = await whenFinished(rowmill, jobId);
   expect(summary).toMatchObject({ outcome, total });
   const counted = await database.query<{ status: string; n: number }>(
     'select status::text, count(*)::int as n from results where job_id = $1 group by 1',

@@ -42,7 +42,11 @@ export interface Child {
 }
 
 const STDERR_TAIL_CHARS = 4000;
-const LAST_OUTPUT_MS = 1000;
+/** Of those that a failure names. */
+const LAST_EVENTS = 100;
+/** Of a machine that is slow to bring it: only what a grandchild keeps open is waited for that long. */
+const LAST_OUTPUT_MS = 10_000;
+const PATIENCE_MS = 120_000;
 const running = new Set<{ child: ChildProcess; exited: Promise<ChildExit> }>();
 
 // The last resort when a test file ends without killAll.
@@ -88,7 +92,11 @@ export function startChild(options: ChildOptions): Child {
   });
 
   function describe(problem: string): Error {
-    const seen = events.map(({ event }) => event).join(', ') || 'none';
+    const seen =
+      events
+        .slice(-LAST_EVENTS)
+        .map(({ event }) => event)
+        .join(', ') || 'none';
     const stderr = stderrTail.trimEnd() || '(empty)';
     return new Error(`${problem}\nchild: ${script} (pid ${pid})\nevents: ${seen}\nstderr: ${stderr}`);
   }
@@ -101,7 +109,7 @@ export function startChild(options: ChildOptions): Child {
     get stderrTail() {
       return stderrTail;
     },
-    waitFor(name, predicate = () => true, timeoutMs = 10_000) {
+    waitFor(name, predicate = () => true, timeoutMs = PATIENCE_MS) {
       return new Promise((resolve, reject) => {
         const timer = setTimeout(
           () => settle(() => reject(describe(`expected event '${name}' within ${timeoutMs} ms, got none`))),
