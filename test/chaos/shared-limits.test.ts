@@ -24,6 +24,8 @@ afterEach(async () => {
 const PROCESSES = 4;
 /** Long enough for a busy machine: who is taken for dead while its calls go on is one too many. */
 const LEASE_MS = 5000;
+/** By then all have heard of a change, on a busy machine too: it takes one sync, of which there are four in a second. */
+const HEARD_MS = 3000;
 /** Part of a limit that is reached in some second; bench/limits.ts measures how much of it is used all the time. */
 const REACHED = 0.7;
 
@@ -90,9 +92,10 @@ test('calls at once: never more than declared; what a killed process held comes 
   await until(async () =>
     (await holders('atOnce')).some(({ worker, held }) => worker === victimId && held > 0),
   );
+  // Before it is killed, so that it does not matter when this process hears of it.
+  const killedMs = server.now;
   workers[0]!.kill('SIGKILL');
   await workers[0]!.exited;
-  const killedMs = server.now;
   await until(async () => (await holders('atOnce')).every(({ worker }) => worker !== victimId));
   const freedMs = server.now - killedMs;
   await until(() => inTheLastSecond() > 12 * REACHED);
@@ -105,7 +108,7 @@ test('calls at once: never more than declared; what a killed process held comes 
   await rowmill.close();
 });
 
-test('calls per second: never more than declared, with a process killed and replaced; a change holds within a second', async () => {
+test('calls per second: never more than declared, with a process killed and replaced; a change holds', async () => {
   server = await startCountingServer(20);
   const rowmill = await openRowmill({ databaseUrl: database.url });
   const pipeline = chaosPipeline('per-second');
@@ -124,12 +127,12 @@ test('calls per second: never more than declared, with a process killed and repl
   await replaced.waitFor('ready');
   await reached(server.now, 200);
   await rowmill.setResource('perSecond', { ratePerSecond: 50 });
-  const loweredMs = server.now + 1000;
+  const loweredMs = server.now + HEARD_MS;
   await reached(loweredMs, 50);
   await until(() => server.now > loweredMs + 2000);
   const mostLowered = mostStartsIn(since(loweredMs), 1000, 'sentMs');
   await rowmill.setResource('perSecond', { paused: true });
-  const pausedMs = server.now + 1000;
+  const pausedMs = server.now + HEARD_MS;
   await until(() => server.now > pausedMs + 1000);
   const whilePaused = since(pausedMs).length;
   await rowmill.setResource('perSecond', { paused: null, ratePerSecond: null });
