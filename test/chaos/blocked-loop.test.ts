@@ -7,7 +7,14 @@ import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { killAll } from '../support/child-process.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
-import { CHAOS_SETTINGS, callsPerSeq, chaosPipeline, countEvents, startChaosWorker } from './chaos-worker.ts';
+import {
+  CHAOS_SETTINGS,
+  callsPerSeq,
+  chaosPipeline,
+  countEvents,
+  LONG_LEASES,
+  startChaosWorker,
+} from './chaos-worker.ts';
 import { attemptsOf, checkFinishedJob } from './check-finished-job.ts';
 
 const database = useTestDatabase();
@@ -37,7 +44,7 @@ test('a loop that is stuck for longer than its lease loses its items to another 
     settings: { claimMin: items.length, watchdogMs: 300 },
   });
   await stuck.waitFor('call', ({ seq }) => seq === 4);
-  const helper = startChaosWorker(shared);
+  const helper = startChaosWorker({ ...shared, settings: LONG_LEASES });
   await whenFinished(rowmill, jobId);
   expect(callsPerSeq(helper).has(4), 'void: the item was not taken away').toBe(true);
   const before = await database.query('select * from results where job_id = $1 order by seq', [jobId]);

@@ -55,6 +55,9 @@ export const CHAOS_SETTINGS = {
   drainMs: 2000,
 } satisfies Partial<Settings>;
 
+/** For those that do not die: where the machine is slow they must not be taken for dead, which costs their items a crash. */
+export const LONG_LEASES = { lockFloorMs: 60_000, lockCapMs: 60_000 } satisfies Partial<Settings>;
+
 const SCRIPT = new URL('worker-child.mjs', import.meta.url);
 
 export function startChaosWorker(options: ChaosWorkerOptions): Child {

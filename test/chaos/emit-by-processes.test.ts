@@ -23,7 +23,7 @@ test('each key once and the count exact', async () => {
       pipeline: pipeline.name,
       handler: { kind: 'emit', perItem: 12, keys: KEYS },
       concurrency: 4,
-      settings: { claimMin: 5, claimMax: 10, flushMaxDelayMs: 10 },
+      settings: { claimMin: 5, claimMax: 10, flushMaxDelayMs: 10, lockFloorMs: 3000, lockCapMs: 3000 },
     }),
   );
   await Promise.all(workers.map((worker) => worker.waitFor('ready')));

@@ -12,7 +12,7 @@ import { type Child, killAll, startChild } from '../support/child-process.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
-import { CHAOS_SETTINGS, numberedItems, workerIdOf } from './chaos-worker.ts';
+import { CHAOS_SETTINGS, LONG_LEASES, numberedItems, workerIdOf } from './chaos-worker.ts';
 import { attemptsOf, checkFinishedJob, heldItems } from './check-finished-job.ts';
 
 const database = useTestDatabase();
@@ -38,8 +38,7 @@ const SMALL_STEPS = {
   drainMs: 100,
 };
 
-/** Of those that do not die: a slow machine must not look like a dead process, whose items are called again. */
-const LONG_LEASES = { ...SMALL_STEPS, lockFloorMs: 60_000, lockCapMs: 60_000 };
+const SMALL_STEPS_LONG_LEASES = { ...SMALL_STEPS, ...LONG_LEASES };
 
 interface Call {
   pid: number;
@@ -102,7 +101,7 @@ class Case {
   async bringTo(phase: number): Promise<void> {
     if (phase === 0) return;
     // An item whose lease was lost runs alone, and never comes to it beside handlers that are held.
-    const worker = this.start({ HOLD_FROM: String(phase) }, LONG_LEASES);
+    const worker = this.start({ HOLD_FROM: String(phase) }, SMALL_STEPS_LONG_LEASES);
     await worker.waitFor('ready');
     await expect
       .poll(async () => (await this.stored()).filter((row) => row.phase === phase - 1).length)
@@ -174,7 +173,7 @@ async function expectFallBack(
   expect(await checkInvariants({ query: query as never }, jobId)).toEqual([]);
   const before = { stored: await one.stored(), phases: await one.phases(), calls: one.calls() };
 
-  const second = one.start({}, LONG_LEASES);
+  const second = one.start({}, SMALL_STEPS_LONG_LEASES);
   await whenFinished(rowmill, jobId);
   second.kill('SIGTERM');
   await second.exited;

@@ -9,6 +9,7 @@ import {
   CHAOS_SETTINGS,
   chaosPipeline,
   countEvents,
+  LONG_LEASES,
   numberedItems,
   startChaosWorker,
 } from './chaos-worker.ts';
@@ -30,6 +31,10 @@ const ONE_LEASE = { claimMin: ITEMS, claimMax: ITEMS, flushMaxDelayMs: 60_000 };
 async function submit(pipelineName: string): Promise<string> {
   rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
   return rowmill.submit(chaosPipeline(pipelineName), numberedItems(ITEMS));
+}
+
+function startThief(pipeline: string): Child {
+  return startChaosWorker({ databaseUrl: database.url, pipeline, settings: LONG_LEASES });
 }
 
 function resultsOf(jobId: string): Promise<Record<string, unknown>[]> {
@@ -58,7 +63,7 @@ test('a worker that was frozen for three leases changes nothing when it wakes up
   expect(await heldItems(database, jobId), 'void: the zombie held nothing').toBe(ITEMS);
   const frozenAtMs = performance.now();
 
-  const thief = startChaosWorker({ databaseUrl: database.url, pipeline: 'frozen' });
+  const thief = startThief('frozen');
   await whenFinished(rowmill, jobId);
   const before = await resultsOf(jobId);
   // The length of the freeze is the fault itself, not a wait for something to happen.
@@ -95,7 +100,7 @@ test('a worker that loses a lease most of which was still queued claims again', 
   });
   await zombie.waitFor('call');
   zombie.kill('SIGSTOP');
-  const thief = startChaosWorker({ databaseUrl: database.url, pipeline: 'parked' });
+  const thief = startThief('parked');
   await whenFinished(rowmill, jobId);
   thief.kill('SIGTERM');
   await thief.exited;
@@ -120,7 +125,7 @@ test('a worker that was frozen inside its flush does not keep its items for ever
   await zombie.waitFor('fault');
   expect(await heldItems(database, jobId), 'void: the zombie held nothing').toBe(ITEMS);
 
-  startChaosWorker({ databaseUrl: database.url, pipeline: 'frozen-in-flush' });
+  startThief('frozen-in-flush');
   await whenFinished(rowmill, jobId);
   const before = await resultsOf(jobId);
   zombie.kill('SIGCONT');
@@ -144,7 +149,7 @@ test('a flush that was held up in the network past its lease is fenced by the da
   await heldUp;
   expect(await heldItems(database, jobId), 'void: the zombie held nothing').toBe(ITEMS);
 
-  startChaosWorker({ databaseUrl: database.url, pipeline: 'cut-off' });
+  startThief('cut-off');
   await whenFinished(rowmill, jobId);
   const before = await resultsOf(jobId);
   expect(countEvents(zombie, 'flush.fenced'), 'void: the zombie knew already').toBe(0);
