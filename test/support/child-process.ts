@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { onTestFailed } from 'vitest';
 
 export interface ChildEvent {
   event: string;
@@ -101,6 +102,11 @@ export function startChild(options: ChildOptions): Child {
     return new Error(`${problem}\nchild: ${script} (pid ${pid})\nevents: ${seen}\nstderr: ${stderr}`);
   }
 
+  tellIfTestFails(() => {
+    const ended = exit ? `ended with ${exit.signal ?? `code ${exit.code}`}` : 'was running at the end';
+    return describe(`a child of the test that failed ${ended}`).message;
+  });
+
   return {
     pid,
     events,
@@ -151,6 +157,15 @@ export async function killAll(): Promise<void> {
       return exited;
     }),
   );
+}
+
+/** What a machine that is gone afterwards has to say: only its output is left. */
+function tellIfTestFails(text: () => string): void {
+  try {
+    onTestFailed(() => console.error(text()));
+  } catch {
+    // Not in a test: in a hook, where there is no test that could fail.
+  }
 }
 
 async function waitForExit(child: ChildProcess): Promise<ChildExit> {
