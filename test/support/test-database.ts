@@ -71,7 +71,7 @@ export function useTestDatabase(): TestDatabase {
         url: url.href,
         maxConnections: 4,
         applicationName: 'test',
-        deadlineMs: 20_000,
+        deadlineMs: 60_000,
       });
       opened.push(db);
       blobFolder ??= mkdtempSync(join(tmpdir(), 'rowmill-blobs-'));
