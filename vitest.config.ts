@@ -16,7 +16,7 @@ const common = {
   // What is waited for comes at some time; how soon is no question of a busy machine.
   testTimeout: 300_000,
   hookTimeout: 300_000,
-  expect: { poll: { timeout: 60_000 } },
+  expect: { poll: { timeout: 120_000 } },
 } as const;
 
 export default defineConfig({

@@ -65,14 +65,16 @@ describe('ingest batches', () => {
   });
 
   it('shrink at once when the database becomes slow', async () => {
-    const settings = { ingestMinRows: 16, ingestMaxRows: 256, dbP50Ms: 1000, dbP95Ms: 1000 };
+    // Slower than a busy machine is by itself.
+    const slowMs = 3000;
+    const settings = { ingestMinRows: 16, ingestMaxRows: 256, dbP50Ms: slowMs, dbP95Ms: slowMs };
     const waiting: Promise<unknown>[] = [];
     const batches = await batchesOf(4000, settings, (batch, index) => {
-      if (index === 6) waiting.push(slowDown(1100));
-      if (batch.ms > 1000) waiting.push(database.query('drop trigger if exists slow on spans'));
+      if (index === 6) waiting.push(slowDown(slowMs + 100));
+      if (batch.ms > slowMs) waiting.push(database.query('drop trigger if exists slow on spans'));
     });
     await Promise.all(waiting);
-    const first = batches.findIndex((batch) => batch.ms > 1000);
+    const first = batches.findIndex((batch) => batch.ms > slowMs);
     expect(first).toBeGreaterThan(0);
     expect(batches[first]!.nextRows).toBe(batches[first - 1]!.nextRows / 2);
   });
@@ -82,12 +84,15 @@ describe('ingest batches', () => {
     const batches = await batchesOf(3000, { ingestMinRows: 16, ingestMaxRows: 256 }, (_, index, context) => {
       if (index === 4) for (let n = 0; n < 8; n += 1) void context.db.run(hold);
     });
-    const waited = batches.findIndex((batch) => batch.poolWaitMs > 100);
+    // Earlier ones may have waited for a connection to be opened.
+    const waited = batches.findIndex((batch, at) => at >= 4 && batch.poolWaitMs > 100);
     expect(waited).toBeGreaterThan(0);
     expect(batches[waited]!.nextRows).toBeLessThan(batches[waited - 1]!.nextRows);
   });
 
   it('shrink by more after an error, and nothing is stored twice', async () => {
+    // So that there is always one under way that can be hit.
+    await slowDown(50);
     const cuts: Promise<unknown>[] = [];
     const batches = await batchesOf(4000, { ingestMinRows: 16, ingestMaxRows: 256 }, (_, index) => {
       if (index === 7) {

@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { png } from '../../test/support/image-writer.ts';
 import { useTestDatabase } from '../../test/support/test-database.ts';
+import { whenFinished } from '../../test/support/when-finished.ts';
 import { writeWorkbook } from '../../test/support/workbook-writer.ts';
 import { writeZip } from '../../test/support/zip-writer.ts';
 import { definePipeline, openRowmill } from '../index.ts';
@@ -139,7 +140,7 @@ describe('images become items', () => {
     const rowmill = await openRowmill({ databaseUrl: database.url });
     const { jobId } = await rowmill.runFile(measure, [file('red.png', red), file('wide.png', wide)]);
     const worker = await rowmill.startWorker([measure]);
-    await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+    await whenFinished(rowmill, jobId);
     await worker.stop();
     const results: unknown[] = [];
     for await (const { result } of rowmill.results(jobId)) results.push(result);

@@ -11,7 +11,7 @@ import { ResourceDesk } from './resource-desk.ts';
 const database = useTestDatabase();
 let engine: EngineContext;
 beforeAll(() => {
-  engine = database.context({ resourceSyncMs: 50, resourceLeaseMs: 1000 });
+  engine = database.context({ resourceSyncMs: 50, resourceLeaseMs: 60_000 });
 });
 
 const desks: ResourceDesk[] = [];
@@ -91,7 +91,7 @@ describe('two desks', () => {
   });
 
   it('take turns when there are fewer permits than desks', async () => {
-    const quick = database.context({ resourceSyncMs: 10, resourceLeaseMs: 1000 });
+    const quick = database.context({ resourceSyncMs: 10, resourceLeaseMs: 60_000 });
     const both = [openDesk({ concurrency: 1 }, quick), openDesk({ concurrency: 1 }, quick)];
     const permits = both.map((each) => each.want('turns', 5));
     const had = new Set<KeyPermits>();

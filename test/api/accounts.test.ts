@@ -1,6 +1,6 @@
 // Accounts from the first run to the last administrator, over HTTP and on a real database.
 import pg from 'pg';
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Role } from '../../src/core/role.ts';
 import { newId } from '../../src/platform/random.ts';
 import type { Settings } from '../../src/platform/settings.ts';
@@ -443,12 +443,13 @@ describe('the last administrator but one', () => {
       await other.query('begin');
       await other.query(`update users set role = 'member' where user_id = $1`, [two]);
       const demoted = api.send(`/api/users/${one}`, { method: 'PATCH', headers, body: { role: 'member' } });
-      await vi.waitFor(async () => {
-        const waiting = await database.query(
-          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        expect(waiting).toHaveLength(1);
-      });
+      await expect
+        .poll(() =>
+          database.query(
+            `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          ),
+        )
+        .toHaveLength(1);
       await other.query('commit');
       expect((await demoted).body).toMatchObject({ code: 'LAST_ADMIN' });
     } finally {

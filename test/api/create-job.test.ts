@@ -170,9 +170,7 @@ describe('a job of an upload', () => {
       pipelines,
       settings: { sweepMs: 50, blobStore: context.settings.blobStore },
     });
-    await expect
-      .poll(() => jobRow(jobId), { timeout: 30_000 })
-      .toMatchObject({ item_count: '40', sealed: true });
+    await expect.poll(() => jobRow(jobId)).toMatchObject({ item_count: '40', sealed: true });
   });
 
   test('keeps the name of the file as data', async () => {

@@ -106,7 +106,7 @@ describe('what runs', () => {
     await running;
     const reader = apiReader(url);
     const mill = async () => (await reader.read('listWorkers')).items.find(({ name }) => name === 'mill 3')!;
-    await expect.poll(async () => (await mill()).pools[0]?.busy, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await mill()).pools[0]?.busy).toBe(1);
     expect(await mill()).toMatchObject({
       alive: true,
       leasedItems: 1,

@@ -27,14 +27,16 @@ interface Span {
 /** A job whose spans changed when the test says, and no items behind them. */
 async function jobWithSpans(context: EngineContext, spans: Span[], ownerId = 'local'): Promise<string> {
   const { jobId } = await createJob(context, { pipeline: 'test', phases: ['only'], ownerId });
+  // Once for all of them: an hour may begin meanwhile.
+  const [hour] = await database.query<{ begin: Date }>(`select date_trunc('hour', now()) as begin`);
   for (const { items, agoMs = 0, readyAt, leasedBy } of spans)
     await database.query(
       `insert into spans (job_id, generation, phase, items, item_count, ready_at, updated_at, owner, token, expires_at)
        values ($1, 1, 0, $2, (select sum(upper(r) - lower(r)) from unnest($2::int8multirange) as u(r)),
-         coalesce($3::timestamptz, now()), date_trunc('hour', now()) - $4::float8 * interval '1 millisecond', $5,
+         coalesce($3::timestamptz, now()), $6::timestamptz - $4::float8 * interval '1 millisecond', $5,
          case when $5::uuid is not null then gen_random_uuid() end,
          case when $5::uuid is not null then now() + interval '1 minute' end)`,
-      [jobId, items, readyAt ?? null, agoMs, leasedBy ?? null],
+      [jobId, items, readyAt ?? null, agoMs, leasedBy ?? null, hour!.begin],
     );
   await database.query(
     `update jobs set item_count = (select sum(item_count) from spans where job_id = $1) where job_id = $1`,

@@ -135,6 +135,6 @@ test('the calls of a real worker are counted', async () => {
   await rowmill.whenFinished(jobId);
   const counted = () =>
     database.query(`select calls::int, throttled::int from resources where name = 'counted'`);
-  await expect.poll(counted, { timeout: 30_000 }).toEqual([{ calls: 21, throttled: 1 }]);
+  await expect.poll(counted).toEqual([{ calls: 21, throttled: 1 }]);
   await worker.stop();
 });

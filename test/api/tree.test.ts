@@ -9,6 +9,7 @@ import { type Answer, send } from '../support/api-pipelines.ts';
 import { jobWithItems } from '../support/job-factory.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
 /** Each page links to two deeper ones, down to three links from the start; pages that end with 5 are missing. */
@@ -32,7 +33,7 @@ beforeAll(async () => {
   const rowmill = await openRowmill({ databaseUrl: database.url });
   jobId = await rowmill.submit(crawl, [{ path: '/a' }, { path: '/b' }, { path: '/c' }]);
   const worker = await rowmill.startWorker([crawl]);
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, jobId);
   await worker.stop();
   await rowmill.close();
 });

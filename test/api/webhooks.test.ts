@@ -287,7 +287,7 @@ describe('a message', () => {
     ['hangs', 'no answer within 200 ms'],
     ['dies', expect.any(String)],
   ])('to a receiver that answers with %s is not delivered', async (how, error) => {
-    const { context, sender } = engine({ webhookTimeoutMs: 200 });
+    const { context, sender } = engine(how === 'hangs' ? { webhookTimeoutMs: 200 } : {});
     const receiver = await receive();
     receiver.answer = (response) => {
       if (how === '302') response.writeHead(302, { location: 'http://169.254.169.254/' }).end();

@@ -10,6 +10,8 @@ export type ChaosHandler =
   | { kind: 'hold'; from: number }
   | { kind: 'poison'; how: 'exit 1' | 'exit 0' | 'abort' }
   | { kind: 'block'; ms: number }
+  /** Until this file is there. */
+  | { kind: 'block'; untilFile: string }
   | { kind: 'pay'; url: string }
   | { kind: 'emit'; perItem: number; keys: number }
   | { kind: 'count' }
@@ -52,6 +54,9 @@ export const CHAOS_SETTINGS = {
   pollMaxMs: 100,
   drainMs: 2000,
 } satisfies Partial<Settings>;
+
+/** For those that do not die: where the machine is slow they must not be taken for dead, which costs their items a crash. */
+export const LONG_LEASES = { lockFloorMs: 60_000, lockCapMs: 60_000 } satisfies Partial<Settings>;
 
 const SCRIPT = new URL('worker-child.mjs', import.meta.url);
 

@@ -8,6 +8,7 @@ import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.
 import type { RowmillWorker } from '../../src/worker/worker.ts';
 import { type FaultProxy, type FiredFault, startFaultProxy } from '../support/fault-proxy.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 import { CHAOS_SETTINGS, numberedItems } from './chaos-worker.ts';
 import { attemptsOf, checkFinishedJob } from './check-finished-job.ts';
 
@@ -64,7 +65,7 @@ async function startWorker(settings: Partial<Settings> = {}): Promise<void> {
 }
 
 async function expectWholeAndOnce(jobId: string): Promise<void> {
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  await whenFinished(rowmill, jobId);
   await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
   expect(await attemptsOf(database, jobId)).toEqual([1]);
   expect([...calls.values()].every((count) => count === 1)).toBe(true);
@@ -105,7 +106,7 @@ const CUTS: Cut[] = [
     reply: /UPDATE 1/,
     cut: (p) => p.cutOnReply({ match: has(`set state = 'FINALIZING'`) }),
     // One flush, so that the first try to end the job is the one that does.
-    settings: { claimMin: ITEMS, claimMax: ITEMS, flushMaxItems: ITEMS, flushMaxDelayMs: 1000 },
+    settings: { claimMin: ITEMS, claimMax: ITEMS, flushMaxItems: ITEMS, flushMaxDelayMs: 60_000 },
   },
   {
     name: 'the finalize lease',

@@ -10,6 +10,7 @@ import {
   startEmbeddedPostgres,
 } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
 import { type Child, killAll } from '../support/child-process.ts';
+import { whenFinished } from '../support/when-finished.ts';
 import {
   CHAOS_SETTINGS,
   callsPerSeq,
@@ -20,7 +21,8 @@ import {
 } from './chaos-worker.ts';
 import { attemptsOf, checkFinishedJob } from './check-finished-job.ts';
 
-const ITEMS = 300;
+/** Work of several seconds: a strike must not come too late because the machine is slow. */
+const ITEMS_PER_STRIKE = 500;
 let folder: string;
 let server: EmbeddedPostgres;
 
@@ -47,7 +49,7 @@ async function query<Row extends pg.QueryResultRow>(text: string, values: unknow
 }
 
 async function serverAnswers(): Promise<void> {
-  const deadlineMs = performance.now() + 20_000;
+  const deadlineMs = performance.now() + 120_000;
   for (;;) {
     try {
       await query('select 1');
@@ -66,8 +68,9 @@ function workerSessions(): Promise<{ pid: number; application_name: string }[]> 
 /** Runs a job, strikes `strikes` times while it is under way, and checks that the same process finished it. */
 async function strikeDuringJob(name: string, strikes: number, strike: () => Promise<void>): Promise<Child> {
   const pipeline = chaosPipeline(name);
+  const items = strikes * ITEMS_PER_STRIKE;
   let rowmill = await openRowmill({ databaseUrl: server.url, settings: CHAOS_SETTINGS });
-  const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
+  const jobId = await rowmill.submit(pipeline, numberedItems(items));
   await rowmill.close();
   const worker = startChaosWorker({
     databaseUrl: server.url,
@@ -88,8 +91,8 @@ async function strikeDuringJob(name: string, strikes: number, strike: () => Prom
   }
   await serverAnswers();
   rowmill = await openRowmill({ databaseUrl: server.url, settings: CHAOS_SETTINGS });
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(30_000));
-  await checkFinishedJob({ query }, jobId, { counts: { DONE: ITEMS } });
+  await whenFinished(rowmill, jobId);
+  await checkFinishedJob({ query }, jobId, { counts: { DONE: items } });
   expect(await attemptsOf({ query }, jobId)).toEqual([1]);
   expect(countEvents(worker, 'ready')).toBe(1);
   await rowmill.close();
@@ -97,15 +100,13 @@ async function strikeDuringJob(name: string, strikes: number, strike: () => Prom
 }
 
 test('all sessions of the worker are terminated, four times', async () => {
-  let terminated = 0;
   const worker = await strikeDuringJob('terminated', 4, async () => {
     const sessions = await workerSessions();
+    expect(sessions, 'void: there was nothing to terminate').not.toEqual([]);
     await query('select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [
       sessions.map(({ pid }) => pid),
     ]);
-    terminated += sessions.length;
   });
-  expect(terminated, 'void: there was nothing to terminate').toBeGreaterThan(8);
   expect([...callsPerSeq(worker).values()].every((count) => count === 1)).toBe(true);
 });
 

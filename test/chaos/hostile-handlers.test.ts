@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { type Child, killAll } from '../support/child-process.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 import { CHAOS_SETTINGS, chaosPipeline, startChaosWorker } from './chaos-worker.ts';
 import { EMOJI, HOSTILE_CASES, HOSTILE_CASES_ALONE, type HostileCase } from './hostile-handlers.mjs';
 
@@ -41,7 +42,7 @@ async function runHostileJob(pipeline: string, names: string[]): Promise<ResultR
       maxAttemptsNotFound: 1,
     },
   });
-  const finished = rowmill.whenFinished(jobId, AbortSignal.timeout(10_000));
+  const finished = whenFinished(rowmill, jobId);
   const died = worker.exited.then(({ code, signal }) => {
     throw new Error(`the worker died with ${signal ?? `code ${code}`}: ${worker.stderrTail}`);
   });

@@ -7,6 +7,7 @@ import { FAULT_POINTS, type FaultPoint } from '../../src/platform/fault-point.ts
 import { claimItems } from '../../src/store/commands/claim-items.ts';
 import { type Child, killAll } from '../support/child-process.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 import {
   CHAOS_SETTINGS,
   chaosPipeline,
@@ -90,7 +91,7 @@ test.each(cases)('killed at $point, passage $passage', async ({ point, passage, 
 
     const second = startChaosWorker(shared);
     for (const jobId of jobIds) {
-      await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+      await whenFinished(rowmill, jobId);
       await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
       expect(await attemptsOf(database, jobId), 'a crash charges no attempt').toEqual([1]);
     }
@@ -136,7 +137,7 @@ test.each([1, 2])('killed at rescue.before_commit, passage %i', async (passage) 
     expect(await heldItems(database, jobId), 'void: nothing was being rescued').toBeGreaterThan(0);
 
     startChaosWorker(shared);
-    await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+    await whenFinished(rowmill, jobId);
     await checkFinishedJob(database, jobId, { counts: { DONE: ITEMS } });
     expect(await attemptsOf(database, jobId)).toEqual([1]);
   });
@@ -150,11 +151,11 @@ test.each(Object.entries(REPROCESS_POINTS))(
       const pipeline = chaosPipeline(point);
       const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
       startChaosWorker({ databaseUrl: database.url, pipeline: pipeline.name, settings: SMALL_STEPS });
-      await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+      await whenFinished(rowmill, jobId);
       const shared = { task: 'reprocess', databaseUrl: database.url, jobId } as const;
       const victim = startChaosCommand({ ...shared, faultPoints: `${point}=kill` });
       await expectKilledAt(victim, point as FaultPoint);
-      expect(await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000))).toMatchObject({
+      expect(await whenFinished(rowmill, jobId)).toMatchObject({
         generation,
         counts: { DONE: ITEMS },
       });
@@ -204,7 +205,7 @@ test.each(ingestCases)(
       await expect(addItems(rowmill.context, jobId, [{ n: 60 }])).rejects.toThrow(/open for items/);
 
       startChaosWorker({ databaseUrl: database.url, pipeline: pipeline.name });
-      await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+      await whenFinished(rowmill, jobId);
       await checkFinishedJob(database, jobId, { counts: { DONE: 60 } });
     });
   },

@@ -8,6 +8,7 @@ import { openRowmill } from '../../src/open-rowmill.ts';
 import type { FaultPoint } from '../../src/platform/fault-point.ts';
 import { killAll } from '../support/child-process.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 import {
   CHAOS_SETTINGS,
   FILE_INGEST_POINTS,
@@ -63,7 +64,7 @@ test.each(cases)('killed at $point, passage $passage, the file is read on', asyn
       pipeline,
     ]);
     const jobId = job!.job_id;
-    await rowmill.whenFinished(jobId, AbortSignal.timeout(30_000));
+    await whenFinished(rowmill, jobId);
     await checkFinishedJob(database, jobId, { counts: { DONE: ACCEPTED.length } });
     const items = await database.query<{ n: string }>(
       `select input ->> 'n' as n from items where job_id = $1 order by seq`,

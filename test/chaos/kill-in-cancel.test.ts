@@ -6,6 +6,7 @@ import { FAULT_POINTS, type FaultPoint } from '../../src/platform/fault-point.ts
 import { type Child, killAll } from '../support/child-process.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 import {
   CHAOS_SETTINGS,
   chaosPipeline,
@@ -52,9 +53,9 @@ async function startJob(sweepMs: number): Promise<Running> {
   );
   const worker = startWorker(pipeline.name, { sweepMs });
   await worker.waitFor('ready');
-  await expect.poll(() => countResults(jobId), { timeout: 10_000 }).toEqual({ DONE });
+  await expect.poll(() => countResults(jobId)).toEqual({ DONE });
   await database.query('update spans set ready_at = now() where job_id = $1 and owner is null', [jobId]);
-  await expect.poll(() => heldItems(database, jobId), { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => heldItems(database, jobId)).toBeGreaterThan(0);
   return { jobId, pipeline: pipeline.name, worker };
 }
 
@@ -117,7 +118,7 @@ async function expectKilledAt(child: Child, point: FaultPoint): Promise<void> {
 }
 
 async function expectCancelled(jobId: string): Promise<void> {
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(30_000));
+  await whenFinished(rowmill, jobId);
   await checkFinishedJob(database, jobId, END);
   expect(await violations(jobId, true)).toEqual([]);
 }

@@ -11,7 +11,8 @@ import type { Settings } from '../../src/platform/settings.ts';
 import { type Child, killAll, startChild } from '../support/child-process.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';
-import { CHAOS_SETTINGS, numberedItems, workerIdOf } from './chaos-worker.ts';
+import { whenFinished } from '../support/when-finished.ts';
+import { CHAOS_SETTINGS, LONG_LEASES, numberedItems, workerIdOf } from './chaos-worker.ts';
 import { attemptsOf, checkFinishedJob, heldItems } from './check-finished-job.ts';
 
 const database = useTestDatabase();
@@ -36,6 +37,8 @@ const SMALL_STEPS = {
   flushMaxDelayMs: 5,
   drainMs: 100,
 };
+
+const SMALL_STEPS_LONG_LEASES = { ...SMALL_STEPS, ...LONG_LEASES };
 
 interface Call {
   pid: number;
@@ -97,14 +100,11 @@ class Case {
   /** Brings every item to the door of this phase, by a worker that leaves in order. */
   async bringTo(phase: number): Promise<void> {
     if (phase === 0) return;
-    // Long leases: an item whose lease was lost runs alone, and never comes to it beside handlers that are held.
-    const settings = { ...SMALL_STEPS, lockFloorMs: 60_000, lockCapMs: 60_000 };
-    const worker = this.start({ HOLD_FROM: String(phase) }, settings);
+    // An item whose lease was lost runs alone, and never comes to it beside handlers that are held.
+    const worker = this.start({ HOLD_FROM: String(phase) }, SMALL_STEPS_LONG_LEASES);
     await worker.waitFor('ready');
     await expect
-      .poll(async () => (await this.stored()).filter((row) => row.phase === phase - 1).length, {
-        timeout: 60_000,
-      })
+      .poll(async () => (await this.stored()).filter((row) => row.phase === phase - 1).length)
       .toBe(ITEMS);
     worker.kill('SIGTERM');
     expect(await worker.exited).toEqual({ code: 0, signal: null });
@@ -132,13 +132,11 @@ class Case {
 /** Until then a transaction whose client is gone may still commit. */
 async function whenForgotten(): Promise<void> {
   await expect
-    .poll(
-      () =>
-        database.query(
-          `select application_name from pg_stat_activity
-           where datname = current_database() and application_name ~ '^rowmill (claim|flush|control|lease|listener)'`,
-        ),
-      { timeout: 10_000 },
+    .poll(() =>
+      database.query(
+        `select application_name from pg_stat_activity
+         where datname = current_database() and application_name ~ '^rowmill (claim|flush|control|lease|listener)'`,
+      ),
     )
     .toEqual([]);
 }
@@ -175,8 +173,8 @@ async function expectFallBack(
   expect(await checkInvariants({ query: query as never }, jobId)).toEqual([]);
   const before = { stored: await one.stored(), phases: await one.phases(), calls: one.calls() };
 
-  const second = one.start();
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(30_000));
+  const second = one.start({}, SMALL_STEPS_LONG_LEASES);
+  await whenFinished(rowmill, jobId);
   second.kill('SIGTERM');
   await second.exited;
 

@@ -18,8 +18,8 @@ afterEach(killAll);
 
 test('two processes that slice one job at once call every item once', async () => {
   database.keepIfFailed();
-  // Nobody dies: leases are long, so that a slow machine does not look like a dead process.
-  const settings = { lockFloorMs: 30_000, lockCapMs: 60_000 };
+  // Nobody dies: a slow machine must not look like a dead process, nor like a handler that does not end.
+  const settings = { lockFloorMs: 30_000, lockCapMs: 60_000, sliceGraceMs: 60_000 };
   const rowmill = await openRowmill({ databaseUrl: database.url, settings });
   const pipeline = chaosPipeline('slices-side-by-side');
   const jobId = await rowmill.submit(pipeline, numberedItems(400));

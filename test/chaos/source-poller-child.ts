@@ -22,7 +22,7 @@ const db = new Database({
   url: databaseUrl,
   maxConnections: 2,
   applicationName: 'poller',
-  deadlineMs: 10_000,
+  deadlineMs: 60_000,
 });
 const settings = loadSettings({ flags: { ingestLeaseMs: leaseMs }, environment: {} });
 const context = { db, events: new Events(), settings } as EngineContext;

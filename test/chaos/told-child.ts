@@ -10,7 +10,7 @@ const { databaseUrl, callbackUrl } = JSON.parse(process.argv[2]!) as {
   databaseUrl: string;
   callbackUrl: string;
 };
-const db = new Database({ url: databaseUrl, maxConnections: 4, applicationName: 'told', deadlineMs: 10_000 });
+const db = new Database({ url: databaseUrl, maxConnections: 4, applicationName: 'told', deadlineMs: 60_000 });
 const settings = loadSettings({ flags: { webhookAllow: '127.0.0.1' }, environment: {} });
 await tellWhatIsDue({ db, events: new Events(), settings } as EngineContext, callbackUrl);
 await db.close();

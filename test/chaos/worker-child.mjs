@@ -1,7 +1,7 @@
 // A worker, or an ingest, in a process of its own for the chaos tests. The only argument is a JSON text; the events of
 // the engine and the calls of the handler leave as JSON lines, written synchronously so that a kill loses none.
 // It is plain JavaScript on the compiled package, because that is what users run and it starts without a loader.
-import { writeSync } from 'node:fs';
+import { existsSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   defineCounter,
@@ -208,8 +208,9 @@ const HANDLERS = {
   },
   /** Keeps the event loop to itself. */
   async block({ n, block }) {
-    const until = performance.now() + (block ? config.handler.ms : 0);
-    while (performance.now() < until);
+    const { ms = 0, untilFile } = config.handler;
+    const until = performance.now() + ms;
+    while (block && (untilFile === undefined ? performance.now() < until : !existsSync(untilFile)));
     return { n, pid: process.pid };
   },
 };

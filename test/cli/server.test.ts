@@ -86,18 +86,16 @@ test('the server answers, and at the end waits for a request that is under way',
   });
   expect(made.status).toBe(202);
   const slice = send(url, 'POST', `/api/jobs/${made.body.jobId}/kickoff?durationMs=60000`);
-  await expect.poll(() => existsSync(`${waitFor}.started`), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => existsSync(`${waitFor}.started`)).toBe(true);
   child.kill('SIGTERM');
-  await expect.poll(stderr, { timeout: 30_000 }).toContain('SIGTERM');
+  await expect.poll(stderr).toContain('SIGTERM');
   // Nothing new is taken on.
   await expect
-    .poll(
-      () =>
-        send(url, 'GET', '/healthz').then(
-          ({ status }) => status,
-          () => 'refused',
-        ),
-      { timeout: 30_000 },
+    .poll(() =>
+      send(url, 'GET', '/healthz').then(
+        ({ status }) => status,
+        () => 'refused',
+      ),
     )
     .not.toBe(200);
   writeFileSync(waitFor, '');
@@ -134,6 +132,12 @@ test.each([
     '--set',
     'ingestMaxRows=500',
   ];
+  // Slow enough that it is in the middle of the file when it is stopped.
+  await database.query(`create or replace function be_slow() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(0.05); return null; end $$`);
+  await database.query(
+    'create trigger slow after insert on spans for each statement execute function be_slow()',
+  );
   faultPoints = fault;
   const first = await startCommand('server', 'pipeline.ts', ...quick);
   faultPoints = undefined;
@@ -149,16 +153,15 @@ test.each([
       )
     )[0];
   if (fault === undefined) {
-    await expect
-      .poll(async () => Number((await job())?.item_count ?? 0), { timeout: 30_000 })
-      .toBeGreaterThan(0);
+    await expect.poll(async () => Number((await job())?.item_count ?? 0)).toBeGreaterThan(0);
     first.child.kill('SIGTERM');
     expect(await first.ended).toBe(0);
   } else expect(await first.ended).toBe(null);
+  await database.query('drop trigger slow on spans');
   const left = await job();
   expect(left?.sealed).toBe(false);
   const second = await startCommand('server', 'pipeline.ts', ...quick);
-  await expect.poll(job, { timeout: 60_000 }).toEqual({ item_count: String(rows), sealed: true });
+  await expect.poll(job).toEqual({ item_count: String(rows), sealed: true });
   second.child.kill('SIGTERM');
   expect(await second.ended).toBe(0);
 });
@@ -178,7 +181,7 @@ test('dev has the API and a worker, which runs what is posted', async () => {
     (
       await database.query<{ state: string }>('select state from jobs where job_id = $1', [made.body.jobId])
     )[0]!.state;
-  await expect.poll(state, { timeout: 60_000 }).toBe('DONE');
+  await expect.poll(state).toBe('DONE');
   const { body } = await send(url, 'GET', `/api/jobs/${made.body.jobId}/export?columns=length`);
   expect(body).toBe('length\n4\n');
   child.kill('SIGTERM');

@@ -156,7 +156,8 @@ test('a server that falls silent is asked again', async () => {
     streamJobEvents: ({ reply }) => {
       beginEvents(reply);
       connections += 1;
-      if (connections === 2) sendLifecycle(reply, 2, 'job.finished');
+      // A busy machine may be silent for as long by itself.
+      if (connections > 1) sendLifecycle(reply, 2, 'job.finished');
     },
   });
   const client = createClient({ baseUrl: server.url });

@@ -76,7 +76,7 @@ async function expectAccessible(page: Page): Promise<void> {
 }
 
 /** Polls as long as a busy machine may take. */
-const eventually = <T>(look: () => Promise<T> | T) => expect.poll(look, { timeout: 60_000 });
+const eventually = <T>(look: () => Promise<T> | T) => expect.poll(look, { timeout: 120_000 });
 
 const rowNames = (page: Page): Promise<string[]> => page.getByRole('rowheader').allTextContents();
 

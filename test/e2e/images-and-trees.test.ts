@@ -10,6 +10,7 @@ import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { png, tiff } from '../support/image-writer.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 import { writeZip } from '../support/zip-writer.ts';
 
 const database = useTestDatabase();
@@ -110,7 +111,7 @@ test('rows that came from rows are walked as a tree, with the mouse and by keybo
     { url: 'https://shop.example/start' },
     { url: 'https://shop.example/imprint' },
   ]);
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, jobId);
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}`);
   await page.getByRole('tab', { name: 'Tree' }).click();

@@ -9,6 +9,7 @@ import { startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { makeTurnstile, type Turnstile } from '../support/turnstile.ts';
+import { whenFinished } from '../support/when-finished.ts';
 
 const ROWS = 40;
 const AT_ONCE = 4;
@@ -172,7 +173,7 @@ for (const [what, prepare] of Object.entries(DROPS))
     // What was known stays on the screen while nothing new comes.
     await progressOf(page).getByText('Done 3', { exact: true }).waitFor();
     turnstile.admit(ROWS);
-    await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+    await whenFinished(rowmill, jobId);
     expect(await progressOf(page).getByText(`Done ${ROWS}`, { exact: true }).count()).toBe(0);
 
     // What was asked for meanwhile has failed, and is asked for again without anybody's help.

@@ -179,13 +179,14 @@ test('the same is done by keyboard alone', async () => {
   await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
   await pressOn(page, page.getByRole('link', { name: 'New job' }).first());
   await tabTo(page, page.getByLabel('Pipeline'));
-  await page.keyboard.type('prices');
+  // One letter: a list that waited too long for the next takes it for the first of another word.
+  await page.keyboard.type('p');
   const picking = page.waitForEvent('filechooser');
   await pressOn(page, page.getByRole('button', { name: 'Pick a file' }));
   await (await picking).setFiles(file);
   await page.getByText('Say which column is sku.').waitFor();
   await tabTo(page, page.getByLabel('sku', { exact: false }).first());
-  await page.keyboard.type('Article');
+  await page.keyboard.type('A');
   await page.getByText('Say which column is sku.').waitFor({ state: 'detached' });
   await pressOn(page, page.getByRole('button', { name: 'Start the job' }));
 

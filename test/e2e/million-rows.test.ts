@@ -164,15 +164,19 @@ test('any part of a million rows is shown without blank rows, and the page stays
   await goTo.press('Enter');
   await grid.getByText('product 765432', { exact: true }).waitFor();
   await grid.focus();
+  const focused = () => page.evaluate<string>('document.activeElement.getAttribute("aria-label")');
   await page.keyboard.press('Enter');
+  await expect.poll(focused).toMatch(/^Open row 7654\d\d$/);
+  const entered = await focused();
   await page.keyboard.press('ArrowDown');
-  const chosen = await page.evaluate('document.activeElement.getAttribute("aria-label")');
+  await expect.poll(focused).not.toBe(entered);
+  const chosen = await focused();
   expect(chosen).toMatch(/^Open row 7654\d\d$/);
   await page.keyboard.press('Enter');
-  await page.getByRole('dialog', { name: new RegExp(String(chosen).replace('Open row', '^Row')) }).waitFor();
+  await page.getByRole('dialog', { name: new RegExp(chosen.replace('Open row', '^Row')) }).waitFor();
   await page.keyboard.press('Escape');
   // Back where one came from.
-  await expect.poll(() => page.evaluate('document.activeElement.getAttribute("aria-label")')).toBe(chosen);
+  await expect.poll(focused).toBe(chosen);
   expectNoComplaints(complaints);
 });
 

@@ -20,7 +20,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 const database = useTestDatabase();
 const browser = useBrowser();
 /** However busy the machine is. */
-const WAIT = { timeout: 60_000 };
+const WAIT = { timeout: 120_000 };
 let rowmill: Rowmill | undefined;
 let worker: RowmillWorker | undefined;
 afterEach(async () => {
@@ -108,7 +108,7 @@ test('a resource is looked at over time', async () => {
   // 30 samples are 29 stretches.
   await page.getByRole('img', { name: 'Calls per second over time, 3,480 in all' }).waitFor();
   await page.getByRole('img', { name: 'Refused calls over time, 58 in all' }).waitFor();
-  expect(await page.getByRole('dialog').locator('canvas').count()).toBe(3);
+  await expect.poll(() => page.getByRole('dialog').locator('canvas').count()).toBe(3);
   await expectAccessible(page);
   await page.getByLabel('Time', { exact: true }).selectOption('24');
   await page.getByRole('img', { name: 'Refused calls over time, 58 in all' }).waitFor();

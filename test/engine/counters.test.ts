@@ -23,6 +23,7 @@ import { findCounter } from '../../src/store/views/find-counter.ts';
 import { countedEntries, recountCounters } from '../support/counter-recount.ts';
 import { claimRequest, jobWithItems } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
 
@@ -67,14 +68,14 @@ async function withRowmill<T>(
 async function runToEnd(rowmill: Rowmill, pipeline: Pipeline, rows: object[], workers = 1): Promise<string> {
   const started = await Promise.all(Array.from({ length: workers }, () => rowmill.startWorker([pipeline])));
   const jobId = await rowmill.submit(pipeline, rows);
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, jobId);
   await Promise.all(started.map((worker) => worker.stop()));
   return jobId;
 }
 
 async function runAgain(rowmill: Rowmill, pipeline: Pipeline, jobId: string): Promise<void> {
   const worker = await rowmill.startWorker([pipeline]);
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, jobId);
   await worker.stop();
 }
 

@@ -8,6 +8,7 @@ import { emittedChild } from '../../src/worker/emitted-child.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { claimRequest, jobWithItems, replaceSpans } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
 
@@ -68,7 +69,7 @@ describe('emitted items', () => {
       })();
       const { jobId } = await rowmill.runFile(crawl, { name: 'seeds.csv', bytes });
       const workers = await Promise.all([1, 2, 3].map(() => rowmill.startWorker([crawl])));
-      const summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+      const summary = await whenFinished(rowmill, jobId);
       await Promise.all(workers.map((worker) => worker.stop()));
       expect(summary).toMatchObject({ total: PAGES, counts: { DONE: PAGES } });
       expect([...calls].filter(([page, count]) => count !== (page % 10 === 3 ? 2 : 1))).toEqual([]);
@@ -108,7 +109,7 @@ describe('emitted items', () => {
         });
         const worker = await rowmill.startWorker([chain]);
         const jobId = await rowmill.submit(chain, [{ n: 0 }]);
-        const summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+        const summary = await whenFinished(rowmill, jobId);
         await worker.stop();
         expect(summary.total).toBe(total);
         expect((await rowmill.job(jobId)).ingestReport).toMatchObject(left);
@@ -134,7 +135,7 @@ describe('emitted items', () => {
         yield Buffer.from(`n\n${Array.from({ length: 2000 }, (_, n) => n).join('\n')}\n`);
       })();
       const { jobId } = await rowmill.runFile(grow, { name: 'grow.csv', bytes });
-      const summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+      const summary = await whenFinished(rowmill, jobId);
       await worker.stop();
       expect(summary.total).toBe(4000);
       expect((await rowmill.job(jobId)).ingestReport).toMatchObject({

@@ -20,7 +20,7 @@ let db: Database;
 afterAll(() => db.close());
 
 test('one connection is enough for every change of a job, and for every refusal', async () => {
-  db = new Database({ url: database.url, maxConnections: 1, applicationName: 'one', deadlineMs: 10_000 });
+  db = new Database({ url: database.url, maxConnections: 1, applicationName: 'one', deadlineMs: 60_000 });
   const context: EngineContext = { ...database.context({ jobRetentionMinMs: 0 }), db };
   const request = { pipeline: 'test', phases: ['only'], idempotencyKey: 'one', withinQuota: true };
   const { jobId } = await createJob(context, request);

@@ -9,6 +9,7 @@ import { SupervisedWorker } from '../../src/worker/supervise-worker.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
 import { countedEntries } from '../support/counter-recount.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
 const MODULE = fileURLToPath(new URL('hostile-pipelines.mjs', import.meta.url));
@@ -45,8 +46,8 @@ test('a thread that exits, blocks, throws or runs out of memory costs its one it
     exit: ['ERROR', 'crashed', /^the thread of the handler ended with exit code 3$/],
     uncaught: ['ERROR', 'crashed', /uncaught error: thrown where nobody catches$/],
     oom: ['ERROR', 'crashed', /needed more than 32 MB of memory \(thread\.memoryMb\)$/],
-    block: ['ERROR', 'timeout', /no answer within 2000 ms/],
-    heed: ['ERROR', 'timeout', /no answer within 2000 ms/],
+    block: ['ERROR', 'timeout', /no answer within 6000 ms/],
+    heed: ['ERROR', 'timeout', /no answer within 6000 ms/],
     throws: ['NOT_FOUND', 'not_found', /^unprocessable$/],
     notFound: ['NOT_FOUND', 'not_found', /^nowhere$/],
     fail: ['ERROR', 'permanent', /^refused$/],
@@ -57,7 +58,7 @@ test('a thread that exits, blocks, throws or runs out of memory costs its one it
     { how: 'ok', n },
   ]);
   const jobId = await rowmill.submit(named('threaded'), rows);
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, jobId);
   const ends = await endsOf(jobId);
   for (const { how, status, result, error_class, error } of ends) {
     if (how === 'ok')
@@ -94,7 +95,7 @@ test('a handler in a thread has its context, its log, its columns and its counte
     { how: 'count', n: 7 },
     { how: 'count', n: 8 },
   ]);
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, jobId);
   const [context, date] = await endsOf(jobId);
   expect(context!.result).toEqual({
     jobId,
@@ -120,7 +121,7 @@ test('as many threads as there are slots share the work', async () => {
   const worker = await rowmill.startWorker([named('counted-threads')], { log: silentLogger });
   const rows = Array.from({ length: 300 }, (_, n) => ({ n }));
   const jobId = await rowmill.submit(named('counted-threads'), rows);
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, jobId);
   await checkFinishedJob(database, jobId, { counts: { DONE: 300 } });
   const threads = new Set(
     (await endsOf(jobId)).map(({ result }) => (result as { threadId: number }).threadId),
@@ -150,7 +151,7 @@ test('too many handlers that never return are said aloud', async () => {
   const worker = await rowmill.startWorker([named('deaf')], { log, settings: { zombieHandlersMax: 4 } });
   const stuck = worker.events.next('handlers.stuck');
   const jobId = await rowmill.submit(named('deaf'), DEAF_ROWS);
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, jobId);
   expect(await stuck).toEqual({ count: 5 });
   expect(worker.pools()).toMatchObject([{ idle: 2, busy: 0, error: 5, timeouts: 5 }]);
   expect(errors).toEqual(['aborted handlers do not return: this process has to be replaced']);
@@ -176,11 +177,11 @@ test('under a supervisor they cost the process, and not a crash', async () => {
   });
   await supervised.start();
   const first = await rowmill.submit(named('deaf'), DEAF_ROWS);
-  await rowmill.whenFinished(first, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, first);
   await checkFinishedJob(database, first, { counts: { DONE: 1, ERROR: 5 } });
   await wasReplaced;
   const second = await rowmill.submit(named('deaf'), [{ deaf: false }]);
-  await rowmill.whenFinished(second, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, second);
   const pidOf = async (jobId: string) =>
     (await endsOf(jobId)).flatMap(({ result }) => (result ? [(result as { pid: number }).pid] : []));
   expect(await pidOf(second)).not.toEqual(await pidOf(first));

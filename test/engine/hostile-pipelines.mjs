@@ -58,7 +58,7 @@ export const threaded = definePipeline({
     {
       name: 'compute',
       concurrency: 2,
-      timeoutMs: 2000,
+      timeoutMs: 6000,
       thread: { memoryMb: 32 },
       retry: { timeout: { maxAttempts: 1 } },
       classify: (error) => (error.message === 'unprocessable' ? { class: 'not_found' } : undefined),

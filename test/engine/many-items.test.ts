@@ -13,6 +13,7 @@ import { loadPipelines } from '../../src/worker/load-pipelines.ts';
 import { SupervisedWorker } from '../../src/worker/supervise-worker.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
 let rowmill: Rowmill;
@@ -41,7 +42,7 @@ async function runJob(
   });
   try {
     const jobId = await rowmill.submit(pipeline, rows);
-    await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+    await whenFinished(rowmill, jobId);
     const ended = await database.query<Ended>(
       `select seq::int, status::text, result, error_class, error, attempt
        from results where job_id = $1 order by seq`,
@@ -201,7 +202,7 @@ test('an item that ends the process of its call is found, and its neighbours of 
     logLevel: 'silent',
   });
   await supervised.start();
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, jobId);
   await supervised.stop();
   await checkFinishedJob(database, jobId, { counts: { DONE: 39, ERROR: 1 } });
   const failed = await database.query(
@@ -247,7 +248,7 @@ test('a worker that stops in the middle of a call gives its items back, and the 
   expect(signal.aborted).toBe(true);
   answerLate(Array.from({ length: 10 }, () => 'first'));
   const second = await rowmill.startWorker([pipeline], { log: silentLogger });
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, jobId);
   await second.stop();
   await checkFinishedJob(database, jobId, { counts: { DONE: 10 } });
   const results = await database.query('select distinct result, attempt from results where job_id = $1', [

@@ -13,6 +13,7 @@ import { definePipeline, notFound, openRowmill, type Rowmill, skip } from '../..
 import type { Settings } from '../../src/platform/settings.ts';
 import { claimFinalize } from '../../src/store/commands/finalize-lease.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
 const folder = mkdtempSync(join(tmpdir(), 'rowmill-outputs-'));
@@ -58,7 +59,7 @@ async function runToEnd(
   })();
   const { jobId } = await rowmill.runFile(prices, { name: 'prices.csv', bytes }, { again: true, ...options });
   const worker = await rowmill.startWorker([prices]);
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  await whenFinished(rowmill, jobId);
   await worker.stop();
   return jobId;
 }
@@ -189,7 +190,7 @@ test('a store that is down delays the summary with a visible reason, and loses n
     expect(await rowmill.summary(jobId)).toBeNull();
     rmSync(blocked);
     mkdirSync(blocked);
-    const summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+    const summary = await whenFinished(rowmill, jobId);
     await worker.stop();
     expect(summary.files.map((file) => file.name)).toEqual(['results.csv', 'summary.json']);
     expect(summary.files[0]!.key).toMatch(/\/g1\/a[3-9]\//);
@@ -247,7 +248,7 @@ test('a job may owe several formats, or none', async () => {
     const none = await rowmill.submit(prices, [{ sku: 'a', n: 1 }], { outputs: [] });
     const worker = await rowmill.startWorker([prices]);
     const names = async (jobId: string) =>
-      (await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000))).files.map((file) => file.name);
+      (await whenFinished(rowmill, jobId)).files.map((file) => file.name);
     expect(await names(many)).toEqual(['results.csv', 'results.xlsx', 'results.jsonl', 'summary.json']);
     expect(await names(none)).toEqual([]);
     await worker.stop();

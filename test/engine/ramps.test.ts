@@ -6,6 +6,7 @@ import { newId } from '../../src/platform/random.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
 let rowmill: Rowmill;
@@ -65,7 +66,7 @@ test('begins no more calls per cycle than it may, claims no more, and limits not
     expect(atMs - startedMs).toBeGreaterThanOrEqual(Math.floor(i / RAMP.rampStarts) * RAMP.rampCycleMs);
   expect(Math.max(...claimed.slice(0, SLOTS / RAMP.rampStarts))).toBeLessThanOrEqual(RAMP.rampStarts);
   // At the pace of the ramp this would take three minutes.
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
+  await whenFinished(rowmill, jobId);
   await worker.stop();
   await checkFinishedJob(database, jobId, { counts: { DONE: items } });
 });

@@ -13,13 +13,16 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 let rowmill: Rowmill;
+/** Whose handlers end within their grace, however slow the machine is: for tests that count calls. */
+let unhurried: Rowmill;
 let blobStore: string;
 
 beforeAll(async () => {
   blobStore = database.context().settings.blobStore;
   rowmill = await openRowmill({ databaseUrl: database.url, settings: { blobStore } });
+  unhurried = await openRowmill({ databaseUrl: database.url, settings: { blobStore, sliceGraceMs: 60_000 } });
 });
-afterAll(() => rowmill.close());
+afterAll(() => Promise.all([rowmill.close(), unhurried.close()]));
 
 const numbered = (count: number): { n: number }[] => Array.from({ length: count }, (_, n) => ({ n }));
 
@@ -82,11 +85,15 @@ describe('a job without a worker', () => {
     database.keepIfFailed();
     const { pipeline, calls } = counted((n) => waitMs(15).then(() => ({ n })));
     const jobId = await rowmill.submit(pipeline, numbered(400));
-    const reports = await sliceUntilFinished(rowmill, jobId, 200, [pipeline]);
+    const reports = await sliceUntilFinished(unhurried, jobId, 200, [pipeline]);
     expect(reports.length).toBeGreaterThan(1);
     expect(reports.reduce((sum, { recorded }) => sum + recorded, 0)).toBe(400);
     expect(reports.at(-1)).toMatchObject({ state: 'DONE', finished: true, moreReadyInMs: null });
-    for (const report of reports.slice(0, -1)) expect(report).toMatchObject({ state: 'RUNNING' });
+    for (const { state, finished } of reports.slice(0, -1)) {
+      expect(finished).toBe(false);
+      // A slow machine may not come to its first claim, or to the end of the last step, within one.
+      expect(['QUEUED', 'RUNNING', 'FINALIZING']).toContain(state);
+    }
     expect([...calls.values()].filter((count) => count !== 1)).toEqual([]);
     expect(await attemptsOf(database, jobId)).toEqual([1]);
     await expectExact(jobId, { DONE: 400 });
@@ -114,7 +121,7 @@ describe('a job without a worker', () => {
       moreReadyInMs: null,
     });
     await rowmill.sealJob(jobId);
-    expect(await rowmill.runSlice(jobId, 1000, { pipelines: [pipeline] })).toMatchObject({ state: 'DONE' });
+    expect(await rowmill.runSlice(jobId, 60_000, { pipelines: [pipeline] })).toMatchObject({ state: 'DONE' });
   });
 
   test('goes through several phases, with items that its handlers emit', async () => {
@@ -160,7 +167,9 @@ describe('the end of a slice', () => {
   test('aborts what still runs after its grace, uncharged, and gives everything back', async () => {
     const settings = { blobStore, sliceGraceMs: 20 };
     const impatient = await openRowmill({ databaseUrl: database.url, settings });
+    const end = new AbortController();
     let slow = true;
+    let waiting = 0;
     let aborted = 0;
     const { pipeline, calls } = counted(
       async (n, signal) => {
@@ -168,6 +177,8 @@ describe('the end of a slice', () => {
           signal.addEventListener('abort', () => {
             aborted += 1;
           });
+          waiting += 1;
+          if (waiting === 4) end.abort();
           await waitMs(60_000, signal);
         }
         return { n };
@@ -175,7 +186,7 @@ describe('the end of a slice', () => {
       { concurrency: 4 },
     );
     const jobId = await impatient.submit(pipeline, numbered(20));
-    const report = await impatient.runSlice(jobId, 300, { pipelines: [pipeline] });
+    const report = await impatient.runSlice(jobId, 60_000, { pipelines: [pipeline], signal: end.signal });
     expect(report).toMatchObject({ state: 'RUNNING', recorded: 0, moreReadyInMs: 0 });
     expect(report.progress.counts).toMatchObject({ PENDING: 20, PROCESSING: 0 });
     expect(aborted).toBe(4);
@@ -202,7 +213,7 @@ describe('the end of a slice', () => {
     await firstCall;
     end.abort();
     await expect
-      .poll(async () => (await patient.progress(jobId)).counts, { timeout: 20_000 })
+      .poll(async () => (await patient.progress(jobId)).counts)
       .toMatchObject({ PENDING: 38, PROCESSING: 2 });
     release();
     expect(await slice).toMatchObject({ recorded: 2, moreReadyInMs: 0 });
@@ -212,15 +223,16 @@ describe('the end of a slice', () => {
   test('says when the next retry is ready, and does not wait for one that comes too late', async () => {
     const { pipeline, calls } = counted((n) => {
       if (n === 0 && calls.get(0) === 1)
-        throw Object.assign(new Error('slow down'), { status: 429, retryAfterMs: 3000 });
+        throw Object.assign(new Error('slow down'), { status: 429, retryAfterMs: 100_000 });
       return { n };
     });
     const jobId = await rowmill.submit(pipeline, numbered(5));
-    const report = await rowmill.runSlice(jobId, 1000, { pipelines: [pipeline] });
+    const report = await rowmill.runSlice(jobId, 60_000, { pipelines: [pipeline] });
     expect(report).toMatchObject({ state: 'RUNNING', finished: false, recorded: 5 });
     expect(report.progress).toMatchObject({ retrying: 1 });
     expect(report.moreReadyInMs).toBeGreaterThan(0);
-    expect(report.moreReadyInMs).toBeLessThan(10_000);
+    expect(report.moreReadyInMs).toBeLessThan(200_000);
+    await database.query('update spans set ready_at = now() where job_id = $1', [jobId]);
     await sliceUntilFinished(rowmill, jobId, 1000, [pipeline]);
     expect(calls.get(0)).toBe(2);
     await expectExact(jobId, { DONE: 5 });
@@ -261,10 +273,11 @@ describe('a slice beside others', () => {
   test('shares a job with another slice: every item is called once', async () => {
     database.keepIfFailed();
     const { pipeline, calls } = counted((n) => waitMs(5).then(() => ({ n })));
-    const other = await openRowmill({ databaseUrl: database.url, settings: { blobStore } });
+    const settings = { blobStore, sliceGraceMs: 60_000 };
+    const other = await openRowmill({ databaseUrl: database.url, settings });
     const jobId = await rowmill.submit(pipeline, numbered(600));
     const [mine, others] = await Promise.all([
-      sliceUntilFinished(rowmill, jobId, 150, [pipeline]),
+      sliceUntilFinished(unhurried, jobId, 150, [pipeline]),
       sliceUntilFinished(other, jobId, 150, [pipeline]),
     ]);
     expect([...calls.values()].filter((count) => count !== 1)).toEqual([]);
@@ -280,7 +293,7 @@ describe('a slice beside others', () => {
     const untouched = await rowmill.submit(alone.pipeline, numbered(5));
     const jobId = await rowmill.submit(pipeline, numbered(300));
     const worker = await rowmill.startWorker([pipeline]);
-    const reports = await sliceUntilFinished(rowmill, jobId, 200, [pipeline, alone.pipeline]);
+    const reports = await sliceUntilFinished(unhurried, jobId, 200, [pipeline, alone.pipeline]);
     await rowmill.whenFinished(jobId);
     await worker.stop();
     expect(reports.at(-1)).toMatchObject({ state: 'DONE' });

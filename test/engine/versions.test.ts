@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { definePipeline, openRowmill, type Pipeline, type Rowmill } from '../../src/index.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
 
@@ -25,7 +26,7 @@ async function withRowmill(work: (rowmill: Rowmill) => Promise<void>): Promise<v
 const rows = Array.from({ length: 20 }, (_, n) => ({ n }));
 
 async function makersOf(rowmill: Rowmill, jobId: string): Promise<unknown[]> {
-  await rowmill.whenFinished(jobId, AbortSignal.timeout(20_000));
+  await whenFinished(rowmill, jobId);
   const makers = new Set<unknown>();
   for await (const { result } of rowmill.results(jobId)) makers.add((result as { by: unknown }).by);
   return [...makers];

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { onTestFailed } from 'vitest';
 
 export interface ChildEvent {
   event: string;
@@ -42,7 +43,11 @@ export interface Child {
 }
 
 const STDERR_TAIL_CHARS = 4000;
-const LAST_OUTPUT_MS = 1000;
+/** Of those that a failure names. */
+const LAST_EVENTS = 100;
+/** Of a machine that is slow to bring it: only what a grandchild keeps open is waited for that long. */
+const LAST_OUTPUT_MS = 10_000;
+const PATIENCE_MS = 120_000;
 const running = new Set<{ child: ChildProcess; exited: Promise<ChildExit> }>();
 
 // The last resort when a test file ends without killAll.
@@ -88,10 +93,19 @@ export function startChild(options: ChildOptions): Child {
   });
 
   function describe(problem: string): Error {
-    const seen = events.map(({ event }) => event).join(', ') || 'none';
+    const seen =
+      events
+        .slice(-LAST_EVENTS)
+        .map(({ event }) => event)
+        .join(', ') || 'none';
     const stderr = stderrTail.trimEnd() || '(empty)';
     return new Error(`${problem}\nchild: ${script} (pid ${pid})\nevents: ${seen}\nstderr: ${stderr}`);
   }
+
+  tellIfTestFails(() => {
+    const ended = exit ? `ended with ${exit.signal ?? `code ${exit.code}`}` : 'was running at the end';
+    return describe(`a child of the test that failed ${ended}`).message;
+  });
 
   return {
     pid,
@@ -101,7 +115,7 @@ export function startChild(options: ChildOptions): Child {
     get stderrTail() {
       return stderrTail;
     },
-    waitFor(name, predicate = () => true, timeoutMs = 10_000) {
+    waitFor(name, predicate = () => true, timeoutMs = PATIENCE_MS) {
       return new Promise((resolve, reject) => {
         const timer = setTimeout(
           () => settle(() => reject(describe(`expected event '${name}' within ${timeoutMs} ms, got none`))),
@@ -143,6 +157,15 @@ export async function killAll(): Promise<void> {
       return exited;
     }),
   );
+}
+
+/** What a machine that is gone afterwards has to say: only its output is left. */
+function tellIfTestFails(text: () => string): void {
+  try {
+    onTestFailed(() => console.error(text()));
+  } catch {
+    // Not in a test: in a hook, where there is no test that could fail.
+  }
 }
 
 async function waitForExit(child: ChildProcess): Promise<ChildExit> {

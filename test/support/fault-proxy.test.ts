@@ -151,6 +151,28 @@ describe('blackhole', () => {
     expect(await storedNumbers()).toEqual([2]);
   });
 
+  test('one that opens at a statement holds it, and what the others send', async () => {
+    const [client, other] = [await open(proxy.url), await open(proxy.url)];
+    const fault = proxy.blackholeAt((sql) => sql.startsWith('insert'));
+    await client.query('begin');
+    const insert = client.query('insert into probe values ($1)', [3]);
+    expect(await fault).toMatchObject({ fault: 'blackhole', sql: 'insert into probe values ($1)' });
+    const select = other.query('select 1 as one');
+    expect(
+      (
+        await direct.query(
+          `select state from pg_stat_activity where datname = current_database() and query = 'begin'`,
+        )
+      ).rows,
+    ).toEqual([{ state: 'idle in transaction' }]);
+    proxy.heal();
+    await insert;
+    await client.query('commit');
+    expect((await select).rows).toEqual([{ one: 1 }]);
+    expect(await storedNumbers()).toEqual([3]);
+    expect(proxy.fired).toHaveLength(1);
+  });
+
   test('a new connection waits in it', async () => {
     proxy.blackhole();
     const connecting = open(proxy.url);
@@ -244,14 +266,10 @@ async function storedNumbers(): Promise<number[]> {
 
 async function backendGone(pid: number | undefined): Promise<void> {
   await expect
-    .poll(async () => (await direct.query('select from pg_stat_activity where pid = $1', [pid])).rowCount, {
-      timeout: 10_000,
-    })
+    .poll(async () => (await direct.query('select from pg_stat_activity where pid = $1', [pid])).rowCount)
     .toBe(0);
 }
 
 async function heldSomething(): Promise<void> {
-  await expect
-    .poll(() => proxy.fired.map((fault) => fault.fault), { timeout: 10_000 })
-    .toEqual(['blackhole']);
+  await expect.poll(() => proxy.fired.map((fault) => fault.fault)).toEqual(['blackhole']);
 }

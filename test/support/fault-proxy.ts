@@ -36,6 +36,8 @@ export interface FaultProxy {
   disarm(): void;
   /** Holds all bytes (and ends) of all connections, silently, until `heal`, which delivers them late. */
   blackhole(): void;
+  /** The same from the first matching statement on, which is held with the rest. */
+  blackholeAt(match: (sql: string) => boolean): Promise<FiredFault>;
   heal(): void;
   /** Latency of every chunk from now on, in both directions; 0 ends it. */
   delay(delayMs: number): void;
@@ -70,6 +72,7 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
   let cuts: Cut[] = [];
   let delayMs = 0;
   let hole: { healed: Promise<void>; heal: () => void; felt: boolean } | undefined;
+  let holeAt: { match: (sql: string) => boolean; resolve: (fired: FiredFault) => void } | undefined;
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, openLink);
   server.listen(0, '127.0.0.1');
@@ -133,6 +136,11 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
       const ended = transaction;
       const commits = isCommit(sql);
       if (commits) transaction = [];
+      if (holeAt?.match(sql)) {
+        openHole().felt = true;
+        holeAt.resolve(record('blackhole', link, sql));
+        holeAt = undefined;
+      }
       if (pending) return true;
       const cut = cuts.find(
         (c) => c.remaining > 0 && (c.fault === 'cutOnReply' ? c.match(sql) : commits && ended.some(c.match)),
@@ -233,11 +241,7 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
         draining = true;
         for (let next = queue[0]; next; next = queue[0]) {
           if (next.dueAt > performance.now()) await sleep(next.dueAt - performance.now());
-          while (hole) {
-            if (!hole.felt) record('blackhole', link);
-            hole.felt = true;
-            await hole.healed;
-          }
+          await healed();
           queue.shift();
           if (!links.has(link)) continue;
           if (!next.chunk) {
@@ -247,16 +251,35 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
           heldBytes -= next.chunk.length;
           if (heldBytes <= MAX_HELD_BYTES) source.resume();
           const forward = Buffer.concat(tap(next.chunk));
+          // It may be one of these that opened it.
+          await healed();
           if (forward.length === 0 || destination.destroyed || destination.write(forward)) continue;
           await drainedOrClosed(destination);
         }
         draining = false;
       }
 
+      async function healed(): Promise<void> {
+        while (hole) {
+          if (!hole.felt) record('blackhole', link);
+          hole.felt = true;
+          await hole.healed;
+        }
+      }
+
       source.on('data', (chunk: Buffer) => enqueue({ chunk }));
       source.on('end', () => enqueue({ failed: false }));
       source.on('error', () => enqueue({ failed: true }));
     }
+  }
+
+  function openHole(): NonNullable<typeof hole> {
+    let open = () => {};
+    const healed = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    hole ??= { healed, heal: open, felt: false };
+    return hole;
   }
 
   function heal(): void {
@@ -277,14 +300,11 @@ export async function startFaultProxy(options: { target: string }): Promise<Faul
     disarm() {
       cuts = [];
     },
-    blackhole() {
-      if (hole) return;
-      let open = () => {};
-      const healed = new Promise<void>((resolve) => {
-        open = resolve;
-      });
-      hole = { healed, heal: open, felt: false };
-    },
+    blackhole: () => void openHole(),
+    blackholeAt: (match) =>
+      new Promise((resolve) => {
+        holeAt = { match, resolve };
+      }),
     heal,
     delay(ms) {
       delayMs = ms;

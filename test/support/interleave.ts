@@ -114,7 +114,7 @@ async function runInterleaving<S>(options: {
   shared: S;
   stepTimeoutMs?: number;
 }): Promise<InterleavingRun> {
-  const { databaseUrl, observer, connections, sessions, order, shared, stepTimeoutMs = 10_000 } = options;
+  const { databaseUrl, observer, connections, sessions, order, shared, stepTimeoutMs = 60_000 } = options;
   const inFlight = new Map<string, { label: string; done: Promise<void> }>();
   const waiting: Order = [];
   const started: Order = [];

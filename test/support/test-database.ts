@@ -1,10 +1,10 @@
-// A database of its own for each test file, cloned from the migrated template. It is kept when a test failed, so
-// that one can look at it.
+// A database of its own for each test file, cloned from the migrated template. When a test failed it says what it
+// holds, and is kept, so that one can look at it.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, onTestFailed } from 'vitest';
+import { afterAll, afterEach, beforeAll, onTestFailed } from 'vitest';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { openBlobStore } from '../../src/platform/blob-store/open-blob-store.ts';
 import { Database } from '../../src/platform/database.ts';
@@ -50,6 +50,11 @@ export function useTestDatabase(): TestDatabase {
     await client.connect();
   });
 
+  // Where the machine is gone afterwards, this is all that is left to look at.
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.error(await describeDatabase(client));
+  });
+
   afterAll(async () => {
     for (const db of opened) await db.close();
     await client.end();
@@ -66,7 +71,7 @@ export function useTestDatabase(): TestDatabase {
         url: url.href,
         maxConnections: 4,
         applicationName: 'test',
-        deadlineMs: 20_000,
+        deadlineMs: 60_000,
       });
       opened.push(db);
       blobFolder ??= mkdtempSync(join(tmpdir(), 'rowmill-blobs-'));
@@ -82,4 +87,36 @@ export function useTestDatabase(): TestDatabase {
       });
     },
   };
+}
+
+/** The jobs that were made last, what of them waits or is held, and who is connected and waits for whom. */
+async function describeDatabase(client: pg.Client): Promise<string> {
+  const parts: [what: string, text: string][] = [
+    [
+      'jobs',
+      `select job_id, pipeline, state, generation, item_count, paused_because, last_error, created_at,
+         (select jsonb_object_agg(status, n) from (select status, count(*) as n from results r where r.job_id = j.job_id group by 1) c) as results
+       from jobs j order by created_at desc limit 5`,
+    ],
+    [
+      'spans',
+      `select job_id, span_id, generation, phase, items::text, attempt, crashes, owner, ready_at, expires_at, clock_timestamp() as now
+       from spans where job_id in (select job_id from jobs order by created_at desc limit 5) order by job_id, span_id limit 20`,
+    ],
+    [
+      'sessions',
+      `select pid, application_name, state, wait_event_type, wait_event, pg_blocking_pids(pid) as blocked_by, left(query, 200) as query
+       from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+    ],
+  ];
+  const lines: string[] = ['what the database of the test that failed holds:'];
+  for (const [what, text] of parts) {
+    try {
+      const { rows } = await client.query(text);
+      lines.push(`${what}:`, ...rows.map((row) => `  ${JSON.stringify(row)}`));
+    } catch (error) {
+      lines.push(`${what}: ${String(error)}`);
+    }
+  }
+  return lines.join('\n');
 }

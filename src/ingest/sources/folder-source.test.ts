@@ -18,7 +18,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createFolderSource } from './folder-source.ts';
 import type { SourceAdapter, SourceFile, SourceLook } from './source-adapter.ts';
 import type { FolderSourceConfig } from './source-config.ts';
@@ -147,21 +147,35 @@ describe('looking', () => {
 });
 
 describe('waiting until a file is written', () => {
-  const STABLE_MS = 200;
-  const pass = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  // So long that nothing gets old by itself between two statements, however slow the machine is.
+  const STABLE_MS = 3_600_000;
+  let passedMs = 0;
+  /** For what looks at the same file again; the times of files are those of the file system. */
+  const pass = (ms: number) => {
+    passedMs += ms;
+  };
+
+  beforeEach(() => {
+    const now = performance.now.bind(performance);
+    passedMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
 
   it('waits for a file that was written just now, and takes it at the second look', async () => {
     put('a.csv');
     const adapter = open({}, STABLE_MS);
     expect(await adapter.look(NEVER)).toMatchObject({ offered: [], waiting: [expect.any(String)] });
-    await pass(STABLE_MS + 20);
+    pass(STABLE_MS);
     expect(paths(await adapter.look(NEVER))).toEqual(['a.csv']);
   });
 
   it('takes a file at once that nobody touched for long enough', async () => {
     put('a.csv');
-    await pass(STABLE_MS + 20);
-    expect(paths(await open({}, STABLE_MS).look(NEVER))).toEqual(['a.csv']);
+    await new Promise((resolve) => setTimeout(resolve, 220));
+    expect(paths(await open({}, 200).look(NEVER))).toEqual(['a.csv']);
   });
 
   it('does not take a file that grows, however often it looks', async () => {
@@ -169,7 +183,7 @@ describe('waiting until a file is written', () => {
     for (let i = 1; i <= 4; i += 1) {
       put('a.csv', 'x'.repeat(i));
       expect((await adapter.look(NEVER)).offered).toEqual([]);
-      await pass(STABLE_MS / 2);
+      pass(STABLE_MS * 0.8);
     }
   });
 
@@ -178,17 +192,17 @@ describe('waiting until a file is written', () => {
     utimesSync(join(root, 'a.csv'), LONG_AGO, LONG_AGO);
     const adapter = open({}, STABLE_MS);
     expect((await adapter.look(NEVER)).offered).toEqual([]);
-    await pass(STABLE_MS + 20);
+    pass(STABLE_MS);
     expect(paths(await adapter.look(NEVER))).toEqual(['a.csv']);
   });
 
   it('waits for a second look at a file that was renamed in', async () => {
     put('a.csv.part');
-    await pass(STABLE_MS + 20);
+    utimesSync(join(root, 'a.csv.part'), LONG_AGO, LONG_AGO);
     renameSync(join(root, 'a.csv.part'), join(root, 'a.csv'));
     const adapter = open({}, STABLE_MS);
     expect((await adapter.look(NEVER)).offered).toEqual([]);
-    await pass(STABLE_MS + 20);
+    pass(STABLE_MS);
     expect(paths(await adapter.look(NEVER))).toEqual(['a.csv']);
   });
 });

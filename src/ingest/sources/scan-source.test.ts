@@ -352,11 +352,13 @@ describe('pollers', () => {
 
   it('keep the claim of a file that takes longer than the lease', async () => {
     put('a.csv');
-    const [slow, second] = [poller({ ingestLeaseMs: 200 }), poller({ ingestLeaseMs: 200 })];
+    // Long enough for a busy machine to renew it in time.
+    const ingestLeaseMs = 3000;
+    const [slow, second] = [poller({ ingestLeaseMs }), poller({ ingestLeaseMs })];
     const seen: number[] = [];
     const report = await slow.scan({
       whileReading: async () => {
-        const end = performance.now() + 700;
+        const end = performance.now() + 1.3 * ingestLeaseMs;
         while (performance.now() < end) {
           seen.push((await second.scan()).taken);
           await new Promise((resolve) => setTimeout(resolve, 50));

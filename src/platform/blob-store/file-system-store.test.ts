@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { inChunks, testBlobStore } from '../../../test/support/blob-store-contract.ts';
 import { killAll, startChild } from '../../../test/support/child-process.ts';
 import type { BlobStore } from './blob-store.ts';
@@ -127,7 +127,7 @@ describe('a folder as blob store', () => {
       await store.withLocalFile('files/a', (path) => readFile(path));
       await store.get('files').catch(() => {});
     }
-    await vi.waitFor(async () => expect(await openFiles()).toBeLessThanOrEqual(before));
+    await expect.poll(openFiles).toBeLessThanOrEqual(before);
   });
 
   it('removes only staging files that nobody has written for so long', async () => {

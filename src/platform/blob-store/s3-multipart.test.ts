@@ -59,7 +59,7 @@ describe('an upload in parts', () => {
   });
 
   it('sends a part again that was never answered', async () => {
-    const impatient = open({ deadlineMs: 2000 });
+    const impatient = open({ deadlineMs: 4000 });
     stub.fail('UploadPart', { kind: 'hang' }, 2);
     await impatient.put('a', inChunks(LARGE));
     expect((await readBlob(impatient, 'a')).equals(LARGE)).toBe(true);
@@ -138,11 +138,11 @@ describe('the completion of an upload', () => {
   });
 
   it('fails within its deadlines when it is never answered', async () => {
-    const impatient = open({ deadlineMs: 1500 });
+    const impatient = open({ deadlineMs: 3000 });
     stub.fail('CompleteUpload', { kind: 'hang' }, 100);
     await expect(impatient.put('a', inChunks(LARGE))).rejects.toMatchObject({
       ...unavailable,
-      message: expect.stringContaining('no answer within the deadline of 1500 ms'),
+      message: expect.stringContaining('no answer within the deadline of 3000 ms'),
     });
     expect(count('CompleteUpload')).toBe(4);
     expectNothingLeft();

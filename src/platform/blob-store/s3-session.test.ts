@@ -87,7 +87,7 @@ describe('a request to S3', () => {
         'TimeoutError: no answer within the deadline of 200 ms after 2 attempts',
       ),
     });
-    await vi.waitFor(async () => expect(await stub.connections()).toBe(0));
+    await expect.poll(() => stub.connections()).toBe(0);
   });
 
   it('ends at once when its write is aborted', async () => {
@@ -95,13 +95,10 @@ describe('a request to S3', () => {
     const abort = new AbortController();
     const reason = new Error('the client went away');
     const writing = put(open(), abort.signal);
-    await vi.waitFor(() => expect(stub.requests).toHaveLength(1));
-    const abortedAt = performance.now();
+    await expect.poll(() => stub.requests).toHaveLength(1);
     abort.abort(reason);
     await expect(writing).rejects.toBe(reason);
-    // The deadline of the request would end it too, after 30 seconds.
-    expect(performance.now() - abortedAt).toBeLessThan(10_000);
-    await vi.waitFor(async () => expect(await stub.connections()).toBe(0));
+    await expect.poll(() => stub.connections()).toBe(0);
   });
 
   it('works again when the store does', async () => {
@@ -185,7 +182,7 @@ describe('an S3 store that cannot be used', () => {
     const store = open();
     stub.fail('PutObject', { kind: 'hang' }, 9);
     const writing = put(store);
-    await vi.waitFor(() => expect(stub.requests).toHaveLength(1));
+    await expect.poll(() => stub.requests).toHaveLength(1);
     await store.close();
     await expect(writing).rejects.toThrow('the blob store s3://bucket/ is closed');
     expect(stub.requests).toHaveLength(1);

@@ -53,11 +53,15 @@ test('an owner in another container counts as alive while it touches its entry, 
   await (await take()).release();
   const entry = join(lockDir, '10');
   await writeFile(entry, JSON.stringify({ pid: 1, startedAt: null, space: 'another', released: false }));
-  const touching = setInterval(() => void utimes(entry, new Date(), new Date()), 20);
+  let touched = Promise.resolve();
+  const touching = setInterval(() => {
+    touched = touched.then(() => utimes(entry, new Date(), new Date()));
+  }, 20);
   expect(await acquireFolderLock(lockDir, 5_000)).toEqual({
     heldBy: { pid: 1, startedAt: null, elsewhere: true },
   });
   clearInterval(touching);
+  await touched;
   expect(await acquireFolderLock(lockDir, 200)).toHaveProperty('lock');
 
   // After a reboot the entry is old, and nobody is made to wait.

@@ -1,0 +1,31 @@
+// Waits for the end of a job as long as a busy machine may need, and says where the job stands when it does not come.
+import type { Rowmill } from '../../src/open-rowmill.ts';
+
+/** Less than a test has, so that the test fails with what is said here and not with its time. */
+const PATIENCE_MS = 240_000;
+
+export async function whenFinished(rowmill: Rowmill, jobId: string): ReturnType<Rowmill['whenFinished']> {
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  try {
+    return await rowmill.whenFinished(jobId, patience);
+  } catch (error) {
+    if (!patience.aborted) throw error;
+    throw new Error(`job ${jobId} did not end in ${PATIENCE_MS} ms: ${await standing(rowmill, jobId)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function standing(rowmill: Rowmill, jobId: string): Promise<string> {
+  const job = await rowmill.job(jobId);
+  const progress = await rowmill.progress(jobId);
+  const { rows } = await rowmill.context.db.run(
+    {
+      name: 'standing-of-a-job',
+      text: `select span_id::int, phase, items::text, owner, attempt, crashes, ready_at, expires_at, clock_timestamp() as now
+           from spans where job_id = $1 order by span_id limit 20`,
+    },
+    [jobId],
+  );
+  return JSON.stringify({ job, progress, spans: rows }, null, 2);
+}
