@@ -73,6 +73,8 @@ const CHANCES_AFTER_FALL = 1;
 /** A part of failing calls from which the service counts as overloaded, and calls needed to say so. */
 const MANY_FAILED = 0.2;
 const MIN_CALLS = 5;
+/** Two of five fail by chance where two of a hundred do. */
+const MIN_FAILED = 3;
 /** Latency beyond this multiple of the usual counts as overload. */
 const SLOW = 2;
 /** A rise by less than this does not: calls of quick services differ by more, and our own machine is late by more. */
@@ -261,7 +263,7 @@ function judge(
   usualMs: number | null,
 ): Trouble | null {
   const calls = ok + throttled + failed;
-  if (calls >= MIN_CALLS && failed / calls > MANY_FAILED)
+  if (calls >= MIN_CALLS && failed >= MIN_FAILED && failed / calls > MANY_FAILED)
     return { kept: 0.8, reason: `${failed} of ${calls} calls failed` };
   // What our own machine adds says nothing about the service.
   const ownMs = lateMs * TURNS_PER_CALL;
