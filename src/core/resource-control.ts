@@ -19,8 +19,10 @@ import { type CircuitState, CLOSED, MAX_OPEN_MS, moveCircuit } from './circuit.t
 import { type ResourceLimits, startsPerSecond } from './resource-limits.ts';
 import {
   aheadMs,
+  furthestMs,
   type Lateness,
   latenessFor,
+  leadMs,
   NOT_SLOW,
   noticeable,
   type Slowness,
@@ -381,9 +383,9 @@ function giveStarts(
   const { gapMs, ...lateness } = latenessFor(everyMs, lateMs, isDeclared);
   const lastMs = nowMs + aheadMs;
   // Nor is one that will have passed when the answer is there.
-  const earliestMs = nowMs + noticeable(report.slowness ?? NOT_SLOW, horizonMs).syncMs;
+  const earliestMs = nowMs + leadMs(horizonMs, report.slowness ?? NOT_SLOW);
   // No place lies further ahead than the next one after those that were given out; but see a clock that was put back.
-  const firstMs = Math.max(earliestMs, Math.min(state.nextStartMs, lastMs + everyMs));
+  const firstMs = Math.max(earliestMs, Math.min(state.nextStartMs, nowMs + furthestMs(horizonMs, everyMs)));
   const others = Object.entries(state.holders).filter(([workerId]) => workerId !== report.workerId);
   const missing = others.map(([, holder]) => holder.startsMissing ?? 0).filter((starts) => starts > 0);
   // At least the next place, however slow the line is: somebody has to get it.

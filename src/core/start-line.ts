@@ -18,8 +18,10 @@ export const FAST_MS = 50;
 const FAST_LATE_MS = 30;
 /** Part of what is given out ahead that a worker may be slow by before it matters. */
 const USUAL_SLOWNESS = 0.25;
-/** Between two syncs of a slow worker, and for the second of them: in times that a sync takes. */
-const SYNCS_AHEAD = 3;
+/** Between two syncs of a slow worker, and for the second of them: in times that a sync took lately. */
+const SYNCS_AHEAD = 4;
+/** Until the answer is there: the next sync may take longer than the last. */
+const SYNCS_LEAD = 1.5;
 /** The further ahead, the later a change is felt. */
 const MAX_MORE_MS = 4000;
 
@@ -48,6 +50,16 @@ export function slowestOf(all: readonly (Slowness | undefined)[]): Slowness {
 export function aheadMs(horizonMs: number, slowness: Slowness): number {
   const { syncMs, lateMs } = noticeable(slowness, horizonMs);
   return horizonMs + Math.min(MAX_MORE_MS, SYNCS_AHEAD * syncMs + lateMs);
+}
+
+/** No place lies further ahead, however slow workers were before: each distance, and what is kept free behind the last. */
+export function furthestMs(horizonMs: number, everyMs: number): number {
+  return horizonMs + MAX_MORE_MS + everyMs + MAX_MORE_MS;
+}
+
+/** How far ahead the first place lies, at the least. */
+export function leadMs(horizonMs: number, slowness: Slowness): number {
+  return Math.min(MAX_MORE_MS, SYNCS_LEAD * noticeable(slowness, horizonMs).syncMs);
 }
 
 /** How late places may be used by workers whose timers are late. */

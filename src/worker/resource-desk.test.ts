@@ -141,7 +141,7 @@ it('can use its moments to start when the database answers later than they come'
     return answer;
   }) as typeof context.db.transaction;
   const { want, when } = openDesk({ ratePerSecond: 40 }, context);
-  const permits = want('late', 10);
+  const permits = want('late', 100);
   let started = 0;
   await when(() => {
     const count = startAll(permits);
