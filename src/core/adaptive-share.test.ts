@@ -113,16 +113,16 @@ describe('the share', () => {
   });
 
   it('takes two failures of five calls for chance, and three for trouble', () => {
-    const after = (failed: number): number => {
+    const shareAfter = (failed: number): number => {
       const heard = { ok: 5 - failed, throttled: 0, failed, okMs: 250, started: 5, askedToWait: false };
       return adaptShare(initialShare(0), heard, 6000, SETTING).state.share;
     };
-    expect(after(2)).toBe(1);
-    expect(after(3)).toBeLessThan(1);
+    expect(shareAfter(2)).toBe(1);
+    expect(shareAfter(3)).toBeLessThan(1);
   });
 
   it('does not take what its own machine adds to the time of calls for a slow service', () => {
-    const after = (lateMs: number): number => {
+    const shareAfter = (lateMs: number): number => {
       let state = initialShare(0);
       for (let look = 1; look <= 80; look += 1) {
         const heard = { ok: 25, throttled: 0, failed: 0, okMs: 25 * (look < 40 ? 50 : 600), started: 25 };
@@ -136,8 +136,8 @@ describe('the share', () => {
       }
       return state.share;
     };
-    expect(after(0)).toBeLessThan(1);
-    expect(after(200)).toBe(1);
+    expect(shareAfter(0)).toBeLessThan(1);
+    expect(shareAfter(200)).toBe(1);
   });
 
   it('does not grow on time in which it was not used', () => {
