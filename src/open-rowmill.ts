@@ -8,6 +8,7 @@ import { CLAIMABLE_STATES, isFinished } from './core/job-state.ts';
 import type { ResourceOverride } from './core/resource-limits.ts';
 import { type ResourceStatus, resourceStatus } from './core/resource-status.ts';
 import { RowmillError } from './core/rowmill-error.ts';
+import { slowBecause } from './core/slow-because.ts';
 import { type AddItemsOptions, addItems } from './engine/add-items.ts';
 import { cancelJob } from './engine/cancel-job.ts';
 import { type CreateJobRequest, createJob } from './engine/create-job.ts';
@@ -38,6 +39,7 @@ import type { OwnerChange, OwnerLimits } from './store/commands/set-owner.ts';
 import { migrate } from './store/migrate.ts';
 import { listAbilities } from './store/views/list-abilities.ts';
 import { type ListedOwner, listOwners } from './store/views/list-owners.ts';
+import { listPressures } from './store/views/list-pressures.ts';
 import { listResources } from './store/views/list-resources.ts';
 import { type BudgetStatus, readBudgets } from './store/views/read-budgets.ts';
 import { type Job, readJob } from './store/views/read-job.ts';
@@ -279,6 +281,17 @@ export class Rowmill {
     if (counts.PENDING === 0) return null;
     const { db, settings } = this.context;
     return blockedBecause(await listAbilities(db, settings.heartbeatMs * 3), job);
+  }
+
+  /** Why rows of this job wait although there are slots for them, or null; services of other pipelines may be among it. */
+  async slowBecause(job: Job): Promise<string | null> {
+    if (!CLAIMABLE_STATES.includes(job.state)) return null;
+    const { db, settings } = this.context;
+    const [resources, pressures] = await Promise.all([
+      this.resources(),
+      listPressures(db, settings.heartbeatMs * 3, job.pipeline),
+    ]);
+    return slowBecause(resources, pressures);
   }
 
   errorGroups(jobId: string, limit = 20): Promise<ErrorGroup[]> {

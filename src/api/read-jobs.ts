@@ -6,11 +6,13 @@ import { type CursorKind, decodeCursor } from '../core/cursor.ts';
 import { estimateEnd } from '../core/estimate-end.ts';
 import { CLAIMABLE_STATES } from '../core/job-state.ts';
 import { resourceStatus } from '../core/resource-status.ts';
+import { slowBecause } from '../core/slow-because.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { controlOptions } from '../engine/sync-resources.ts';
 import { wallClockMs } from '../platform/clock.ts';
 import { jobsPage, type ListedJobRow } from '../store/views/jobs-page.ts';
 import { listAbilities } from '../store/views/list-abilities.ts';
+import { listPressures } from '../store/views/list-pressures.ts';
 import { listResources } from '../store/views/list-resources.ts';
 import { readBudgets } from '../store/views/read-budgets.ts';
 import { readCreator } from '../store/views/read-creator.ts';
@@ -108,12 +110,15 @@ function toListedJob(row: ListedJobRow): z.infer<typeof listedJob> {
 export async function describeJob(context: ApiContext, job: Job): Promise<z.infer<typeof jobSchema>> {
   const { reads: db, engine } = context;
   const { jobId, generation } = job;
-  const [phases, budgets, columns, limits, abilities, createdBy] = await Promise.all([
+  const isOpen = CLAIMABLE_STATES.includes(job.state);
+  const silentMs = engine.settings.heartbeatMs * 3;
+  const [phases, budgets, columns, limits, abilities, pressures, createdBy] = await Promise.all([
     readPhases(db, jobId, LATELY_MS),
     readBudgets(db, jobId),
     readExportColumns(db, job, generation),
     readLimits(context, job),
-    CLAIMABLE_STATES.includes(job.state) ? listAbilities(db, engine.settings.heartbeatMs * 3) : null,
+    isOpen ? listAbilities(db, silentMs) : null,
+    isOpen ? listPressures(db, silentMs, job.pipeline) : null,
     readCreator(db, jobId),
   ]);
   const [first] = phases;
@@ -170,8 +175,9 @@ export async function describeJob(context: ApiContext, job: Job): Promise<z.infe
     workers: first.workers,
     perPhase: phases.map(toPhase),
     eta: blocked === null ? estimateOf(job, phases) : null,
-    limits,
+    limits: limits.map((limit) => ({ ...limit })),
     blockedBecause: blocked,
+    slowBecause: pressures && slowBecause(limits, pressures),
     lastError: job.lastError,
     sealedAt: timeOrNull(job.sealedAt),
     cancelledAt: timeOrNull(job.cancelledAt),
@@ -204,5 +210,5 @@ async function readLimits({ reads, pipelines, engine: { settings } }: ApiContext
     pipelines.find(({ name }) => name === job.pipeline);
   const names = Object.keys(pipeline?.resources ?? {});
   const stored = await Promise.all(names.map((name) => listResources(reads, name, KEYS_PER_RESOURCE)));
-  return stored.flat().map((each) => ({ ...resourceStatus(each, controlOptions(settings)) }));
+  return stored.flat().map((each) => resourceStatus(each, controlOptions(settings)));
 }

@@ -206,6 +206,8 @@ export const job = listedJob
     limits: z.array(z.looseObject({ name: z.string(), key: z.string() })),
     /** Why no running worker can go on with it. */
     blockedBecause: z.string().nullable(),
+    /** Why rows wait although there are slots for them. */
+    slowBecause: z.string().nullable(),
     lastError: z.string().nullable(),
     sealedAt: time.nullable(),
     cancelledAt: time.nullable(),

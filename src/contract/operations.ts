@@ -39,6 +39,8 @@ export const resource = z
     rateNow: z.number().nullable(),
     state: z.enum(['closed', 'open', 'probing', 'paused', 'unused']),
     stopped: z.object({ reason: z.string(), forMs: z.number().nullable() }).nullable(),
+    /** Of the slowest worker that uses it; left out by older servers. */
+    slowness: z.object({ syncMs: z.number(), lateMs: z.number() }).nullable().optional(),
     idleMs: z.number().nullable(),
   })
   .meta({ id: 'Resource' });

@@ -112,6 +112,34 @@ describe('the share', () => {
     expect(state.share).toBe(1);
   });
 
+  it('takes two failures of five calls for chance, and three for trouble', () => {
+    const shareAfter = (failed: number): number => {
+      const heard = { ok: 5 - failed, throttled: 0, failed, okMs: 250, started: 5, askedToWait: false };
+      return adaptShare(initialShare(0), heard, 6000, SETTING).state.share;
+    };
+    expect(shareAfter(2)).toBe(1);
+    expect(shareAfter(3)).toBeLessThan(1);
+  });
+
+  it('does not take what its own machine adds to the time of calls for a slow service', () => {
+    const shareAfter = (lateMs: number): number => {
+      let state = initialShare(0);
+      for (let look = 1; look <= 80; look += 1) {
+        const heard = { ok: 25, throttled: 0, failed: 0, okMs: 25 * (look < 40 ? 50 : 600), started: 25 };
+        const late = look < 40 ? 0 : lateMs;
+        state = adaptShare(
+          state,
+          { ...heard, lateMs: late, askedToWait: false },
+          look * LOOK_MS,
+          SETTING,
+        ).state;
+      }
+      return state.share;
+    };
+    expect(shareAfter(0)).toBeLessThan(1);
+    expect(shareAfter(200)).toBe(1);
+  });
+
   it('does not grow on time in which it was not used', () => {
     let state: ShareState = { ...initialShare(0), share: 0.3, top: 0.3, starting: false };
     const heard = { ok: 1, throttled: 0, failed: 0, okMs: 50, started: 1, askedToWait: false };

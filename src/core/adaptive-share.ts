@@ -17,7 +17,7 @@ export interface ShareState {
   /** Refusals that are still put down to chance. */
   chances: number;
   /** What was heard since `sinceMs`, over all processes. */
-  window: CallCounts & { started: number; sinceMs: number };
+  window: CallCounts & { started: number; sinceMs: number; lateMs?: number };
   /** Of calls while all was well; null until there were some. */
   usualLatencyMs: number | null;
 }
@@ -36,6 +36,8 @@ export interface CallCounts {
 /** What was heard since the last look. */
 export interface Heard extends CallCounts {
   started: number;
+  /** By how much the worker that heard it is late itself. */
+  lateMs?: number;
   /** A refusal came with the wish to be left alone. */
   askedToWait: boolean;
 }
@@ -71,10 +73,14 @@ const CHANCES_AFTER_FALL = 1;
 /** A part of failing calls from which the service counts as overloaded, and calls needed to say so. */
 const MANY_FAILED = 0.2;
 const MIN_CALLS = 5;
+/** Two of five fail by chance where two of a hundred do. */
+const MIN_FAILED = 3;
 /** Latency beyond this multiple of the usual counts as overload. */
 const SLOW = 2;
 /** A rise by less than this does not: calls of quick services differ by more, and our own machine is late by more. */
 const MIN_RISE_MS = 100;
+/** Turns of the loop that a call takes to be sent and its answer to be read: each may be as late as the worker is. */
+const TURNS_PER_CALL = 3;
 /** One look at a window full of refusals may mislead: it never falls below this part at once. */
 const MIN_KEPT = 0.25;
 /** Trouble while doubling, or this soon after the last, says that the limit is far below; then this part is kept. */
@@ -252,14 +258,16 @@ function refusal({ started, throttled }: ShareState['window']): Trouble {
 }
 
 function judge(
-  { ok, throttled, failed }: CallCounts,
+  { ok, throttled, failed, lateMs = 0 }: ShareState['window'],
   latencyMs: number | null,
   usualMs: number | null,
 ): Trouble | null {
   const calls = ok + throttled + failed;
-  if (calls >= MIN_CALLS && failed / calls > MANY_FAILED)
+  if (calls >= MIN_CALLS && failed >= MIN_FAILED && failed / calls > MANY_FAILED)
     return { kept: 0.8, reason: `${failed} of ${calls} calls failed` };
-  if (ok >= MIN_CALLS && latencyMs !== null && usualMs !== null && isSlow(latencyMs, usualMs)) {
+  // What our own machine adds says nothing about the service.
+  const ownMs = lateMs * TURNS_PER_CALL;
+  if (ok >= MIN_CALLS && latencyMs !== null && usualMs !== null && isSlow(latencyMs - ownMs, usualMs)) {
     return {
       kept: 0.95,
       reason: `calls take ${Math.round(latencyMs)} ms instead of ${Math.round(usualMs)} ms`,
@@ -289,6 +297,7 @@ function addCalls(window: ShareState['window'], heard: Heard): ShareState['windo
     failed: window.failed + heard.failed,
     okMs: window.okMs + heard.okMs,
     started: window.started + heard.started,
+    lateMs: Math.max(window.lateMs ?? 0, heard.lateMs ?? 0),
     sinceMs: window.sinceMs,
   };
 }

@@ -25,21 +25,44 @@ describe('a worker', () => {
     },
   );
 
-  it('lets go by at most half in one look, and keeps a little', () => {
-    const drowning = { ...CALM, flushMs: 1e9 };
+  const looks = (count: number, signs: Signs): Signs[] => Array.from({ length: count }, () => signs);
+
+  it.each([
+    ['memory', 0.05],
+    ['flushMs', 0.25],
+    ['poolWaitMs', 0.25],
+    ['loopDelayMs', 0.25],
+    ['load', 0.25],
+  ] as const)('lets go by at most half in one look because of %s, and keeps a part of %f', (sign, part) => {
+    const drowning = { ...CALM, [sign]: 1e9 };
     expect(pressureAfter([drowning]).factor).toBe(0.5);
-    expect(pressureAfter(Array.from({ length: 50 }, () => drowning)).factor).toBe(0.05);
+    expect(pressureAfter(looks(50, drowning)).factor).toBe(part);
   });
 
-  it('comes back within half a minute, and not while a sign is near its bound', () => {
+  it('does not take on more when another sign than memory is over its bound', () => {
+    const low = pressureAfter(looks(50, { ...CALM, memory: 1 }));
+    expect(pressureAfter([{ ...CALM, load: 100 }], low).factor).toBe(low.factor);
+  });
+
+  it('does not come back while a sign is near its bound', () => {
     const low: Pressure = { factor: 0.1, reason: 'flushMs' };
     expect(pressureAfter([{ ...CALM, flushMs: 1900 }], low)).toEqual(low);
-    expect(
-      pressureAfter(
-        Array.from({ length: 30 }, () => CALM),
-        low,
-      ),
-    ).toEqual(NO_PRESSURE);
+  });
+
+  it('is back at everything within 15 looks after others were slow, and 32 after anything', () => {
+    const sign = fc.double({ min: 0, max: 1e6, noNaN: true });
+    const shared = { flushMs: sign, poolWaitMs: sign, loopDelayMs: sign, load: sign };
+    const memory = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(fc.array(fc.record({ ...shared, memory: fc.constant(0.3) })), (signs) => {
+        expect(pressureAfter([...signs, ...looks(15, CALM)])).toEqual(NO_PRESSURE);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.record({ ...shared, memory })), (signs) => {
+        expect(pressureAfter([...signs, ...looks(32, CALM)])).toEqual(NO_PRESSURE);
+      }),
+    );
   });
 });
 

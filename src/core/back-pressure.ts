@@ -28,6 +28,12 @@ export interface Pressure {
 export const NO_PRESSURE: Pressure = { factor: 1, reason: null };
 
 const FLOOR = 0.05;
+/**
+ * Signs that others on the machine and at the database cause as well are no better when this worker does next to nothing,
+ * and then it would stand still for as long as they last. Back from here it is in 15 looks, from the other floor in 32.
+ */
+const SHARED_FLOOR = 0.25;
+const OWN_SIGNS: readonly SignName[] = ['memory'];
 /** Most that one look takes away. */
 const MAX_FALL = 0.5;
 const GROWTH = 1.1;
@@ -37,7 +43,8 @@ const CALM = 0.8;
 export function adaptPressure(before: Pressure, signs: Signs, bounds: SignBounds): Pressure {
   const worst = worstSign(signs, bounds);
   if (worst !== null && worst.over > 1) {
-    const factor = Math.max(FLOOR, before.factor * Math.max(1 - MAX_FALL, 1 / worst.over));
+    const floor = Math.min(before.factor, OWN_SIGNS.includes(worst.name) ? FLOOR : SHARED_FLOOR);
+    const factor = Math.max(floor, before.factor * Math.max(1 - MAX_FALL, 1 / worst.over));
     return { factor, reason: `${worst.name} is ${round(worst.value)}, its bound ${bounds[worst.name]}` };
   }
   if (worst !== null && worst.over > CALM) return before;

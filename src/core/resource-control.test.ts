@@ -71,6 +71,12 @@ const hostile = fc.record({
   wanted: count,
   startsWanted: count,
   retryAfterMs: fc.option(count),
+  keeps: count,
+  slowness: fc.record({ syncMs: count, lateMs: count }),
+});
+const slowness = fc.record({
+  syncMs: fc.double({ min: 0, max: 20_000, noNaN: true }),
+  lateMs: fc.double({ min: 0, max: 20_000, noNaN: true }),
 });
 
 describe('a resource', () => {
@@ -124,16 +130,20 @@ describe('a resource', () => {
   });
 
   it('gives each place once: within any time no more than the rate allows, and one', () => {
-    const steps = fc.array(fc.tuple(fc.nat(5), fc.nat(40), fc.nat(400)), { minLength: 5, maxLength: 80 });
+    const steps = fc.array(fc.tuple(fc.nat(5), fc.nat(40), fc.nat(400), slowness), {
+      minLength: 5,
+      maxLength: 80,
+    });
     fc.assert(
       fc.property(fc.double({ min: 0.5, max: 300, noNaN: true }), steps, (ratePerSecond, all) => {
         const limits = { ...NO_LIMITS, ratePerSecond };
         let state = initialResourceState(limits, OPTIONS, 0);
         const places: number[] = [];
         let nowMs = 0;
-        for (const [worker, startsWanted, ms] of all) {
+        for (const [worker, startsWanted, ms, slow] of all) {
           nowMs += ms;
-          const synced = syncResource(state, limits, report(`w${worker}`, { startsWanted }), nowMs, OPTIONS);
+          const asked = report(`w${worker}`, { startsWanted, slowness: slow });
+          const synced = syncResource(state, limits, asked, nowMs, OPTIONS);
           state = synced.state;
           const { firstInMs, everyMs, count: given } = synced.grant.starts!;
           for (let i = 0; i < given; i += 1) places.push(nowMs + firstInMs + i * everyMs);
@@ -143,6 +153,42 @@ describe('a resource', () => {
           expect(places[i]! - places[i - 1]!).toBeGreaterThanOrEqual(1000 / ratePerSecond - 1e-6);
       }),
     );
+  });
+
+  it('gives a worker that is alone and as slow as can be a place that lies ahead', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0.1, max: 300, noNaN: true }), slowness, (ratePerSecond, slow) => {
+        const limits = { ...NO_LIMITS, ratePerSecond };
+        let { state, grant } = syncResource(
+          initialResourceState(limits, OPTIONS, 0),
+          limits,
+          report('slow', { slowness: slow }),
+          0,
+          OPTIONS,
+        );
+        expect(grant.starts!.count).toBeGreaterThan(0);
+        // And again when the last of them has passed.
+        const { firstInMs, everyMs, count: given, maxLateMs } = grant.starts!;
+        const nowMs = firstInMs + everyMs * given + maxLateMs!;
+        ({ state, grant } = syncResource(state, limits, report('slow', { slowness: slow }), nowMs, OPTIONS));
+        expect(grant.starts!.count).toBeGreaterThan(0);
+        if (slow.syncMs > 126)
+          expect(grant.starts!.firstInMs).toBeGreaterThan(Math.min(slow.syncMs, 4000) - 1);
+      }),
+    );
+  });
+
+  it('counts what a worker keeps until it has heard the answer', () => {
+    const limits = { ...NO_LIMITS, concurrency: 8 };
+    const first = syncResource(initialResourceState(limits, OPTIONS, 0), limits, report('a'), 0, OPTIONS);
+    const second = syncResource(first.state, limits, report('b'), 10, OPTIONS);
+    expect(second.grant.held).toBe(0);
+    const told = syncResource(second.state, limits, report('a', { inUse: 1, keeps: 8 }), 20, OPTIONS);
+    expect(told.grant.held).toBe(4);
+    const early = syncResource(told.state, limits, report('b'), 30, OPTIONS);
+    expect(early.grant.held).toBe(0);
+    const heard = syncResource(early.state, limits, report('a', { inUse: 1, keeps: 4 }), 40, OPTIONS);
+    expect(syncResource(heard.state, limits, report('b'), 50, OPTIONS).grant.held).toBe(4);
   });
 
   it('frees what a worker held when its lease ends', () => {

@@ -17,6 +17,17 @@ import {
 } from './adaptive-share.ts';
 import { type CircuitState, CLOSED, MAX_OPEN_MS, moveCircuit } from './circuit.ts';
 import { type ResourceLimits, startsPerSecond } from './resource-limits.ts';
+import {
+  aheadMs,
+  furthestMs,
+  type Lateness,
+  latenessFor,
+  leadMs,
+  NOT_SLOW,
+  noticeable,
+  type Slowness,
+  slowestOf,
+} from './start-line.ts';
 
 export interface Holder {
   held: number;
@@ -25,6 +36,8 @@ export interface Holder {
   inUse: number;
   /** Starts that it asked for and did not get. */
   startsMissing: number;
+  /** Left out while it is quick. */
+  slowness?: Slowness;
   expiresAtMs: number;
 }
 
@@ -45,19 +58,25 @@ export interface ResourceReport extends CallCounts {
   workerId: string;
   /** Calls under way. */
   inUse: number;
+  /** Permits that are used until the answer is there, when it takes long; otherwise no more than are in use. */
+  keeps?: number;
   /** Calls that could be under way: those, and what waits. */
   wanted: number;
   /** Starts beyond those it was given already. */
   startsWanted: number;
   /** The longest time that an answer asked to be left alone; null: none did. */
   retryAfterMs: number | null;
+  /** Of the worker itself. */
+  slowness?: Slowness;
 }
 
 export interface ResourceGrant {
   /** Calls that the worker may have under way; it starts none while it has more. */
   held: number;
-  /** When calls may start, from now on; null: at any time. */
-  starts: { firstInMs: number; everyMs: number; count: number } | null;
+  /** There are fewer permits than workers, and they take turns. */
+  isTurn?: boolean;
+  /** When calls may start, from now on, and how late; null: at any time. */
+  starts: ({ firstInMs: number; everyMs: number; count: number } & Partial<Omit<Lateness, 'gapMs'>>) | null;
   /** Why nothing may start, and for how long. */
   stopped: { reason: string; forMs: number } | null;
 }
@@ -71,7 +90,7 @@ export interface ResourceDecision {
 
 export interface ControlOptions {
   leaseMs: number;
-  /** Starts are given out for this long ahead. */
+  /** Starts are given out for this long ahead, and further to workers that are slow. */
   horizonMs: number;
   /** Failures in a row that open the circuit. */
   runToOpen: number;
@@ -127,18 +146,35 @@ export function syncResource(
   const report = plausible(given);
   const decisions: ResourceDecision[] = [];
   const state = withPlausibleTimes(withLimits(before, limits), nowMs, options);
-  if (limits.adaptive) adapt(decisions, state, report, nowMs, options, startsPerSecond(limits) === null);
+  const slowest = slowestOf([
+    ...Object.values(state.holders).map(({ slowness }) => slowness),
+    report.slowness,
+  ]);
+  const line = { slowest, aheadMs: aheadMs(options.horizonMs, slowest) };
+  if (limits.adaptive)
+    adapt(decisions, state, report, nowMs, {
+      ...options,
+      // What was given out ahead is still used after a change.
+      settleMs: line.aheadMs * 1.5,
+      isOpen: startsPerSecond(limits) === null,
+    });
   notePause(decisions, state, report, nowMs, options);
 
   const stopped = whyStopped(state, nowMs, options.isPaused);
-  const held = stopped === null ? holdersGrant(state, limits, report, nowMs, options) : 0;
+  const turnMs = TURN_HORIZONS * line.aheadMs;
+  const { held, isTurn } = holdersGrant(state, limits, report, nowMs, {
+    ...options,
+    turnMs,
+    isStopped: stopped !== null,
+  });
   // Calls under way count until they end, also beyond what the worker may have from now on.
-  const counted = Math.max(report.inUse, held);
-  const starts = stopped === null ? giveStarts(state, limits, report, held, nowMs, options) : NO_STARTS;
+  const counted = Math.max(report.inUse, report.keeps ?? 0, held);
+  const starts =
+    stopped === null ? giveStarts(state, limits, report, held, nowMs, { ...options, ...line }) : NO_STARTS;
   const startsMissing = held === 0 ? 0 : report.startsWanted - (starts?.count ?? report.startsWanted);
   const expiresAtMs = nowMs + options.leaseMs;
   state.holders = withHolder(state.holders, report, { held: counted, startsMissing, expiresAtMs });
-  return { state, grant: { held, starts, stopped }, decisions };
+  return { state, grant: { held, isTurn, starts, stopped }, decisions };
 }
 
 const NO_STARTS = { firstInMs: 0, everyMs: 0, count: 0 };
@@ -183,7 +219,7 @@ export function rateNow(state: ResourceState, limits: ResourceLimits): number | 
 /** A worker may be broken; the others must not notice. */
 function plausible(report: ResourceReport): ResourceReport {
   const count = (value: number): number => (value > 0 ? Math.min(Math.floor(value), 1e9) : 0);
-  const { retryAfterMs } = report;
+  const { retryAfterMs, slowness = NOT_SLOW } = report;
   return {
     workerId: report.workerId,
     ok: count(report.ok),
@@ -191,9 +227,11 @@ function plausible(report: ResourceReport): ResourceReport {
     failed: count(report.failed),
     okMs: count(report.okMs),
     inUse: count(report.inUse),
+    keeps: count(report.keeps ?? 0),
     wanted: Math.max(count(report.wanted), count(report.inUse)),
     startsWanted: count(report.startsWanted),
     retryAfterMs: retryAfterMs !== null && retryAfterMs >= 0 ? retryAfterMs : null,
+    slowness: { syncMs: count(slowness.syncMs), lateMs: count(slowness.lateMs) },
   };
 }
 
@@ -229,19 +267,18 @@ function adapt(
   state: ResourceState,
   report: ResourceReport,
   nowMs: number,
-  options: ControlOptions,
-  isOpen: boolean,
+  options: ControlOptions & { settleMs: number; isOpen: boolean },
 ): void {
   if (whyStopped(state, nowMs, options.isPaused) !== null) {
     state.share = skipTime(state.share, nowMs);
   } else {
-    // What was given out ahead is still used after a change.
-    const setting = { perSecond: state.perSecond, settleMs: options.horizonMs * 1.5, isOpen };
+    const { settleMs, isOpen } = options;
+    const setting = { perSecond: state.perSecond, settleMs, isOpen };
     const adapted = adaptShare(state.share, heardFrom(state.holders, report), nowMs, setting);
     state.share = adapted.state;
     noteShare(decisions, adapted.change);
   }
-  noteCircuit(decisions, state, state.circuit, report, nowMs, options.runToOpen);
+  noteCircuit(decisions, state, state.circuit, report, nowMs, options);
 }
 
 /** Calls that started are those that ended and those that are more than before. */
@@ -249,7 +286,8 @@ function heardFrom(holders: Record<string, Holder>, report: ResourceReport): Hea
   const { ok, throttled, failed, okMs, inUse } = report;
   const more = inUse - (holders[report.workerId]?.inUse ?? 0);
   const started = Math.max(0, ok + throttled + failed + more);
-  return { ok, throttled, failed, okMs, started, askedToWait: report.retryAfterMs !== null };
+  const lateMs = report.slowness?.lateMs ?? 0;
+  return { ok, throttled, failed, okMs, started, lateMs, askedToWait: report.retryAfterMs !== null };
 }
 
 /**
@@ -261,8 +299,9 @@ function holdersGrant(
   limits: ResourceLimits,
   report: ResourceReport,
   nowMs: number,
-  options: ControlOptions,
-): number {
+  options: ControlOptions & { turnMs: number; isStopped: boolean },
+): { held: number; isTurn: boolean } {
+  if (options.isStopped) return { held: 0, isTurn: false };
   const limit = concurrencyNow(state, limits, options);
   let heldByOthers = 0;
   let turn = 0;
@@ -276,7 +315,7 @@ function holdersGrant(
   }
   const scarce = scarcePart(state, limit, report, nowMs, options);
   const part = scarce ?? fairPart(limit, report.wanted, wants, turn);
-  return Math.max(0, Math.min(part, limit - heldByOthers));
+  return { held: Math.max(0, Math.min(part, limit - heldByOthers)), isTurn: scarce !== null };
 }
 
 /**
@@ -288,13 +327,13 @@ function scarcePart(
   limit: number,
   { workerId, wanted }: ResourceReport,
   nowMs: number,
-  { horizonMs }: ControlOptions,
+  { turnMs }: { turnMs: number },
 ): number | null {
   if (wanted === 0) return 0;
   const others = Object.keys(holders).filter((id) => id !== workerId && holders[id]!.wanted > 0);
   const wanting = [...others, workerId].sort();
   if (wanting.length <= limit) return null;
-  const turn = Math.floor(nowMs / (horizonMs * TURN_HORIZONS)) * limit;
+  const turn = Math.floor(nowMs / turnMs) * limit;
   const place = wanting.indexOf(workerId) - (turn % wanting.length);
   return (place + wanting.length) % wanting.length < limit ? 1 : 0;
 }
@@ -317,11 +356,13 @@ export function fairPart(limit: number, wanted: number, others: readonly number[
 
 function withHolder(
   holders: Record<string, Holder>,
-  { workerId, wanted, inUse }: ResourceReport,
-  holder: Omit<Holder, 'wanted' | 'inUse'>,
+  { workerId, wanted, inUse, slowness = NOT_SLOW }: ResourceReport,
+  holder: Omit<Holder, 'wanted' | 'inUse' | 'slowness'>,
 ): Record<string, Holder> {
   const { [workerId]: _, ...others } = holders;
-  return holder.held === 0 && wanted === 0 ? others : { ...others, [workerId]: { wanted, inUse, ...holder } };
+  if (holder.held === 0 && wanted === 0) return others;
+  const isSlow = slowness.syncMs + slowness.lateMs > 0;
+  return { ...others, [workerId]: { wanted, inUse, ...holder, ...(isSlow && { slowness }) } };
 }
 
 function giveStarts(
@@ -330,16 +371,21 @@ function giveStarts(
   report: ResourceReport,
   held: number,
   nowMs: number,
-  { horizonMs }: ControlOptions,
+  { horizonMs, aheadMs, slowest }: ControlOptions & { aheadMs: number; slowest: Slowness },
 ): ResourceGrant['starts'] {
   const rate = rateNow(state, limits);
   if (rate === null) return null;
   // A moment to start is of no use to who may have no call under way.
   if (held === 0) return NO_STARTS;
+  const isDeclared = startsPerSecond(limits) !== null;
+  const { lateMs } = noticeable(slowest, horizonMs);
   const everyMs = 1000 / rate;
-  const lastMs = nowMs + horizonMs;
+  const { gapMs, ...lateness } = latenessFor(everyMs, lateMs, isDeclared);
+  const lastMs = nowMs + aheadMs;
+  // Nor is one that will have passed when the answer is there.
+  const earliestMs = nowMs + leadMs(horizonMs, report.slowness ?? NOT_SLOW);
   // No place lies further ahead than the next one after those that were given out; but see a clock that was put back.
-  const firstMs = Math.max(nowMs, Math.min(state.nextStartMs, lastMs + everyMs));
+  const firstMs = Math.max(earliestMs, Math.min(state.nextStartMs, nowMs + furthestMs(horizonMs, everyMs)));
   const others = Object.entries(state.holders).filter(([workerId]) => workerId !== report.workerId);
   const missing = others.map(([, holder]) => holder.startsMissing ?? 0).filter((starts) => starts > 0);
   // At least the next place, however slow the line is: somebody has to get it.
@@ -347,8 +393,8 @@ function giveStarts(
   const part =
     state.circuit.state === 'probing' ? 1 : Math.max(1, fairPart(ahead, report.startsWanted, missing));
   const count = Math.min(part, ahead, report.startsWanted);
-  state.nextStartMs = count > 0 ? firstMs + count * everyMs : Math.min(state.nextStartMs, firstMs);
-  return { firstInMs: firstMs - nowMs, everyMs, count };
+  state.nextStartMs = count > 0 ? firstMs + count * everyMs + gapMs : Math.min(state.nextStartMs, firstMs);
+  return { firstInMs: firstMs - nowMs, everyMs, count, ...lateness };
 }
 
 function whyStopped(
@@ -376,7 +422,7 @@ function noteCircuit(
   before: CircuitState,
   report: ResourceReport,
   nowMs: number,
-  runToOpen: number,
+  { runToOpen, isOpen }: Pick<ControlOptions, 'runToOpen'> & { isOpen: boolean },
 ): void {
   const { ok, throttled, failed } = report;
   state.circuit = moveCircuit(before, { answered: ok + throttled, failed }, nowMs, runToOpen);
@@ -389,7 +435,9 @@ function noteCircuit(
   });
   if (state.circuit.state !== 'closed') return;
   const { share, usualLatencyMs } = state.share;
-  state.share = { ...initialShare(nowMs, share * AFTER_OUTAGE, share), usualLatencyMs };
+  // Where nothing was limited there is no rate to take a part of: calls at once double from few again.
+  const kept = isOpen && share >= 1 ? share : share * AFTER_OUTAGE;
+  state.share = { ...initialShare(nowMs, kept, share), usualLatencyMs };
 }
 
 function notePause(

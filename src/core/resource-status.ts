@@ -1,6 +1,7 @@
 // One key of a resource as people see it: what is declared, what was set by hand, and what of it is used at present.
 import { concurrencyNow, type ResourceState, rateNow } from './resource-control.ts';
 import type { ResourceLimits, ResourceOverride } from './resource-limits.ts';
+import { noticeable, type Slowness, slowestOf } from './start-line.ts';
 
 export interface StoredResource {
   name: string;
@@ -31,6 +32,8 @@ export interface ResourceStatus {
   state: 'closed' | 'open' | 'probing' | 'paused' | 'unused';
   /** Why nothing may start, and for how long; null while calls may start. */
   stopped: { reason: string; forMs: number | null } | null;
+  /** Of the slowest worker, when it is slow enough to matter. */
+  slowness: Slowness | null;
   idleMs: number | null;
 }
 
@@ -43,6 +46,7 @@ export function resourceStatus(stored: StoredResource, options: ConcurrencyOptio
   const holders = Object.values(state?.holders ?? {}).filter(({ expiresAtMs }) => expiresAtMs > nowMs);
   const sum = (of: 'inUse' | 'held' | 'wanted'): number =>
     holders.reduce((total, holder) => total + (holder[of] ?? 0), 0);
+  const slowness = noticeable(slowestOf(holders.map((holder) => holder.slowness)), options.horizonMs);
   const isUsed = state !== null && limits !== null;
   return {
     name,
@@ -57,6 +61,7 @@ export function resourceStatus(stored: StoredResource, options: ConcurrencyOptio
     concurrencyNow: isUsed ? concurrencyNow(state, limits, options) : (limits?.concurrency ?? null),
     rateNow: isUsed ? rateNow(state, limits) : (limits?.ratePerSecond ?? null),
     ...stateOf(state, paused, nowMs),
+    slowness: slowness.syncMs + slowness.lateMs > 0 ? slowness : null,
     idleMs,
   };
 }

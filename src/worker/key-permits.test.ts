@@ -63,6 +63,21 @@ describe('calls at once', () => {
     expect(permits.needsSync(1100)).toBe(true);
   });
 
+  it('are kept while a sync is under way that takes long, unless they are a turn', () => {
+    const keep = (isTurn: boolean): KeyPermits => {
+      const permits = permitsWith();
+      sync(permits, { held: 5, isTurn }, 1000);
+      permits.start(1000);
+      expect(permits.report('worker', 1100, { syncMs: 1000, lateMs: 0 })).toMatchObject({
+        inUse: 1,
+        keeps: isTurn ? 1 : 5,
+      });
+      return permits;
+    };
+    expect(keep(false).canStart(1100)).toBe(true);
+    expect(keep(true).canStart(1100)).toBe(false);
+  });
+
   it('beyond what was granted end before another starts', () => {
     const permits = permitsWith();
     sync(permits, { held: 3 }, 1000);
@@ -109,6 +124,36 @@ describe('moments to start', () => {
     const apart = permitsWith({ minDelayMs: 10 });
     sync(apart, grant(10, 20), 1000);
     expect(startsOf(apart, 1025, 1026, 1)).toEqual([1025]);
+  });
+
+  it('that were missed by a worker that is late itself are caught up with, if they may be', () => {
+    const late = (mayCatchUp: boolean): KeyPermits => {
+      const permits = permitsWith();
+      const starts = { firstInMs: 0, everyMs: 20, count: 10, maxLateMs: 300, mayCatchUp };
+      sync(permits, { held: 10, starts }, 1000);
+      return permits;
+    };
+    expect(startsOf(late(true), 1250, 1251, 1)).toHaveLength(10);
+    expect(startsOf(late(false), 1550, 1551, 1)).toHaveLength(0);
+    const last = permitsWith();
+    sync(last, { held: 10, starts: { firstInMs: 0, everyMs: 1000, count: 1, maxLateMs: 300 } }, 1000);
+    expect(last.canStart(1300)).toBe(true);
+    expect(last.canStart(1301)).toBe(false);
+  });
+
+  it('far ahead are given up when the rate is lowered', () => {
+    const permits = permitsWith();
+    sync(permits, grant(10, 300), 1000);
+    sync(permits, grant(100, 0), 1100);
+    const times = startsOf(permits, 1100, 5000, 5);
+    expect(times.at(-1)).toBeGreaterThan(1500);
+    expect(times.at(-1)).toBeLessThanOrEqual(1600);
+  });
+
+  it('are asked for further ahead by a worker that is slow', () => {
+    const permits = permitsWith();
+    const slowness = { syncMs: 1000, lateMs: 0 };
+    expect(permits.report('worker', 1000, slowness).startsWanted).toBe(90);
   });
 
   it('are asked for only as far as there are slots, and as they were used lately', () => {

@@ -3,9 +3,21 @@
 import type { CallCounts } from '../core/adaptive-share.ts';
 import type { ResourceGrant, ResourceReport } from '../core/resource-control.ts';
 import { OWNER_RESOURCE, type ResourceLimits, startsPerSecond } from '../core/resource-limits.ts';
+import { aheadMs, FAST_MS, NOT_SLOW, noticeable, type Slowness, usualMaxLateMs } from '../core/start-line.ts';
 import { keyOf } from '../engine/sync-resources.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Demand, Permit, PermitLine } from './permit.ts';
+
+/** Moments of the same distance, one after the other. */
+interface Stretch {
+  nextMs: number;
+  everyMs: number;
+  count: number;
+  /** The last one is lost when it has passed by this much: what follows on the line belongs to somebody else. */
+  maxLateMs: number;
+  /** So are the others, and not before. */
+  mayCatchUp: boolean;
+}
 
 /** What one call told about the service. */
 export interface Heard {
@@ -14,18 +26,8 @@ export interface Heard {
   retryAfterMs: number | null;
 }
 
-/**
- * The last of several moments is lost when it has passed by this much: what follows on the line belongs to somebody else. On
- * a slow line it is a tenth of the distance; on a fast one timers are never that exact.
- */
-function maxLateMs(everyMs: number): number {
-  return everyMs < FAST_MS ? 30 : everyMs / 10;
-}
-
 const NO_CALLS: CallCounts = { ok: 0, throttled: 0, failed: 0, okMs: 0 };
 
-/** Faster lines than this are kept apart call by call only where a delay is asked for: timers would lose most moments. */
-const FAST_MS = 50;
 /** How far ahead starts are asked for, and the shortest stretch that says how fast they are used. */
 const AHEAD_MS = 500;
 const PACE_MS = 100;
@@ -33,6 +35,8 @@ const PACE_MS = 100;
 const PACE_WEIGHT = 0.2;
 /** Items that go back come again after this time at the latest: much may have changed. */
 const MAX_BACK_MS = 15_000;
+/** From this many times the distance on, places that were given out before are too many. */
+const LOWERED = 1.2;
 /** Those that come too early wait here, those that come too late leave a service unused. */
 const EARLY = 1.5;
 
@@ -48,11 +52,12 @@ export class KeyPermits implements Permit, PermitLine {
   readonly demands = new Map<object, Demand>();
   #held = 0;
   #heldUntilMs = 0;
+  #isTurn = false;
   /** What the database counts as held here: it stays wanted back until a sync has said that it is free. */
   #counted = 0;
-  #reportedInUse = 0;
+  #kept = 0;
   /** Null: a call may start at any time. */
-  #starts: { nextMs: number; everyMs: number; count: number }[] | null = [];
+  #starts: Stretch[] | null = [];
   #stoppedUntilMs = 0;
   #startedMs = Number.NEGATIVE_INFINITY;
   /** What the database was told last. */
@@ -175,25 +180,33 @@ export class KeyPermits implements Permit, PermitLine {
     return this.#starts !== null && this.#asked.starts === 0 && this.#firstStartMs(nowMs) === null;
   }
 
-  /** Until the answer is there no more calls are under way than this says: the others are given what is left. */
-  report(workerId: string, nowMs: number): ResourceReport {
-    this.#held = Math.min(this.#held, this.inUse);
+  /**
+   * Until the answer is there no more calls are under way than this says: the others are given what is left. If it takes
+   * long, what is held is kept until then, or little would start meanwhile; but turns end with it.
+   */
+  report(workerId: string, nowMs: number, slowness: Slowness = NOT_SLOW): ResourceReport {
     const { items, slots } = this.#demand();
+    const isKept = nowMs < this.#heldUntilMs && !this.#isTurn && noticeable(slowness, AHEAD_MS).syncMs > 0;
+    const keeps = isKept ? Math.max(this.inUse, Math.min(this.#held, this.inUse + items)) : this.inUse;
+    this.#held = Math.min(this.#held, keeps);
     this.#firstStartMs(nowMs);
     const ranMs = nowMs - this.#pace.sinceMs;
     if (ranMs >= PACE_MS) this.#notePace(ranMs, nowMs);
     // Moments that there is no slot for would be taken from others for nothing.
-    const usable = Math.min(items, slots + Math.ceil(this.#pace.perMs * AHEAD_MS));
+    const forMs = aheadMs(AHEAD_MS, slowness);
+    const usable = Math.min(items, Math.ceil((slots * forMs) / AHEAD_MS + this.#pace.perMs * forMs));
     const report: ResourceReport = {
       ...this.#heard,
       workerId,
       inUse: this.inUse,
+      keeps,
       wanted: this.inUse + Math.min(items, slots),
       startsWanted: Math.max(0, usable - this.#startCount()),
       retryAfterMs: this.#askedUntilMs === null ? null : Math.max(0, this.#askedUntilMs - nowMs),
+      slowness,
     };
     this.#asked = { calls: report.wanted - report.inUse, starts: report.startsWanted };
-    this.#reportedInUse = this.inUse;
+    this.#kept = keeps;
     this.#heard = { ...NO_CALLS };
     this.#askedUntilMs = null;
     return report;
@@ -214,7 +227,8 @@ export class KeyPermits implements Permit, PermitLine {
   apply(grant: ResourceGrant, askedAtMs: number, saidAtMs: number, leaseMs: number): void {
     this.#onChange();
     this.#held = grant.held;
-    this.#counted = Math.max(grant.held, this.#reportedInUse);
+    this.#isTurn = grant.isTurn ?? false;
+    this.#counted = Math.max(grant.held, this.#kept);
     // From when it was asked for: the database counts from a later moment.
     this.#heldUntilMs = askedAtMs + leaseMs;
     this.stoppedBecause = grant.stopped?.reason ?? null;
@@ -230,13 +244,28 @@ export class KeyPermits implements Permit, PermitLine {
     }
     this.#starts ??= [];
     const { firstInMs, everyMs, count } = grant.starts;
+    const { maxLateMs = usualMaxLateMs(everyMs), mayCatchUp = false } = grant.starts;
+    const before = this.#starts.at(-1);
+    if (before && everyMs > before.everyMs * LOWERED) this.#dropAfter(saidAtMs + AHEAD_MS);
     if (count === 0) return;
     const nextMs = saidAtMs + firstInMs;
     const last = this.#starts.at(-1);
     // Nobody came in between: it is one stretch, as far as two readings of the clock agree.
     const isBehindLast = last && Math.abs(last.nextMs + last.count * last.everyMs - nextMs) < everyMs / 10;
-    if (isBehindLast && last.everyMs === everyMs) last.count += count;
-    else this.#starts.push({ nextMs, everyMs, count });
+    if (isBehindLast && last.everyMs === everyMs) {
+      last.count += count;
+      Object.assign(last, { maxLateMs, mayCatchUp });
+    } else this.#starts.push({ nextMs, everyMs, count, maxLateMs, mayCatchUp });
+  }
+
+  /** A lower rate holds soon, however far ahead moments were given out. */
+  #dropAfter(ms: number): void {
+    for (const stretch of this.#starts ?? [])
+      stretch.count = Math.min(
+        stretch.count,
+        Math.max(0, Math.ceil((ms - stretch.nextMs) / stretch.everyMs)),
+      );
+    this.#starts = (this.#starts ?? []).filter(({ count }) => count > 0);
   }
 
   putBack(count: number, before: number, nowMs: number): number {
@@ -278,11 +307,11 @@ export class KeyPermits implements Permit, PermitLine {
   #firstStartMs(nowMs: number): number | null {
     const starts = this.#starts ?? [];
     for (let first = starts[0]; first; first = starts[0]) {
-      const { everyMs } = first;
+      const { everyMs, maxLateMs: maxMs } = first;
       const lateMs = nowMs - first.nextMs;
-      const maxMs = maxLateMs(everyMs);
       // Of a stretch, one that is late moves the next ones, which are ours as well.
-      const passed = everyMs < FAST_MS ? Math.ceil((lateMs - maxMs) / everyMs) : Math.floor(lateMs / everyMs);
+      const isLoose = everyMs < FAST_MS || first.mayCatchUp;
+      const passed = isLoose ? Math.ceil((lateMs - maxMs) / everyMs) : Math.floor(lateMs / everyMs);
       const lost = Math.min(Math.max(0, passed), first.count - 1);
       first.count -= lost;
       first.nextMs += lost * everyMs;

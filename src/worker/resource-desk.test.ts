@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { useTestDatabase } from '../../test/support/test-database.ts';
 import { NO_LIMITS, type ResourceLimits } from '../core/resource-limits.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { monotonicMs } from '../platform/clock.ts';
+import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { newId } from '../platform/random.ts';
 import type { KeyPermits } from './key-permits.ts';
 import { ResourceDesk } from './resource-desk.ts';
@@ -129,6 +129,26 @@ it('gives everything back when it stops, more keys than one sync takes', async (
     `select count(*)::int as count from resources where key like 'stop-%' and state -> 'holders' <> '{}'`,
   );
   expect(left!.count).toBe(0);
+});
+
+it('can use its moments to start when the database answers later than they come', async () => {
+  const context = database.context({ resourceSyncMs: 50, resourceLeaseMs: 10_000 });
+  const real = context.db.transaction.bind(context.db);
+  // Ten times as long as a stretch of moments is.
+  context.db.transaction = (async (work: never) => {
+    const answer = await real(work);
+    await waitMs(1000);
+    return answer;
+  }) as typeof context.db.transaction;
+  const { want, when } = openDesk({ ratePerSecond: 40 }, context);
+  const permits = want('late', 100);
+  let started = 0;
+  await when(() => {
+    const count = startAll(permits);
+    for (let call = 0; call < count; call += 1) permits.release();
+    started += count;
+    return started >= 20;
+  });
 });
 
 it('starts nothing while the database is away, tries ever more rarely, and goes on when it is back', async () => {

@@ -94,9 +94,10 @@ export class ResourceDesk {
     const askedAtMs = monotonicMs();
     const chosen = this.#chooseOpen();
     if (chosen.length === 0) return;
+    const slowness = this.#loop.slowness(askedAtMs);
     const reports: KeyReport[] = chosen.map((permits) => {
       const { name, key, limits } = permits;
-      return { name, key, limits, report: permits.report(workerId, askedAtMs) };
+      return { name, key, limits, report: permits.report(workerId, askedAtMs, slowness) };
     });
     try {
       const { grants, saidAtMs } = await syncResources(context, reports);

@@ -1,11 +1,16 @@
 // When a desk syncs with the database: a few times a second while something is held or wanted, and at once when something
 // is wanted that is not there. What is synced is the desk's part.
+import { RecentMost } from '../core/recent-most.ts';
+import type { Slowness } from '../core/start-line.ts';
 import { monotonicMs } from '../platform/clock.ts';
 
 /** Between two syncs that were asked for: a burst of wishes is one sync. */
 const SOON_MS = 10;
 /** Longest wait for the next try while the database does not answer. */
 const FAILED_MAX_MS = 2000;
+/** A database that is slow is not asked all the time: usual syncs are this many times as far apart as one takes. */
+const REST = 2;
+const REST_MAX_MS = 2000;
 
 export interface SyncLoopOptions {
   intervalMs: number;
@@ -28,6 +33,8 @@ export class SyncLoop {
   #syncedAtMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #stopped = false;
+  readonly #tookMs = new RecentMost();
+  readonly #lateMs = new RecentMost();
 
   constructor(options: SyncLoopOptions) {
     this.#options = options;
@@ -40,6 +47,11 @@ export class SyncLoop {
     // What might start already and did not is held back by something else.
     if (lookInMs !== null) this.#wakeIn(lookInMs > 0 ? lookInMs : SOON_MS, nowMs);
     if (this.#timer === null) this.#wakeIn(this.#options.intervalMs, nowMs);
+  }
+
+  /** Of this process and its database, lately. */
+  slowness(nowMs: number): Slowness {
+    return { syncMs: this.#tookMs.at(nowMs), lateMs: this.#lateMs.at(nowMs) };
   }
 
   /** The last syncs, after which nothing is held any more; the first that fails ends them. */
@@ -69,10 +81,12 @@ export class SyncLoop {
   }
 
   #wake(): void {
+    const nowMs = monotonicMs();
+    this.#lateMs.note(Math.max(0, nowMs - this.#timerAtMs), nowMs);
     this.#timer = null;
     this.#timerAtMs = Number.POSITIVE_INFINITY;
-    const nowMs = monotonicMs();
-    const isDue = nowMs - this.#syncedAtMs >= this.#options.intervalMs;
+    const restMs = Math.min(REST_MAX_MS, REST * this.#tookMs.at(nowMs));
+    const isDue = nowMs - this.#syncedAtMs >= Math.max(this.#options.intervalMs, restMs);
     const isFree = this.#syncing === null && this.#soonInMs(nowMs) === 0;
     if (isFree && (isDue || this.#options.needsSync(nowMs))) {
       this.#syncing = this.#sync(nowMs).finally(() => {
@@ -92,6 +106,8 @@ export class SyncLoop {
       this.#failures += 1;
       this.#options.onFailed(error);
     }
+    const endedMs = monotonicMs();
+    this.#tookMs.note(endedMs - nowMs, endedMs);
   }
 
   #lookAgain(): void {

@@ -243,6 +243,10 @@ export class RowmillWorker {
         return { committed: sum('committed'), rolledBack: sum('rolledBack'), waitedMs: sum('waitedMs') };
       },
     });
+    // Those who ask why should not wait for the next heartbeat.
+    this.events.on('pressure.changed', ({ from, to }) => {
+      if (from === 1 || to === 1) this.#inBackground(this.#register());
+    });
     const { signal } = this.#stopIngest;
     this.#services = [
       ...(only ? [] : createSharedServices(this.#control, options.pipelines, signal, this.#log)),

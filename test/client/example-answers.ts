@@ -53,6 +53,7 @@ export function exampleJob(change: Partial<z.infer<typeof job>> = {}): z.infer<t
     eta: null,
     limits: [],
     blockedBecause: null,
+    slowBecause: null,
     lastError: null,
     sealedAt: AT,
     cancelledAt: null,

@@ -56,6 +56,7 @@ function* describeWhole(
 ): Generator<string> {
   yield describeJob(job, job.held);
   if (job.blockedBecause) yield `  blocked: ${printable(job.blockedBecause)}`;
+  if (job.slowBecause) yield `  slow: ${printable(job.slowBecause)}`;
   if (job.pausedBecause) yield `  paused: ${printable(job.pausedBecause)}`;
   if (job.cost > 0) yield `  cost: ${amount(job.cost)}`;
   yield* (job.budgets as unknown as BudgetStatus[]).map(describeBudget);

@@ -105,10 +105,11 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
 
 /** As GET /api/jobs/:jobId has it. */
 async function detailsOf(rowmill: Rowmill, job: Job): Promise<ShownJob> {
-  const [listed, progress, blockedBecause, budgets] = await Promise.all([
+  const [listed, progress, blockedBecause, slowBecause, budgets] = await Promise.all([
     listedJob(rowmill, job),
     rowmill.progress(job.jobId),
     rowmill.blockedBecause(job),
+    rowmill.slowBecause(job),
     rowmill.budgets(job.jobId),
   ]);
   const { phases, source, ingestReport, updatesJobId, budget, lastError } = job;
@@ -130,6 +131,7 @@ async function detailsOf(rowmill: Rowmill, job: Job): Promise<ShownJob> {
     retrying: progress.retrying,
     workers: progress.workers,
     blockedBecause,
+    slowBecause,
     lastError,
   };
 }

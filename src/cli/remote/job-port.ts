@@ -45,6 +45,7 @@ const SHOWN_KEYS = [
   'retrying',
   'workers',
   'blockedBecause',
+  'slowBecause',
   'lastError',
 ] as const satisfies readonly (keyof Job)[];
 

@@ -38,7 +38,7 @@ export function JobProgress({ job, live }: JobProgressProps) {
   const [isBudgeting, setBudgeting] = useState(false);
   const rejected = job.ingestReport.rejected ?? 0;
   const ended = ENDED.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
-  const because = job.pausedBecause ?? job.blockedBecause ?? job.lastError;
+  const because = job.pausedBecause ?? job.blockedBecause ?? job.slowBecause ?? job.lastError;
   return (
     <section
       aria-label="Progress"

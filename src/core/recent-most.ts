@@ -1,0 +1,17 @@
+// The largest of the latest values: what was large counts for less and less as time goes by.
+
+const HALF_LIFE_MS = 3000;
+
+export class RecentMost {
+  #value = 0;
+  #atMs = 0;
+
+  note(value: number, nowMs: number): void {
+    this.#value = Math.max(value, this.at(nowMs));
+    this.#atMs = nowMs;
+  }
+
+  at(nowMs: number): number {
+    return this.#value * 0.5 ** (Math.max(0, nowMs - this.#atMs) / HALF_LIFE_MS);
+  }
+}

@@ -1,0 +1,198 @@
+// Workers on a machine that is too busy for them, in virtual time: syncs with the database take long and timers are late.
+// Limits of services must hold all the same, and must not keep calls from starting that there is room for.
+import { describe, expect, it } from 'vitest';
+import { EventQueue } from '../../bench/provider-simulation/event-queue.ts';
+import { seededRandom } from '../../bench/provider-simulation/seeded-random.ts';
+import { RecentMost } from '../../src/core/recent-most.ts';
+import {
+  type ControlOptions,
+  initialResourceState,
+  type ResourceState,
+  syncResource,
+} from '../../src/core/resource-control.ts';
+import { NO_LIMITS, type ResourceLimits } from '../../src/core/resource-limits.ts';
+import { KeyPermits } from '../../src/worker/key-permits.ts';
+
+const OPTIONS: ControlOptions = {
+  leaseMs: 10_000,
+  horizonMs: 500,
+  runToOpen: 20,
+  retryAfterMaxMs: 300_000,
+  firstConcurrency: 10,
+  maxConcurrency: 1000,
+  isPaused: false,
+};
+const SYNC_EVERY_MS = 250;
+const SLOTS = 20;
+const CALL_MS = 70;
+
+interface Machine {
+  /** How long a sync takes, and by how much timers are late at the most. */
+  syncMs: number;
+  lateMs: number;
+}
+
+const QUIET: Machine = { syncMs: 6, lateMs: 3 };
+const BUSY: Machine = { syncMs: 900, lateMs: 500 };
+
+class Simulation {
+  readonly events = new EventQueue();
+  readonly startedMs: number[] = [];
+  readonly limits: ResourceLimits;
+  machine = QUIET;
+  state: ResourceState;
+  isDown = false;
+  /** Calls per second that the service takes. */
+  capacity = Number.POSITIVE_INFINITY;
+  #tokens = 0;
+  #filledMs = 0;
+  readonly #random = seededRandom(11);
+
+  constructor(limits: Partial<ResourceLimits>, workers: number) {
+    this.limits = { ...NO_LIMITS, ...limits };
+    this.state = initialResourceState(this.limits, OPTIONS, 0);
+    for (let worker = 0; worker < workers; worker += 1) this.#start(`worker-${worker}`);
+  }
+
+  /** Starts per second from the one moment to the other. */
+  rate(fromS: number, toS: number): number {
+    return this.startedMs.filter((ms) => ms >= fromS * 1000 && ms < toS * 1000).length / (toS - fromS);
+  }
+
+  mostWithinASecond(): number {
+    return this.startedMs.reduce(
+      (most, fromMs, at) =>
+        Math.max(most, this.startedMs.slice(at).filter((ms) => ms < fromMs + 1000).length),
+      0,
+    );
+  }
+
+  #answer(): 'ok' | 'failed' | 'throttled' {
+    if (this.isDown) return 'failed';
+    const { nowMs } = this.events;
+    const filled = this.#tokens + ((nowMs - this.#filledMs) / 1000) * this.capacity;
+    this.#tokens = Math.min(this.capacity, filled);
+    this.#filledMs = nowMs;
+    if (this.#tokens < 1) return 'throttled';
+    this.#tokens -= 1;
+    return 'ok';
+  }
+
+  #start(workerId: string): void {
+    const { events } = this;
+    const permits = new KeyPermits('api', '', this.limits, { onChange: () => {}, onWant: () => {} });
+    const took = new RecentMost();
+    const late = new RecentMost();
+    let lookAtMs = Number.POSITIVE_INFINITY;
+    const lookIn = (ms: number): void => {
+      const dueMs = events.nowMs + ms;
+      if (dueMs >= lookAtMs) return;
+      lookAtMs = dueMs;
+      events.after(ms + this.#random() * this.machine.lateMs, () => {
+        if (lookAtMs !== dueMs) return;
+        lookAtMs = Number.POSITIVE_INFINITY;
+        late.note(events.nowMs - dueMs, events.nowMs);
+        look();
+      });
+    };
+    const look = (): void => {
+      while (permits.inUse < SLOTS && permits.canStart(events.nowMs)) {
+        permits.start(events.nowMs);
+        this.startedMs.push(events.nowMs);
+        const kind = this.#answer();
+        const ms = CALL_MS + this.#random() * this.machine.lateMs;
+        events.after(ms, () => {
+          permits.finish({ kind, ms, retryAfterMs: null }, events.nowMs);
+          look();
+        });
+      }
+      permits.demands.set(this, { items: 1000, slots: SLOTS - permits.inUse, cost: 0, next: 0 });
+      const inMs = permits.startInMs(events.nowMs);
+      if (inMs !== null && permits.inUse < SLOTS) lookIn(Math.max(1, inMs));
+    };
+    const sync = (): void => {
+      const askedAtMs = events.nowMs;
+      look();
+      const slowness = { syncMs: took.at(askedAtMs), lateMs: late.at(askedAtMs) };
+      const report = permits.report(workerId, askedAtMs, slowness);
+      events.after(this.machine.syncMs * 0.3, () => {
+        const saidAtMs = events.nowMs;
+        const { state, grant } = syncResource(this.state, this.limits, report, saidAtMs, OPTIONS);
+        this.state = state;
+        events.after(this.machine.syncMs * 0.7, () => {
+          permits.apply(grant, askedAtMs, saidAtMs, OPTIONS.leaseMs);
+          took.note(events.nowMs - askedAtMs, events.nowMs);
+          look();
+          const restMs = Math.max(SYNC_EVERY_MS, 2 * took.at(events.nowMs)) - (events.nowMs - askedAtMs);
+          const dueMs = events.nowMs + restMs;
+          events.after(restMs + this.#random() * this.machine.lateMs, () => {
+            late.note(events.nowMs - dueMs, events.nowMs);
+            sync();
+          });
+        });
+      });
+    };
+    look();
+    events.after(this.#random() * SYNC_EVERY_MS, sync);
+  }
+}
+
+/** Twenty quiet seconds, a busy minute, and a quiet one. */
+function runBusyMinute(simulation: Simulation): void {
+  simulation.events.runUntil(20_000);
+  simulation.machine = BUSY;
+  simulation.events.runUntil(80_000);
+  simulation.machine = QUIET;
+  simulation.events.runUntil(140_000);
+}
+
+describe.each([1, 4])('%i workers on a machine that is too busy', (workers) => {
+  it.each([4, 40])(
+    'call a service of %i per second no more often than declared, go on calling, and are back within 15 s',
+    (ratePerSecond) => {
+      const simulation = new Simulation({ ratePerSecond }, workers);
+      runBusyMinute(simulation);
+      expect(simulation.rate(25, 80)).toBeGreaterThan(ratePerSecond / 10);
+      expect(simulation.mostWithinASecond()).toBeLessThanOrEqual(ratePerSecond * 1.05 + 1 + workers);
+      expect(simulation.rate(95, 140)).toBeGreaterThan(ratePerSecond * 0.9);
+    },
+  );
+
+  it('keep the delay that is asked for, and go on calling', () => {
+    const simulation = new Simulation({ concurrency: 1, minDelayMs: 1000, adaptive: false }, workers);
+    runBusyMinute(simulation);
+    const apartMs = simulation.startedMs.slice(1).map((ms, at) => ms - simulation.startedMs[at]!);
+    expect(Math.min(...apartMs)).toBeGreaterThanOrEqual(900 - 1e-6);
+    expect(simulation.rate(25, 80)).toBeGreaterThan(0.25);
+    expect(simulation.rate(95, 140)).toBeGreaterThan(0.8);
+  });
+
+  it('use a rate that was found, and are back within 15 s', () => {
+    const simulation = new Simulation({ concurrency: 10 }, workers);
+    simulation.capacity = 60;
+    runBusyMinute(simulation);
+    expect(simulation.rate(25, 80)).toBeGreaterThan(6);
+    expect(simulation.rate(95, 140)).toBeGreaterThan(40);
+  });
+
+  it('do not take their own slowness for that of the service', () => {
+    const simulation = new Simulation({ concurrency: 10 }, workers);
+    runBusyMinute(simulation);
+    expect(simulation.state.share.share).toBe(1);
+    expect(simulation.rate(25, 80)).toBeGreaterThan(20);
+  });
+
+  it('notice that a service is back', () => {
+    const simulation = new Simulation({ concurrency: 10 }, workers);
+    simulation.events.runUntil(10_000);
+    simulation.isDown = true;
+    simulation.events.runUntil(20_000);
+    simulation.machine = BUSY;
+    simulation.events.runUntil(40_000);
+    expect(simulation.state.circuit.state).not.toBe('closed');
+    simulation.isDown = false;
+    simulation.events.runUntil(80_000);
+    expect(simulation.state.circuit.state).toBe('closed');
+    expect(simulation.rate(60, 80)).toBeGreaterThan(20);
+  });
+});
