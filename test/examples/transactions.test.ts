@@ -21,7 +21,7 @@ const database = useTestDatabase();
 const known = [...generateTransactions(2000, 5)];
 const rowsOf = (some: readonly KnownTransaction[]): object[] => some.map(({ row }) => row);
 const WORKER = new URL('../../examples/transactions/worker.ts', import.meta.url);
-const patience = (): AbortSignal => AbortSignal.timeout(200_000);
+const patience = (): AbortSignal => AbortSignal.timeout(400_000);
 
 let bank: Bank;
 let rowmill: Rowmill;

@@ -23,7 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), 'rowmill-visibility-'));
 const calm: StandInOptions = { seed: 3, latencyMs: [0, 10] };
 const QUESTIONS = 2;
 /** Of a machine that does many other things. */
-const PATIENCE_MS = 280_000;
+const PATIENCE_MS = 500_000;
 let rowmill: Rowmill;
 let worker: RowmillWorker;
 let service: ModelService;
