@@ -14,8 +14,8 @@ const ALONE = [
 const common = {
   pool: 'forks',
   // What is waited for comes at some time; how soon is no question of a busy machine.
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   expect: { poll: { timeout: 120_000 } },
 } as const;
 

@@ -49,11 +49,11 @@ describe('a crawl by two workers', () => {
     const params = { hosts: running.hosts };
     ({ jobId } = await rowmill.runFile(crawler, { name: 'start.txt', bytes }, { params }));
     const workers = [await rowmill.startWorker([crawler]), await rowmill.startWorker([crawler])];
-    summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(280_000));
+    summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(500_000));
     // Workers of one process tell their events in one place.
     metrics = await workers[0]!.metrics.snapshot();
     await Promise.all(workers.map((worker) => worker.stop()));
-  }, 300_000);
+  });
 
   test('finds every page that can be reached, once, and no other', async () => {
     database.keepIfFailed();

@@ -21,7 +21,7 @@ const database = useTestDatabase();
 const known = [...generateTransactions(2000, 5)];
 const rowsOf = (some: readonly KnownTransaction[]): object[] => some.map(({ row }) => row);
 const WORKER = new URL('../../examples/transactions/worker.ts', import.meta.url);
-const patience = (): AbortSignal => AbortSignal.timeout(200_000);
+const patience = (): AbortSignal => AbortSignal.timeout(400_000);
 
 let bank: Bank;
 let rowmill: Rowmill;
@@ -57,7 +57,7 @@ async function whenBooked(id: string): Promise<void> {
   await expect.poll(() => bank.booked.has(id), { timeout: 120_000 }).toBe(true);
 }
 
-describe('a batch', { timeout: 300_000 }, () => {
+describe('a batch', { timeout: 600_000 }, () => {
   test('that is held, appended to and sealed ends as the generator says, although a worker is killed', async () => {
     database.keepIfFailed();
     const { jobId } = await rowmill.createJob(transactions, { name: 'today', hold: true });

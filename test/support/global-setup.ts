@@ -9,6 +9,15 @@ import { migrate } from '../../src/store/migrate.ts';
 
 export const TEMPLATE_DATABASE = 'rowmill_test_template';
 
+/** Workers take on less where the machine is slow; tests of anything else are not to depend on that. */
+const WITHOUT_PRESSURE = {
+  PRESSURE_FLUSH_MS: '3600000',
+  PRESSURE_POOL_WAIT_MS: '3600000',
+  PRESSURE_LOOP_DELAY_MS: '3600000',
+  PRESSURE_MEMORY: '1',
+  PRESSURE_LOAD: '10000',
+};
+
 export default async function setup(): Promise<() => Promise<void>> {
   const given = process.env.DATABASE_URL;
   const folder = given ? null : mkdtempSync(join(tmpdir(), 'rowmill-test-'));
@@ -22,6 +31,7 @@ export default async function setup(): Promise<() => Promise<void>> {
   delete process.env.DATABASE_URL;
   const blobs = mkdtempSync(join(tmpdir(), 'rowmill-test-blobs-'));
   process.env.BLOB_STORE = blobs;
+  Object.assign(process.env, WITHOUT_PRESSURE);
 
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();

@@ -2,7 +2,7 @@
 import type { Rowmill } from '../../src/open-rowmill.ts';
 
 /** Less than a test has, so that the test fails with what is said here and not with its time. */
-const PATIENCE_MS = 240_000;
+const PATIENCE_MS = 400_000;
 
 export async function whenFinished(rowmill: Rowmill, jobId: string): ReturnType<Rowmill['whenFinished']> {
   const patience = AbortSignal.timeout(PATIENCE_MS);
