@@ -37,8 +37,9 @@ const OWN_SIGNS: readonly SignName[] = ['memory'];
 /** Most that one look takes away. */
 const MAX_FALL = 0.5;
 const GROWTH = 1.1;
-/** Signs below this part of their bound let it grow again; between here and the bound it stays. */
+/** Signs below this part of their bound let it grow again; between here and the bound it grows more slowly. */
 const CALM = 0.8;
+const SLOW_GROWTH = 1.03;
 
 export function adaptPressure(before: Pressure, signs: Signs, bounds: SignBounds): Pressure {
   const worst = worstSign(signs, bounds);
@@ -47,8 +48,8 @@ export function adaptPressure(before: Pressure, signs: Signs, bounds: SignBounds
     const factor = Math.max(floor, before.factor * Math.max(1 - MAX_FALL, 1 / worst.over));
     return { factor, reason: `${worst.name} is ${round(worst.value)}, its bound ${bounds[worst.name]}` };
   }
-  if (worst !== null && worst.over > CALM) return before;
-  const factor = Math.min(1, before.factor * GROWTH);
+  const isCalm = worst === null || worst.over <= CALM;
+  const factor = Math.min(1, before.factor * (isCalm ? GROWTH : SLOW_GROWTH));
   return { factor, reason: factor === 1 ? null : before.reason };
 }
 

@@ -4,6 +4,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import type { Signs } from '../core/back-pressure.ts';
 import { QuantileWindow } from '../core/quantile-window.ts';
+import { RecentLoad } from '../core/recent-load.ts';
+import { monotonicMs } from './clock.ts';
 import type { Database } from './database.ts';
 import type { Events } from './events.ts';
 
@@ -13,6 +15,7 @@ export class OwnSigns {
   readonly #databases: readonly Database[];
   readonly #loopDelay = monitorEventLoopDelay({ resolution: 10 });
   readonly #stopListening: () => void;
+  readonly #load = new RecentLoad();
   #flushMs = new QuantileWindow(64);
 
   constructor(events: Events, databases: readonly Database[]) {
@@ -29,7 +32,7 @@ export class OwnSigns {
       poolWaitMs: Math.max(...this.#databases.map((db) => db.takeLongestWaitMs())),
       loopDelayMs: this.#loopDelay.percentile(99) / NS_PER_MS,
       memory: used / limit,
-      load: loadavg()[0]! / availableParallelism(),
+      load: this.#load.note(loadavg()[0]!, monotonicMs()) / availableParallelism(),
     };
     this.#flushMs = new QuantileWindow(64);
     this.#loopDelay.reset();

@@ -1,5 +1,8 @@
 // The crawler example, end to end at a small scale: what it finds is what the generator of the site knows.
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +13,7 @@ import { checkCrawl, readCrawl } from '../../examples/crawler/check-crawl.ts';
 import { generateSite, HOSTS, LIMITED_HOST, reachablePages } from '../../examples/crawler/generate-site.ts';
 import { crawler, normalizeUrl } from '../../examples/crawler/pipeline.ts';
 import { type RunningSite, startSite } from '../../examples/crawler/start-site.ts';
+import { waitMs } from '../../src/platform/clock.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { runCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -91,6 +95,86 @@ describe('a crawl by two workers', () => {
     expect(wrong).toEqual([]);
     expect([...calls.keys()].filter((id) => !reachable.has(id))).toEqual([]);
   });
+});
+
+/** More than a worker has claimed and waiting for a host. */
+const FAR_PAGES = 3000;
+const CLAIMED = 1500;
+
+function openable(): { opened: Promise<void>; open: () => void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** A server whose answers are the caller's. */
+async function serveHtml(
+  answer: (path: string) => Promise<{ html: string } | { location: string }>,
+): Promise<string> {
+  const server = createServer((request, response) => {
+    void answer(request.url!).then((given) => {
+      if ('location' in given) response.writeHead(302, { location: given.location }).end();
+      else response.writeHead(200, { 'content-type': 'text/html' }).end(given.html);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanups.push(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test('a page that is nearer to the start is fetched before pages further away that were found earlier', async () => {
+  const rowmill = await openRowmill({ databaseUrl: database.url, settings: { flushMaxDelayMs: 50 } });
+  cleanups.push(() => rowmill.close());
+  // One after the other, so that there is an order.
+  await rowmill.setResource('host', { concurrency: 1, minDelayMs: 0 });
+  const farAreStored = openable();
+  const nearIsStored = openable();
+  const nearIsFetched = openable();
+  let farFetched = 0;
+  const page = (links: string[]): { html: string } => ({
+    html: links.map((link) => `<a href="${link}">x</a>`).join(''),
+  });
+  const seen = new Set<string>();
+  const main = await serveHtml(async (path) => {
+    if (path === '/') return page(['/hub', `http://${other}/moved`]);
+    if (path === '/hub') return page(Array.from({ length: FAR_PAGES }, (_, n) => `/far/${n}`));
+    // The second request of a page is for its cache.
+    if (path === '/near') nearIsFetched.open();
+    else if (!seen.has(path)) farFetched += 1;
+    seen.add(path);
+    await nearIsStored.opened;
+    return page([]);
+  });
+  const other = await serveHtml(async () => {
+    await farAreStored.opened;
+    return { location: `http://${main}/near` };
+  });
+  const bytes = (async function* () {
+    yield Buffer.from(`http://${main}/\n`);
+  })();
+  const params = { hosts: [main, other] };
+  const { jobId } = await rowmill.runFile(crawler, { name: 'start.txt', bytes }, { params });
+  const worker = await rowmill.startWorker([crawler]);
+  cleanups.push(() => worker.stop());
+  const itemsAre = async (count: number): Promise<void> => {
+    while ((await rowmill.progress(jobId)).itemCount < count) await waitMs(50);
+  };
+  await itemsAre(3 + FAR_PAGES);
+  farAreStored.open();
+  await itemsAre(4 + FAR_PAGES);
+  nearIsStored.open();
+  await nearIsFetched.opened;
+  const before = farFetched;
+  await rowmill.cancel(jobId);
+  await rowmill.setResource('host', { concurrency: null, minDelayMs: null });
+  expect(before).toBeGreaterThan(0);
+  expect(before).toBeLessThanOrEqual(CLAIMED);
 });
 
 test('the command line crawls a site too', async () => {
