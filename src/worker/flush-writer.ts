@@ -402,7 +402,10 @@ function splitBatch(batch: FlushBatch, error: unknown): FlushBatch[] | null {
 
 function failedInstead(outcome: RecordedOutcome, error: Error): RecordedOutcome | null {
   const { seq, handlerMs, cost } = outcome;
-  const unstorable = { class: 'permanent', message: `the outcome cannot be stored: ${error.message}` } as const;
+  const unstorable = {
+    class: 'permanent',
+    message: `the outcome cannot be stored: ${error.message}`,
+  } as const;
   const common = { seq, kind: 'terminal', json: null, delayMs: 0, handlerMs, cost } as const;
   // Nothing was added, so it is what is taken back: then that goes on counting, and a failure stays the one it was.
   if (error instanceof CounterRangeError && !outcome.counted?.length) {

@@ -82,7 +82,9 @@ const SITUATIONS: Record<string, (model: Model) => boolean> = {
   'a contribution that was taken back': ({ counters }) => counters.takenBack > 0,
   'a contribution that was void when it was to be taken back': ({ counters }) => counters.void > 0,
   'an item that waits again and counts': ({ items, generation }) =>
-    items.some(({ place, counted }) => place !== null && counted.some((each) => each.generation < generation)),
+    items.some(
+      ({ place, counted }) => place !== null && counted.some((each) => each.generation < generation),
+    ),
   'an item cancelled between two phases of a later generation': ({ state, items, generation }) =>
     state === 'CANCELLED' &&
     generation > 1 &&

@@ -129,7 +129,12 @@ export async function changeEntries(
     changes.map(({ replaced }) => replaced),
     changes.map(({ measured }) => arrayText(measured)),
   ];
-  const takenBack = [generation, phase, ranAgain.map(({ seq }) => seq), ranAgain.map(({ lastPhase }) => lastPhase)];
+  const takenBack = [
+    generation,
+    phase,
+    ranAgain.map(({ seq }) => seq),
+    ranAgain.map(({ lastPhase }) => lastPhase),
+  ];
   const rows =
     ranAgain.length === 0
       ? await tx.runArrays(CHANGE_ENTRIES, values)
