@@ -85,15 +85,6 @@ const SITUATIONS: Record<string, (model: Model) => boolean> = {
     items.some(
       ({ place, counted }) => place !== null && counted.some((each) => each.generation < generation),
     ),
-  'an item cancelled between two phases of a later generation': ({ state, items, generation }) =>
-    state === 'CANCELLED' &&
-    generation > 1 &&
-    items.some(
-      ({ counted, results }) =>
-        results.at(-1)!.generation < generation && counted.some((each) => each.generation === generation),
-    ),
-  'an item that crashed in a later generation': ({ items }) =>
-    items.some(({ results }) => results.some((each) => each.errorClass === 'crashed' && each.generation > 1)),
   'the end': ({ state }) => state === 'DONE',
   'three summaries or more': ({ summaries }) => summaries.length > 2,
 };
