@@ -409,6 +409,7 @@ function failedInstead(outcome: RecordedOutcome, error: Error): RecordedOutcome 
   const common = { seq, kind: 'terminal', json: null, delayMs: 0, handlerMs, cost } as const;
   // Nothing was added, so it is what is taken back: then that goes on counting, and a failure stays the one it was.
   if (error instanceof CounterRangeError && !outcome.counted?.length) {
+    if (outcome.keepsCounted) return null;
     const { failure, status } = outcome;
     const why = failure ?? unstorable;
     const message = `${toStorableText(why.message, MAX_ERROR_LENGTH - STILL_COUNTS.length - 1)}\n${STILL_COUNTS}`;

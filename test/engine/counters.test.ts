@@ -2,8 +2,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { auditCounters } from '../../src/engine/audit-counters.ts';
 import { deleteJob, removeRemains } from '../../src/engine/delete-job.ts';
+import { finishJob } from '../../src/engine/finish-job.ts';
 import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
 import { registerDefinitions } from '../../src/engine/known-counters.ts';
+import { sealJob } from '../../src/engine/seal-job.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import {
   defineCounter,
@@ -539,6 +541,31 @@ describe('the cost of counters', () => {
         'change-counter-entries',
         'copy-counter-contributions',
       ]);
+    });
+  });
+
+  test('a job that never counted is asked for it once in a later generation, and nothing else is sent', async () => {
+    await withRowmill(async (rowmill) => {
+      const { context } = rowmill;
+      const jobId = await jobWithItems(context, { items: 3 });
+      await sealJob(context, jobId);
+      const names: string[] = [];
+      const heard = { ...context, db: listening(context.db, names) };
+      const flushOne = async (): Promise<void> => {
+        const claim = (await claimItems(context.db, claimRequest(jobId, { maxItems: 1 })))!;
+        const { spanId, token, generation, phase, priority, failures, items } = claim;
+        const ended = { kind: 'terminal', status: 'DONE', json: '{}', failure: null } as const;
+        const outcome = { ...ended, seq: items[0]!.seq, delayMs: 0, handlerMs: 1 };
+        const leases = [{ spanId, token, priority, attempt: 0, failures, crashes: 0, outcomes: [outcome] }];
+        const ids = { jobId, workerId: newId(), flushId: newId() };
+        await flushOutcomes(heard, { ...ids, generation, phase, leases }, false);
+      };
+      for (let n = 0; n < 3; n += 1) await flushOne();
+      const first = names.splice(0);
+      await finishJob(context, jobId);
+      await rowmill.reprocess(jobId, { statuses: 'all' });
+      for (let n = 0; n < 3; n += 1) await flushOne();
+      expect(names).toEqual(['has-contributions', ...first]);
     });
   });
 
