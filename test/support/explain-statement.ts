@@ -82,6 +82,9 @@ async function recordStatement(
 export function toLiteral(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  const text = Array.isArray(value) ? `{${value.join(',')}}` : String(value);
+  const text = Array.isArray(value) ? `{${value.map(toElement).join(',')}}` : String(value);
   return `'${text.replaceAll("'", "''")}'`;
 }
+
+const toElement = (value: unknown): string =>
+  typeof value === 'string' ? JSON.stringify(value) : String(value);
