@@ -1,6 +1,8 @@
 // Child side of counters.ts: one question in a process of its own. Prints one JSON line.
+import { auditCounters } from '../dist/engine/audit-counters.js';
 import { registerDefinitions } from '../dist/engine/known-counters.js';
 import { flushOutcomes } from '../dist/engine/flush-outcomes.js';
+import { reprocessJob } from '../dist/engine/reprocess-job.js';
 import { defineCounter, definePipeline, openRowmill } from '../dist/index.js';
 import { Database } from '../dist/platform/database.js';
 import { claimItems } from '../dist/store/commands/claim-items.js';
@@ -53,48 +55,51 @@ async function newJob(items) {
   return jobId;
 }
 
+/** Claims a batch and flushes it, with a contribution of each item if it counts; the time of the flush in ms. */
+async function flushBatch(jobId, batch, keyOfSeq) {
+  const claim = await claimItems(db, {
+    jobId,
+    phase: 0,
+    maxItems: batch,
+    maxBytes: 1e9,
+    workerId: crypto.randomUUID(),
+    token: crypto.randomUUID(),
+    leaseMs: 3_600_000,
+  });
+  const { spanId, token, priority, attempt, failures, crashes, generation, phase } = claim;
+  const outcomes = claim.items.map(({ seq }) => ({
+    seq,
+    kind: 'terminal',
+    status: 'DONE',
+    json: '{"ok":true}',
+    failure: null,
+    delayMs: 0,
+    handlerMs: 1,
+    ...(keyOfSeq && {
+      counted: [
+        {
+          counter: 'notes',
+          ...keyOfSeq(seq),
+          mode: 'add',
+          measured: { denotations: 50, blocks: 3, relations: 10 },
+        },
+      ],
+    }),
+  }));
+  const leases = [{ spanId, token, priority, attempt, failures, crashes, outcomes }];
+  const ids = { jobId, workerId: crypto.randomUUID(), flushId: crypto.randomUUID() };
+  const startedMs = performance.now();
+  await flushOutcomes({ ...context, db }, { ...ids, generation, phase, leases }, false);
+  return performance.now() - startedMs;
+}
+
 /** The flush of so many items, without and with a contribution each, by turns; µs per item. */
 async function flushes({ items, entities, batch }) {
   const jobs = { plain: await newJob(items), counting: await newJob(items) };
   const spentMs = { plain: 0, counting: 0 };
-  const flushContext = { ...context, db };
   for (let done = 0; done < items; done += batch) {
-    for (const [kind, jobId] of Object.entries(jobs)) {
-      const claim = await claimItems(db, {
-        jobId,
-        phase: 0,
-        maxItems: batch,
-        maxBytes: 1e9,
-        workerId: crypto.randomUUID(),
-        token: crypto.randomUUID(),
-        leaseMs: 3_600_000,
-      });
-      const { spanId, token, priority, attempt, failures, crashes, generation, phase } = claim;
-      const outcomes = claim.items.map(({ seq }) => ({
-        seq,
-        kind: 'terminal',
-        status: 'DONE',
-        json: '{"ok":true}',
-        failure: null,
-        delayMs: 0,
-        handlerMs: 1,
-        ...(kind === 'counting' && {
-          counted: [
-            {
-              counter: 'notes',
-              ...keyOf(draw(entities)),
-              mode: 'add',
-              measured: { denotations: 50, blocks: 3, relations: 10 },
-            },
-          ],
-        }),
-      }));
-      const leases = [{ spanId, token, priority, attempt, failures, crashes, outcomes }];
-      const ids = { jobId, workerId: crypto.randomUUID(), flushId: crypto.randomUUID() };
-      const startedMs = performance.now();
-      await flushOutcomes(flushContext, { ...ids, generation, phase, leases }, false);
-      spentMs[kind] += performance.now() - startedMs;
-    }
+    spentMs.plain += await flushBatch(jobs.plain, batch);
+    spentMs.counting += await flushBatch(jobs.counting, batch, () => keyOf(draw(entities)));
   }
   const exact = await statement(
     `select (select coalesce(sum(measured[1]), 0) from counter_entries)::bigint as entries,
@@ -104,6 +109,69 @@ async function flushes({ items, entities, batch }) {
   if (sums.entries !== items * 50 || sums.entities !== items * 50)
     throw new Error(`expected ${items * 50} to be counted, got ${JSON.stringify(sums)}`);
   return { plainUs: (spentMs.plain / items) * 1000, countingUs: (spentMs.counting / items) * 1000 };
+}
+
+/** In `endAll` the same. */
+const scattered = (seq, entities) => (seq * 7919) % entities;
+
+/** Ends a job at once, as its flushes would have, with a contribution of each item if it counts. */
+async function endAll(jobId, items, countsOver) {
+  await statement(
+    `insert into results (job_id, seq, generation, phase, attempt, status, handler_ms, result)
+     select $1, n, 1, 0, 1, 'DONE', 1, '{"ok":true}' from generate_series(0, $2::bigint - 1) n`,
+    [jobId, items],
+  );
+  await statement(
+    `insert into ledger (job_id, entry_id, generation, phase, done) values ($1, gen_random_uuid(), 1, 0, $2)`,
+    [jobId, items],
+  );
+  await statement(
+    `with gone as (delete from spans where job_id = $1)
+     update jobs set state = 'DONE', sealed_at = now(), started_at = now(), finished_at = now() where job_id = $1`,
+    [jobId],
+  );
+  if (countsOver === 0) return;
+  await fill(0, countsOver);
+  await statement(
+    `insert into counter_contributions (job_id, seq, generation, phase, entry_id, epoch, measured)
+     select $1, n, 1, 0, e.entry_id, 0, '{50,3,10}' from generate_series(0, $2::bigint - 1) n
+     join counter_entries e on e.entity = 'PMC' || lpad((n * 7919 % $3)::text, 8, '0')`,
+    [jobId, items, countsOver],
+  );
+  for (const table of ['counter_entries', 'counter_entities'])
+    await statement(`update ${table} set measured = array[50 * $1::bigint, 3 * $1, 10 * $1]`, [
+      items / countsOver,
+    ]);
+}
+
+/** Every item of a job runs again: the reprocess in ms, and the flushes in µs per item, without and with a contribution. */
+async function again({ items, entities, batch, rounds }) {
+  const jobs = { plain: await newJob(items), counting: await newJob(items) };
+  await endAll(jobs.plain, items, 0);
+  await endAll(jobs.counting, items, entities);
+  await statement('vacuum analyze');
+  await statement('checkpoint');
+  const reprocessMs = {};
+  for (const [kind, jobId] of Object.entries(jobs)) {
+    const startedMs = performance.now();
+    await reprocessJob({ ...context, db }, jobId, { statuses: 'all' });
+    reprocessMs[kind] = performance.now() - startedMs;
+  }
+  const spentMs = { plain: 0, counting: 0 };
+  for (let round = 0; round < rounds; round += 1) {
+    spentMs.plain += await flushBatch(jobs.plain, batch);
+    spentMs.counting += await flushBatch(jobs.counting, batch, (seq) => keyOf(scattered(seq, entities)));
+  }
+  const perItem = (ms) => (ms / rounds / batch) * 1000;
+  const audit = await auditCounters({ ...context, db });
+  if (audit.drifted.some(({ level }) => level !== 'scopes'))
+    throw new Error(`expected no drift, got ${JSON.stringify(audit.drifted.slice(0, 3))}`);
+  return {
+    reprocessPlainMs: reprocessMs.plain,
+    reprocessCountingMs: reprocessMs.counting,
+    plainUs: perItem(spentMs.plain),
+    countingUs: perItem(spentMs.counting),
+  };
 }
 
 async function fill(from, to) {
@@ -134,9 +202,10 @@ async function change(jobId, keys, generation) {
   await db.transaction(async (tx) => {
     const measured = [50, 3, 10];
     const changes = keys.map((n) => ({ counterId, ...keyOf(n), replaced: 0, measured }));
-    const entries = await changeEntries(tx, jobId, changes);
-    const stored = entries.map((entry, seq) => ({ ...entry, seq, measured }));
-    await copyContributions(tx, { jobId, generation, phase: 0 }, stored);
+    const key = { jobId, generation, phase: 0 };
+    const { changed } = await changeEntries(tx, key, changes);
+    const stored = changed.map((entry, seq) => ({ ...entry, seq, measured }));
+    await copyContributions(tx, key, stored);
   });
 }
 
@@ -186,7 +255,7 @@ async function updateByUnnest(keys) {
 /** All that the flush does with them: rows that are missing are added, and rows are locked in order. */
 async function changeAll(jobId, keys) {
   const changes = keys.map((n) => ({ counterId, ...keyOf(n), replaced: 0, measured: [50, 3, 10] }));
-  await db.transaction((tx) => changeEntries(tx, jobId, changes));
+  await db.transaction((tx) => changeEntries(tx, { jobId, generation: 1, phase: 0 }, changes));
 }
 
 const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
@@ -237,7 +306,7 @@ async function compareWithExisting({ entities, existing, batch, rounds }) {
   return { fewMs, manyMs };
 }
 
-const TASKS = { flushes, compareWithCase, compareWithExisting };
+const TASKS = { flushes, again, compareWithCase, compareWithExisting };
 const result = await TASKS[task.task](task);
 console.log(JSON.stringify(result));
 await db.close();

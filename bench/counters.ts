@@ -1,5 +1,6 @@
-// What exact counters cost: the flush of rows with and without a contribution each, updates with typed arrays against
-// CASE expressions, and a batch among many existing rows against the same batch among few.
+// What exact counters cost: the flush of rows with and without a contribution each, the first time and again, when it
+// takes back what the row contributed before; updates with typed arrays against CASE expressions; and a batch among many
+// existing rows against the same batch among few.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,6 +44,12 @@ export async function measureCounters(
       entities,
       batch: BATCH,
     });
+    const again = await run<{
+      reprocessPlainMs: number;
+      reprocessCountingMs: number;
+      plainUs: number;
+      countingUs: number;
+    }>('again', { items: contributions, entities, batch: BATCH, rounds: 10 * rounds });
     const small = await run<{ unnestMs: number; caseMs: number; wholeMs: number }>('compareWithCase', {
       entities,
       rows: BATCH,
@@ -63,6 +70,10 @@ export async function measureCounters(
       flushPerItemUs: flush.plainUs,
       countingFlushPerItemUs: flush.countingUs,
       counterOverheadPerItemUs: flush.countingUs - flush.plainUs,
+      reprocessMs: again.reprocessPlainMs,
+      reprocessCountingMs: again.reprocessCountingMs,
+      flushAgainPerItemUs: again.plainUs,
+      countingFlushAgainPerItemUs: again.countingUs,
       unnest50Ms: small.unnestMs,
       case50Ms: small.caseMs,
       whole50Ms: small.wholeMs,

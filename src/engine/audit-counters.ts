@@ -1,5 +1,6 @@
 // Recounts counters in chunks while writers run, and reports what has drifted; repairs it when asked to. Entries are
 // compared with what was contributed, entities and scopes with the entries: so a repair goes through them in this order.
+// Contributions whose entry is gone can only be reported: which it was is not known.
 import { RowmillError } from '../core/rowmill-error.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
@@ -13,6 +14,7 @@ import {
   type Drift,
   findCounterDrift,
 } from '../store/views/find-counter-drift.ts';
+import { findLostContributions, type LostContributions } from '../store/views/find-lost-contributions.ts';
 import type { EngineContext } from './engine-context.ts';
 
 const CHUNK_ROWS = 2000;
@@ -31,6 +33,8 @@ export interface CounterAudit {
   /** Rows that were compared. */
   checked: Record<CounterLevel, number>;
   drifted: CounterDrift[];
+  /** Contributions whose entry is gone, by job. Not looked for in an audit of one counter. */
+  lost: LostContributions[];
   /** Drifted rows that were not listed: there were too many. */
   unlisted: number;
   repaired: number;
@@ -63,6 +67,7 @@ export async function auditCounters(
   const audit: CounterAudit = {
     checked: { entries: 0, entities: 0, scopes: 0 },
     drifted: [],
+    lost: [],
     unlisted: 0,
     repaired: 0,
     complete: true,
@@ -87,7 +92,23 @@ export async function auditCounters(
       after = last;
     }
   }
+  let lastEntryId: number | null = only ? null : 0;
+  while (lastEntryId !== null) {
+    if (signal?.aborted || monotonicMs() - startedMs > budgetMs) return { ...audit, complete: false };
+    const from: number = lastEntryId;
+    const { lost, last } = await retryPassing(() => findLostContributions(db, from, chunkRows));
+    for (const each of lost) addLost(audit.lost, each);
+    lastEntryId = last;
+  }
   return audit;
+}
+
+function addLost(all: LostContributions[], { jobId, contributions, items }: LostContributions): void {
+  const known = all.find((each) => each.jobId === jobId);
+  if (known) {
+    known.contributions += contributions;
+    known.items += items;
+  } else all.push({ jobId, contributions, items });
 }
 
 function repairDrift(
@@ -108,11 +129,26 @@ function describeDrift(
   { counterId, ownerId, scope, entity, stored, recounted }: Drift,
   counters: ReadonlyMap<number, StoredCounter>,
 ): CounterDrift {
-  const counter = counters.get(counterId);
+  const { name = String(counterId), measures = [] } = counters.get(counterId) ?? {};
+  return {
+    level,
+    counter: name,
+    ownerId,
+    scope,
+    entity,
+    measures: differingMeasures(measures, stored, recounted),
+  };
+}
+
+export function differingMeasures(
+  names: readonly string[],
+  stored: readonly number[],
+  recounted: readonly number[],
+): CounterDrift['measures'] {
   const measures: CounterDrift['measures'] = {};
   for (let at = 0; at < Math.max(stored.length, recounted.length); at += 1) {
     const pair = { stored: stored[at] ?? 0, recounted: recounted[at] ?? 0 };
-    if (pair.stored !== pair.recounted) measures[counter?.measures[at] ?? `measure ${at + 1}`] = pair;
+    if (pair.stored !== pair.recounted) measures[names[at] ?? `measure ${at + 1}`] = pair;
   }
-  return { level, counter: counter?.name ?? String(counterId), ownerId, scope, entity, measures };
+  return measures;
 }

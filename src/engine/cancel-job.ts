@@ -4,7 +4,6 @@ import { faultPoint } from '../platform/fault-point.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { beginCancelling } from '../store/commands/begin-cancelling.ts';
 import { cancelItems } from '../store/commands/cancel-items.ts';
-import { putBackContributions } from '../store/commands/take-back-contributions.ts';
 import { hasItemsToCancel } from '../store/views/has-items-to-cancel.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finishJob } from './finish-job.ts';
@@ -35,17 +34,6 @@ export async function decideCancel(context: EngineContext, jobId: string): Promi
   return began;
 }
 
-/** The number of items that were cancelled; 0 when none was seen. */
-export async function cancelStep({ db }: EngineContext, jobId: string, maxItems: number): Promise<number> {
-  return db.transaction(async (tx) => {
-    const cancelled = await cancelItems(tx, jobId, maxItems);
-    const reopened = cancelled.filter(({ generation }) => generation > 1);
-    // Spans and error groups first, as in a flush: whoever takes these and counters takes them in this order.
-    if (reopened.length > 0) await putBackContributions(tx, jobId, reopened[0]!.generation, reopened);
-    return cancelled.reduce((sum, { count }) => sum + count, 0);
-  });
-}
-
 /** What is left of a cancellation; safe to run everywhere at once. */
 export async function cancelRest(
   context: EngineContext,
@@ -53,7 +41,7 @@ export async function cancelRest(
   itemsPerStep = ITEMS_PER_STEP,
 ): Promise<void> {
   do {
-    while ((await retryPassing(() => cancelStep(context, jobId, itemsPerStep))) > 0)
+    while ((await retryPassing(() => cancelItems(context.db, jobId, itemsPerStep))) > 0)
       faultPoint('cancel.after_step');
     faultPoint('cancel.before_finish');
     await finishJob(context, jobId);

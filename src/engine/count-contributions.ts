@@ -1,14 +1,17 @@
-// The counters' part of a flush: what the recorded items contributed becomes changes of entries and stored contributions.
-// Only outcomes that are really written come here, in the transaction that writes them.
+// The counters' part of a flush: what the recorded items contributed becomes changes of entries and stored contributions, and
+// what they contributed in earlier generations is taken back. Only outcomes that are really written come here, in the
+// transaction that writes them.
 import type { Contribution } from '../core/counter.ts';
 import type { Database, Transaction } from '../platform/database.ts';
 import {
   changeEntries,
   copyContributions,
   type EntryChange,
+  type RanAgain,
   type StoredContribution,
 } from '../store/commands/change-entries.ts';
 import type { StoredCounter } from '../store/views/find-counter.ts';
+import { explainRange } from './counter-range-error.ts';
 import { knownCounter } from './known-counters.ts';
 
 /** What one item contributed. */
@@ -53,19 +56,20 @@ export async function countContributions(
   batch: { jobId: string; generation: number; phase: number },
   items: readonly CountedItem[],
   counters: ReadonlyMap<string, StoredCounter>,
+  ranAgain: readonly RanAgain[],
 ): Promise<Counted> {
   const gathered = [...gather(items, counters).values()];
-  if (gathered.length === 0) return { contributions: 0, entries: 0 };
+  if (gathered.length === 0 && ranAgain.length === 0) return { contributions: 0, entries: 0 };
   const changes = gathered.map(({ change }) => change);
-  const entries = await changeEntries(tx, batch.jobId, changes).catch(explainRange);
+  const { changed, entries } = await changeEntries(tx, batch, changes, ranAgain).catch(explainRange);
   const stored: StoredContribution[] = [];
   for (const [at, { change, contributions }] of gathered.entries()) {
-    const { entryId, epoch } = entries[at]!;
+    const { entryId, epoch } = changed[at]!;
     for (const { seq, replacedBefore, measured } of contributions)
       stored.push({ seq, entryId, epoch: epoch - change.replaced + replacedBefore, measured });
   }
-  await copyContributions(tx, batch, stored);
-  return { contributions: stored.length, entries: entries.length };
+  if (stored.length > 0) await copyContributions(tx, batch, stored);
+  return { contributions: stored.length, entries };
 }
 
 /** Per entry, in the order of the items: a replacement voids what came before it in this flush too. */
@@ -103,12 +107,4 @@ function gather(
 function notRegistered(name: string): Error {
   const message = `the counter ${name} or a measure of it is not registered in this database`;
   return Object.assign(new Error(message), { code: '22023' });
-}
-
-/** Stays an error of data, with what it means. */
-function explainRange(error: Error & { code?: string; constraint?: string; detail?: string }): never {
-  const left = error.code === '22003' || (error.code === '23514' && error.constraint?.startsWith('counter_'));
-  if (left)
-    error.message = `a counter would leave the range from 0 to ${Number.MAX_SAFE_INTEGER} (rowmill counters audit finds numbers that drifted): ${error.detail ?? error.message}`;
-  throw error;
 }

@@ -4,7 +4,7 @@ import { isFinished } from '../core/job-state.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { endRemoval, removeJobRow, removeRest, removeRows } from '../store/commands/remove-job.ts';
-import { settleContributions } from '../store/commands/take-back-contributions.ts';
+import { settleContributions } from '../store/commands/settle-contributions.ts';
 import { findReferencedFiles } from '../store/views/find-referenced-blobs.ts';
 import { type JobRemoval, listRemovals } from '../store/views/list-removals.ts';
 import { readJob } from '../store/views/read-job.ts';

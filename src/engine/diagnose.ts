@@ -7,7 +7,10 @@ import { databaseErrorKind } from '../platform/database-error.ts';
 import { Events } from '../platform/events.ts';
 import { findProblems, INVARIANTS, type Problem } from '../store/views/check-invariants.ts';
 import { listOutputFiles } from '../store/views/list-output-files.ts';
-import { auditCounters } from './audit-counters.ts';
+import { auditCounters, type CounterDrift } from './audit-counters.ts';
+import { auditJobCounters } from './audit-job-counters.ts';
+
+const LISTED_DRIFT = 100;
 
 export interface InvariantReport {
   invariant: string;
@@ -52,7 +55,11 @@ export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {
         report.unchecked = (error as Error).message;
       }
     }
-    if (scope.jobId === null) invariants.push(await checkCounters(db, budgetMs));
+    invariants.push(
+      scope.jobId === null
+        ? await checkCounters(db, budgetMs)
+        : await checkJobCounters(db, scope.jobId, budgetMs),
+    );
     if (options.blobs) invariants.push(await checkFiles(db, options.blobs, scope, budgetMs));
   } catch (cause) {
     throw new RowmillError('DATABASE_UNREACHABLE', `cannot check the database: ${(cause as Error).message}`, {
@@ -67,33 +74,67 @@ export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {
   };
 }
 
-/** Of all jobs: what several jobs counted cannot be told apart in a sum. */
 async function checkCounters(db: Database, budgetMs: number): Promise<InvariantReport> {
   const says = 'counters are what was contributed to them';
-  const report: InvariantReport = { invariant: 'counters', says, problems: [], unchecked: null };
-  try {
-    const audit = await auditCounters({ db, events: new Events() }, { budgetMs, maxListed: 100 });
-    for (const { counter, ownerId, scope, entity, measures } of audit.drifted) {
-      const key = [scope, entity].filter((part) => part !== null).join(' / ');
-      const numbers = Object.entries(measures).map(
-        ([measure, { stored, recounted }]) => `${measure} is ${stored}, the recount says ${recounted}`,
-      );
-      report.problems.push({
-        jobId: null,
-        problem: `counter ${counter} of ${ownerId}, ${key}: ${numbers.join('; ')}`,
-      });
-    }
+  return checkedCounters(says, async (report) => {
+    const audit = await auditCounters({ db, events: new Events() }, { budgetMs, maxListed: LISTED_DRIFT });
+    for (const drift of audit.drifted) report.problems.push({ jobId: null, problem: driftText(drift) });
     if (audit.unlisted > 0)
       report.problems.push({ jobId: null, problem: `and ${audit.unlisted} more rows of counters` });
+    for (const { jobId, contributions, items } of audit.lost)
+      report.problems.push({
+        jobId,
+        problem: `${contributions} contributions of ${items} rows are to entries of counters that are gone`,
+      });
     if (!audit.complete) {
       const { entries, entities, scopes } = audit.checked;
       report.unchecked = `only ${entries} entries, ${entities} entities and ${scopes} scopes were compared within ${budgetMs} ms`;
     }
+  });
+}
+
+/** Only the entries: what several jobs counted cannot be told apart in the sums over them. */
+async function checkJobCounters(db: Database, jobId: string, budgetMs: number): Promise<InvariantReport> {
+  const says = 'entries of counters that the job counts in are what was contributed to them';
+  return checkedCounters(says, async (report) => {
+    const audit = await auditJobCounters(db, jobId, budgetMs);
+    for (const drift of audit.drifted.slice(0, LISTED_DRIFT))
+      report.problems.push({ jobId, problem: driftText(drift) });
+    if (audit.drifted.length > LISTED_DRIFT)
+      report.problems.push({
+        jobId,
+        problem: `and ${audit.drifted.length - LISTED_DRIFT} more rows of counters`,
+      });
+    if (audit.gone > 0)
+      report.problems.push({
+        jobId,
+        problem: `${audit.gone} entries of counters that it counts in are gone`,
+      });
+    if (!audit.complete)
+      report.unchecked = `only ${audit.checked} entries were compared within ${budgetMs} ms`;
+  });
+}
+
+async function checkedCounters(
+  says: string,
+  check: (report: InvariantReport) => Promise<void>,
+): Promise<InvariantReport> {
+  const report: InvariantReport = { invariant: 'counters', says, problems: [], unchecked: null };
+  try {
+    await check(report);
   } catch (error) {
     if (databaseErrorKind(error) !== 'passing') throw error;
     report.unchecked = (error as Error).message;
   }
   return report;
+}
+
+function driftText({ counter, ownerId, scope, entity, measures }: CounterDrift): string {
+  const key = [scope, entity].filter((part) => part !== null).join(' / ');
+  const numbers = Object.entries(measures).map(
+    ([measure, { stored, recounted }]) => `${measure} is ${stored}, the recount says ${recounted}`,
+  );
+  return `counter ${counter} of ${ownerId}, ${key}: ${numbers.join('; ')}`;
 }
 
 async function checkFiles(

@@ -8,6 +8,7 @@ import { countSeqs, rangesOf, type SeqRanges } from '../core/seq-ranges.ts';
 import type { Transaction } from '../platform/database.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import type { Settings } from '../platform/settings.ts';
+import type { RanAgain } from '../store/commands/change-entries.ts';
 import {
   copyAttemptErrors,
   copyResults,
@@ -29,7 +30,10 @@ import {
 import type { StoredCounter } from '../store/views/find-counter.ts';
 import { ledgerHasEntry } from '../store/views/find-ledger-entry.ts';
 import { type Counted, type CountedItem, countContributions, countersOf } from './count-contributions.ts';
+import { countedBefore } from './counted-before.ts';
 import type { EngineContext } from './engine-context.ts';
+
+const LAST_PHASE = 32_767;
 
 /** Why a row was skipped stands behind the columns of real results. */
 export const BEHIND_RESULTS = 1_000_000;
@@ -50,6 +54,8 @@ export interface RecordedOutcome {
   children?: readonly EmittedChild[] | undefined;
   /** What the handler counted, with this outcome or not at all. */
   counted?: readonly Contribution[] | undefined;
+  /** What the item counted in earlier generations cannot be taken back, and goes on counting. */
+  keepsCounted?: boolean;
 }
 
 export interface EmittedChild {
@@ -103,6 +109,7 @@ export async function flushOutcomes(
     context.db,
     batch.leases.flatMap((lease) => lease.outcomes),
   );
+  const takesBack = await countedBefore(context.db, batch.jobId, batch.generation);
   const report = await context.db.transaction(
     async (tx) => {
       // The job's row before its spans: whoever takes both takes them in this order.
@@ -116,7 +123,7 @@ export async function flushOutcomes(
           return { spanId: lease.spanId, token: lease.token, recorded, recordedCount: countSeqs(recorded) };
         }),
       );
-      return writeOutcomes(tx, batch, fenced, context.settings, itemCount, counters);
+      return writeOutcomes(tx, batch, fenced, context.settings, itemCount, { counters, takesBack });
     },
     () => faultPoint('flush.before_commit'),
   );
@@ -145,7 +152,7 @@ async function writeOutcomes(
   { held }: FencedLeases,
   settings: Settings,
   itemCount: number | null,
-  counters: ReadonlyMap<string, StoredCounter>,
+  { counters, takesBack }: { counters: ReadonlyMap<string, StoredCounter>; takesBack: boolean },
 ): Promise<FlushReport> {
   const { jobId, generation, phase } = batch;
   const counts = emptyLedgerCounts();
@@ -155,6 +162,7 @@ async function writeOutcomes(
   const columns = new Map<string, number>();
   const children: NewChild[] = [];
   const counted: CountedItem[] = [];
+  const ranAgain: RanAgain[] = [];
   const withCost = hasCosts(batch);
   let results = '';
   let outputs = '';
@@ -183,6 +191,9 @@ async function writeOutcomes(
       for (const child of outcome.children ?? [])
         children.push({ ...child, bytes: Buffer.byteLength(child.json), parentSeq: seq });
       if (outcome.counted) counted.push({ seq, counted: outcome.counted });
+      // The result of this phase is another one now; that of an item which ended has no later phases.
+      if (takesBack && outcome.kind !== 'retry' && !outcome.keepsCounted)
+        ranAgain.push({ seq, lastPhase: outcome.kind === 'advance' ? phase : LAST_PHASE });
       const signature = failure === null ? null : errorSignature(failure.class, failure.message);
       if (failure !== null) addToGroup(groups, signature!, failure, seq, outcome.kind === 'terminal');
       if (outcome.kind === 'terminal') {
@@ -230,7 +241,10 @@ async function writeOutcomes(
   await insertSpans(tx, jobId, generation, added);
   await upsertErrorGroups(tx, jobId, generation, phase, [...groups.values()]);
   // Last of all that others may wait for.
-  const changes = counted.length > 0 ? await countContributions(tx, batch, counted, counters) : undefined;
+  const changes =
+    counted.length > 0 || ranAgain.length > 0
+      ? await countContributions(tx, batch, counted, counters, ranAgain)
+      : undefined;
   await insertLedgerEntry(
     tx,
     { jobId, entryId: batch.flushId, generation, phase, workerId: batch.workerId },

@@ -1,5 +1,6 @@
 // Reprocesses items of a finished job: opens its next generation with the chosen items waiting again, in one
-// transaction. Old results stay. A job that is being finalized is waited for, so that its generation gets its summary.
+// transaction. Old results stay, and what they counted counts until each item has a new one. A job that is being finalized
+// is waited for, so that its generation gets its summary.
 import { checkExportFilter, type ExportFilter } from '../core/export-filter.ts';
 import { ITEM_STATUSES, type ItemStatus } from '../core/outcome.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
@@ -14,7 +15,6 @@ import {
   openGeneration,
 } from '../store/commands/open-generation.ts';
 import { type Reopened, type ReopenRequest, reopenItems } from '../store/commands/reopen-items.ts';
-import { takeBackContributions } from '../store/commands/take-back-contributions.ts';
 import { findGeneration } from '../store/views/find-generation.ts';
 import type { Job } from '../store/views/read-job.ts';
 import { awaitFinished } from './await-finished.ts';
@@ -136,23 +136,12 @@ async function reopen(
   }
   const { selected, ...leftOut } = total;
   if (selected === 0) throw nothingToDo(jobId, leftOut);
-  await takeBackContributions(tx, jobId, generation).catch(refuseDrift);
   await insertGeneration(tx, { jobId, generation, requestId, selection, selected, leftOut });
   return { report: { generation, selected, leftOut }, found: false };
 }
 
 export function reprocessedMeanwhile(jobId: string): RowmillError {
   return new RowmillError('JOB_CONFLICT', `job ${jobId} was reprocessed by somebody else at the same time`);
-}
-
-/** What cannot be taken from a counter was never in it. */
-function refuseDrift(error: Error & { constraint?: string }): never {
-  if (!error.constraint?.startsWith('counter_')) throw error;
-  throw new RowmillError(
-    'COUNTER_DRIFTED',
-    'a counter holds less than what the items contributed that are to be reprocessed',
-    { cause: error },
-  );
 }
 
 function nothingToDo(jobId: string, { permanent, exhausted }: OpenedGeneration['leftOut']): RowmillError {

@@ -17,7 +17,9 @@ import {
   lockLostLeases,
   requeueSpan,
 } from '../store/commands/lock-lost-leases.ts';
+import { takeBackContributions } from '../store/commands/take-back-contributions.ts';
 import { upsertErrorGroups } from '../store/commands/upsert-error-groups.ts';
+import { CounterRangeError, explainRange, STILL_COUNTS } from './counter-range-error.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finishJob } from './finish-job.ts';
 
@@ -35,12 +37,7 @@ export async function rescueLeases(
 ): Promise<RescueReport> {
   const total: RescueReport = { leases: 0, failedItems: 0 };
   for (;;) {
-    const settled = await retryPassing(() =>
-      context.db.transaction(
-        (tx) => settleLostLeases(tx, lostBy),
-        () => faultPoint('rescue.before_commit'),
-      ),
-    );
+    const { settled, isLast } = await settleRound(context, lostBy);
     for (const { lease, failed } of settled) {
       total.leases += 1;
       total.failedItems += failed;
@@ -48,27 +45,65 @@ export async function rescueLeases(
     }
     const failedJobs = settled.filter(({ failed }) => failed > 0).map(({ lease }) => lease.jobId);
     for (const jobId of new Set(failedJobs)) await finishJob(context, jobId);
-    if (settled.length < LEASES_PER_ROUND) return total;
+    if (isLast) return total;
   }
+}
+
+interface SettledLease {
+  lease: LostLease;
+  failed: number;
+}
+
+/** Where a counter holds less than what is to be taken back from it, leases come one by one, and those do without. */
+async function settleRound(
+  context: EngineContext,
+  lostBy: LostBy,
+): Promise<{ settled: SettledLease[]; isLast: boolean }> {
+  const settle = (maxLeases: number, keepsCounted: boolean): Promise<SettledLease[]> =>
+    retryPassing(() =>
+      context.db.transaction(
+        (tx) => settleLostLeases(tx, lostBy, maxLeases, keepsCounted),
+        () => faultPoint('rescue.before_commit'),
+      ),
+    );
+  for (const maxLeases of [LEASES_PER_ROUND, 1]) {
+    try {
+      const settled = await settle(maxLeases, false);
+      return { settled, isLast: settled.length < maxLeases };
+    } catch (error) {
+      if (!(error instanceof CounterRangeError)) throw error;
+    }
+  }
+  const settled = await settle(1, true);
+  return { settled, isLast: settled.length === 0 };
 }
 
 async function settleLostLeases(
   tx: Transaction,
   lostBy: LostBy,
-): Promise<{ lease: LostLease; failed: number }[]> {
-  const lost = await lockLostLeases(tx, LEASES_PER_ROUND, lostBy);
+  maxLeases: number,
+  keepsCounted: boolean,
+): Promise<SettledLease[]> {
+  const lost = await lockLostLeases(tx, maxLeases, lostBy);
   // Error groups are shared: two rescues touch them in the same order.
   lost.sort((a, b) => (a.jobId === b.jobId ? a.phase - b.phase : a.jobId < b.jobId ? -1 : 1));
-  const settled: { lease: LostLease; failed: number }[] = [];
-  for (const lease of lost) settled.push({ lease, failed: (await settleLease(tx, lease)) ? 1 : 0 });
+  const settled: SettledLease[] = [];
+  for (const lease of lost)
+    settled.push({ lease, failed: (await settleLease(tx, lease, keepsCounted)) ? 1 : 0 });
+  // Counters last, and all at once, as in a flush.
+  const ended = settled.flatMap(({ lease: { jobId, generation, phase, items }, failed }) =>
+    failed > 0 && generation > 1 ? [...eachSeq(items)].map((seq) => ({ jobId, seq, generation, phase })) : [],
+  );
+  if (ended.length > 0 && !keepsCounted) await takeBackContributions(tx, ended).catch(explainRange);
   return settled;
 }
 
 /** True when the item was failed for good. */
-async function settleLease(tx: Transaction, lease: LostLease): Promise<boolean> {
+async function settleLease(tx: Transaction, lease: LostLease, keepsCounted: boolean): Promise<boolean> {
   const verdict = judgeCrash(lease.items, lease.crashes);
   if (verdict.kind === 'fail') {
-    await failItem(tx, lease, verdict.crashes);
+    const message = crashMessage(verdict.crashes);
+    await failItem(tx, lease, keepsCounted && lease.generation > 1 ? `${message}. ${STILL_COUNTS}` : message);
     return true;
   }
   const [first, ...others] = verdict.parts;
@@ -94,9 +129,8 @@ async function settleLease(tx: Transaction, lease: LostLease): Promise<boolean> 
   return false;
 }
 
-async function failItem(tx: Transaction, lease: LostLease, crashes: number): Promise<void> {
+async function failItem(tx: Transaction, lease: LostLease, message: string): Promise<void> {
   const { jobId, generation, phase } = lease;
-  const message = crashMessage(crashes);
   const signature = errorSignature('crashed', message);
   let lines = '';
   for (const seq of eachSeq(lease.items)) {

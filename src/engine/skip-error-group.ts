@@ -12,10 +12,13 @@ import {
   type OpenedGeneration,
   openGeneration,
 } from '../store/commands/open-generation.ts';
-import { skipItems } from '../store/commands/skip-items.ts';
+import { type SkippedItem, skipItems } from '../store/commands/skip-items.ts';
+import { takeBackContributions } from '../store/commands/take-back-contributions.ts';
 import { findGeneration } from '../store/views/find-generation.ts';
+import { hasContributions } from '../store/views/has-contributions.ts';
 import { awaitFinished } from './await-finished.ts';
 import { chooseSeqs } from './choose-seqs.ts';
+import { CounterRangeError, explainRange } from './counter-range-error.ts';
 import type { EngineContext } from './engine-context.ts';
 import { BEHIND_RESULTS } from './flush-outcomes.ts';
 import { recordChange } from './record-change.ts';
@@ -57,16 +60,23 @@ export async function skipErrorGroup(
           if (opened) return opened;
           throw reprocessedMeanwhile(jobId);
         }
-        let selected = 0;
+        const skipped: SkippedItem[] = [];
         const resultJson = JSON.stringify({ reason });
         for (let at = 0; at < seqs.length; at += ITEMS_AT_ONCE) {
           const part = seqs.slice(at, at + ITEMS_AT_ONCE);
-          selected += await skipItems(tx, { jobId, generation, seqs: part, statuses: FAILED, resultJson });
+          const request = { jobId, generation, seqs: part, statuses: FAILED, resultJson };
+          for (const item of await skipItems(tx, request)) skipped.push(item);
         }
+        const selected = skipped.length;
         if (selected === 0)
           throw new RowmillError('NOTHING_TO_REPROCESS', `no row of job ${jobId} has failed like this`);
         const column = { name: 'reason', position: BEHIND_RESULTS };
         await insertResultColumns(tx, jobId, generation, [column], context.settings.resultMaxColumns);
+        // Rows that failed count nothing from their phase on, unless a cancelled generation had come further.
+        if (await hasContributions(tx, jobId)) {
+          const ended = skipped.map((item) => ({ jobId, generation, ...item }));
+          await takeBackContributions(tx, ended).catch(explainRange).catch(refuseDrift);
+        }
         const opened = { generation, selected, leftOut: { permanent: 0, exhausted: 0 } };
         await insertGeneration(tx, { jobId, requestId, selection, ...opened });
         const detail = { generation, selected, skipped: reason };
@@ -79,4 +89,11 @@ export async function skipErrorGroup(
   faultPoint('reprocess.after_commit');
   context.events.emit('job.reopened', { jobId, ...report });
   return report;
+}
+
+/** Nothing was spent yet: it can be asked for again when the counters are right. */
+function refuseDrift(cause: unknown): never {
+  if (!(cause instanceof CounterRangeError)) throw cause;
+  const message = 'a counter holds less than what the rows counted before that are to be skipped';
+  throw new RowmillError('COUNTER_DRIFTED', message, { cause });
 }

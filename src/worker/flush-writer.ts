@@ -5,6 +5,7 @@ import { MAX_ERROR_LENGTH } from '../core/classify-error.ts';
 import type { ItemStatus } from '../core/outcome.ts';
 import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
 import { toStorableText } from '../core/storable-json.ts';
+import { CounterRangeError, STILL_COUNTS } from '../engine/counter-range-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import {
   type FlushBatch,
@@ -384,22 +385,8 @@ function splitBatch(batch: FlushBatch, error: unknown): FlushBatch[] | null {
   const all = batch.leases.flatMap((lease) => lease.outcomes.map((outcome) => ({ lease, outcome })));
   if (all.length === 1) {
     const { lease, outcome } = all[0]!;
-    const message = toStorableText(
-      `the outcome cannot be stored: ${(error as Error).message}`,
-      MAX_ERROR_LENGTH,
-    );
-    if (outcome.failure?.message === message) return null;
-    const failed: RecordedOutcome = {
-      seq: outcome.seq,
-      kind: 'terminal',
-      status: 'ERROR',
-      json: null,
-      failure: { class: 'permanent', message, retryAfterMs: null },
-      delayMs: 0,
-      handlerMs: outcome.handlerMs,
-      cost: outcome.cost,
-    };
-    return [{ ...batch, flushId: newId(), leases: [{ ...lease, outcomes: [failed] }] }];
+    const failed = failedInstead(outcome, error as Error);
+    return failed && [{ ...batch, flushId: newId(), leases: [{ ...lease, outcomes: [failed] }] }];
   }
   const middle = Math.ceil(all.length / 2);
   return [all.slice(0, middle), all.slice(middle)].map((half) => {
@@ -411,4 +398,29 @@ function splitBatch(batch: FlushBatch, error: unknown): FlushBatch[] | null {
     }
     return { ...batch, flushId: newId(), leases: [...leases.values()] };
   });
+}
+
+function failedInstead(outcome: RecordedOutcome, error: Error): RecordedOutcome | null {
+  const { seq, handlerMs, cost } = outcome;
+  const unstorable = {
+    class: 'permanent',
+    message: `the outcome cannot be stored: ${error.message}`,
+  } as const;
+  const common = { seq, kind: 'terminal', json: null, delayMs: 0, handlerMs, cost } as const;
+  // Nothing was added, so it is what is taken back: then that goes on counting, and a failure stays the one it was.
+  if (error instanceof CounterRangeError && !outcome.counted?.length) {
+    if (outcome.keepsCounted) return null;
+    const { failure, status } = outcome;
+    const why = failure ?? unstorable;
+    const message = `${toStorableText(why.message, MAX_ERROR_LENGTH - STILL_COUNTS.length - 1)}\n${STILL_COUNTS}`;
+    return {
+      ...common,
+      status: failure ? status : 'ERROR',
+      failure: { class: why.class, message, retryAfterMs: null },
+      keepsCounted: true,
+    };
+  }
+  const message = toStorableText(unstorable.message, MAX_ERROR_LENGTH);
+  if (outcome.failure?.message === message) return null;
+  return { ...common, status: 'ERROR', failure: { ...unstorable, message, retryAfterMs: null } };
 }

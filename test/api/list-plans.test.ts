@@ -5,6 +5,7 @@ import { Database, type Executor, type Statement } from '../../src/platform/data
 import { auditPage } from '../../src/store/views/audit-page.ts';
 import { listNotDoneRows } from '../../src/store/views/export-not-done-page.ts';
 import { listRows } from '../../src/store/views/export-page.ts';
+import { counterOwnerTotals } from '../../src/store/views/counter-owner-totals.ts';
 import { jobActivityPage } from '../../src/store/views/job-activity-page.ts';
 import { jobsPage } from '../../src/store/views/jobs-page.ts';
 import { listGenerations } from '../../src/store/views/list-generations.ts';
@@ -15,13 +16,15 @@ import { readPhases } from '../../src/store/views/read-phases.ts';
 import { readStats } from '../../src/store/views/read-stats.ts';
 import { readTimeline } from '../../src/store/views/read-timeline.ts';
 import { treeChildren, treeRoots } from '../../src/store/views/tree-page.ts';
-import { type Explained, type Explainer, openExplainer, toLiteral } from '../support/explain-statement.ts';
+import { type Explained, type Explainer, openExplainer, toArguments } from '../support/explain-statement.ts';
 import { jobWithItems } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 const ITEMS = 12_000;
 const JOBS = 3;
+const OWNERS = 100;
+const SCOPES = 50;
 
 let jobId: string;
 let explainer: Explainer;
@@ -31,7 +34,15 @@ let planned: Database;
 const sent = new Map<string, { name: string; values: unknown[] }>();
 
 beforeAll(async () => {
-  for (const table of ['items', 'results', 'spans', 'jobs', 'ledger'])
+  for (const table of [
+    'items',
+    'results',
+    'spans',
+    'jobs',
+    'ledger',
+    'counter_scopes',
+    'counter_scope_deltas',
+  ])
     await database.query(`alter table ${table} set (autovacuum_enabled = off)`);
   const context = database.context();
   const jobIds: string[] = [];
@@ -47,6 +58,7 @@ beforeAll(async () => {
   });
   for (const [list, send] of LISTS) await send(recorder(list));
   for (const each of jobIds) await fill(each);
+  await fillCounters();
   explainer = openExplainer(database.url, true);
 });
 afterAll(async () => {
@@ -91,6 +103,24 @@ async function fill(job: string): Promise<void> {
      from generate_series($2 - 1000, $2 - 1) n`,
     [job, ITEMS],
   );
+}
+
+/** Scopes of many owners, folded and not. */
+async function fillCounters(): Promise<void> {
+  await database.query(
+    `insert into counters (name, scope, entity, measures)
+     select 'counter ' || n, 'project', 'document', '{notes}' from generate_series(1, 3) n`,
+  );
+  const rows = `select c.counter_id, case when o = 0 then 'local' else 'owner ' || o end, 'p' || n, '{5}'
+                from counters c, generate_series(0, $1::int - 1) o, generate_series(1, $2::int) n`;
+  await database.query(`insert into counter_scopes (counter_id, owner_id, scope, measured) ${rows}`, [
+    OWNERS,
+    SCOPES,
+  ]);
+  await database.query(`insert into counter_scope_deltas (counter_id, owner_id, scope, change) ${rows}`, [
+    OWNERS,
+    SCOPES,
+  ]);
 }
 
 const page = () => ({
@@ -176,6 +206,8 @@ const LISTS: [string, (db: Executor) => Promise<unknown>][] = [
   ['activity', (db) => jobActivityPage(db, jobId, null, 51)],
   ['audit', (db) => auditPage(db, { subject: 'x', actor: null, beforeId: null, limit: 51 })],
   ['stats', (db) => readStats(db, null, 60_000)],
+  ['totals of counters of an owner', (db) => counterOwnerTotals(db, ['local'])],
+  ['totals of counters of all', (db) => counterOwnerTotals(db, null)],
 ];
 
 /** What grows with the rows of jobs. */
@@ -187,6 +219,8 @@ const QUEUE_AND_ROWS = [
   'item_edits',
   'spans',
   'ledger',
+  'counter_scopes',
+  'counter_scope_deltas',
 ];
 
 function scans(plan: Explained['plan']): string[] {
@@ -209,7 +243,7 @@ describe('planned while the tables were empty', () => {
     const { name, values } = sent.get(list)!;
     const { rows } = await planned.run<{ 'QUERY PLAN': [{ Plan: Explained['plan'] }] }>({
       name: `explain ${list}`,
-      text: `explain (format json) execute "${name}"(${values.map(toLiteral).join(', ')})`,
+      text: `explain (format json) execute "${name}"${toArguments(values)}`,
     });
     expect(scans(rows[0]!['QUERY PLAN'][0].Plan)).toEqual([]);
   });
@@ -225,6 +259,13 @@ describe.each(['stale', 'fresh'])('with statistics that are %s', (statistics) =>
     expect(scans(plan)).toEqual([]);
     // A look by key is three pages: a search through 4,000 rows and their results is what costs most.
     expect(pages).toBeLessThan(4000 * 3 * 3);
+  });
+
+  test('totals of counters cost what their owner has', async () => {
+    const [one, all] = [['local'], null];
+    const pagesOf = async (owners: string[] | null) =>
+      (await explainer.explain((db) => counterOwnerTotals(db, owners))).pages;
+    expect(await pagesOf(one)).toBeLessThan((await pagesOf(all)) / 10);
   });
 
   test('the last page of rows costs what the first one does', async () => {

@@ -176,10 +176,11 @@ const HANDLERS = {
     await sleep(5);
     return { n, pid: process.pid };
   },
-  /** Feeds several entities, in an order that differs from item to item; the row says how. */
-  async count({ n, scope, entities, mode = 'add' }, { count, attempt }) {
-    for (const entity of n % 2 === 0 ? entities : [...entities].reverse())
-      count(notes, { scope, entity }, { notes: 1, links: n }, mode);
+  /** Feeds several entities, in an order that differs from item to item; the row says how. A later generation feeds one less. */
+  async count({ n, scope, entities, mode = 'add' }, { count, attempt, generation }) {
+    const fed = generation === 1 ? entities : entities.slice(1);
+    for (const entity of n % 2 === 0 ? fed : [...fed].reverse())
+      count(notes, { scope, entity }, { notes: generation, links: n }, mode);
     await sleep(2);
     if (n % 9 === 4 && attempt === 1) throw Object.assign(new Error('busy'), { status: 503 });
     return { n };

@@ -43,23 +43,28 @@ test('the audit finds what somebody changed by hand, at every level, and repairs
   });
   const library = await openRowmill({ databaseUrl: database.url });
   const worker = await library.startWorker([pipeline]);
-  await library.whenFinished(
-    await library.submit(
-      pipeline,
-      [0, 1, 2, 3].map((n) => ({ n })),
-    ),
+  const jobId = await library.submit(
+    pipeline,
+    [0, 1, 2, 3].map((n) => ({ n })),
   );
+  const other = await library.submit(pipeline, [{ n: 4 }]);
+  for (const each of [jobId, other]) await library.whenFinished(each);
   await worker.stop();
   await library.close();
+  const doctorOf = async (of: string) =>
+    (await diagnose(database.url, { jobId: of })).invariants.find(
+      ({ invariant }) => invariant === 'counters',
+    )!;
 
-  expect((await rowmill('counters')).stdout).toMatch(/notes +project +document +notes 40, links 6/);
+  expect((await rowmill('counters')).stdout).toMatch(/notes +project +document +notes 50, links 10/);
   const listed = JSON.parse((await rowmill('counters', '--json')).stdout) as unknown[];
-  expect(listed).toMatchObject([{ name: 'notes', total: { notes: 40, links: 6 } }]);
+  expect(listed).toMatchObject([{ name: 'notes', total: { notes: 50, links: 10 } }]);
   expect(await rowmill('counters', 'audit')).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining('compared 4 entries, 4 entities, 2 scopes'),
+    stdout: expect.stringContaining('compared 5 entries, 5 entities, 2 scopes'),
   });
   expect(await diagnose(database.url)).toMatchObject({ ok: true });
+  expect(await diagnose(database.url, { jobId })).toMatchObject({ ok: true });
 
   await database.query(`update counter_entries set measured = '{3,0}' where entity = 'd0'`);
   await database.query(`update counter_entities set measured = '{10,9}' where entity = 'd3'`);
@@ -76,6 +81,11 @@ test('the audit finds what somebody changed by hand, at every level, and repairs
   expect(counters!.problems.map(({ problem }) => problem)).toContainEqual(
     expect.stringMatching(/counter notes of \S+, p0 \/ d0: notes is 3, the recount says 10/),
   );
+  // Of one job: the entries it counts in, whoever changed them.
+  expect((await doctorOf(jobId)).problems).toEqual([
+    { jobId, problem: expect.stringMatching(/p0 \/ d0: notes is 3, the recount says 10/) },
+  ]);
+  expect(await doctorOf(other)).toMatchObject({ problems: [], unchecked: null });
   expect(await rowmill('counters', 'audit', 'unknown')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('COUNTER_NOT_FOUND'),
@@ -89,4 +99,28 @@ test('the audit finds what somebody changed by hand, at every level, and repairs
   expect(
     await database.query(`select detail from audit where action = 'counters.repair' order by at`),
   ).toEqual(['entries', 'entities', 'scopes'].map((level) => ({ detail: { level, rows: 1 } })));
+
+  // An entry that is gone: its sums can be repaired, but what was contributed to it is for nothing that is known.
+  await database.query(`delete from counter_entries where entity = 'd2'`);
+  const lost = await rowmill('counters', 'audit', '--repair');
+  expect(lost.code).toBe(1);
+  expect(lost.stdout).toMatch(
+    new RegExp(`LOST +job ${jobId}: 1 contributions of 1 rows are to entries that are gone`),
+  );
+  expect(lost.stdout).toMatch(/repaired 2\n/);
+  expect((await doctorOf(jobId)).problems).toEqual([
+    { jobId, problem: '1 entries of counters that it counts in are gone' },
+  ]);
+  expect((await diagnose(database.url)).invariants.flatMap(({ problems }) => problems)).toEqual([
+    { jobId, problem: '1 contributions of 1 rows are to entries of counters that are gone' },
+  ]);
+  const again = await openRowmill({ databaseUrl: database.url });
+  await again.reprocess(jobId, { seqs: [[2, 3]] });
+  const rerun = await again.startWorker([pipeline]);
+  await again.whenFinished(jobId);
+  await rerun.stop();
+  await again.close();
+  expect(await rowmill('counters', 'audit')).toMatchObject({ code: 0 });
+  expect((await rowmill('counters')).stdout).toMatch(/notes 50, links 10/);
+  expect(await recountCounters(database)).toEqual([]);
 });

@@ -1,19 +1,21 @@
-// Every order in which flushes that feed the same counters can meet each other, a reprocess, a cancellation, the removal of
-// a job, the folder and the audit, on real connections. Whatever came first: nobody deadlocks, no number is lost, and all
-// sums are those of a recount.
+// Every order in which flushes that feed the same counters, some of them in a later generation, can meet each other, a
+// cancellation, a rescue, the removal of a job, the folder and the audit, on real connections. Whatever came first: nobody
+// deadlocks, no number is lost, and all sums are those of a recount.
 import type pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Contribution, defineCounter } from '../../src/core/counter.ts';
 import { auditCounters } from '../../src/engine/audit-counters.ts';
-import { cancelStep, decideCancel } from '../../src/engine/cancel-job.ts';
+import { decideCancel } from '../../src/engine/cancel-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
 import { registerDefinitions } from '../../src/engine/known-counters.ts';
 import { reprocessJob } from '../../src/engine/reprocess-job.ts';
+import { rescueLeases } from '../../src/engine/rescue-leases.ts';
 import { finishJob } from '../../src/engine/finish-job.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import { newId } from '../../src/platform/random.ts';
-import { settleContributions } from '../../src/store/commands/take-back-contributions.ts';
+import { cancelItems } from '../../src/store/commands/cancel-items.ts';
+import { settleContributions } from '../../src/store/commands/settle-contributions.ts';
 import { countedEntries, recountCounters } from '../support/counter-recount.ts';
 import { forEveryInterleaving, type Session } from '../support/interleave.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -35,6 +37,7 @@ interface Lease {
   jobId: string;
   spanId: number;
   token: string;
+  generation: number;
 }
 
 interface Meeting {
@@ -42,16 +45,19 @@ interface Meeting {
   jobs: Map<string, Lease>;
 }
 
-/** What an item counts: "+scope/entity 3" adds, "=scope/entity 3" replaces. */
-function contributionOf(text: string): Contribution {
+/** What an item counts: "+scope/entity 3" adds, "=scope/entity 3" replaces, "" is nothing. */
+function contributionsOf(text: string): Contribution[] {
+  if (text === '') return [];
   const [, sign, scope, entity, number] = /^([+=])(\w+)\/(\w+) (\d+)$/.exec(text)!;
   const mode = sign === '+' ? 'add' : 'replace';
-  return { counter: counter.name, scope: scope!, entity: entity!, mode, measured: { notes: Number(number) } };
+  return [
+    { counter: counter.name, scope: scope!, entity: entity!, mode, measured: { notes: Number(number) } },
+  ];
 }
 
 /** A job whose items are held by a worker. */
 async function leasedJob(admin: pg.Client, items: number): Promise<Lease> {
-  const lease = { jobId: newId(), token: newId() };
+  const lease = { jobId: newId(), token: newId(), generation: 1 };
   await admin.query(
     `insert into jobs (job_id, owner_id, pipeline, phases, state, item_count, sealed_at, started_at, outputs)
      values ($1, 'test', 'simulated', '{only}', 'RUNNING', $2, now(), now(), '{}')`,
@@ -69,11 +75,25 @@ async function leasedJob(admin: pg.Client, items: number): Promise<Lease> {
   return { ...lease, spanId: Number(rows[0]!.span_id) };
 }
 
-async function flush(
+/** A worker holds the items of a finished job, which all run again. */
+async function leasedAgain(admin: pg.Client, { jobId }: Lease): Promise<Lease> {
+  await reprocessJob(engine, jobId, { statuses: 'all' });
+  const token = newId();
+  const { rows } = await admin.query<{ span_id: string; generation: number }>(
+    `update spans set owner = $3, token = $2, expires_at = now() + interval '1 hour' where job_id = $1
+     returning span_id, generation`,
+    [jobId, token, HOLDER],
+  );
+  expect(rows).toHaveLength(1);
+  return { jobId, token, spanId: Number(rows[0]!.span_id), generation: rows[0]!.generation };
+}
+
+/** The number of outcomes that were recorded. */
+async function record(
   context: EngineContext,
-  { jobId, spanId, token }: Lease,
+  { jobId, spanId, token, generation }: Lease,
   counted: string[],
-): Promise<void> {
+): Promise<number> {
   const outcomes = counted.map(
     (text, seq): RecordedOutcome => ({
       seq,
@@ -83,19 +103,27 @@ async function flush(
       failure: null,
       delayMs: 0,
       handlerMs: 1,
-      counted: [contributionOf(text)],
+      counted: contributionsOf(text),
     }),
   );
   const lease = { spanId, token, attempt: 0, failures: '', crashes: 0, priority: 0, outcomes };
   const ids = { jobId, workerId: newId(), flushId: newId() };
-  const report = await flushOutcomes(context, { ...ids, generation: 1, phase: 0, leases: [lease] }, false);
-  expect(report.recorded).toBe(counted.length);
+  const report = await flushOutcomes(context, { ...ids, generation, phase: 0, leases: [lease] }, false);
+  return report.recorded;
 }
 
-/** Starts from nothing but these: jobs that are flushed, then jobs that wait to be. */
+async function flush(context: EngineContext, lease: Lease, counted: string[]): Promise<void> {
+  expect(await record(context, lease, counted)).toBe(counted.length);
+}
+
+/** Starts from nothing but these: jobs that are flushed, of which some are `again` held, then jobs that wait to be. */
 async function seedMeeting(
   admin: pg.Client,
-  { before = {}, jobs = {} }: { before?: Record<string, string[]>; jobs?: Record<string, string[]> },
+  {
+    before = {},
+    again = [],
+    jobs = {},
+  }: { before?: Record<string, string[]>; again?: string[]; jobs?: Record<string, string[]> },
 ): Promise<Meeting> {
   takeDeadlocks();
   await admin.query('delete from spans; delete from jobs');
@@ -109,6 +137,7 @@ async function seedMeeting(
     await flush(engine, lease, counted);
     await finishJob(engine, lease.jobId);
   }
+  for (const name of again) meeting.jobs.set(name, await leasedAgain(admin, meeting.jobs.get(name)!));
   for (const [name, counted] of Object.entries(jobs))
     meeting.jobs.set(name, await leasedJob(admin, counted.length));
   return meeting;
@@ -116,6 +145,10 @@ async function seedMeeting(
 
 // The sessions. Each runs the engine's own functions.
 
+/** The worker that holds items of later generations. */
+const HOLDER = newId();
+const CRASHED = newId();
+const AGAIN_STOPS = ['fence-leases', 'change-and-take-back', 'copy-counter-contributions'];
 const FLUSH_STOPS = ['fence-leases', 'change-counter-entries', 'copy-counter-contributions'];
 
 function flushing(name: string, counted: string[], stops = FLUSH_STOPS): Session<Meeting> {
@@ -198,43 +231,93 @@ describe('flushes of different jobs', () => {
   });
 });
 
-describe('a reprocess', () => {
+describe('a flush of a later generation', () => {
   const old = ['+p/a 5', '=p/m 7', '+q/a 3'];
-  const reprocess = session('R', ['take-back-contributions'], (context, { jobs }) =>
-    reprocessJob(context, jobs.get('old')!.jobId, { statuses: 'all' }),
-  );
+  // The first counts more, the second elsewhere, the third nothing.
+  const again = ['+p/a 50', '+z/n 4', ''];
 
   test('takes back once, whatever is added or replaced meanwhile', async () => {
     const added = ['+q/a 1', '=p/a 20', '+p/m 2'];
     await forEveryInterleaving({
       databaseUrl,
-      sessions: [flushing('A', added), reprocess, holding('counter_entries', `entity = 'm'`)],
+      sessions: [
+        flushing('A', added),
+        flushing('old', again, AGAIN_STOPS),
+        holding('counter_entries', `entity = 'm'`),
+      ],
       limit: 50,
-      setup: (admin) => seedMeeting(admin, { before: { old }, jobs: { A: added } }),
-      // The replacement voids the 5 whether or not they were taken back before.
-      check: () => check([{ 'p/a': '20', 'p/m': '2', 'q/a': '1' }]),
+      setup: (admin) => seedMeeting(admin, { before: { old }, again: ['old'], jobs: { A: added } }),
+      // The replacement voids the 5 whether or not they were taken back before, and the 50 if it comes after them.
+      check: () => check(['20', '70'].map((a) => ({ 'p/a': a, 'p/m': '2', 'q/a': '1', 'z/n': '4' }))),
     });
   });
 
-  test('that is cancelled gives back, unless it was replaced meanwhile', async () => {
-    const added = ['+q/a 1', '=p/a 20', '+p/m 2'];
+  test('replaces where it had added and adds where it had replaced, while others do', async () => {
+    const replacing = ['=p/a 50', '+p/m 4', '=q/a 0'];
+    const added = ['+q/a 1', '+p/a 20', '=p/m 2'];
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
-        flushing('A', added),
-        session('C', ['cancel-items', 'put-back-contributions'], (context, { jobs }) =>
-          cancelStep(context, jobs.get('old')!.jobId, 100),
-        ),
+        flushing('A', added, ['change-counter-entries']),
+        flushing('old', replacing, AGAIN_STOPS),
         session('F', ['fold-counter-deltas'], (context) => foldCounters(context)),
       ],
       limit: 50,
+      setup: (admin) => seedMeeting(admin, { before: { old }, again: ['old'], jobs: { A: added } }),
+      check: () =>
+        check([
+          { 'p/a': '50', 'p/m': '6', 'q/a': '0' },
+          { 'p/a': '70', 'p/m': '2', 'q/a': '1' },
+        ]),
+    });
+  });
+
+  test('meets another one, in the opposite order of their entries', async () => {
+    const one = ['+p/z 1', '+p/m 2', '+p/a 3', '+q/z 4'];
+    const two = ['+q/z 10', '+p/a 20', '+p/m 30', '+p/z 40'];
+    // What each only takes back, the other adds to.
+    const oneAgain = ['+q/z 5', '', '+q/n 6', '+p/m 7'];
+    const twoAgain = ['+q/n 50', '+p/z 60', '', '+p/a 70'];
+    for (const table of ['counter_entries', 'counter_entities'])
+      await forEveryInterleaving({
+        databaseUrl,
+        sessions: [
+          flushing('one', oneAgain, ['change-and-take-back']),
+          flushing('two', twoAgain, ['change-and-take-back']),
+          holding(table, `entity = 'm'`),
+        ],
+        limit: 40,
+        setup: (admin) => seedMeeting(admin, { before: { one, two }, again: ['one', 'two'] }),
+        check: () => check([{ 'p/a': '70', 'p/m': '7', 'p/z': '60', 'q/n': '56', 'q/z': '5' }]),
+      });
+  });
+
+  test('of a generation that is cancelled counts anew, or leaves what was counted before', async () => {
+    const added = ['+q/a 1', '=p/a 20', '+p/m 2'];
+    const recorded: number[] = [];
+    await forEveryInterleaving({
+      databaseUrl,
+      sessions: [
+        flushing('A', added, ['change-counter-entries']),
+        session('old', ['fence-leases', 'change-and-take-back'], async (context, { jobs }) => {
+          recorded.push(await record(context, jobs.get('old')!, again));
+        }),
+        session('C', ['cancel-items'], (context, { jobs }) =>
+          cancelItems(context.db, jobs.get('old')!.jobId, 100),
+        ),
+      ],
+      limit: 60,
       setup: async (admin) => {
-        const meeting = await seedMeeting(admin, { before: { old }, jobs: { A: added } });
-        await reprocessJob(engine, meeting.jobs.get('old')!.jobId, { statuses: 'all' });
+        const meeting = await seedMeeting(admin, { before: { old }, again: ['old'], jobs: { A: added } });
         await decideCancel(engine, meeting.jobs.get('old')!.jobId);
         return meeting;
       },
-      check: () => check([{ 'p/a': '20', 'p/m': '9', 'q/a': '4' }]),
+      check: () =>
+        check(
+          recorded.pop() === 0
+            ? [{ 'p/a': '20', 'p/m': '9', 'q/a': '4' }]
+            : ['20', '70'].map((a) => ({ 'p/a': a, 'p/m': '2', 'q/a': '1', 'z/n': '4' })),
+        ),
     });
   });
 
@@ -243,14 +326,49 @@ describe('a reprocess', () => {
     await forEveryInterleaving({
       databaseUrl,
       sessions: [
-        reprocess,
+        flushing('old', again, AGAIN_STOPS),
         session('S', ['settle-contributions'], (context, { jobs }) =>
           settleContributions(context.db, jobs.get('other')!.jobId, 100),
         ),
         flushing('A', ['+p/m 1', '+p/a 1'], ['change-counter-entries']),
       ],
-      setup: (admin) => seedMeeting(admin, { before: { other, old }, jobs: { A: ['', ''] } }),
-      check: () => check([{ 'p/a': '101', 'p/m': '1', 'q/a': '100' }]),
+      limit: 60,
+      setup: (admin) => seedMeeting(admin, { before: { other, old }, again: ['old'], jobs: { A: ['', ''] } }),
+      check: () => check([{ 'p/a': '151', 'p/m': '1', 'q/a': '100', 'z/n': '4' }]),
+    });
+  });
+
+  test('meets the rescue of items that crashed too often, of two jobs', async () => {
+    const one = ['+p/z 1'];
+    // Void when the replacement comes first.
+    const two = ['+p/m 2'];
+    await forEveryInterleaving({
+      databaseUrl,
+      sessions: [
+        flushing('old', again, ['change-and-take-back']),
+        flushing('A', ['+p/z 10', '=p/m 100', '+p/a 10'], ['change-counter-entries']),
+        session('R', ['take-back-contributions'], async (context) => {
+          expect(await rescueLeases(context, { deadWorkerId: CRASHED })).toEqual({
+            leases: 2,
+            failedItems: 2,
+          });
+        }),
+      ],
+      limit: 60,
+      setup: async (admin) => {
+        const meeting = await seedMeeting(admin, {
+          before: { old, one, two },
+          again: ['old', 'one', 'two'],
+          jobs: { A: ['', '', ''] },
+        });
+        for (const name of ['one', 'two'])
+          await admin.query('update spans set owner = $2, crashes = 2 where job_id = $1', [
+            meeting.jobs.get(name)!.jobId,
+            CRASHED,
+          ]);
+        return meeting;
+      },
+      check: () => check([{ 'p/a': '60', 'p/m': '100', 'p/z': '10', 'q/a': '0', 'z/n': '4' }]),
     });
   });
 });
@@ -278,13 +396,12 @@ describe('the audit', () => {
         session('audit', ['find-drift-of-entries', 'find-drift-of-entities'], async (context) => {
           expect(await auditCounters(context)).toMatchObject({ drifted: [], complete: true });
         }),
-        session('R', ['take-back-contributions'], (context, { jobs }) =>
-          reprocessJob(context, jobs.get('old')!.jobId, { statuses: 'all' }),
-        ),
+        flushing('old', ['', '+p/m 8', '=q/a 6'], ['change-and-take-back']),
       ],
       limit: 50,
-      setup: (admin) => seedMeeting(admin, { before: { old }, jobs: { A: added } }),
-      check: () => check([{ 'p/a': '20', 'p/m': '2', 'q/a': '1' }]),
+      setup: (admin) => seedMeeting(admin, { before: { old }, again: ['old'], jobs: { A: added } }),
+      check: () =>
+        check(['2', '10'].flatMap((m) => ['6', '7'].map((a) => ({ 'p/a': '20', 'p/m': m, 'q/a': a })))),
     });
   });
 

@@ -9,6 +9,7 @@ import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { newId } from '../../src/platform/random.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import type { HaltedCall } from './halted-call.ts';
+import { countedSums } from './model-counters.ts';
 import { LAST_PHASE, type Model, openSeqs, wordOf } from './model-job.ts';
 
 export interface Real {
@@ -78,6 +79,12 @@ const SITUATIONS: Record<string, (model: Model) => boolean> = {
     ),
   'an edited item at work': ({ items }) => items.some(({ place, words }) => place?.token && words.length > 1),
   'an item that was edited twice': ({ items }) => items.some(({ words }) => words.length > 2),
+  'a contribution that was taken back': ({ counters }) => counters.takenBack > 0,
+  'a contribution that was void when it was to be taken back': ({ counters }) => counters.void > 0,
+  'an item that waits again and counts': ({ items, generation }) =>
+    items.some(
+      ({ place, counted }) => place !== null && counted.some((each) => each.generation < generation),
+    ),
   'the end': ({ state }) => state === 'DONE',
   'three summaries or more': ({ summaries }) => summaries.length > 2,
 };
@@ -132,6 +139,8 @@ export async function expectAgreement(model: Model, { client, jobId }: Real): Pr
         trial_items::int as trial, finalize_token is not null as "isHeld",
         (select coalesce(jsonb_object_agg(concat_ws(' ', generation, phase, signature), failed), '{}')
          from error_groups where job_id = $1 and failed <> 0) as groups,
+        (select coalesce(jsonb_object_agg(scope || '/' || entity, measured[1]), '{}') from counter_entries) as counted,
+        (select coalesce(jsonb_object_agg(entity, measured[1]), '{}') from counter_entities) as entities,
         (select coalesce(sum(fenced), 0)::int from ledger l where l.job_id = $1) as fenced,
         array(select coalesce((ingest_report ->> k)::int, 0) from unnest('{emitted,repeated,tooDeep,tooMany}'::text[]) k) as emitted,
         (select coalesce(jsonb_agg(found order by seq), '[]') from (
@@ -151,7 +160,7 @@ export async function expectAgreement(model: Model, { client, jobId }: Real): Pr
       from jobs j where j.job_id = $1`,
     values: [jobId],
   });
-  const { items, ...job } = rows[0]!;
+  const { items, counted, entities, ...job } = rows[0]!;
   const { state, generation, hasEdits, sealed, cancelled, trial, fenced, emitted } = model;
   expect(items, 'where the items are').toEqual(
     model.items.map((item) => ({
@@ -162,6 +171,9 @@ export async function expectAgreement(model: Model, { client, jobId }: Real): Pr
       place: item.place,
     })),
   );
+  const sums = countedSums(model);
+  expect(counted, 'what is counted').toEqual(sums);
+  expect(entities, 'what is counted of entities').toEqual(entitySums(sums));
   expect(job, 'the job').toEqual({
     state,
     generation,
@@ -176,6 +188,15 @@ export async function expectAgreement(model: Model, { client, jobId }: Real): Pr
     emitted: [emitted.stored, emitted.known + emitted.twiceInFlush, emitted.tooDeep, emitted.tooMany],
   });
   expect(await checkInvariants(client, jobId), 'invariants').toEqual([]);
+}
+
+function entitySums(sums: Record<string, number>): Record<string, number> {
+  const entities: Record<string, number> = {};
+  for (const [key, number] of Object.entries(sums)) {
+    const entity = key.split('/')[1]!;
+    entities[entity] = (entities[entity] ?? 0) + number;
+  }
+  return entities;
 }
 
 /** How many items ended last with which error. */

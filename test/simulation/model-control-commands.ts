@@ -3,13 +3,14 @@
 import { expect } from 'vitest';
 import type { ItemStatus } from '../../src/core/outcome.ts';
 import { rangesOf } from '../../src/core/seq-ranges.ts';
-import { cancelJob, cancelStep } from '../../src/engine/cancel-job.ts';
+import { cancelJob } from '../../src/engine/cancel-job.ts';
 import { finalizeJob } from '../../src/engine/finalize-job.ts';
 import { pauseJob } from '../../src/engine/pause-job.ts';
 import { type ReprocessRequest, reprocessJob } from '../../src/engine/reprocess-job.ts';
 import { resumeJob } from '../../src/engine/resume-job.ts';
 import { beginCancelling as beginCancellingRow } from '../../src/store/commands/begin-cancelling.ts';
 import { beginFinalizing as beginFinalizingRow } from '../../src/store/commands/begin-finalizing.ts';
+import { cancelItems } from '../../src/store/commands/cancel-items.ts';
 import { openGeneration } from '../../src/store/commands/open-generation.ts';
 import { workOffClaimable } from './model-worker-commands.ts';
 import { HaltedCall } from './halted-call.ts';
@@ -101,7 +102,7 @@ export const cancelSome = (count: number): Command =>
     (model) => model.state === 'CANCELLING' || count === 1,
     async (model, { context, client, jobId }) => {
       const open = openSeqs(model);
-      const cancelled = await cancelStep(context, jobId, count);
+      const cancelled = await cancelItems(context.db, jobId, count);
       if (model.state !== 'CANCELLING') {
         expect(cancelled).toBe(0);
         return;

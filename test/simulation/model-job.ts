@@ -8,6 +8,7 @@ import { eachSeq } from '../../src/core/seq-ranges.ts';
 import type { RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
 import type { ReprocessRequest } from '../../src/engine/reprocess-job.ts';
 import type { OpenedGeneration } from '../../src/store/commands/open-generation.ts';
+import { type ModelContribution, takeBack } from './model-counters.ts';
 
 export const PHASES = ['first', 'second'];
 export const LAST_PHASE = PHASES.length - 1;
@@ -47,6 +48,8 @@ export interface ModelItem {
   /** Of the first phase, oldest first. */
   outputs: { generation: number; json: string }[];
   results: ModelResult[];
+  /** What counts of it, or was replaced since. */
+  counted: ModelContribution[];
   /** Null when it has ended. */
   place: Place | null;
 }
@@ -103,6 +106,10 @@ export interface Model {
   /** Who holds the ending, alive or not; null: nobody. */
   ending: { id: number; expired: boolean } | null;
   summaries: ModelSummary[];
+  /** How often each entry of the counter was replaced. */
+  epochs: Record<string, number>;
+  /** Contributions that were taken back, and those that a replacement had voided before. */
+  counters: { takenBack: number; void: number };
 }
 
 export function newModel({ hold, trial }: { hold: boolean; trial: number | null }): Model {
@@ -122,6 +129,8 @@ export function newModel({ hold, trial }: { hold: boolean; trial: number | null 
     endings: [],
     ending: null,
     summaries: [],
+    epochs: {},
+    counters: { takenBack: 0, void: 0 },
   };
 }
 
@@ -167,6 +176,7 @@ export function addItem(model: Model, word: string): void {
     words: [{ generation: 1, word }],
     outputs: [],
     results: [],
+    counted: [],
     place: freshPlace(0, held),
   });
 }
@@ -200,6 +210,7 @@ export function addChildren(model: Model, wanted: WantedChild[]): void {
       words: [{ generation: model.generation, word }],
       outputs: [],
       results: [],
+      counted: [],
       place: freshPlace(priority, false),
     });
   }
@@ -253,6 +264,7 @@ export function crashLeases(model: Model, leases: ModelLease[]): number {
         errorClass: 'crashed',
         text: crashMessage(place.crashes),
       });
+      takeBack(model, item, place.phase, Number.POSITIVE_INFINITY);
       item.place = null;
     }
     forgetLease(model, lease);

@@ -15,6 +15,7 @@ import { RENEW_LEASES } from '../../src/store/commands/renew-leases.ts';
 import { startJob } from '../../src/store/commands/start-job.ts';
 import { emittedChild } from '../../src/worker/emitted-child.ts';
 import { checkInvariants } from '../support/invariants.ts';
+import { applyCounted, contributionsOf } from './model-counters.ts';
 import { always, Command, holdsAny, pick, type Real, WORKERS } from './model-command.ts';
 import {
   addChildren,
@@ -242,7 +243,7 @@ export function recordAll(
 
 function outcomeOf(
   model: Model,
-  { phase }: ModelLease,
+  { phase, generation }: ModelLease,
   seq: number,
   name: OutcomeName,
   emits: Emits = [],
@@ -254,7 +255,8 @@ function outcomeOf(
   const children = emits.map(({ key, priority }) =>
     emittedChild(`k${key}`, { n: key, word: `k${key} of ${seq}` }, priority),
   );
-  const emitting = children.length > 0 ? { children } : {};
+  const counted = contributionsOf(seq, phase, generation);
+  const emitting = { counted, ...(children.length > 0 && { children }) };
   if (name === 'advance' && phase < LAST_PHASE)
     return { ...base, ...emitting, kind: 'advance', json: JSON.stringify({ first: wordOf(item) }) };
   if (name === 'advance' || name === 'done')
@@ -263,7 +265,7 @@ function outcomeOf(
   if (name === 'retryLater')
     return { ...base, kind: 'retry', failure: { ...failure, class: 'throttled' }, delayMs: 3_600_000 };
   if (name === 'skipped')
-    return { ...base, kind: 'terminal', status: 'SKIPPED', json: '{"reason":"too old"}' };
+    return { ...base, counted, kind: 'terminal', status: 'SKIPPED', json: '{"reason":"too old"}' };
   const terminal = { ...base, kind: 'terminal' } as const;
   if (name === 'notFound')
     return { ...terminal, status: 'NOT_FOUND', failure: { ...failure, class: 'not_found' } };
@@ -302,6 +304,8 @@ export async function flushRecorded(
 
   const expected = { recorded: 0, fenced: 0 };
   const children: WantedChild[] = [];
+  const held = [...recorded].flatMap(([lease, outcomes]) => (model.held.includes(lease) ? outcomes : []));
+  applyCounted(model, first!, held);
   for (const [lease, outcomes] of recorded) {
     if (!model.held.includes(lease)) {
       expected.fenced += outcomes.length;

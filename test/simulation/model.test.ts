@@ -10,7 +10,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ITEM_STATUSES } from '../../src/core/outcome.ts';
 import { createJob } from '../../src/engine/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { registerDefinitions } from '../../src/engine/known-counters.ts';
 import { readSummary } from '../../src/store/views/read-progress.ts';
+import { recountCounters } from '../support/counter-recount.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import {
   always,
@@ -41,6 +43,7 @@ import {
   resumeIt,
   takeEnding,
 } from './model-control-commands.ts';
+import { COUNTER } from './model-counters.ts';
 import { prepareForMany } from './prepare-for-many.ts';
 import { EMIT_BOUNDS, isFinished, type Model, newModel, PHASES } from './model-job.ts';
 import {
@@ -79,6 +82,7 @@ let client: pg.Client;
 beforeAll(async () => {
   await prepareForMany(database);
   context = database.context(EMIT_BOUNDS);
+  await registerDefinitions(context.db, [COUNTER]);
   client = new pg.Client({ connectionString: database.url });
   await client.connect();
   await client.query('set plan_cache_mode = force_generic_plan; set jit = off');
@@ -262,7 +266,10 @@ test('a job is always where its model is, whatever is done to it, and every gene
     fc.constantFrom('finish' as const, 'die' as const),
     async ({ first, hold, trial, outputs }, drawn, afterwards) => {
       // What a failed run left would be rescued and swept in the next one.
-      await client.query('delete from spans; delete from jobs');
+      await client.query(
+        `delete from spans; delete from jobs; delete from counter_contributions; delete from counter_entries;
+         delete from counter_entities; delete from counter_scopes; delete from counter_scope_deltas`,
+      );
       const control = { hold, ...(trial !== null && { trial }) };
       const { jobId } = await createJob(context, {
         pipeline: 'modelled',
@@ -278,6 +285,7 @@ test('a job is always where its model is, whatever is done to it, and every gene
         await workOff({ outcomes: ['advance'], emits: [], afterwards }).run(model, real);
         await expectAgreement(model, real);
         await expectSummaries(model, real);
+        expect(await recountCounters(database)).toEqual([]);
       } finally {
         for (const call of real.endings.values()) await call.die();
       }

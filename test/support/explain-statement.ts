@@ -36,13 +36,12 @@ export function openExplainer(databaseUrl: string, keyedAccess: boolean): Explai
       const { text, values } = await recordStatement(send);
       prepared += 1;
       const name = `explained_${prepared}`;
-      const literals = values.map(toLiteral).join(', ');
       let found: Explained | undefined;
       const work = db.transaction(async (tx) => {
         await tx.run({ name: `prepare ${name}`, text: `prepare ${name} as ${text}` });
         const { rows } = await tx.run<{ 'QUERY PLAN': [{ Plan: PlanNode; 'Execution Time': number }] }>({
           name: `explain ${name}`,
-          text: `explain (analyze, buffers, timing off, format json) execute ${name}(${literals})`,
+          text: `explain (analyze, buffers, timing off, format json) execute ${name}${toArguments(values)}`,
         });
         const [{ Plan: plan, 'Execution Time': ms }] = rows[0]!['QUERY PLAN'];
         found = { plan, ms, pages: plan['Shared Hit Blocks'] + plan['Shared Read Blocks'] };
@@ -78,10 +77,18 @@ async function recordStatement(
   return sent[0]!;
 }
 
+/** As EXECUTE takes them. */
+export function toArguments(values: readonly unknown[]): string {
+  return values.length === 0 ? '' : `(${values.map(toLiteral).join(', ')})`;
+}
+
 /** A value as SQL has it. */
-export function toLiteral(value: unknown): string {
+function toLiteral(value: unknown): string {
   if (value === null) return 'null';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  const text = Array.isArray(value) ? `{${value.join(',')}}` : String(value);
+  const text = Array.isArray(value) ? `{${value.map(toElement).join(',')}}` : String(value);
   return `'${text.replaceAll("'", "''")}'`;
 }
+
+const toElement = (value: unknown): string =>
+  typeof value === 'string' ? JSON.stringify(value) : String(value);

@@ -44,7 +44,7 @@ export async function showCounters(options: ListOptions): Promise<number> {
   });
 }
 
-/** As for the doctor: 0 only when everything was compared, and nothing differs or all of it was repaired. */
+/** As for the doctor: 0 only when everything was compared, nothing is lost, and nothing differs or all of it was repaired. */
 export async function auditCountersOf(counter: string | undefined, options: AuditOptions): Promise<number> {
   return withRowmill(options, async ({ context }) => {
     const by = { actor: currentAccount(), requestId: null, address: null };
@@ -54,7 +54,8 @@ export async function auditCountersOf(counter: string | undefined, options: Audi
       ...(options.budgetMs !== undefined && { budgetMs: options.budgetMs }),
     };
     const audit = await auditCounters({ ...context, by }, asked);
-    const ok = audit.complete && (audit.drifted.length === 0 || asked.repair === true);
+    const isRight = audit.drifted.length === 0 || asked.repair === true;
+    const ok = audit.complete && isRight && audit.lost.length === 0;
     if (options.json) console.log(JSON.stringify({ ok, ...audit }));
     else for (const line of auditLines(audit, asked.repair === true)) console.log(line);
     return ok ? EXIT.ok : EXIT.error;
@@ -62,7 +63,7 @@ export async function auditCountersOf(counter: string | undefined, options: Audi
 }
 
 function auditLines(
-  { checked, drifted, unlisted, repaired, complete }: CounterAudit,
+  { checked, drifted, lost, unlisted, repaired, complete }: CounterAudit,
   repair: boolean,
 ): string[] {
   const lines = drifted.map(({ counter, ownerId, scope, entity, measures }) => {
@@ -73,6 +74,10 @@ function auditLines(
     return `DRIFT    ${counter} of ${printable(ownerId)}, ${key.join(' / ')}: ${numbers}`;
   });
   if (unlisted > 0) lines.push(`         and ${formatCount(unlisted)} more`);
+  for (const { jobId, contributions, items } of lost)
+    lines.push(
+      `LOST     job ${jobId}: ${formatCount(contributions)} contributions of ${formatCount(items)} rows are to entries that are gone (reprocess the rows to count them again)`,
+    );
   const { entries, entities, scopes } = checked;
   lines.push(
     `${complete ? 'compared' : 'UNKNOWN '} ${formatCount(entries)} entries, ${formatCount(entities)} entities, ${formatCount(scopes)} scopes${complete ? '' : ': the time was over (--budget-ms gives it more)'}`,

@@ -1,4 +1,3 @@
-import { parseRanges, type SeqRanges } from '../../core/seq-ranges.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // One step of a cancellation: up to $2 items, waiting or leased, get the result CANCELLED and leave their spans. Items
@@ -98,24 +97,11 @@ const CANCEL_ITEMS: Statement = {
       ) b
       group by b.generation, b.phase
     )
-    select c.generation, c.phase, c.taken::text as items, c.taken_count from cut c`,
+    select coalesce(sum(taken_count), 0)::bigint as cancelled from cut`,
 };
 
-export interface CancelledItems {
-  generation: number;
-  /** At which they were waiting or running. */
-  phase: number;
-  items: SeqRanges;
-  count: number;
-}
-
-/** One entry per span; none when this statement saw none. */
-export async function cancelItems(db: Executor, jobId: string, maxItems: number): Promise<CancelledItems[]> {
-  const rows = await db.runArrays(CANCEL_ITEMS, [jobId, maxItems]);
-  return rows.map(([generation, phase, items, count]) => ({
-    generation: generation as number,
-    phase: phase as number,
-    items: parseRanges(items as string),
-    count: count as number,
-  }));
+/** The number of items; 0 when this statement saw none. */
+export async function cancelItems(db: Executor, jobId: string, maxItems: number): Promise<number> {
+  const { rows } = await db.run<{ cancelled: number }>(CANCEL_ITEMS, [jobId, maxItems]);
+  return rows[0]!.cancelled;
 }

@@ -1,4 +1,5 @@
 import type { Statement, Transaction } from '../../platform/database.ts';
+import { markTakenBack, SUM_MARKED } from '../marked-contributions.ts';
 import { addMeasures, subtractMeasures } from '../measure-sums.ts';
 import { ROLL_UP_CHANGES } from './roll-up-changes.ts';
 
@@ -6,33 +7,83 @@ import { ROLL_UP_CHANGES } from './roll-up-changes.ts';
 // only added gets the sum; one that was replaced gets what came from the last replacement on, and its epoch rises by the
 // number of replacements. What changed is computed here, under the lock of the row, and never by the worker.
 //
+// Where something is taken away and nothing replaced, the proposed row has -1 - (the epoch in which that was counted) for
+// its epoch, and what is added less what is taken away for its change: an entry that has another epoch by now has lost
+// the one already, and only gets the other.
+//
 // Index: counter_entries_pkey, counter_entities_pkey. Rows are inserted and locked in the order of their keys: flushes
 // that meet wait, they do not deadlock.
-const CHANGE_ENTRIES: Statement = {
-  name: 'change-counter-entries',
-  text: `
-    with changed as (
+const CHANGED = `case when excluded.epoch >= 0 or e.epoch = -1 - excluded.epoch then excluded.change else excluded.measured end`;
+const changing = (proposed: string): string => `
+    changed as (
       insert into counter_entries as e (counter_id, owner_id, scope, entity, epoch, measured, change)
-      select w.counter_id, j.owner_id, w.scope, w.entity, w.replaced, w.measured::bigint[], w.measured::bigint[]
-      from unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[]) as w(counter_id, scope, entity, replaced, measured)
-      cross join (select owner_id from jobs where job_id = $1) j
-      order by w.counter_id, w.scope collate "C", w.entity collate "C"
+      ${proposed}
       on conflict (counter_id, owner_id, scope, entity) do update
-      set epoch = e.epoch + excluded.epoch,
-          measured = case when excluded.epoch = 0 then ${addMeasures('e.measured', 'excluded.measured')} else excluded.measured end,
-          change = case when excluded.epoch = 0 then excluded.measured else ${subtractMeasures('excluded.measured', 'e.measured')} end,
-          settled = case when excluded.epoch = 0 then e.settled else '{}' end,
+      set epoch = e.epoch + greatest(0, excluded.epoch),
+          measured = case when excluded.epoch <= 0 then ${addMeasures('e.measured', CHANGED)} else excluded.measured end,
+          change = case when excluded.epoch <= 0 then ${CHANGED} else ${subtractMeasures('excluded.measured', 'e.measured')} end,
+          settled = case when excluded.epoch <= 0 then e.settled else '{}' end,
           updated_at = now()
       returning e.entry_id, e.counter_id, e.owner_id, e.scope, e.entity, e.epoch, e.change
     ),
     ${ROLL_UP_CHANGES}
-    select entry_id, epoch, counter_id, scope, entity from changed`,
+    select entry_id, epoch, counter_id, scope, entity from changed`;
+
+const WANTED = `
+      from unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[]) as w(counter_id, scope, entity, replaced, measured)
+      cross join (select owner_id from jobs where job_id = $1) j`;
+
+const CHANGE_ENTRIES: Statement = {
+  name: 'change-counter-entries',
+  text: `
+    with ${changing(`
+      select w.counter_id, j.owner_id, w.scope, w.entity, w.replaced, w.measured::bigint[], w.measured::bigint[]
+      ${WANTED}
+      order by w.counter_id, w.scope collate "C", w.entity collate "C"`)}`,
+};
+
+// The same in a later generation ($7) of phase $8: what the items $9 counted before in the phases up to $10 is taken away in
+// the one pass that adds. Index: also counter_contributions_pkey, counter_entries_entry_id_key.
+const CHANGE_AND_TAKE_BACK: Statement = {
+  name: 'change-and-take-back',
+  text: `
+    with ${markTakenBack(`(
+        select $1::uuid as job_id, w.seq, $7::int as generation, $8::smallint as phase, w.last_phase
+        from unnest($9::bigint[], $10::smallint[]) as w(seq, last_phase)
+      ) w`)},
+    ${SUM_MARKED},
+    wanted as (
+      select w.counter_id, j.owner_id, w.scope collate "C" as scope, w.entity collate "C" as entity,
+        w.replaced, w.measured::bigint[] as added, null::bigint as epoch, null::bigint[] as taken
+      ${WANTED}
+      union all
+      select e.counter_id, e.owner_id, e.scope, e.entity, 0, null, s.epoch, s.total
+      from summed s join counter_entries e on e.entry_id = s.entry_id
+    ),
+    merged as (
+      select counter_id, owner_id, scope, entity, max(replaced) as replaced, coalesce(max(added), '{}') as added,
+        max(epoch) as epoch, max(taken) as taken
+      from wanted
+      group by counter_id, owner_id, scope, entity
+    ),
+    ${changing(`
+      select m.counter_id, m.owner_id, m.scope, m.entity,
+        case when m.replaced > 0 or m.epoch is null then m.replaced else -1 - m.epoch end,
+        m.added, ${subtractMeasures('m.added', 'm.taken')}
+      from merged m
+      order by m.counter_id, m.owner_id, m.scope, m.entity`)}`,
 };
 
 const COPY_CONTRIBUTIONS: Statement = {
   name: 'copy-counter-contributions',
   text: 'copy counter_contributions (job_id, seq, generation, phase, entry_id, epoch, measured) from stdin',
 };
+
+interface FlushKey {
+  jobId: string;
+  generation: number;
+  phase: number;
+}
 
 export interface EntryChange {
   counterId: number;
@@ -50,29 +101,54 @@ export interface ChangedEntry {
   epoch: number;
 }
 
-/** In the order of `changes`, of which each names another entry. */
+/** What an item counted before, in phases that it ran again. */
+export interface RanAgain {
+  seq: number;
+  /** From that of the flush on. */
+  lastPhase: number;
+}
+
+export interface ChangedEntries {
+  /** In the order of the changes, of which each names another entry. */
+  changed: ChangedEntry[];
+  /** Also of entries from which something was only taken back. */
+  entries: number;
+}
+
 export async function changeEntries(
   tx: Transaction,
-  jobId: string,
+  { jobId, generation, phase }: FlushKey,
   changes: readonly EntryChange[],
-): Promise<ChangedEntry[]> {
-  const rows = await tx.runArrays(CHANGE_ENTRIES, [
+  ranAgain: readonly RanAgain[] = [],
+): Promise<ChangedEntries> {
+  const values: unknown[] = [
     jobId,
     changes.map(({ counterId }) => counterId),
     changes.map(({ scope }) => scope),
     changes.map(({ entity }) => entity),
     changes.map(({ replaced }) => replaced),
     changes.map(({ measured }) => arrayText(measured)),
-  ]);
+  ];
+  const takenBack = [
+    generation,
+    phase,
+    ranAgain.map(({ seq }) => seq),
+    ranAgain.map(({ lastPhase }) => lastPhase),
+  ];
+  const rows =
+    ranAgain.length === 0
+      ? await tx.runArrays(CHANGE_ENTRIES, values)
+      : await tx.runArrays(CHANGE_AND_TAKE_BACK, [...values, ...takenBack]);
   const entries = new Map(
     rows.map(([entryId, epoch, ...key]) => [
       key.join('\u0000'),
       { entryId: entryId as number, epoch: epoch as number },
     ]),
   );
-  return changes.map(
+  const changed = changes.map(
     ({ counterId, scope, entity }) => entries.get([counterId, scope, entity].join('\u0000'))!,
   );
+  return { changed, entries: rows.length };
 }
 
 export interface StoredContribution extends ChangedEntry {
@@ -82,7 +158,7 @@ export interface StoredContribution extends ChangedEntry {
 
 export async function copyContributions(
   tx: Transaction,
-  { jobId, generation, phase }: { jobId: string; generation: number; phase: number },
+  { jobId, generation, phase }: FlushKey,
   contributions: readonly StoredContribution[],
 ): Promise<void> {
   let rows = '';

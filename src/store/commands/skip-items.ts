@@ -43,7 +43,7 @@ const SKIP_ITEMS: Statement = {
       ) t
       where g.job_id = $1 and g.generation = t.generation and g.phase = t.phase and g.signature = t.signature
     )
-    select count(*) as skipped from taken`,
+    select seq, phase from taken`,
 };
 
 export interface SkipRequest {
@@ -55,15 +55,14 @@ export interface SkipRequest {
   resultJson: string;
 }
 
-/** The number of items. */
-export async function skipItems(db: Executor, request: SkipRequest): Promise<number> {
+export interface SkippedItem {
+  seq: number;
+  /** At which it had ended. */
+  phase: number;
+}
+
+export async function skipItems(db: Executor, request: SkipRequest): Promise<SkippedItem[]> {
   const { jobId, generation, seqs, statuses, resultJson } = request;
-  const { rows } = await db.run<{ skipped: number }>(SKIP_ITEMS, [
-    jobId,
-    generation,
-    seqs,
-    statuses,
-    resultJson,
-  ]);
-  return rows[0]!.skipped;
+  const rows = await db.runArrays(SKIP_ITEMS, [jobId, generation, seqs, statuses, resultJson]);
+  return rows.map(([seq, phase]) => ({ seq: seq as number, phase: phase as number }));
 }
