@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { FoundRows, type LoadRows, PAGE_ROWS, PlacedRows } from './row-pages.ts';
+import { PAGE_ROWS } from './page-rows.ts';
+import { FoundRows, type LoadRows, PlacedRows } from './row-pages.ts';
 
 interface Row {
   seq: number;
