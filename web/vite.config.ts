@@ -50,6 +50,23 @@ function leaveOutSchemas(): Plugin {
   };
 }
 
+/** What most screens share comes in one file of each kind: dozens of small ones would wait for each other's connections. */
+const MENU_PARTS =
+  /[\\/](@floating-ui|@radix-ui[\\/]react-(menu|dropdown-menu|popper|popover|roving-focus|arrow|use-size)[\\/]|components[\\/]menu\.tsx)/;
+const DIALOG_PARTS =
+  /[\\/](@radix-ui[\\/]react-(dialog|focus-scope|focus-guards)|react-remove-scroll|react-remove-scroll-bar|aria-hidden|use-sidecar|use-callback-ref|react-style-singleton|tslib)[\\/]/;
+const BASE_PARTS =
+  /[\\/]node_modules[\\/](react|react-dom|scheduler|use-sync-external-store|clsx|tailwind-merge|eventsource-parser|get-nonce|radix-ui|@radix-ui[\\/](?!react-tabs)[a-z-]+|@tanstack[\\/](react-router|router-core|history|react-store|store|react-query|query-core))[\\/]|[\\/]src[\\/](client|contract|core)[\\/]|vite[\\/]preload-helper/;
+const OWN_PARTS =
+  /[\\/]web[\\/](lib|components[\\/](?!dialog|confirm|form-dialog|shown-once|time-chart))/;
+const GROUPS = [
+  { name: 'menu', test: MENU_PARTS, priority: 4 },
+  { name: 'modal', test: DIALOG_PARTS, priority: 3 },
+  { name: 'base', test: BASE_PARTS, priority: 2 },
+  { name: 'parts', test: OWN_PARTS, priority: 1 },
+  { name: 'icons', test: /[\\/]lucide-react[\\/]/, minShareCount: 2 },
+];
+
 export default defineConfig({
   root: import.meta.dirname,
   base: './',
@@ -60,7 +77,8 @@ export default defineConfig({
     sourcemap: false,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // React, the router and the contract: what every screen needs.
+    rolldownOptions: { output: { codeSplitting: { includeDependenciesRecursively: false, groups: GROUPS } } },
+    // React and the router: what every screen needs.
     chunkSizeWarningLimit: 600,
   },
   server: { proxy: { '/api': 'http://127.0.0.1:4180' } },

@@ -52,13 +52,14 @@ const shell = createRoute({
   component: AppShell,
   errorComponent: failedPage,
   beforeLoad: async ({ location, matches }): Promise<void> => {
+    const session = queries.ensureQueryData({ queryKey: ['session'], queryFn: () => client.getSession() });
     // While it is asked who is there, the screen is fetched.
     for (const { routeId, params } of matches) {
-      void router.loadRouteChunk(router.routesById[routeId]);
       if (routeId === jobRoute.id) prefetchJob(params.jobId!, readJobSearch(location.search));
+      void router.loadRouteChunk(router.routesById[routeId]);
     }
     try {
-      await queries.ensureQueryData({ queryKey: ['session'], queryFn: () => client.getSession() });
+      await session;
     } catch (error) {
       if (!isSignedOut(error)) throw error;
       const { needed } = await client.getSetup();

@@ -10,6 +10,6 @@ export function prefetchJob(jobId: string, search: JobSearch): void {
     queryFn: ({ signal }) => client.getJob({ jobId }, { signal }),
   });
   if ((search.tab ?? 'items') !== 'items') return;
-  void import('./items/items-tab.tsx');
   if (Object.keys(itemFilter(search)).length === 0) prefetchFirstRows(jobId);
+  void import('./items/items-tab.tsx');
 }
