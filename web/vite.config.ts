@@ -45,7 +45,10 @@ function leaveOutSchemas(): Plugin {
     name: 'leave-out-schemas',
     load(id) {
       if (!id.endsWith('/src/contract/routes.ts')) return null;
-      return { code: `export const ROUTES = ${JSON.stringify(Object.fromEntries(routes))};`, moduleType: 'js' };
+      return {
+        code: `export const ROUTES = ${JSON.stringify(Object.fromEntries(routes))};`,
+        moduleType: 'js',
+      };
     },
   };
 }
@@ -57,8 +60,7 @@ const DIALOG_PARTS =
   /[\\/](@radix-ui[\\/]react-(dialog|focus-scope|focus-guards)|react-remove-scroll|react-remove-scroll-bar|aria-hidden|use-sidecar|use-callback-ref|react-style-singleton|tslib)[\\/]/;
 const BASE_PARTS =
   /[\\/]node_modules[\\/](react|react-dom|scheduler|use-sync-external-store|clsx|tailwind-merge|eventsource-parser|get-nonce|radix-ui|@radix-ui[\\/](?!react-tabs)[a-z-]+|@tanstack[\\/](react-router|router-core|history|react-store|store|react-query|query-core))[\\/]|[\\/]src[\\/](client|contract|core)[\\/]|vite[\\/]preload-helper/;
-const OWN_PARTS =
-  /[\\/]web[\\/](lib|components[\\/](?!dialog|confirm|form-dialog|shown-once|time-chart))/;
+const OWN_PARTS = /[\\/]web[\\/](lib|components[\\/](?!dialog|confirm|form-dialog|shown-once|time-chart))/;
 const GROUPS = [
   { name: 'menu', test: MENU_PARTS, priority: 4 },
   { name: 'modal', test: DIALOG_PARTS, priority: 3 },

@@ -67,7 +67,9 @@ test('numbers are written as the formatter of the browser writes them', () => {
   const whole = new Intl.NumberFormat('en-US');
   const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
   const paid = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-  const counts = [0, 7, 999, 1000, 1049, 1050, 1250, 9999, 10_000, 99_949, 99_950, 999_949, 999_950, 1_000_000];
+  const counts = [
+    0, 7, 999, 1000, 1049, 1050, 1250, 9999, 10_000, 99_949, 99_950, 999_949, 999_950, 1_000_000,
+  ];
   counts.push(1_250_000, 123_456_789, 999_999_999, 1_000_000_000, 7_654_321_987_654, -1, -1250, -999_950);
   expect(counts.map(formatCount)).toEqual(counts.map((count) => whole.format(count)));
   expect(counts.map(formatShort)).toEqual(counts.map((count) => short.format(count)));

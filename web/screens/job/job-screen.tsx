@@ -1,15 +1,7 @@
 // One job: how far it is, what holds it back, its rows, and everything that belongs to it.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronDown, ChevronUp } from 'lucide-react';
-import {
-  lazy,
-  memo,
-  startTransition,
-  useCallback,
-  useDeferredValue,
-  useMemo,
-  useState,
-} from 'react';
+import { lazy, memo, startTransition, useCallback, useDeferredValue, useMemo, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { Button } from '../../components/button.tsx';
 import { OnceOpen } from '../../components/once-open.tsx';

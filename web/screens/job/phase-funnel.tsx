@@ -16,11 +16,7 @@ const PARTS = [
   ['error', 'Error', 'bg-bad', 'bg-bad'],
 ] as const;
 
-export const PhaseFunnel = memo(function PhaseFunnel({
-  job,
-}: {
-  job: Pick<Job, 'perPhase' | 'generation'>;
-}) {
+export const PhaseFunnel = memo(function PhaseFunnel({ job }: { job: Pick<Job, 'perPhase' | 'generation'> }) {
   return (
     <Section title="Phases">
       <ol className="flex flex-col gap-3">

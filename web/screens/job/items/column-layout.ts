@@ -94,7 +94,9 @@ function isLayout(stored: unknown): stored is ColumnLayout {
   if (typeof stored !== 'object' || stored === null) return false;
   const { order, shown, pinned, widths } = stored as Record<keyof ColumnLayout, unknown>;
   const areAll = (values: unknown, type: string): boolean =>
-    typeof values === 'object' && values !== null && Object.values(values).every((each) => typeof each === type);
+    typeof values === 'object' &&
+    values !== null &&
+    Object.values(values).every((each) => typeof each === type);
   return (
     Array.isArray(order) &&
     Array.isArray(pinned) &&

@@ -87,7 +87,12 @@ export function SelectionBar(props: SelectionBarProps) {
         </Button>
       </span>
       <OnceOpen open={reprocess !== null}>
-        <ReprocessDialog job={job} reprocess={reprocess} onClose={() => setReprocess(null)} onDone={onClear} />
+        <ReprocessDialog
+          job={job}
+          reprocess={reprocess}
+          onClose={() => setReprocess(null)}
+          onDone={onClear}
+        />
       </OnceOpen>
     </div>
   );
