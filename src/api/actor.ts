@@ -1,5 +1,6 @@
 // Who sends a request, and what that lets them see.
-import { type Access, type Route, SCOPES, type Scope } from '../contract/route.ts';
+import type { Access, Route } from '../contract/route.ts';
+import { SCOPES, type Scope } from '../contract/scopes.ts';
 import type { Role } from '../core/role.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 

@@ -1,7 +1,7 @@
 // Finds out who sends a request: by the cookie of a session, or by an API key in the header Authorization. Never by both, and
 // never by a key in the address.
 import type { FastifyRequest } from 'fastify';
-import { SCOPES } from '../contract/route.ts';
+import { SCOPES } from '../contract/scopes.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { findKeyCaller, findSessionCaller } from '../engine/accounts/find-caller.ts';
 import { reportExposedKey } from '../engine/accounts/report-exposed-key.ts';

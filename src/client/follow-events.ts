@@ -1,7 +1,8 @@
 // Server-sent events as an async iterator that outlives its connections: it comes back with the id of the last event it
 // saw, after a pause that grows. A server that stays silent for too long is taken for gone.
 import { EventSourceParserStream } from 'eventsource-parser/stream';
-import { type CounterEvent, EVENT_KINDS, type JobEvent, type ProgressEvent } from '../contract/events.ts';
+import { EVENT_KINDS } from '../contract/event-kinds.ts';
+import type { CounterEvent, JobEvent, ProgressEvent } from '../contract/events.ts';
 import { RowmillApiError } from './rowmill-api-error.ts';
 import { type Connection, retryWaitMs, sendRequest } from './send-request.ts';
 import { randomFraction, waitMs } from './surroundings.ts';

@@ -1,5 +1,5 @@
 // A refusal of the server, or that it could not be reached, as the caller of the client gets it.
-import { errorAnswer } from '../contract/route.ts';
+import type { ErrorAnswer } from '../contract/route.ts';
 import { ERROR_REGISTRY, type ErrorCode } from '../core/error-registry.ts';
 
 export interface ApiErrorParts {
@@ -40,9 +40,9 @@ export class RowmillApiError extends Error {
 
 /** What an answer that is not a success says. A proxy in between answers in words of its own. */
 export function refusalOf(status: number, headers: Pick<Headers, 'get'>, text: string): RowmillApiError {
-  const known = errorAnswer.safeParse(parseJson(text));
+  const answer = parseJson(text);
   const retryAfterMs = parseRetryAfter(headers);
-  if (known.success) return new RowmillApiError({ ...known.data, status, retryAfterMs });
+  if (isErrorAnswer(answer)) return new RowmillApiError({ ...answer, status, retryAfterMs });
   return new RowmillApiError({
     ...ofRegistry('API_ANSWER_INVALID'),
     message: `the server answered ${status}: ${text.trim().slice(0, 200) || 'nothing'}`,
@@ -74,6 +74,21 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** As the contract has it, without its schema: a page that never fails need not have it. */
+function isErrorAnswer(answer: unknown): answer is ErrorAnswer {
+  if (typeof answer !== 'object' || answer === null) return false;
+  const { code, message, hint, requestId, issues = [] } = answer as Record<keyof ErrorAnswer, unknown>;
+  const areTexts = [code, message, hint, requestId].every((each) => typeof each === 'string');
+  return (
+    areTexts &&
+    Array.isArray(issues) &&
+    issues.every(
+      (issue: Partial<Record<'path' | 'message', unknown>> | null) =>
+        typeof issue?.path === 'string' && typeof issue.message === 'string',
+    )
+  );
 }
 
 /** Seconds; the form with a date is not sent by this server. */

@@ -1,7 +1,8 @@
 // Who uses it: first-run setup, signing in, people, teams, API keys.
 import { z } from 'zod';
 import { ROLES } from '../core/role.ts';
-import { defineRoutes, SCOPES } from './route.ts';
+import { defineRoutes } from './route.ts';
+import { SCOPES } from './scopes.ts';
 import { time } from './values.ts';
 
 export const role = z.enum(ROLES);

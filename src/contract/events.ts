@@ -1,25 +1,11 @@
 // Live progress as server-sent events. Lifecycle events have ids and are never missed: who comes back with Last-Event-ID
 // gets those in between. Progress events have none: the next one says it all.
 import { z } from 'zod';
+import { EVENT_KINDS } from './event-kinds.ts';
 import { defineRoutes } from './route.ts';
 import { flag, jobId, jobParams, jobState, json, time } from './values.ts';
 
-/** What happens to a job; also what webhooks are told. */
-export const EVENT_KINDS = [
-  'job.created',
-  'job.sealed',
-  'job.started',
-  'job.paused',
-  'job.resumed',
-  'job.cancelling',
-  'job.finished',
-  'job.failed',
-  'job.reprocessed',
-  'job.changed',
-  'job.deleted',
-] as const;
 export const eventKind = z.enum(EVENT_KINDS);
-export type EventKind = (typeof EVENT_KINDS)[number];
 
 export const jobEvent = z
   .object({

@@ -2,13 +2,10 @@
 // client and the tests are all made from it. Nothing here knows of a server.
 import { z } from 'zod';
 import type { ErrorCode } from '../core/error-registry.ts';
+import type { Scope } from './scopes.ts';
 
 /** The least role that may ask. `open`: nobody has to be signed in. */
 export type Access = 'open' | 'viewer' | 'member' | 'admin';
-
-/** What an API key must be allowed to do. */
-export const SCOPES = ['read', 'write', 'export', 'admin'] as const;
-export type Scope = (typeof SCOPES)[number];
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -18,6 +15,7 @@ export interface Route {
   path: `/${string}`;
   summary: string;
   access: Access;
+  /** What an API key must be allowed to do. */
   scope: Scope;
   params?: z.ZodObject;
   query?: z.ZodObject;

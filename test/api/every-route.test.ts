@@ -3,7 +3,8 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { accountRoutes } from '../../src/contract/accounts.ts';
-import { errorAnswer, type Route, SCOPES } from '../../src/contract/route.ts';
+import { errorAnswer, type Route } from '../../src/contract/route.ts';
+import { SCOPES } from '../../src/contract/scopes.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
 import { openApiDocument } from '../../src/api/openapi.ts';
 import type { RunningApi } from '../../src/api/start-api.ts';

@@ -1,4 +1,5 @@
-// What a browser fetches before the list of jobs is there: little code, compressed, and from this server alone.
+// What a browser fetches before the list of jobs or a job is there: little code, compressed, and from this server alone;
+// what is shown, once.
 import type { Response } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { definePipeline, openRowmill } from '../../src/index.ts';
@@ -9,6 +10,23 @@ import { useTestDatabase } from '../support/test-database.ts';
 const database = useTestDatabase();
 const browser = useBrowser();
 const pipeline = definePipeline({ name: 'prices', phases: [{ name: 'lookup', run: () => ({ price: 1 }) }] });
+
+/** Bytes of code that came over the line. */
+async function codeBytes(responses: readonly Response[]): Promise<number> {
+  const scripts = responses.filter((each) => /javascript/.test(each.headers()['content-type'] ?? ''));
+  expect(scripts.length).toBeGreaterThan(0);
+  const sizes = await Promise.all(
+    scripts.map(async (each) => (await each.request().sizes()).responseBodySize),
+  );
+  const bodies = await Promise.all(scripts.map(async (each) => (await each.body()).toString()));
+  const sum = (all: number[]): number => all.reduce((total, size) => total + size, 0);
+  // Otherwise the sizes are not those of compressed bytes.
+  expect(sum(sizes)).toBeGreaterThan(50_000);
+  expect(sum(sizes)).toBeLessThan(sum(bodies.map(({ length }) => length)) / 2);
+  // Schemas are the server's.
+  expect(bodies.filter((body) => body.includes('ZodObject'))).toEqual([]);
+  return sum(sizes);
+}
 
 test('the list of jobs needs less than 250 kB of compressed code, all of it from this server', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [pipeline] });
@@ -22,16 +40,36 @@ test('the list of jobs needs less than 250 kB of compressed code, all of it from
   await page.getByRole('link', { name: 'Catalogue' }).waitFor();
 
   expect(new Set(responses.map((response) => new URL(response.url()).origin))).toEqual(new Set([url]));
-  const scripts = responses.filter((each) => /javascript/.test(each.headers()['content-type'] ?? ''));
-  expect(scripts.length).toBeGreaterThan(0);
-  const sizes = await Promise.all(
-    scripts.map(async (each) => (await each.request().sizes()).responseBodySize),
+  expect(await codeBytes(responses)).toBeLessThan(250_000);
+  expectNoComplaints(complaints);
+});
+
+test('a job is shown with one request for it and one for its first rows, without the code of parts that are not seen', async () => {
+  const { url } = await startTestApi(database.url, { pipelines: [pipeline] });
+  const rowmill = await openRowmill({ databaseUrl: database.url });
+  const worker = await rowmill.startWorker([pipeline]);
+  const rows = Array.from({ length: 300 }, (_, at) => ({ sku: `A-${at}` }));
+  const jobId = await rowmill.submit(pipeline, rows, { name: 'Ended' });
+  await rowmill.whenFinished(jobId);
+  await worker.stop();
+  await rowmill.close();
+  const { page, complaints } = await browser.open();
+  const responses: Response[] = [];
+  page.on('response', (response) => responses.push(response));
+  await page.goto(`${url}/jobs/${jobId}`);
+  await page.getByRole('table', { name: 'Rows of the job' }).getByText('A-7', { exact: true }).waitFor();
+  await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
+  expect(await codeBytes(responses)).toBeLessThan(250_000);
+  const files = responses.map((response) => new URL(response.url()).pathname.split('/').at(-1)!);
+  expect(files.filter((file) => /^(dialog|item-drawer|errors-tab|files-tab|time-chart)-/.test(file))).toEqual(
+    [],
   );
-  const unpacked = await Promise.all(scripts.map(async (each) => (await each.body()).byteLength));
-  const sum = (all: number[]): number => all.reduce((total, size) => total + size, 0);
-  // Otherwise the sizes are not those of compressed bytes.
-  expect(sum(sizes)).toBeGreaterThan(50_000);
-  expect(sum(sizes)).toBeLessThan(sum(unpacked) / 2);
-  expect(sum(sizes)).toBeLessThan(250_000);
+
+  // Whatever the rows were asked for again would be on its way before this.
+  await page.getByRole('tab', { name: 'Activity' }).click();
+  await page.getByRole('list', { name: 'Activity' }).waitFor();
+  const asked = responses.map((response) => new URL(response.url()).pathname);
+  expect(asked.filter((path) => path === `/api/jobs/${jobId}/items`)).toHaveLength(1);
+  expect(asked.filter((path) => path === `/api/jobs/${jobId}`)).toHaveLength(1);
   expectNoComplaints(complaints);
 });

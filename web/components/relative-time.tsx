@@ -24,7 +24,13 @@ function subscribe(listener: () => void): () => void {
 export function RelativeTime({ at }: { at: string }) {
   useSyncExternalStore(subscribe, () => nowMs);
   return (
-    <time dateTime={at} title={formatExact(at)} className="whitespace-nowrap">
+    <time
+      dateTime={at}
+      onPointerEnter={({ currentTarget }) => {
+        currentTarget.title = formatExact(at);
+      }}
+      className="whitespace-nowrap"
+    >
       {formatRelative(at, Date.now())}
     </time>
   );

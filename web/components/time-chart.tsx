@@ -32,8 +32,11 @@ const STEPS_S = [
   ...[1, 2, 3, 6, 12].map((count) => count * HOUR_S),
   ...[1, 2, 7, 14, 30, 90, 365].map((count) => count * DAY_S),
 ];
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const calendar = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+const clock = (time: Date): string =>
+  [time.getHours(), time.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
+const calendar = (time: Date): string => `${time.getDate()} ${MONTHS[time.getMonth()]}`;
 
 /** Colours that depend on light or dark are known only where they are used. */
 function resolvedColour(within: HTMLElement, name: string): string {
@@ -77,7 +80,7 @@ export default function TimeChart({ times, lines, format, label }: TimeChartProp
               space: 60,
               incrs: STEPS_S,
               values: (_, ticks, __, ___, step) =>
-                ticks.map((tick) => (step >= DAY_S ? calendar : clock).format(tick * 1000)),
+                ticks.map((tick) => (step >= DAY_S ? calendar : clock)(new Date(tick * 1000))),
             },
             {
               ...axis,

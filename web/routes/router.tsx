@@ -7,11 +7,12 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
-import { z } from 'zod';
 import { client, isSignedOut, queries } from '../lib/client.ts';
+import { flag, oneOf, path, readSearch, text, wholeNumber } from '../lib/read-search.ts';
 import { basePath } from '../lib/server-page.ts';
 import { AppShell } from '../screens/app-shell.tsx';
 import { FailedScreen } from '../screens/failed-screen.tsx';
+import { prefetchJob } from '../screens/job/prefetch-job.ts';
 import { MissingScreen } from '../screens/missing-screen.tsx';
 
 /** What stands outside the frame brings its own landmark. */
@@ -40,7 +41,7 @@ const setup = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: z.object({ to: z.string().startsWith('/').optional() }),
+  validateSearch: readSearch({ to: path }),
   component: lazyRouteComponent(() => import('../screens/sign-in/sign-in-screen.tsx'), 'SignInScreen'),
 });
 
@@ -50,9 +51,15 @@ const shell = createRoute({
   id: 'shell',
   component: AppShell,
   errorComponent: failedPage,
-  beforeLoad: async ({ location }) => {
+  beforeLoad: async ({ location, matches }): Promise<void> => {
+    const session = queries.ensureQueryData({ queryKey: ['session'], queryFn: () => client.getSession() });
+    // While it is asked who is there, the screen is fetched.
+    for (const { routeId, params } of matches) {
+      if (routeId === jobRoute.id) prefetchJob(params.jobId!, readJobSearch(location.search));
+      void router.loadRouteChunk(router.routesById[routeId]);
+    }
     try {
-      await queries.ensureQueryData({ queryKey: ['session'], queryFn: () => client.getSession() });
+      await session;
     } catch (error) {
       if (!isSignedOut(error)) throw error;
       const { needed } = await client.getSetup();
@@ -72,49 +79,40 @@ const home = createRoute({
 export const jobsRoute = createRoute({
   getParentRoute: () => shell,
   path: '/jobs',
-  validateSearch: z.object({
-    states: z.string().optional(),
-    search: z.string().optional(),
-    all: z.boolean().optional(),
-  }),
+  validateSearch: readSearch({ states: text(), search: text(), all: flag }),
   component: lazyRouteComponent(() => import('../screens/jobs/jobs-screen.tsx'), 'JobsScreen'),
 });
 
 export const newJobRoute = createRoute({
   getParentRoute: () => shell,
   path: '/jobs/new',
-  validateSearch: z.object({ pipeline: z.string().optional() }),
+  validateSearch: readSearch({ pipeline: text() }),
   component: lazyRouteComponent(() => import('../screens/new-job/new-job-screen.tsx'), 'NewJobScreen'),
+});
+
+const readJobSearch = readSearch({
+  tab: oneOf(['items', 'tree', 'pending', 'errors', 'rejected', 'files', 'generations', 'activity']),
+  /** Charts and limits are shown. */
+  overview: flag,
+  statuses: text(),
+  search: text({ max: 1000 }),
+  phase: wholeNumber,
+  errorGroup: text(),
+  /** Which of the pending rows are listed. */
+  pending: oneOf(['PENDING', 'PROCESSING', 'RETRYING', 'HELD']),
+  /** Days between which they changed last. */
+  from: text(),
+  to: text(),
+  /** The row whose drawer is open. */
+  row: wholeNumber,
 });
 
 export const jobRoute = createRoute({
   getParentRoute: () => shell,
   path: '/jobs/$jobId',
-  validateSearch: z.object({
-    tab: z
-      .enum(['items', 'tree', 'pending', 'errors', 'rejected', 'files', 'generations', 'activity'])
-      .optional()
-      .catch(undefined),
-    /** Charts and limits are shown. */
-    overview: z.boolean().optional().catch(undefined),
-    statuses: z.string().optional().catch(undefined),
-    search: z.coerce.string().max(1000).optional().catch(undefined),
-    phase: z.number().int().min(0).optional().catch(undefined),
-    errorGroup: z.string().optional().catch(undefined),
-    /** Which of the pending rows are listed. */
-    pending: z.enum(['PENDING', 'PROCESSING', 'RETRYING', 'HELD']).optional().catch(undefined),
-    /** Days between which they changed last. */
-    from: z.string().optional().catch(undefined),
-    to: z.string().optional().catch(undefined),
-    /** The row whose drawer is open. */
-    row: z.number().int().min(0).optional().catch(undefined),
-  }),
-  // Fetched beside the code of the screen.
-  loader: ({ params: { jobId } }) => {
-    void queries.prefetchQuery({
-      queryKey: ['job', jobId],
-      queryFn: ({ signal }) => client.getJob({ jobId }, { signal }),
-    });
+  validateSearch: readJobSearch,
+  loader: ({ params: { jobId }, location, cause }) => {
+    if (cause !== 'stay') prefetchJob(jobId, readJobSearch(location.search));
   },
   component: lazyRouteComponent(() => import('../screens/job/job-screen.tsx'), 'JobScreen'),
 });
@@ -122,13 +120,13 @@ export const jobRoute = createRoute({
 export const pendingRoute = createRoute({
   getParentRoute: () => shell,
   path: '/pending',
-  validateSearch: z.object({
-    statuses: z.string().optional(),
-    jobType: z.string().optional(),
-    jobId: z.string().optional(),
-    from: z.string().optional(),
-    to: z.string().optional(),
-    all: z.boolean().optional(),
+  validateSearch: readSearch({
+    statuses: text(),
+    jobType: text(),
+    jobId: text(),
+    from: text(),
+    to: text(),
+    all: flag,
   }),
   component: lazyRouteComponent(() => import('../screens/pending/pending-screen.tsx'), 'PendingScreen'),
 });
@@ -142,48 +140,48 @@ const workers = createRoute({
 export const resourcesRoute = createRoute({
   getParentRoute: () => shell,
   path: '/resources',
-  validateSearch: z.object({ name: z.string().optional() }),
+  validateSearch: readSearch({ name: text() }),
   component: lazyRouteComponent(() => import('../screens/resources/resources-screen.tsx'), 'ResourcesScreen'),
 });
 
 export const webhooksRoute = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks',
-  validateSearch: z.object({ all: z.boolean().optional() }),
+  validateSearch: readSearch({ all: flag }),
   component: lazyRouteComponent(() => import('../screens/webhooks/webhooks-screen.tsx'), 'WebhooksScreen'),
 });
 
 export const webhookRoute = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks/$webhookId',
-  validateSearch: z.object({ state: z.enum(['PENDING', 'DELIVERED', 'DEAD']).optional() }),
+  validateSearch: readSearch({ state: oneOf(['PENDING', 'DELIVERED', 'DEAD']) }),
   component: lazyRouteComponent(() => import('../screens/webhooks/webhook-screen.tsx'), 'WebhookScreen'),
 });
 
 export const countersRoute = createRoute({
   getParentRoute: () => shell,
   path: '/counters',
-  validateSearch: z.object({ all: z.boolean().optional().catch(undefined) }),
+  validateSearch: readSearch({ all: flag }),
   component: lazyRouteComponent(() => import('../screens/counters/counters-screen.tsx'), 'CountersScreen'),
 });
 
-const counterSearch = z.object({
+const readCounterSearch = readSearch({
   /** Entities unless it says otherwise. */
-  list: z.enum(['scopes']).optional().catch(undefined),
+  list: oneOf(['scopes']),
   /** What the screen is of: the scopes of an entity, or the entities of a scope. */
-  entity: z.coerce.string().min(1).max(1000).optional().catch(undefined),
-  scope: z.coerce.string().min(1).max(500).optional().catch(undefined),
-  prefix: z.coerce.string().max(1000).optional().catch(undefined),
-  sortBy: z.coerce.string().max(100).optional().catch(undefined),
-  order: z.enum(['asc']).optional().catch(undefined),
-  all: z.boolean().optional().catch(undefined),
+  entity: text({ min: 1, max: 1000 }),
+  scope: text({ min: 1, max: 500 }),
+  prefix: text({ max: 1000 }),
+  sortBy: text({ max: 100 }),
+  order: oneOf(['asc']),
+  all: flag,
 });
-export type CounterSearch = z.infer<typeof counterSearch>;
+export type CounterSearch = ReturnType<typeof readCounterSearch>;
 
 export const counterRoute = createRoute({
   getParentRoute: () => shell,
   path: '/counters/$counter',
-  validateSearch: counterSearch,
+  validateSearch: readCounterSearch,
   component: lazyRouteComponent(() => import('../screens/counters/counter-screen.tsx'), 'CounterScreen'),
 });
 
@@ -191,11 +189,7 @@ export const SETTINGS_TABS = ['account', 'keys', 'people', 'owners', 'sources', 
 export const settingsRoute = createRoute({
   getParentRoute: () => shell,
   path: '/settings',
-  validateSearch: z.object({
-    tab: z.enum(SETTINGS_TABS).optional(),
-    actor: z.string().optional(),
-    subject: z.string().optional(),
-  }),
+  validateSearch: readSearch({ tab: oneOf(SETTINGS_TABS), actor: text(), subject: text() }),
   component: lazyRouteComponent(() => import('../screens/settings/settings-screen.tsx'), 'SettingsScreen'),
 });
 

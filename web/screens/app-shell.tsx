@@ -16,7 +16,7 @@ import {
   Sun,
   Webhook,
 } from 'lucide-react';
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
 import { Toasts } from '../components/toasts.tsx';
 import { classNames } from '../lib/class-names.ts';
 import { useConfiguration } from '../lib/configuration.ts';
@@ -38,7 +38,13 @@ const SCREENS = [
   ['/settings', 'Settings', Settings],
 ] as const;
 
+/** The router shows what it has in one go. Put off, frame and screen are drawn in small steps. */
 export function AppShell() {
+  const isBegun = useDeferredValue(true, false);
+  return isBegun && <Frame />;
+}
+
+function Frame() {
   useLiveEvents();
   const [isMenuOpen, setMenuOpen] = useState(false);
   const [overlay, setOverlay] = useState<Overlay>(null);

@@ -1,6 +1,7 @@
 // First-run setup, sessions, people, teams and API keys. Without accounts there is only the person at the machine.
 import type { accountRoutes } from '../../contract/accounts.ts';
-import type { AnswerOf, Scope } from '../../contract/route.ts';
+import type { AnswerOf } from '../../contract/route.ts';
+import type { Scope } from '../../contract/scopes.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { changePassword } from '../../engine/accounts/change-password.ts';
 import { changeUser } from '../../engine/accounts/change-user.ts';

@@ -1,7 +1,7 @@
 // rowmill keys and rowmill open: what only a server has.
 import { spawn } from 'node:child_process';
 import type { Client } from '../../client/create-client.ts';
-import type { Scope } from '../../contract/route.ts';
+import type { Scope } from '../../contract/scopes.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { noteOrigin } from '../error-origin.ts';
 import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';

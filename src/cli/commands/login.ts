@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { createClient } from '../../client/create-client.ts';
 import { RowmillApiError } from '../../client/rowmill-api-error.ts';
-import type { Scope } from '../../contract/route.ts';
+import type { Scope } from '../../contract/scopes.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { apiFromEnvironment } from '../../platform/environment.ts';
 import { ask, askSecret, isAtTerminal, readStandardInput } from '../ask.ts';

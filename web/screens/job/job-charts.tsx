@@ -1,6 +1,6 @@
 // Throughput and latency of a job over time.
 import { useQuery } from '@tanstack/react-query';
-import { useMemo } from 'react';
+import { memo, useMemo } from 'react';
 import { Chart, ChartLegend } from '../../components/chart.tsx';
 import { Section } from '../../components/section.tsx';
 import { client, queries } from '../../lib/client.ts';
@@ -10,7 +10,7 @@ import { useJobChange } from './use-job-change.ts';
 /** The server counts by the minute. */
 const REFRESH_MS = 20_000;
 
-export function JobCharts({ jobId }: { jobId: string }) {
+export const JobCharts = memo(function JobCharts({ jobId }: { jobId: string }) {
   const timeline = useQuery({
     queryKey: ['job', jobId, 'timeline'],
     queryFn: ({ signal }) => client.getTimeline({ jobId, points: 240 }, { signal }),
@@ -66,7 +66,7 @@ export function JobCharts({ jobId }: { jobId: string }) {
       </Section>
     </>
   );
-}
+});
 
 const EMPTY = 'Nothing has run yet.';
 

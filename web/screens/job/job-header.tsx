@@ -1,20 +1,29 @@
 // Name of the job and what can be done with it as a whole.
 import { Link } from '@tanstack/react-router';
 import { Link2, MoreHorizontal, Pause, Pencil, Play, Printer, RotateCcw, X } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, memo, useState } from 'react';
 import { Button } from '../../components/button.tsx';
-import { Confirm } from '../../components/confirm.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
+import { OnceOpen } from '../../components/once-open.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
 import { actOnJob } from '../../lib/act-on-job.ts';
 import { client } from '../../lib/client.ts';
 import { copyLink } from '../../lib/copy-link.ts';
 import { formatCount } from '../../lib/format.ts';
 import { canRunAgain, type Job } from '../../lib/job.ts';
-import { ChangeJobDialog } from './change-job-dialog.tsx';
-import { type Reprocess, ReprocessDialog } from './reprocess-dialog.tsx';
+import type { Reprocess } from './reprocess-dialog.tsx';
 
-export function JobHeader({ job, state }: { job: Job; state: string }) {
+const ChangeJobDialog = lazy(() =>
+  import('./change-job-dialog.tsx').then((module) => ({ default: module.ChangeJobDialog })),
+);
+const ReprocessDialog = lazy(() =>
+  import('./reprocess-dialog.tsx').then((module) => ({ default: module.ReprocessDialog })),
+);
+const Confirm = lazy(() =>
+  import('../../components/confirm.tsx').then((module) => ({ default: module.Confirm })),
+);
+
+export const JobHeader = memo(function JobHeader({ job, state }: { job: Job; state: string }) {
   return (
     <header className="flex flex-wrap items-start gap-x-4 gap-y-2">
       <div className="min-w-0 flex-1 basis-64">
@@ -34,7 +43,7 @@ export function JobHeader({ job, state }: { job: Job; state: string }) {
       <Controls job={job} state={state} />
     </header>
   );
-}
+});
 
 function Controls({ job, state }: { job: Job; state: string }) {
   const [isCancelling, setCancelling] = useState(false);
@@ -100,18 +109,24 @@ function Controls({ job, state }: { job: Job; state: string }) {
           <RotateCcw size={15} aria-hidden /> Run the whole job again…
         </MenuItem>
       </Menu>
-      <ChangeJobDialog job={job} open={isChanging} onClose={() => setChanging(false)} />
-      <ReprocessDialog job={job} reprocess={reprocess} onClose={() => setReprocess(null)} />
-      <Confirm
-        open={isCancelling}
-        onClose={() => setCancelling(false)}
-        title="Cancel this job?"
-        action="Cancel the job"
-        danger
-        onConfirm={() => actOnJob(jobId, 'The job is being cancelled', () => client.cancelJob({ jobId }))}
-      >
-        Rows without a result end as cancelled. Results so far stay, and the others can be run again later.
-      </Confirm>
+      <OnceOpen open={isChanging}>
+        <ChangeJobDialog job={job} open={isChanging} onClose={() => setChanging(false)} />
+      </OnceOpen>
+      <OnceOpen open={reprocess !== null}>
+        <ReprocessDialog job={job} reprocess={reprocess} onClose={() => setReprocess(null)} />
+      </OnceOpen>
+      <OnceOpen open={isCancelling}>
+        <Confirm
+          open={isCancelling}
+          onClose={() => setCancelling(false)}
+          title="Cancel this job?"
+          action="Cancel the job"
+          danger
+          onConfirm={() => actOnJob(jobId, 'The job is being cancelled', () => client.cancelJob({ jobId }))}
+        >
+          Rows without a result end as cancelled. Results so far stay, and the others can be run again later.
+        </Confirm>
+      </OnceOpen>
     </div>
   );
 }

@@ -1,4 +1,5 @@
 // What holds the job back at present: the resources its pipeline uses, each with how much of it may be used and why.
+import { memo } from 'react';
 import { Section } from '../../components/section.tsx';
 import type { Job } from '../../lib/job.ts';
 import { formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
@@ -17,7 +18,7 @@ interface Limit {
   stopped?: { reason: string; forMs: number | null } | null;
 }
 
-export function JobLimits({ job }: { job: Job }) {
+export const JobLimits = memo(function JobLimits({ job }: { job: Job }) {
   const limits = job.limits as Limit[];
   return (
     <Section
@@ -38,7 +39,7 @@ export function JobLimits({ job }: { job: Job }) {
       )}
     </Section>
   );
-}
+});
 
 function LimitLine({ limit }: { limit: Limit }) {
   const { name, key, inUse = 0, wanted = 0, share = 1, concurrencyNow, rateNow, state, stopped } = limit;

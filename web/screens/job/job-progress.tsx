@@ -1,6 +1,6 @@
 // How far the job is, how fast it goes, when it will be done and what was paid; what keeps it from going on.
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { Button } from '../../components/button.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
@@ -8,7 +8,10 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { statusWord } from '../../components/status-chip.tsx';
 import { formatCost, formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
-import { BudgetDialog } from './budget-dialog.tsx';
+
+const BudgetDialog = lazy(() =>
+  import('./budget-dialog.tsx').then((module) => ({ default: module.BudgetDialog })),
+);
 
 export interface JobProgressProps {
   job: Job;
@@ -119,12 +122,14 @@ export function JobProgress({ job, live }: JobProgressProps) {
         </div>
       )}
       {isBudgeting && (
-        <BudgetDialog
-          job={job}
-          state={state}
-          spent={spentOf(job, cost)}
-          onClose={() => setBudgeting(false)}
-        />
+        <Suspense>
+          <BudgetDialog
+            job={job}
+            state={state}
+            spent={spentOf(job, cost)}
+            onClose={() => setBudgeting(false)}
+          />
+        </Suspense>
       )}
     </section>
   );

@@ -1,15 +1,15 @@
 // One job: how far it is, what holds it back, its rows, and everything that belongs to it.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronDown, ChevronUp } from 'lucide-react';
-import { useCallback, useState } from 'react';
+import { lazy, memo, startTransition, useCallback, useDeferredValue, useMemo, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { Button } from '../../components/button.tsx';
+import { OnceOpen } from '../../components/once-open.tsx';
 import { client, queries } from '../../lib/client.ts';
 import type { Job } from '../../lib/job.ts';
 import { useProgress } from '../../lib/live.ts';
 import { jobRoute } from '../../routes/router.tsx';
 import { FailedScreen } from '../failed-screen.tsx';
-import { ItemDrawer } from './item-drawer.tsx';
 import { JobCharts } from './job-charts.tsx';
 import { JobHeader } from './job-header.tsx';
 import { JobLimits } from './job-limits.tsx';
@@ -18,6 +18,8 @@ import { JobTabs } from './job-tabs.tsx';
 import { PhaseFunnel } from './phase-funnel.tsx';
 import { useJobChange } from './use-job-change.ts';
 import { useJobSearch } from './use-job-search.ts';
+
+const ItemDrawer = lazy(() => import('./item-drawer.tsx').then((module) => ({ default: module.ItemDrawer })));
 
 /** Counts come with the events; the rest of the job is fetched this often while they do. */
 const REFRESH_MS = 4000;
@@ -35,25 +37,37 @@ function OneJob({ jobId }: { jobId: string }) {
   });
   const [latest, setLatest] = useState<{ event: ProgressEvent; atMs: number } | null>(null);
   useProgress(
-    useCallback((event) => event.jobId === jobId && setLatest({ event, atMs: Date.now() }), [jobId]),
+    useCallback(
+      (event) => {
+        if (event.jobId === jobId) startTransition(() => setLatest({ event, atMs: Date.now() }));
+      },
+      [jobId],
+    ),
   );
   useJobChange(jobId, REFRESH_MS, () => {
     void queries.invalidateQueries({ queryKey: ['job', jobId], exact: true });
   });
-  if (!job.data) {
-    if (job.isError) return <FailedScreen error={job.error} />;
-    return <p className="p-6 text-muted">Loading…</p>;
-  }
-  // Whichever is newer: an event, or the job as it was fetched.
-  const live = latest && latest.atMs >= job.dataUpdatedAt ? latest.event : job.data;
-  return <KnownJob job={job.data} live={live} />;
+  const { data, dataUpdatedAt } = job;
+  // What came in is drawn in small steps, between which the page stays ready for whoever uses it.
+  const known = useDeferredValue(
+    useMemo(() => {
+      if (!data) return null;
+      // Whichever is newer: an event, or the job as it was fetched.
+      return { job: data, live: latest && latest.atMs >= dataUpdatedAt ? latest.event : data };
+    }, [data, dataUpdatedAt, latest]),
+  );
+  if (known) return <KnownJob job={known.job} live={known.live} />;
+  if (job.isError) return <FailedScreen error={job.error} />;
+  return <p className="p-6 text-muted">Loading…</p>;
 }
 
-function KnownJob({ job, live }: { job: Job; live: JobProgressProps['live'] }) {
+const KnownJob = memo(function KnownJob({ job, live }: { job: Job; live: JobProgressProps['live'] }) {
   const [search, change] = useJobSearch();
   // Who comes to a job that has ended comes for its rows.
   const [wasRunning] = useState(job.finishedAt === null);
   const hasOverview = search.overview ?? wasRunning;
+  // Name and progress are there first; the rest follows.
+  const isFirstDrawn = useDeferredValue(true, false);
   return (
     <div className="flex min-h-dvh flex-col gap-4 p-4 md:p-6">
       <title>{`${job.name || 'Job'} · Rowmill`}</title>
@@ -70,15 +84,17 @@ function KnownJob({ job, live }: { job: Job; live: JobProgressProps['live'] }) {
           {hasOverview ? 'Hide charts and limits' : 'Show charts and limits'}
         </Button>
       </div>
-      {hasOverview && (
+      {hasOverview && isFirstDrawn && (
         <div className="grid gap-4 md:grid-cols-2 lg:grid-cols-3 2xl:grid-cols-4">
           <PhaseFunnel job={job} />
           <JobCharts jobId={job.jobId} />
           <JobLimits job={job} />
         </div>
       )}
-      <JobTabs job={job} live={live} />
-      <ItemDrawer job={job} />
+      {isFirstDrawn && <JobTabs job={job} live={live} />}
+      <OnceOpen open={search.row !== undefined}>
+        <ItemDrawer job={job} />
+      </OnceOpen>
     </div>
   );
-}
+});

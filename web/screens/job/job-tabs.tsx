@@ -1,18 +1,27 @@
 // What there is of a job besides its progress, one part at a time.
 import { Tabs } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { formatShort } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
-import { ActivityTab } from './activity-tab.tsx';
-import { ErrorsTab } from './errors/errors-tab.tsx';
-import { FilesTab } from './files-tab.tsx';
-import { GenerationsTab } from './generations-tab.tsx';
-import { ItemsTab } from './items/items-tab.tsx';
-import { PendingTab } from './pending-tab.tsx';
-import { RejectedTab } from './rejected-tab.tsx';
-import { TreeTab } from './tree/tree-tab.tsx';
 import { type JobSearch, useJobSearch } from './use-job-search.ts';
+
+const ItemsTab = lazy(() => import('./items/items-tab.tsx').then((module) => ({ default: module.ItemsTab })));
+const TreeTab = lazy(() => import('./tree/tree-tab.tsx').then((module) => ({ default: module.TreeTab })));
+const PendingTab = lazy(() => import('./pending-tab.tsx').then((module) => ({ default: module.PendingTab })));
+const ErrorsTab = lazy(() =>
+  import('./errors/errors-tab.tsx').then((module) => ({ default: module.ErrorsTab })),
+);
+const RejectedTab = lazy(() =>
+  import('./rejected-tab.tsx').then((module) => ({ default: module.RejectedTab })),
+);
+const FilesTab = lazy(() => import('./files-tab.tsx').then((module) => ({ default: module.FilesTab })));
+const GenerationsTab = lazy(() =>
+  import('./generations-tab.tsx').then((module) => ({ default: module.GenerationsTab })),
+);
+const ActivityTab = lazy(() =>
+  import('./activity-tab.tsx').then((module) => ({ default: module.ActivityTab })),
+);
 
 type Tab = NonNullable<JobSearch['tab']>;
 
@@ -78,7 +87,7 @@ export function JobTabs({ job, live }: JobTabsProps) {
           value={name}
           className="flex min-h-0 flex-1 flex-col pt-4 data-[state=inactive]:hidden"
         >
-          {tab === name && panel}
+          {tab === name && <Suspense fallback={<p className="text-muted">Loading…</p>}>{panel}</Suspense>}
         </Tabs.Content>
       ))}
     </Tabs.Root>

@@ -1,5 +1,5 @@
 // The way of the rows through the phases: what waits, what is under way, and how each phase let them go.
-import { Fragment } from 'react';
+import { Fragment, memo } from 'react';
 import { Section } from '../../components/section.tsx';
 import type { Job } from '../../lib/job.ts';
 import { formatCount, formatDuration } from '../../lib/format.ts';
@@ -16,7 +16,7 @@ const PARTS = [
   ['error', 'Error', 'bg-bad', 'bg-bad'],
 ] as const;
 
-export function PhaseFunnel({ job }: { job: Pick<Job, 'perPhase' | 'generation'> }) {
+export const PhaseFunnel = memo(function PhaseFunnel({ job }: { job: Pick<Job, 'perPhase' | 'generation'> }) {
   return (
     <Section title="Phases">
       <ol className="flex flex-col gap-3">
@@ -27,7 +27,7 @@ export function PhaseFunnel({ job }: { job: Pick<Job, 'perPhase' | 'generation'>
       </ol>
     </Section>
   );
-}
+});
 
 function PhaseLine({ phase, isFirstRun }: { phase: Phase; isFirstRun: boolean }) {
   const parts = PARTS.filter(([key]) => phase[key] > 0);

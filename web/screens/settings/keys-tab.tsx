@@ -4,7 +4,7 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { z } from 'zod';
 import type { apiKey } from '../../../src/contract/accounts.ts';
-import { SCOPES, type Scope } from '../../../src/contract/route.ts';
+import { SCOPES, type Scope } from '../../../src/contract/scopes.ts';
 import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { Confirm } from '../../components/confirm.tsx';

@@ -1,6 +1,6 @@
 // Makes or changes a webhook: where it goes and what it is told.
 import type { z } from 'zod';
-import { EVENT_KINDS, type EventKind } from '../../../src/contract/events.ts';
+import { EVENT_KINDS, type EventKind } from '../../../src/contract/event-kinds.ts';
 import type { webhook as webhookSchema } from '../../../src/contract/webhooks.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import { TextField } from '../../components/field.tsx';

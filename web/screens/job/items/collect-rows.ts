@@ -2,7 +2,7 @@
 import { client } from '../../../lib/client.ts';
 import type { Item } from '../../../lib/job.ts';
 import type { ItemFilter } from './item-filter.ts';
-import { PAGE_ROWS } from './row-pages.ts';
+import { PAGE_ROWS } from './page-rows.ts';
 import type { RowSelection } from './row-selection.ts';
 
 export const MAX_COPIED = 10_000;

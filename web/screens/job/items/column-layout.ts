@@ -1,17 +1,14 @@
 // How somebody arranged the columns of a grid: which are shown, in what order, how wide, and which stay when one scrolls
 // sideways. Kept per pipeline, because its jobs have the same columns; columns that appear later find their usual place.
-import { z } from 'zod';
 import type { GridColumn } from './grid-columns.ts';
 
-const layoutSchema = z.object({
+export interface ColumnLayout {
   /** All columns that were there when something was moved. */
-  order: z.array(z.string()),
-  shown: z.record(z.string(), z.boolean()),
-  pinned: z.array(z.string()),
-  widths: z.record(z.string(), z.number()),
-});
-
-export type ColumnLayout = z.infer<typeof layoutSchema>;
+  order: string[];
+  shown: Record<string, boolean>;
+  pinned: string[];
+  widths: Record<string, number>;
+}
 
 export const USUAL_LAYOUT: ColumnLayout = { order: [], shown: {}, pinned: [], widths: {} };
 
@@ -85,11 +82,29 @@ const keyOf = (pipeline: string): string => `rowmill-columns ${pipeline}`;
 
 export function readLayout(storage: Pick<Storage, 'getItem'>, pipeline: string): ColumnLayout {
   try {
-    const stored = layoutSchema.safeParse(JSON.parse(storage.getItem(keyOf(pipeline)) ?? 'null'));
-    return stored.success ? stored.data : USUAL_LAYOUT;
+    const stored: unknown = JSON.parse(storage.getItem(keyOf(pipeline)) ?? 'null');
+    return isLayout(stored) ? stored : USUAL_LAYOUT;
   } catch {
     return USUAL_LAYOUT;
   }
+}
+
+/** Another version of the page may have left something else. */
+function isLayout(stored: unknown): stored is ColumnLayout {
+  if (typeof stored !== 'object' || stored === null) return false;
+  const { order, shown, pinned, widths } = stored as Record<keyof ColumnLayout, unknown>;
+  const areAll = (values: unknown, type: string): boolean =>
+    typeof values === 'object' &&
+    values !== null &&
+    Object.values(values).every((each) => typeof each === type);
+  return (
+    Array.isArray(order) &&
+    Array.isArray(pinned) &&
+    areAll(order, 'string') &&
+    areAll(pinned, 'string') &&
+    areAll(shown, 'boolean') &&
+    areAll(widths, 'number')
+  );
 }
 
 /** A full or closed storage costs no more than the memory of the arrangement. */

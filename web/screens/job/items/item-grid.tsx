@@ -1,6 +1,7 @@
 // The grid: only the rows that are seen are in the page, however many there are.
 import {
   type KeyboardEvent,
+  startTransition,
   useCallback,
   useEffect,
   useId,
@@ -20,6 +21,8 @@ import { scrollHeight, scrollScale, scrollTopOf, type VisibleRows, visibleRows }
 
 const HEAD_PX = 36;
 const OVERSCAN = 12;
+/** Of the window, what is above and below the rows at the least. */
+const OUTSIDE_PX = 200;
 
 export interface ItemGridProps {
   jobId: string;
@@ -235,7 +238,11 @@ function useSeenRows(
   count: number,
   goTo: ItemGridProps['goTo'],
 ): VisibleRows {
-  const [seen, setSeen] = useState<VisibleRows>({ first: 0, end: 0, topPx: 0 });
+  // The rows that the window has room for, so that they need not be drawn twice; the observer says how many there really are.
+  const [seen, setSeen] = useState<VisibleRows>(() =>
+    visibleRows({ count, rowPx: ROW_PX, viewPx: innerHeight - OUTSIDE_PX, scrollTop: 0, overscan: 0 }),
+  );
+  const isMeasured = useRef(false);
   useLayoutEffect(() => {
     const element = scroller.current!;
     const viewOf = () => ({ count, rowPx: ROW_PX, viewPx: Math.max(0, element.clientHeight - HEAD_PX) });
@@ -254,10 +261,15 @@ function useSeenRows(
       element.scrollTop += (event.deltaY * perUnit) / scale;
       element.scrollLeft += event.deltaX;
     };
-    look();
+    if (isMeasured.current) look();
     element.addEventListener('scroll', look, { passive: true });
     element.addEventListener('wheel', turn, { passive: false });
-    const sizes = new ResizeObserver(look);
+    const sizes = new ResizeObserver(() => {
+      // Rows out of sight can wait.
+      if (isMeasured.current) look();
+      else startTransition(look);
+      isMeasured.current = true;
+    });
     sizes.observe(element);
     return () => {
       element.removeEventListener('scroll', look);

@@ -1,6 +1,6 @@
 // The rows of a job: what is looked for, what is chosen, and the grid.
 import { Link2, ListEnd, X } from 'lucide-react';
-import { type FormEvent, useCallback, useEffect, useMemo, useState } from 'react';
+import { type FormEvent, memo, useCallback, useEffect, useMemo, useState } from 'react';
 import { Button } from '../../../components/button.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { inputClass } from '../../../components/field.tsx';
@@ -22,7 +22,7 @@ import { useRowPages } from './use-row-pages.ts';
 
 const TYPING_MS = 300;
 
-export function ItemsTab({ job, itemCount }: { job: Job; itemCount: number }) {
+export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; itemCount: number }) {
   const [search, change] = useJobSearch();
   const filter = itemFilter(search);
   const wanted = JSON.stringify(filter);
@@ -117,7 +117,7 @@ export function ItemsTab({ job, itemCount }: { job: Job; itemCount: number }) {
       )}
     </section>
   );
-}
+});
 
 function countWords(pages: RowPages<Item>, isFiltered: boolean, itemCount: number): string {
   if (!isFiltered) return '';

@@ -25,6 +25,11 @@ export class PageCache<Page> {
     return this.#pages.get(key)?.page;
   }
 
+  /** A page that was fetched elsewhere. */
+  put(key: number, page: Page): void {
+    this.#pages.set(key, { page, isStale: false });
+  }
+
   get size(): number {
     return this.#pages.size;
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { FoundRows, type LoadRows, PAGE_ROWS, PlacedRows } from './row-pages.ts';
+import { PAGE_ROWS } from './page-rows.ts';
+import { FoundRows, type LoadRows, PlacedRows } from './row-pages.ts';
 
 interface Row {
   seq: number;
@@ -87,6 +88,33 @@ describe('all rows of a job', () => {
     expect(pages.row(3)?.text).toBe('row 3 v1');
     await settled(pages);
     expect(pages.row(3)?.text).toBe('row 3 v2');
+  });
+
+  test('that are known already are not asked for before they are out of date', async () => {
+    const { load, asked, change } = server(500);
+    const known = (await load({ fromSeq: 0, pageSize: PAGE_ROWS }, new AbortController().signal)).items;
+    asked.length = 0;
+    const pages = new PlacedRows(load, 500, known);
+    expect(pages.row(99)?.text).toBe('row 99 v1');
+    pages.want(0, 30);
+    await settled(pages);
+    expect(asked).toEqual([]);
+    change();
+    pages.refresh();
+    await settled(pages);
+    expect(asked).toEqual([0]);
+    expect(pages.row(99)?.text).toBe('row 99 v2');
+  });
+
+  test('of which only some are known are asked for', async () => {
+    const { load, asked } = server(500, { most: 40 });
+    const known = (await load({ fromSeq: 0, pageSize: PAGE_ROWS }, new AbortController().signal)).items;
+    asked.length = 0;
+    const pages = new PlacedRows(load, 500, known);
+    pages.want(0, 30);
+    await settled(pages);
+    expect(asked).toEqual([0, 40, 80]);
+    expect(pages.row(99)?.seq).toBe(99);
   });
 
   test('become more: the last page is fetched anew', async () => {

@@ -1,6 +1,7 @@
 // The rows of a grid, fetched by the page as they are scrolled to. Without a filter a row's place is its number, and any
 // place is one request away; with a filter pages follow from the ones before, and what they hold is counted on the way.
 import { PageCache } from './page-cache.ts';
+import { PAGE_ROWS } from './page-rows.ts';
 
 export interface NumberedRow {
   seq: number;
@@ -45,7 +46,6 @@ export interface RowPages<Row extends NumberedRow> {
   readonly version: number;
 }
 
-export const PAGE_ROWS = 100;
 const MAX_PAGES = 24;
 const MAX_LOADING = 3;
 /** Rows before the end at which the next page is fetched. */
@@ -74,7 +74,8 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
   readonly isHalted = false;
   readonly #cache: PageCache<ReadonlyMap<number, Row>>;
 
-  constructor(load: LoadRows<Row>, count: number) {
+  /** `first`: rows from the first on that are known already. */
+  constructor(load: LoadRows<Row>, count: number, first: readonly Row[] = []) {
     super();
     this.count = count;
     this.#cache = new PageCache({
@@ -83,6 +84,9 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
       maxPages: MAX_PAGES,
       maxLoading: MAX_LOADING,
     });
+    // Part of a page is no page.
+    if (first.length > 0 && first.length >= Math.min(PAGE_ROWS, count))
+      this.#cache.put(0, new Map(first.slice(0, PAGE_ROWS).map((row) => [row.seq, row])));
   }
 
   get isLoading(): boolean {

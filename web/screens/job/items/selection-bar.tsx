@@ -1,17 +1,22 @@
 // What can be done with the rows that were chosen.
 import { Copy, RotateCcw } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, useState } from 'react';
 import { Button } from '../../../components/button.tsx';
+import { OnceOpen } from '../../../components/once-open.tsx';
 import { say, sayError } from '../../../components/toasts.tsx';
 import { copyText } from '../../../lib/copy-text.ts';
 import { formatCount } from '../../../lib/format.ts';
 import { canRunAgain, type Item, type Job } from '../../../lib/job.ts';
-import { type Reprocess, ReprocessDialog } from '../reprocess-dialog.tsx';
+import type { Reprocess } from '../reprocess-dialog.tsx';
 import { collectRows, MAX_COPIED } from './collect-rows.ts';
 import type { GridColumn } from './grid-columns.ts';
 import type { ItemFilter } from './item-filter.ts';
 import { MAX_CHOSEN, type RowSelection } from './row-selection.ts';
 import { rowsAsTsv } from './rows-as-tsv.ts';
+
+const ReprocessDialog = lazy(() =>
+  import('../reprocess-dialog.tsx').then((module) => ({ default: module.ReprocessDialog })),
+);
 
 export interface SelectionBarProps {
   job: Job;
@@ -81,7 +86,14 @@ export function SelectionBar(props: SelectionBarProps) {
           Clear
         </Button>
       </span>
-      <ReprocessDialog job={job} reprocess={reprocess} onClose={() => setReprocess(null)} onDone={onClear} />
+      <OnceOpen open={reprocess !== null}>
+        <ReprocessDialog
+          job={job}
+          reprocess={reprocess}
+          onClose={() => setReprocess(null)}
+          onDone={onClear}
+        />
+      </OnceOpen>
     </div>
   );
 }

@@ -1,10 +1,11 @@
 // The rows of the grid for a filter, kept up to date: as the job moves on, and when it changes its state or run.
-import { useEffect, useMemo, useSyncExternalStore } from 'react';
+import { startTransition, useEffect, useMemo, useRef, useState } from 'react';
 import { RowmillApiError } from '../../../../src/client/rowmill-api-error.ts';
 import { client } from '../../../lib/client.ts';
 import type { Item, Job } from '../../../lib/job.ts';
 import { useLiveState } from '../../../lib/live.ts';
 import { useJobChange } from '../use-job-change.ts';
+import { forgetFirstRows, knownFirstRows, loadWithFirstRows } from './first-rows.ts';
 import type { ItemFilter } from './item-filter.ts';
 import { FoundRows, type LoadRows, PlacedRows, type RowPages } from './row-pages.ts';
 
@@ -19,18 +20,26 @@ export function useRowPages(job: Job, itemCount: number, filter: ItemFilter): Ro
   const pages = useMemo(() => {
     const given = JSON.parse(wanted) as ItemFilter;
     const load: LoadRows<Item> = (from, signal) => client.listItems({ jobId, ...given, ...from }, { signal });
-    return wanted === '{}' ? new PlacedRows(load, itemCount) : new FoundRows(load);
+    if (wanted !== '{}') return new FoundRows(load);
+    return new PlacedRows(loadWithFirstRows(jobId, load), itemCount, knownFirstRows(jobId));
   }, [jobId, wanted]);
   useEffect(() => () => pages.stop(), [pages]);
+  useEffect(() => forgetFirstRows(jobId), [jobId]);
   useEffect(() => {
     if (pages instanceof PlacedRows) pages.grow(itemCount);
   }, [pages, itemCount]);
   const live = useLiveState();
-  // What happened while the page was not connected is not told afterwards.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: fetched anew when the job is in another state or run
-  useEffect(() => pages.refresh(), [pages, state, generation, live]);
+  const isCut = live === 'lost';
+  const shown = useRef({ pages, state, generation, isCut });
+  // In another state or run of the job its rows are others; what happened while the page was cut off is not told afterwards.
+  useEffect(() => {
+    const before = shown.current;
+    shown.current = { pages, state, generation, isCut };
+    const isSame = before.state === state && before.generation === generation && before.isCut === isCut;
+    if (!isSame) pages.refresh();
+  }, [pages, state, generation, isCut]);
   useJobChange(jobId, REFRESH_MS, () => pages.refresh());
-  useSyncExternalStore(pages.subscribe, () => pages.version);
+  useVersion(pages);
   const { error } = pages;
   // Rows that were asked for while the server could not be reached are asked for again when it can.
   useEffect(() => {
@@ -39,6 +48,16 @@ export function useRowPages(job: Job, itemCount: number, filter: ItemFilter): Ro
     return () => clearTimeout(timer);
   }, [pages, live, error]);
   return pages;
+}
+
+/** Draws anew when rows came in, in small steps: there are many, and nobody waits for them with a key or the mouse down. */
+function useVersion(pages: RowPages<Item>): void {
+  const [, setVersion] = useState(pages.version);
+  useEffect(() => {
+    const read = () => startTransition(() => setVersion(pages.version));
+    read();
+    return pages.subscribe(read);
+  }, [pages]);
 }
 
 const isUnreachable = (error: unknown): boolean => error instanceof RowmillApiError && error.status === 0;
