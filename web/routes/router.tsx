@@ -8,6 +8,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { z } from 'zod';
+import { maySeeAll } from '../../src/contract/permission.ts';
 import { client, isSignedOut, queries } from '../lib/client.ts';
 import { basePath } from '../lib/server-page.ts';
 import { AppShell } from '../screens/app-shell.tsx';
@@ -52,7 +53,14 @@ const shell = createRoute({
   errorComponent: failedPage,
   beforeLoad: async ({ location }) => {
     try {
-      await queries.ensureQueryData({ queryKey: ['session'], queryFn: () => client.getSession() });
+      const session = await queries.ensureQueryData({
+        queryKey: ['session'],
+        queryFn: () => client.getSession(),
+      });
+      // An administrator passed on the link to a list of everybody's things: others see their own.
+      const { all, ...search } = location.search as { all?: unknown };
+      if (all !== undefined && !maySeeAll(session))
+        throw redirect({ to: location.pathname as '/jobs', search, replace: true });
     } catch (error) {
       if (!isSignedOut(error)) throw error;
       const { needed } = await client.getSetup();

@@ -1,5 +1,6 @@
 // First-run setup, sessions, people, teams and API keys. Without accounts there is only the person at the machine.
 import type { accountRoutes } from '../../contract/accounts.ts';
+import { scopesOf } from '../../contract/permission.ts';
 import type { AnswerOf, Scope } from '../../contract/route.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { changePassword } from '../../engine/accounts/change-password.ts';
@@ -17,7 +18,7 @@ import { hashToken } from '../../platform/secret-token.ts';
 import { type ListedKey, listKeys } from '../../store/views/list-keys.ts';
 import { listTeams, type Team } from '../../store/views/list-teams.ts';
 import { hasUsers, listUsers, type User } from '../../store/views/read-user.ts';
-import { type Actor, checkConfirmed, listedFor, scopesOf } from '../actor.ts';
+import { type Actor, checkConfirmed, listedFor } from '../actor.ts';
 import { RetryLaterError } from '../answer-error.ts';
 import type { ApiContext } from '../api-context.ts';
 import { sessionActor } from '../authenticate.ts';

@@ -8,6 +8,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { statusWord } from '../../components/status-chip.tsx';
 import { formatCost, formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { BudgetDialog } from './budget-dialog.tsx';
 
 export interface JobProgressProps {
@@ -35,6 +36,7 @@ const DOTS: Record<string, string> = {
 
 export function JobProgress({ job, live }: JobProgressProps) {
   const { counts, itemCount, perSecond, cost, state } = live;
+  const { can } = usePermission();
   const [isBudgeting, setBudgeting] = useState(false);
   const rejected = job.ingestReport.rejected ?? 0;
   const ended = ENDED.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
@@ -62,7 +64,7 @@ export function JobProgress({ job, live }: JobProgressProps) {
         >
           {formatCost(cost)}
         </Fact>
-        <Budget job={job} onChange={() => setBudgeting(true)} />
+        <Budget job={job} onChange={can('changeJob') ? () => setBudgeting(true) : null} />
       </dl>
       <ProgressBar counts={counts} total={itemCount} className="h-3" />
       <ul className="flex flex-wrap gap-x-4 gap-y-1 text-[13px]">
@@ -111,11 +113,14 @@ export function JobProgress({ job, live }: JobProgressProps) {
           <p role="status" className="min-w-0 flex-1 basis-64 break-words">
             {because.charAt(0).toUpperCase() + because.slice(1)}
           </p>
-          {state === 'PAUSED' && job.pausedBecause?.startsWith('budget of') && job.budget.max !== null && (
-            <Button size="small" onClick={() => setBudgeting(true)}>
-              Raise the budget…
-            </Button>
-          )}
+          {can('changeJob', 'resumeJob') &&
+            state === 'PAUSED' &&
+            job.pausedBecause?.startsWith('budget of') &&
+            job.budget.max !== null && (
+              <Button size="small" onClick={() => setBudgeting(true)}>
+                Raise the budget…
+              </Button>
+            )}
         </div>
       )}
       {isBudgeting && (
@@ -173,17 +178,20 @@ function spentOf(job: Job, cost: number): number {
   return Math.max(cost, own ? own.spent + own.lost : 0);
 }
 
-function Budget({ job, onChange }: { job: Job; onChange: () => void }) {
+function Budget({ job, onChange }: { job: Job; onChange: (() => void) | null }) {
   const budgets = job.budgets as unknown as BudgetOf[];
   const [tightest] = budgets.toSorted((a, b) => a.max - a.spent - (b.max - b.spent));
-  const change = (
-    <button type="button" onClick={onChange} className="no-print text-accent hover:underline">
-      Change<span className="sr-only"> the budget</span>
-    </button>
+  const change = onChange && (
+    <>
+      {' · '}
+      <button type="button" onClick={onChange} className="no-print text-accent hover:underline">
+        Change<span className="sr-only"> the budget</span>
+      </button>
+    </>
   );
   if (!tightest)
     return (
-      <Fact name="Budget" more={<>nothing limits it · {change}</>}>
+      <Fact name="Budget" more={<>nothing limits it{change}</>}>
         None
       </Fact>
     );
@@ -193,7 +201,8 @@ function Budget({ job, onChange }: { job: Job; onChange: () => void }) {
       name="Budget"
       more={
         <>
-          left of {formatCost(max)} {SCOPES[scope] ?? ''} · {change}
+          left of {formatCost(max)} {SCOPES[scope] ?? ''}
+          {change}
         </>
       }
     >

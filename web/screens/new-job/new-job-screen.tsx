@@ -11,6 +11,7 @@ import { Section } from '../../components/section.tsx';
 import { say } from '../../components/toasts.tsx';
 import { client } from '../../lib/client.ts';
 import { useConfiguration } from '../../lib/configuration.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { newJobRoute } from '../../routes/router.tsx';
 import { FailedScreen } from '../failed-screen.tsx';
 import { ChooseFile } from './choose-file.tsx';
@@ -26,6 +27,17 @@ import { type ChosenFile, type FormatOptions, usePreview } from './use-preview.t
 import { useStartJob } from './use-start-job.ts';
 
 export function NewJobScreen() {
+  const whyNot = usePermission().whyNot('createJob', 'previewJob', 'createUpload', 'listSources');
+  if (whyNot !== null)
+    return (
+      <EmptyState isScreen title="You cannot make jobs">
+        {whyNot}
+      </EmptyState>
+    );
+  return <MakeJob />;
+}
+
+function MakeJob() {
   const pipelines = useQuery({ queryKey: ['pipelines'], queryFn: () => client.listPipelines() });
   const sources = useQuery({ queryKey: ['sources'], queryFn: () => client.listSources() });
   const { pipeline: wanted } = newJobRoute.useSearch();
