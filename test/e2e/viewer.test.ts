@@ -182,9 +182,8 @@ async function controls(page: Page): Promise<Locator> {
 }
 
 async function namesOf(page: Page): Promise<string[]> {
-  const found = await (await controls(page)).all();
-  const names = await Promise.all(
-    found.map(async (each) => (await each.getAttribute('aria-label')) ?? (await each.innerText())),
+  const names = await (await controls(page)).evaluateAll((found) =>
+    found.map((each) => each.getAttribute('aria-label') ?? each.textContent ?? ''),
   );
   return names.map((name) => name.replace(/\s+/g, ' ').trim()).filter((name) => name !== '');
 }
@@ -237,7 +236,8 @@ test('somebody who may only look meets nothing that the server refuses, on any s
 
 test('a page that is used with a key for reading meets nothing that the server refuses', async () => {
   const reader = await openAs({ headers: await keyHeaders(database, 'mia', ['read']) });
-  for (const path of screens().filter((each) => !each.includes('all='))) await useAll(reader, path);
+  const changing = screens().filter((path) => /^\/(jobs\/|webhooks\/|settings)/.test(path));
+  for (const path of changing) await useAll(reader, path);
   await reader.show(`/jobs/${ids.finished}`);
   expect(await reader.page.getByRole('button', { name: 'Export' }).count()).toBe(0);
   expect(reader.refused).toEqual([]);
