@@ -75,7 +75,8 @@ export function issueWords(
   const value = valueAt(input, issue);
   const got =
     options.showsValue || value === undefined || value === null ? valueWords(value) : kindWords(value);
-  if ((issue as Issue).code === 'unrecognized_keys') return `expected ${expected}`;
+  // What is expected says as much.
+  if ((issue as Issue).code === 'unrecognized_keys' || value === '') return `expected ${expected}`;
   // A text that is too short is no other kind of thing.
   const isOfKind = !options.showsValue && (issue as Issue).code !== 'invalid_type' && value !== undefined;
   return isOfKind ? `expected ${expected}` : `expected ${expected}, got ${got}`;

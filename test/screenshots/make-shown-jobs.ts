@@ -98,7 +98,7 @@ export async function makeShownJobs({ ada, ben, rowmill, db }: Makers): Promise<
     pipeline: 'describe-products',
     format: { format: 'json' },
   });
-  await rowmill.whenFinished(refused);
+  await until(async () => (await ada.getJob({ jobId: refused })).state === 'FAILED');
   await shiftTimes(db, refused, { agoMinutes: 95, stretch: 1 });
   return { running, done, images, crawl, budget, queued, trial, refused };
 }

@@ -128,7 +128,7 @@ async function openBranches(page: Page): Promise<void> {
   const tree = page.getByRole('tree');
   await tree.waitFor();
   for (let opened = 0; opened < 2; opened += 1)
-    await tree.getByRole('treeitem', { expanded: false }).first().getByRole('button').first().click();
+    await tree.locator('[aria-expanded=false] [data-toggle]').first().click();
 }
 
 async function openHistory(page: Page): Promise<void> {

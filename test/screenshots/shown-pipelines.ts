@@ -120,6 +120,7 @@ export const crawlShop: Pipeline = definePipeline({
   name: 'crawl-shop',
   version: '0.9.1',
   input: z.object({ url: z.string(), depth: z.coerce.number().default(0) }),
+  summary: ['url'],
   resources: { 'shop-hosts': { concurrency: 8 } },
   phases: [
     {

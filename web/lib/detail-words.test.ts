@@ -14,7 +14,7 @@ test('what is written down is told in words, without what is empty', () => {
       change: { override: {} },
     }),
   ).toEqual([
-    'selected 34',
+    '34 rows',
     'left out: exhausted 2',
     'statuses ERROR, NOT_FOUND',
     'include permanent',

@@ -92,7 +92,11 @@ function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
         </p>
         <p className="flex flex-wrap gap-x-3 text-[13px] text-muted tabular-nums">
           {bytes !== null && <span>{formatBytes(bytes)}</span>}
-          {rows !== null && <span>{formatCount(rows)} rows</span>}
+          {rows !== null && (
+            <span>
+              {formatCount(rows)} {rows === 1 ? 'row' : 'rows'}
+            </span>
+          )}
           {generation !== null && generation > 1 && <span>run {generation}</span>}
           <RelativeTime at={createdAt} />
           {expiresAt !== null && (

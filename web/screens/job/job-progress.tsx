@@ -2,7 +2,6 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
-import { Button } from '../../components/button.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { statusWord } from '../../components/status-chip.tsx';
@@ -10,6 +9,7 @@ import { formatCost, formatCount, formatDuration, formatPercent, formatRate } fr
 import type { Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { BudgetDialog } from './budget-dialog.tsx';
+import { JobNotice } from './job-notice.tsx';
 
 export interface JobProgressProps {
   job: Job;
@@ -40,14 +40,16 @@ export function JobProgress({ job, live }: JobProgressProps) {
   const [isBudgeting, setBudgeting] = useState(false);
   const rejected = job.ingestReport.rejected ?? 0;
   const ended = ENDED.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
-  const because = job.pausedBecause ?? job.blockedBecause ?? job.lastError;
   return (
     <section
       aria-label="Progress"
       className="flex flex-col gap-3 rounded-lg border border-line bg-surface p-4"
     >
       <dl className="grid grid-cols-2 gap-x-6 gap-y-2 sm:grid-cols-3 lg:grid-cols-5">
-        <Fact name="Ended" more={`of ${formatCount(itemCount)} rows${job.sealed ? '' : ' so far'}`}>
+        <Fact
+          name="Ended"
+          more={`of ${formatCount(itemCount)} rows${job.sealed || job.finishedAt !== null ? '' : ' so far'}`}
+        >
           {formatPercent(itemCount === 0 ? 0 : ended / itemCount)}
         </Fact>
         {job.finishedAt === null ? (
@@ -108,21 +110,7 @@ export function JobProgress({ job, live }: JobProgressProps) {
           </li>
         )}
       </ul>
-      {because && (
-        <div className="flex flex-wrap items-center gap-3 rounded-md bg-warn-soft px-3 py-2 text-warn">
-          <p role="status" className="min-w-0 flex-1 basis-64 break-words">
-            {because.charAt(0).toUpperCase() + because.slice(1)}
-          </p>
-          {can('changeJob', 'resumeJob') &&
-            state === 'PAUSED' &&
-            job.pausedBecause?.startsWith('budget of') &&
-            job.budget.max !== null && (
-              <Button size="small" onClick={() => setBudgeting(true)}>
-                Raise the budget…
-              </Button>
-            )}
-        </div>
-      )}
+      <JobNotice job={job} live={live} onBudget={() => setBudgeting(true)} />
       {isBudgeting && (
         <BudgetDialog
           job={job}
@@ -182,12 +170,13 @@ function Budget({ job, onChange }: { job: Job; onChange: (() => void) | null }) 
   const budgets = job.budgets as unknown as BudgetOf[];
   const [tightest] = budgets.toSorted((a, b) => a.max - a.spent - (b.max - b.spent));
   const change = onChange && (
-    <>
-      {' · '}
-      <button type="button" onClick={onChange} className="no-print text-accent hover:underline">
+    <span className="no-print whitespace-nowrap">
+      {' '}
+      ·{' '}
+      <button type="button" onClick={onChange} className="text-accent hover:underline">
         Change<span className="sr-only"> the budget</span>
       </button>
-    </>
+    </span>
   );
   if (!tightest)
     return (

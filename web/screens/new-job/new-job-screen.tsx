@@ -60,8 +60,13 @@ function MakeJob() {
 function NoPipelines() {
   return (
     <EmptyState isScreen title="There is no pipeline yet">
-      A pipeline is the code that runs over each row. Whoever runs this server tells it which files define
-      them when it starts.
+      <p>
+        A pipeline is the code that runs over each row. Whoever runs this server names the files that define
+        them when it is started, and the same files to a worker, which runs them:
+      </p>
+      <pre className="mt-3 rounded-md bg-sunken p-3 text-left font-mono text-xs break-words whitespace-pre-wrap">
+        {'rowmill server pipelines/price-lookup.ts\nrowmill worker pipelines/price-lookup.ts'}
+      </pre>
     </EmptyState>
   );
 }

@@ -108,7 +108,7 @@ function PreviewCell({ text, problems }: { text: string; problems: readonly stri
         {text}
       </span>
       {problems.map((message) => (
-        <span key={message} className="block text-xs text-bad">
+        <span key={message} className="block text-xs text-bad first-letter:uppercase">
           {message}
         </span>
       ))}
