@@ -29,13 +29,15 @@ function compress(): Plugin {
 }
 
 /**
- * The route table as the client of the page needs it: addresses, names and kinds of answers. Its schemas are for whoever
+ * The route table as the client of the page needs it: addresses, names, kinds of answers and who may ask. Its schemas are for whoever
  * checks requests and answers, which the page leaves to the server; building them took a third of the time of its start.
  */
 function leaveOutSchemas(): Plugin {
-  const plain = ({ method, path, query, body, answer: { status, type, schema } }: Route) => ({
+  const plain = ({ method, path, access, scope, query, body, answer: { status, type, schema } }: Route) => ({
     method,
     path,
+    access,
+    scope,
     ...(query && { query: { shape: Object.fromEntries(Object.keys(query.shape).map((name) => [name, 1])) } }),
     ...(body && { body: 1 }),
     answer: { status, ...(type && { type }), schema: schema && 1 },

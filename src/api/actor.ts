@@ -1,5 +1,6 @@
 // Who sends a request, and what that lets them see.
-import type { Access, Route } from '../contract/route.ts';
+import { maySeeAll, refusalOf } from '../contract/permission.ts';
+import type { Route } from '../contract/route.ts';
 import { SCOPES, type Scope } from '../contract/scopes.ts';
 import type { Role } from '../core/role.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
@@ -20,8 +21,6 @@ export interface Actor {
   confirmedUntil: Date | null;
 }
 
-const RANK: Record<Access, number> = { open: 0, viewer: 1, member: 2, admin: 3 };
-
 /** The person at the machine, when there are no accounts. */
 export const LOCAL_ACTOR: Actor = {
   userId: 'local',
@@ -36,27 +35,15 @@ export const LOCAL_ACTOR: Actor = {
   confirmedUntil: null,
 };
 
-const SCOPES_OF: Record<Role, readonly Scope[]> = {
-  viewer: ['read', 'export'],
-  member: ['read', 'write', 'export'],
-  admin: SCOPES,
-};
-
-/** What a key of somebody with this role may be for. */
-export function scopesOf(role: Role): readonly Scope[] {
-  return SCOPES_OF[role];
-}
-
 /** Owners whose things the caller may see by their id; null: everybody's. */
 export function seenBy(actor: Actor): readonly string[] | null {
-  return actor.role === 'admin' ? null : actor.own;
+  return maySeeAll(actor) ? null : actor.own;
 }
 
 /** Owners whose things are listed: the caller's own, or everybody's where an admin asks for it. */
 export function listedFor(actor: Actor, all: boolean | undefined): readonly string[] | null {
   if (!all) return actor.own;
-  if (actor.role !== 'admin')
-    throw new RowmillError('FORBIDDEN', 'only an administrator can ask for everything');
+  if (!maySeeAll(actor)) throw new RowmillError('FORBIDDEN', 'only an administrator can ask for everything');
   return null;
 }
 
@@ -76,12 +63,13 @@ export function checkAllowed(actor: Actor | null, route: Pick<Route, 'access' | 
   if (route.access === 'open') return;
   if (actor === null)
     throw new RowmillError('UNAUTHENTICATED', 'expected somebody to be signed in, or an API key');
-  if (RANK[actor.role] < RANK[route.access])
-    throw new RowmillError('FORBIDDEN', `expected the role ${route.access}, the caller is ${actor.role}`);
-  if (!actor.scopes.includes(route.scope))
+  const refusal = refusalOf(actor, route);
+  if (refusal?.lacks === 'role')
+    throw new RowmillError('FORBIDDEN', `expected the role ${refusal.needed}, the caller is ${actor.role}`);
+  if (refusal)
     throw new RowmillError(
       'FORBIDDEN',
-      `expected a key with the scope ${route.scope}, got ${actor.scopes.join(', ')}`,
+      `expected a key with the scope ${refusal.needed}, got ${actor.scopes.join(', ')}`,
     );
 }
 

@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { ErrorAnswer } from '../contract/route.ts';
+import { issueWords } from '../core/issue-words.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -21,10 +22,11 @@ export class RetryLaterError extends RowmillError {
 /** The value is not what the route expects; says where. */
 export class InvalidRequestError extends RowmillError {
   readonly issues: { path: string; message: string }[];
-  constructor(where: 'params' | 'query' | 'body', error: z.ZodError) {
-    const issues = error.issues.slice(0, 20).map(({ path, message }) => ({
-      path: [where, ...path.map(String)].join('.'),
-      message,
+  constructor(where: 'params' | 'query' | 'body', error: z.ZodError, given: unknown) {
+    const issues = error.issues.slice(0, 20).map((issue) => ({
+      path: [where, ...issue.path.map(String)].join('.'),
+      // A request may hold a password.
+      message: issueWords(issue, given, { showsValue: false }),
     }));
     const first = issues[0];
     super('REQUEST_INVALID', first ? `${first.path}: ${first.message}` : `the ${where} is not as expected`);

@@ -1,12 +1,13 @@
 // Finds out who sends a request: by the cookie of a session, or by an API key in the header Authorization. Never by both, and
 // never by a key in the address.
 import type { FastifyRequest } from 'fastify';
+import { scopesOf } from '../contract/permission.ts';
 import { SCOPES } from '../contract/scopes.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { findKeyCaller, findSessionCaller } from '../engine/accounts/find-caller.ts';
 import { reportExposedKey } from '../engine/accounts/report-exposed-key.ts';
 import { hashToken } from '../platform/secret-token.ts';
-import { type Actor, LOCAL_ACTOR, scopesOf } from './actor.ts';
+import { type Actor, LOCAL_ACTOR } from './actor.ts';
 import type { ApiContext } from './api-context.ts';
 import { checkSameOrigin, isUnsafe } from './cross-site.ts';
 import { readSessionCookie } from './session-cookie.ts';

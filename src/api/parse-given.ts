@@ -9,7 +9,7 @@ export function parseGiven<Schema extends z.ZodType>(
   where: 'params' | 'query' | 'body',
 ): z.output<Schema> {
   const parsed = checked(schema, given, where);
-  if (!parsed.success) throw new InvalidRequestError(where, parsed.error);
+  if (!parsed.success) throw new InvalidRequestError(where, parsed.error, given);
   return parsed.data;
 }
 

@@ -1,11 +1,11 @@
-// A file and what is to be done with it, with progress. Browsers tell the progress of an upload only through
-// XMLHttpRequest; elsewhere the bytes are counted as the connection takes them.
+// A file and what is to be done with it, with progress: as the browser tells it, elsewhere counted as the connection takes
+// the bytes.
 import type { Route } from '../contract/route.ts';
 import { multipartBody } from './multipart-body.ts';
 import { type CallOptions, splitCall } from './route-call.ts';
-import { refusalOf, unreachable } from './rowmill-api-error.ts';
+import { sendByXhr, xhrOf } from './send-by-xhr.ts';
 import type { ResumePoint } from './send-in-parts.ts';
-import { type Connection, headersOf, type Request, sendRequest } from './send-request.ts';
+import { type Connection, type Request, sendRequest } from './send-request.ts';
 
 type Bytes = AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
 
@@ -22,6 +22,10 @@ export interface UploadProgress {
   sent: number;
   /** Null: not known. */
   total: number | null;
+  /** Of a file in parts: how much the server has, whatever happens. The rest of what was sent may have to be sent again. */
+  kept?: number | undefined;
+  /** The connection was cut, and the part is about to be sent again. */
+  isCut?: boolean | undefined;
 }
 
 export interface UploadOptions extends CallOptions {
@@ -43,16 +47,16 @@ export async function sendFile(
   options: UploadOptions,
 ): Promise<Response> {
   const { address, body } = splitCall(route, job);
-  const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => XhrLike };
-  if (file instanceof Blob && connection.isOwnFetch && XMLHttpRequest)
-    return sendByXhr(
-      new XMLHttpRequest(),
-      connection,
-      { method: route.method, address },
-      file,
-      body,
-      options,
-    );
+  const xhr = file instanceof Blob ? xhrOf(connection) : null;
+  if (file instanceof Blob && xhr) {
+    const form = new FormData();
+    form.append('job', JSON.stringify(body));
+    form.append('file', file, nameOf(file, options));
+    // What is around the file counts as well: never more than the file itself.
+    const onUploaded = (loaded: number, total: number): void =>
+      options.onProgress?.({ sent: Math.max(0, loaded - (total - file.size)), total: file.size });
+    return sendByXhr(xhr, connection, { method: route.method, address, body: form, onUploaded }, options);
+  }
   const { name, bytes, size } = file instanceof Blob ? ofBlob(file, options) : file;
   const total = size ?? null;
   const isFunction = typeof bytes === 'function';
@@ -115,56 +119,4 @@ async function* iterate(bytes: Bytes): AsyncGenerator<Uint8Array> {
   } finally {
     await reader.cancel();
   }
-}
-
-/** What is used of the browser's XMLHttpRequest. */
-interface XhrLike {
-  open(method: string, url: string): void;
-  setRequestHeader(name: string, value: string): void;
-  send(body: FormData): void;
-  abort(): void;
-  getResponseHeader(name: string): string | null;
-  readonly status: number;
-  readonly responseText: string;
-  readonly upload: { onprogress: ((event: { loaded: number; total: number }) => void) | null };
-  onload: (() => void) | null;
-  onerror: (() => void) | null;
-  onabort: (() => void) | null;
-}
-
-function sendByXhr(
-  xhr: XhrLike,
-  connection: Connection,
-  { method, address }: { method: string; address: string },
-  file: Blob,
-  job: unknown,
-  options: UploadOptions,
-): Promise<Response> {
-  const { signal } = options;
-  const abort = (): void => xhr.abort();
-  return new Promise<Response>((resolve, reject) => {
-    signal?.throwIfAborted();
-    signal?.addEventListener('abort', abort, { once: true });
-    xhr.open(method, connection.base + address);
-    for (const [name, value] of headersOf(connection, options)) xhr.setRequestHeader(name, value);
-    // What is around the file counts as well: never more than the file itself.
-    xhr.upload.onprogress = ({ loaded, total }) =>
-      options.onProgress?.({ sent: Math.max(0, loaded - (total - file.size)), total: file.size });
-    xhr.onload = () => {
-      const headers = new Headers();
-      for (const name of ['content-type', 'retry-after', 'x-request-id']) {
-        const value = xhr.getResponseHeader(name);
-        if (value !== null) headers.set(name, value);
-      }
-      if (xhr.status >= 200 && xhr.status < 300)
-        resolve(new Response(xhr.responseText, { status: xhr.status, headers }));
-      else reject(refusalOf(xhr.status, headers, xhr.responseText));
-    };
-    xhr.onerror = () => reject(unreachable(connection.base, new Error('the upload was interrupted')));
-    xhr.onabort = () => reject(signal?.reason as Error);
-    const form = new FormData();
-    form.append('job', JSON.stringify(job));
-    form.append('file', file, nameOf(file, options));
-    xhr.send(form);
-  }).finally(() => signal?.removeEventListener('abort', abort));
 }

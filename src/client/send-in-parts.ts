@@ -5,6 +5,8 @@ import type { upload } from '../contract/uploads.ts';
 import type { CallOptions, RouteMethods } from './route-call.ts';
 import { RowmillApiError } from './rowmill-api-error.ts';
 import type { UploadProgress } from './send-file.ts';
+import { FIRST_PART, sizeAfterPart } from './part-size.ts';
+import { sendByXhr, xhrOf } from './send-by-xhr.ts';
 import { type Connection, retryWaitMs, sendRequest } from './send-request.ts';
 import { waitMs } from './surroundings.ts';
 
@@ -21,11 +23,6 @@ export interface PartsOptions extends Pick<CallOptions, 'signal' | 'headers'> {
 
 type UploadMethods = Pick<RouteMethods, 'createUpload' | 'getUpload'>;
 
-const PART_MIN_BYTES = 1_048_576;
-const PART_MAX_BYTES = 33_554_432;
-/** So that a large file has not too many. */
-const PARTS_WANTED = 1000;
-
 /** The id of the upload, with all of the file. */
 export async function sendInParts(
   connection: Connection,
@@ -36,12 +33,20 @@ export async function sendInParts(
   { onProgress, ...options }: PartsOptions,
 ): Promise<string> {
   let there = await beginOrGoOn(methods, file, name, point, options);
-  const tell = (): void => onProgress?.({ sent: there.offset, total: file.size });
-  const partBytes = Math.min(PART_MAX_BYTES, Math.max(PART_MIN_BYTES, Math.ceil(file.size / PARTS_WANTED)));
+  const tell = (more: { ahead?: number; isCut?: boolean } = {}): void =>
+    onProgress?.({
+      sent: Math.min(file.size, there.offset + (more.ahead ?? 0)),
+      total: file.size,
+      kept: there.offset,
+      isCut: more.isCut ?? false,
+    });
+  let size = FIRST_PART;
   tell();
   for (let failures = 0; there.offset < file.size && there.jobId === null; ) {
     try {
-      there = await sendPart(connection, there, file.slice(there.offset, there.offset + partBytes), options);
+      const part = file.slice(there.offset, there.offset + size.bytes);
+      there = await sendPart(connection, there, part, options, (ahead) => tell({ ahead }));
+      size = sizeAfterPart(size, file.size, true);
       failures = 0;
     } catch (error) {
       options.signal?.throwIfAborted();
@@ -54,6 +59,8 @@ export async function sendInParts(
       )
         throw error;
       failures += 1;
+      if (!isMoved) size = sizeAfterPart(size, file.size, false);
+      tell({ isCut: !isMoved });
       await waitMs(wait, options.signal);
       there = await methods.getUpload({ uploadId: there.uploadId }, options);
     }
@@ -88,17 +95,25 @@ async function sendPart(
   { uploadId, offset }: Upload,
   part: Blob,
   options: CallOptions,
+  onUploaded: (bytes: number) => void,
 ): Promise<Upload> {
   const bytes = await part.arrayBuffer();
-  const response = await sendRequest(
-    { ...connection, maxRetries: 0 },
-    {
-      method: 'POST',
-      address: `/api/uploads/${uploadId}/parts?offset=${offset}`,
-      body: () => ({ content: bytes, contentType: 'application/octet-stream' }),
-    },
-    { ...options, headers: { ...options.headers, ...(await digestOf(bytes)) } },
-  );
+  const contentType = 'application/octet-stream';
+  const request = { method: 'POST', address: `/api/uploads/${uploadId}/parts?offset=${offset}` };
+  const headers = { ...options.headers, ...(await digestOf(bytes)) };
+  const xhr = xhrOf(connection);
+  const response = xhr
+    ? await sendByXhr(
+        xhr,
+        connection,
+        { ...request, body: bytes, onUploaded },
+        { ...options, headers: { ...headers, accept: 'application/json', 'content-type': contentType } },
+      )
+    : await sendRequest(
+        { ...connection, maxRetries: 0 },
+        { ...request, body: () => ({ content: bytes, contentType }) },
+        { ...options, headers },
+      );
   return (await response.json()) as Upload;
 }
 

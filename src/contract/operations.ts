@@ -74,10 +74,14 @@ export const worker = z
       z.object({
         pipeline: z.string(),
         phase: z.string(),
+        /** Slots without a call, and with one. */
         idle: z.number(),
         busy: z.number(),
+        /** Calls that were stopped and have not returned; another slot stands in for each. */
         error: z.number(),
+        /** Rows that the worker holds and that have not started. */
         queued: z.number(),
+        /** Those of the queued ones that wait for a resource, not for a slot. */
         waiting: z.number(),
       }),
     ),

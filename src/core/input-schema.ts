@@ -1,6 +1,7 @@
 // The pipeline's input schema, as far as Rowmill has to understand it: any Standard Schema (zod, valibot, arktype …).
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { MAX_ERROR_LENGTH } from './classify-error.ts';
+import { issueWords } from './issue-words.ts';
 import type { InputField } from './map-columns.ts';
 import { toStorableText } from './storable-json.ts';
 
@@ -24,7 +25,9 @@ const MAX_ISSUES = 10;
 export function checkInput(schema: InputSchema, input: unknown): Checked | Promise<Checked> {
   try {
     const validated = schema['~standard'].validate(input);
-    return validated instanceof Promise ? validated.then(toChecked, refused) : toChecked(validated);
+    return validated instanceof Promise
+      ? validated.then((result) => toChecked(result, input), refused)
+      : toChecked(validated, input);
   } catch (error) {
     return refused(error);
   }
@@ -42,7 +45,7 @@ export async function listIssues(schema: InputSchema, input: unknown): Promise<S
     const { issues = [] } = await schema['~standard'].validate(input);
     return issues.slice(0, MAX_ISSUES).map((issue) => ({
       field: pathOf(issue) || null,
-      message: toStorableText(issue.message, MAX_ERROR_LENGTH),
+      message: toStorableText(wordsOf(issue, input), MAX_ERROR_LENGTH),
     }));
   } catch (error) {
     const refusal = refused(error) as { message: string };
@@ -54,13 +57,18 @@ function pathOf(issue: StandardSchemaV1.Issue): string {
   return (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
 }
 
-function toChecked(validated: StandardSchemaV1.Result<unknown>): Checked {
+function wordsOf(issue: StandardSchemaV1.Issue, input: unknown): string {
+  return issueWords(issue, input, { showsValue: true });
+}
+
+function toChecked(validated: StandardSchemaV1.Result<unknown>, input: unknown): Checked {
   if (validated.issues === undefined) return { ok: true, input: validated.value };
   const message = validated.issues
     .slice(0, MAX_ISSUES)
     .map((issue) => {
       const path = pathOf(issue);
-      return path === '' ? issue.message : `${path}: ${issue.message}`;
+      const words = wordsOf(issue, input);
+      return path === '' ? words : `${path}: ${words}`;
     })
     .join('; ');
   return { ok: false, message: toStorableText(message, MAX_ERROR_LENGTH) };

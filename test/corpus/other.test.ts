@@ -42,7 +42,7 @@ const CORPUS: [string, string | Buffer, Outcome][] = [
     `[${'{"a":"x"},'.repeat(999)}{"a":"x"}]`,
     { read: 'json', rows: '.'.repeat(1000) },
   ],
-  ['a JSON array, cut off', '[{"a":1},{"a"', { refused: 'FILE_INCOMPLETE', saying: 'after 1 elements' }],
+  ['a JSON array, cut off', '[{"a":1},{"a"', { refused: 'FILE_INCOMPLETE', saying: 'after 1 element,' }],
   ['a JSON array with a lost quote', '[{"a":"x},\n{"a":"y"}]', { refused: 'FILE_INVALID', saying: 'line 1' }],
   ['a pretty-printed object', '{\n "a": 1\n}', { refused: 'FILE_UNSUPPORTED', saying: 'one JSON object' }],
   ['an object around rows', '{"data":[{"a":1}]}', { refused: 'FILE_UNSUPPORTED', saying: 'around the rows' }],

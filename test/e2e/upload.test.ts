@@ -97,6 +97,49 @@ test('an upload whose connection was cut says what is there, and goes on behind 
   expect(offsets).toEqual([2, 3, 4, 5].map((at) => at * PART_BYTES));
 });
 
+test('over connections that break again and again the file goes in smaller parts', async () => {
+  const file = fileOf('reef');
+  const proxy = await startCuttableProxy(api.url);
+  const { page } = await chooseFile(proxy.url, file);
+  // No part of the first size ever comes through.
+  const { cuts } = proxy.cutEach(Math.floor(0.7 * PART_BYTES));
+  await page.getByRole('button', { name: 'Store the rows' }).click();
+  await expectJob(page, file);
+  expect(cuts()).toBeGreaterThan(0);
+  const parts = await database.query<{ bytes: string }>('select bytes from upload_parts order by start');
+  expect(parts.length).toBeGreaterThan(6);
+  expect(Math.max(...parts.map(({ bytes }) => Number(bytes)))).toBeLessThan(PART_BYTES);
+});
+
+test('over a slow connection the bar moves within a part, and a pause tells what is there', async () => {
+  const file = fileOf('tide');
+  const { page } = await chooseFile(api.url, file);
+  const network = await page.context().newCDPSession(page);
+  const throttle = (uploadThroughput: number) =>
+    network.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput,
+    });
+  await network.send('Network.enable');
+  await throttle(200_000);
+  await page.getByRole('button', { name: 'Store the rows' }).click();
+  const whole = Array.from({ length: 7 }, (_, at) =>
+    Math.round((100 * Math.min(at * PART_BYTES, file.buffer.length)) / file.buffer.length),
+  );
+  const bar = page.getByRole('progressbar', { name: 'Upload' });
+  await expect.poll(async () => whole.includes(Number(await bar.getAttribute('aria-valuenow')))).toBe(false);
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByText(/^Paused: .* are there$/).waitFor();
+  const [upload] = await database.query<{ received: string }>('select received from uploads');
+  const percent = Math.round((100 * Number(upload!.received)) / file.buffer.length);
+  expect(await bar.getAttribute('aria-valuenow')).toBe(String(percent));
+  await throttle(-1);
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await expectJob(page, file);
+});
+
 test('an upload that is cancelled is gone from the server', async () => {
   const { page } = await chooseFile(api.url, fileOf('pier'));
   await page.route('**/parts?offset=*', (route) =>

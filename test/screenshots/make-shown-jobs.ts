@@ -18,6 +18,8 @@ export interface ShownJobs {
   queued: string;
   /** The first rows were run, the others wait. */
   trial: string;
+  /** Its file could not be read. */
+  refused: string;
 }
 
 export interface Makers {
@@ -51,7 +53,7 @@ export async function makeShownJobs({ ada, ben, rowmill, db }: Makers): Promise<
   });
   await ended(images, { agoMinutes: 310, stretch: 30 });
 
-  const done = await upload(ada, 'spring-catalogue.csv', csvOf(900, 3), {
+  const done = await upload(ada, 'spring-catalogue.csv', csvOf(900, 3) + BROKEN_LINES, {
     pipeline: 'price-lookup',
     budget: { max: 25 },
     params: { country: 'fr' },
@@ -92,7 +94,13 @@ export async function makeShownJobs({ ada, ben, rowmill, db }: Makers): Promise<
   await until(async () => (await ada.getJob({ jobId: queued })).sealed);
   await shiftTimes(db, queued, { agoMinutes: 6, stretch: 1 });
 
-  return { running, done, images, crawl, budget, queued, trial };
+  const refused = await upload(ada, 'suppliers.json', '[{"sku": "1", "title": "desk lamp"}, {"sku": ', {
+    pipeline: 'describe-products',
+    format: { format: 'json' },
+  });
+  await until(async () => (await ada.getJob({ jobId: refused })).state === 'FAILED');
+  await shiftTimes(db, refused, { agoMinutes: 95, stretch: 1 });
+  return { running, done, images, crawl, budget, queued, trial, refused };
 }
 
 async function upload(
@@ -112,9 +120,23 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 
 function csvOf(rows: number, seed: number): string {
   const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;
-  const lines = [...productRows({ rows, seed })].map((row) => Object.values(row).map(quote).join(','));
+  // Not every browser has a font for every script.
+  const plain = (text: string): string => text.replace(/ ?[\u3000-\u9fff]+/g, '');
+  const lines = [...productRows({ rows, seed })].map((row) =>
+    Object.values(row)
+      .map((value) => quote(plain(value)))
+      .join(','),
+  );
   return ['sku,title,brand,quantity,purchase_price', ...lines].join('\r\n');
 }
+
+/** With a column too many, and with one too few. */
+const BROKEN_LINES = [
+  '',
+  '"951-0000951","desk lamp, brass","Nordlicht","4","19.90","discontinued"',
+  '"952-0000952","folding chair"',
+  '"953-0000953","shelf, 80 cm","Acme, Inc.","2","44.00","see page 12","new"',
+].join('\r\n');
 
 const SHOPS = [
   'https://lamps.example/shop',

@@ -16,7 +16,7 @@ export interface Shot extends WindowOptions {
 /** As somebody would drop it: other names, a missing number, a quantity in words. */
 const MESSY_CSV = [
   'Article;Title;Brand;Quantiy;Remark',
-  '001-0000017;"27"" monitor, grün";Tanaka 田中;4;',
+  '001-0000017;"27"" monitor, grün";Tanaka;4;',
   '002-0000018;Bücherregal;Nordlicht;12;"ask for ""the blue one"""',
   ';kettle, stainless steel;Bosch;3;no number yet',
   '004-0000020;office chair;Acme, Inc.;two;',
@@ -33,7 +33,7 @@ async function dropMessyFile(page: Page): Promise<void> {
 }
 
 export function shotsOf({
-  jobs: { running, done, images, crawl, budget, queued },
+  jobs: { running, done, images, crawl, budget, queued, trial, refused },
   webhookId,
 }: ShownServer): Shot[] {
   return [
@@ -57,20 +57,27 @@ export function shotsOf({
     { name: 'job-run-again', path: `/jobs/${done}`, act: runAgain },
     { name: 'job-pending', path: `/jobs/${running}?overview=false&tab=pending` },
     { name: 'job-errors', path: `/jobs/${done}?tab=errors` },
+    { name: 'job-rejected', path: `/jobs/${done}?tab=rejected` },
     { name: 'job-files', path: `/jobs/${done}?tab=files` },
     { name: 'job-generations', path: `/jobs/${done}?tab=generations` },
     { name: 'job-activity', path: `/jobs/${done}?tab=activity` },
     { name: 'job-out-of-money', path: `/jobs/${budget}?overview=true` },
     { name: 'job-queued', path: `/jobs/${queued}` },
+    { name: 'job-trial', path: `/jobs/${trial}?overview=false` },
+    { name: 'job-refused-file', path: `/jobs/${refused}` },
     {
       name: 'job-images',
       path: `/jobs/${images}`,
       act: (page) => page.getByRole('img', { name: 'lamp-01.png' }).waitFor(),
     },
     { name: 'job-crawl', path: `/jobs/${crawl}`, as: 'ben' },
+    { name: 'job-tree', path: `/jobs/${crawl}?tab=tree`, as: 'ben', act: openBranches },
     { name: 'pending', path: '/pending' },
     { name: 'workers', path: '/workers' },
     { name: 'resources', path: '/resources' },
+    { name: 'resource-history', path: '/resources', act: openHistory },
+    { name: 'counters', path: '/counters' },
+    { name: 'counter', path: '/counters/offers?sortBy=pieces' },
     { name: 'webhooks', path: '/webhooks' },
     { name: 'webhook', path: `/webhooks/${webhookId}` },
     { name: 'settings-account', path: '/settings?tab=account' },
@@ -115,6 +122,21 @@ async function editFirstRow(page: Page): Promise<void> {
 async function runAgain(page: Page): Promise<void> {
   await page.getByRole('button', { name: /failed again$/ }).click();
   await page.getByRole('dialog').waitFor();
+}
+
+async function openBranches(page: Page): Promise<void> {
+  const tree = page.getByRole('tree');
+  await tree.waitFor();
+  for (let opened = 0; opened < 2; opened += 1)
+    await tree.locator('[aria-expanded=false] [data-toggle]').first().click();
+}
+
+async function openHistory(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'History of price-api' }).click();
+  await page
+    .getByRole('heading', { name: /price-api/ })
+    .first()
+    .waitFor();
 }
 
 async function openPalette(page: Page): Promise<void> {

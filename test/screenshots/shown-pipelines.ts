@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { z } from 'zod';
-import { definePipeline, fail, notFound, type Pipeline, resource } from '../../src/index.ts';
+import { defineCounter, definePipeline, fail, notFound, type Pipeline, resource } from '../../src/index.ts';
 
 /** From 0 to 1, by what is asked. */
 function draw(...about: unknown[]): number {
@@ -12,6 +12,15 @@ function draw(...about: unknown[]): number {
 function refused(status: number, message: string): Error {
   return Object.assign(new Error(message), { status });
 }
+
+const offers = defineCounter({
+  name: 'offers',
+  scope: 'seller',
+  entity: 'brand',
+  measures: ['offers', 'pieces'],
+});
+
+const SELLERS = ['Nordlicht', 'Acme, Inc.', 'Müller & Söhne'] as const;
 
 export const priceLookup: Pipeline = definePipeline({
   name: 'price-lookup',
@@ -28,6 +37,7 @@ export const priceLookup: Pipeline = definePipeline({
   }),
   summary: ['sku', 'title', 'brand'],
   resources: { 'price-api': { ratePerSecond: 400, concurrency: 32, adaptive: false } },
+  counters: [offers],
   outputs: ['csv', 'xlsx'],
   phases: [
     {
@@ -47,7 +57,7 @@ export const priceLookup: Pipeline = definePipeline({
         overloaded: { maxAttempts: 4, baseMs: 200, capMs: 1000 },
         not_found: { maxAttempts: 1 },
       },
-      run: async ({ sku, quantity }, { attempt, signal }) => {
+      run: async ({ sku, brand, quantity }, { attempt, count, signal }) => {
         await wait(5 + draw('time', sku, attempt) * 40, undefined, { signal });
         const fate = draw('fate', sku);
         if (fate < 0.03) return notFound(`no price for ${sku}`);
@@ -55,11 +65,13 @@ export const priceLookup: Pipeline = definePipeline({
         if (fate < 0.055) throw refused(400, `the price service does not sell ${sku} in this country`);
         if (fate < 0.08 && attempt === 1) throw refused(503, 'the price service answered 503: maintenance');
         const price = Math.round(99 + draw('price', sku) * 20_000) / 100;
+        const seller = SELLERS[Math.floor(draw('seller', sku) * SELLERS.length)]!;
+        count(offers, { scope: seller, entity: brand || 'no brand' }, { offers: 1, pieces: quantity });
         return {
           price,
           currency: 'EUR',
           value: Math.round(price * quantity * 100) / 100,
-          seller: ['Nordlicht', 'Acme, Inc.', 'Müller & Söhne'][Math.floor(draw('seller', sku) * 3)],
+          seller,
         };
       },
     },
@@ -108,6 +120,7 @@ export const crawlShop: Pipeline = definePipeline({
   name: 'crawl-shop',
   version: '0.9.1',
   input: z.object({ url: z.string(), depth: z.coerce.number().default(0) }),
+  summary: ['url'],
   resources: { 'shop-hosts': { concurrency: 8 } },
   phases: [
     {

@@ -14,7 +14,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { capturedLog } from '../../src/testing/captured-log.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { makeShownJobs, type ShownJobs } from './make-shown-jobs.ts';
-import { shiftAccounts } from './shift-times.ts';
+import { shiftAccounts, sortAudit } from './shift-times.ts';
 import { crawlShop, describeProducts, nameColours, priceLookup, translateTitles } from './shown-pipelines.ts';
 
 const PASSWORD = 'quiet harbour lantern';
@@ -103,6 +103,7 @@ export async function startShownServer(
   await db.connect();
   await shiftAccounts(db);
   const jobs = await makeShownJobs({ ada: adas, ben: bens, rowmill, db });
+  await sortAudit(db);
 
   const stopWorkers = async (): Promise<void> => {
     await Promise.all(workers.splice(0).map((worker) => worker.stop()));

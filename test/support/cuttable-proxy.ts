@@ -9,6 +9,8 @@ export interface CuttableProxy {
   cut(): number;
   /** Lets the bytes of new connections through until so many have gone to the server, then cuts. */
   cutAfter(bytes: number): void;
+  /** Cuts every connection for itself when so many bytes of it have gone to the server. Says how many it cut. */
+  cutEach(bytes: number): { cuts: () => number };
   heal(): void;
 }
 
@@ -23,6 +25,8 @@ export async function startCuttableProxy(target: string): Promise<CuttableProxy>
   const sockets = new Set<Socket>();
   let isCut = false;
   let left = Number.POSITIVE_INFINITY;
+  let leftOfEach = Number.POSITIVE_INFINITY;
+  let cuts = 0;
   const keep = (socket: Socket): void => {
     sockets.add(socket);
     socket.on('error', () => {});
@@ -40,9 +44,16 @@ export async function startCuttableProxy(target: string): Promise<CuttableProxy>
     const upstream = connect(Number(port), '127.0.0.1');
     keep(client);
     keep(upstream);
+    let sent = 0;
     client.on('data', (chunk) => {
       left -= chunk.length;
+      sent += chunk.length;
       if (left < 0) cut();
+      else if (sent > leftOfEach) {
+        cuts += 1;
+        client.resetAndDestroy();
+        upstream.resetAndDestroy();
+      }
     });
     client.pipe(upstream);
     upstream.pipe(client);
@@ -61,8 +72,13 @@ export async function startCuttableProxy(target: string): Promise<CuttableProxy>
     cutAfter(bytes) {
       left = bytes;
     },
+    cutEach(bytes) {
+      leftOfEach = bytes;
+      return { cuts: () => cuts };
+    },
     heal() {
       isCut = false;
+      leftOfEach = Number.POSITIVE_INFINITY;
       left = Number.POSITIVE_INFINITY;
     },
   };

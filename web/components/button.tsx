@@ -8,10 +8,11 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
 }
 
 const KINDS = {
-  primary: 'bg-accent text-accent-text hover:brightness-110 border-transparent',
-  plain: 'bg-surface text-text border-line hover:bg-sunken',
-  quiet: 'bg-transparent text-muted border-transparent hover:bg-sunken hover:text-text',
-  danger: 'bg-surface text-bad border-line hover:bg-bad-soft',
+  primary: 'bg-accent text-accent-text not-disabled:hover:brightness-110 border-transparent',
+  plain: 'bg-surface text-text border-line not-disabled:hover:bg-sunken',
+  quiet:
+    'bg-transparent text-muted border-transparent not-disabled:hover:bg-sunken not-disabled:hover:text-text',
+  danger: 'bg-surface text-bad border-line not-disabled:hover:bg-bad-soft',
 };
 
 export function buttonClass(
@@ -20,7 +21,8 @@ export function buttonClass(
 ): string {
   return classNames(
     'inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap',
-    'disabled:opacity-50 disabled:pointer-events-none',
+    // A title says why, so the pointer reaches it.
+    'disabled:opacity-50 disabled:cursor-not-allowed',
     size === 'small' ? 'h-7 px-2 text-[13px]' : 'h-9 px-3.5',
     KINDS[kind],
   );

@@ -1,10 +1,8 @@
 // What went wrong in a part of a screen, and what to do about it.
 import type { ReactNode } from 'react';
-import { RowmillApiError } from '../../src/client/rowmill-api-error.ts';
 import { errorWords } from '../lib/error-words.ts';
 
 export function FailureNote({ error, action }: { error: unknown; action?: ReactNode }) {
-  const ours = error instanceof RowmillApiError ? error : null;
   const { text, hint } = errorWords(error);
   return (
     <div
@@ -14,15 +12,6 @@ export function FailureNote({ error, action }: { error: unknown; action?: ReactN
       <div className="min-w-0 flex-1">
         <p className="font-medium break-words text-bad">{text}</p>
         {hint !== '' && <p className="text-[13px] text-muted">{hint}</p>}
-        {ours && ours.issues.length > 0 && (
-          <ul className="mt-1 list-disc pl-5 text-[13px]">
-            {ours.issues.map(({ path, message }) => (
-              <li key={`${path} ${message}`}>
-                {path !== '' && <code className="font-mono">{path}</code>} {message}
-              </li>
-            ))}
-          </ul>
-        )}
       </div>
       {action}
     </div>

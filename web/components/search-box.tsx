@@ -33,7 +33,7 @@ export function SearchBox({ label, value, onChange, className }: SearchBoxProps)
       type="search"
       aria-label={label}
       placeholder={label}
-      className={classNames(inputClass, 'max-w-64', className)}
+      className={classNames(inputClass, 'sm:max-w-64', className)}
       value={text}
       onChange={(event) => setText(event.target.value)}
     />

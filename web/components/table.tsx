@@ -32,5 +32,6 @@ export function Table({ label, headings, children }: TableProps) {
   );
 }
 
-export const rowClass = 'border-b border-line last:border-0 hover:bg-sunken';
+/** Buttons at the end of a row do not make it taller. */
+export const rowClass = 'border-b border-line last:border-0 hover:bg-sunken [&>td:last-child_button]:-my-1';
 export const cellClass = 'px-3 py-2.5 align-top';

@@ -1,11 +1,17 @@
 // What is written down with an event or a change, in words: { ratePerSecond: 8, leftOut: { permanent: 2 } } is
 // "rate per second 8", "left out: permanent 2". Nothing is said about what is empty.
 
+import { formatCount } from './format.ts';
+
+const COUNTS_ROWS = ['selected', 'items', 'itemCount'];
+
 export function detailWords(detail: unknown): string[] {
   if (!isRecord(detail)) return [];
   return Object.entries(detail).flatMap(([name, value]) => {
     if (isEmpty(value)) return [];
     if (name === 'generation') return [`run ${String(value)}`];
+    if (typeof value === 'number' && COUNTS_ROWS.includes(name))
+      return [`${formatCount(value)} ${value === 1 ? 'row' : 'rows'}`];
     if (value === true) return [nameWords(name)];
     if (isRecord(value)) return [`${nameWords(name)}: ${detailWords(withoutZeros(value)).join(', ')}`];
     return [`${nameWords(name)} ${valueWords(value)}`];

@@ -17,3 +17,19 @@ test('anything else that is thrown has words too', () => {
   expect(errorWords(new Error('broken'))).toEqual({ text: 'broken', hint: '' });
   expect(errorWords('broken')).toEqual({ text: 'broken', hint: '' });
 });
+
+test('what is wrong with a form is told by field, without what only programs need', () => {
+  const error = new RowmillApiError({
+    code: 'REQUEST_INVALID',
+    message: 'body.days: expected a number, got a text',
+    hint: 'Correct the request; the issues say where. /api/openapi.json describes it.',
+    issues: [
+      { path: 'body.days', message: 'expected a number, got a text' },
+      { path: 'body.name', message: 'expected a text that is not empty' },
+    ],
+  });
+  expect(errorWords(error)).toEqual({
+    text: 'days: expected a number, got a text; name: expected a text that is not empty',
+    hint: '',
+  });
+});

@@ -7,6 +7,8 @@ export interface ErrorWords {
   hint: string;
 }
 
+const SHOWN_ISSUES = 5;
+
 export function errorWords(error: unknown): ErrorWords {
   if (!(error instanceof RowmillApiError))
     return { text: error instanceof Error ? error.message : String(error), hint: '' };
@@ -15,5 +17,13 @@ export function errorWords(error: unknown): ErrorWords {
       text: 'The server could not be reached.',
       hint: 'Check your connection and that the server is running, then try again.',
     };
+  if (error.issues.length > 0)
+    return { text: error.issues.slice(0, SHOWN_ISSUES).map(issueText).join('; '), hint: '' };
   return { text: error.message, hint: error.hint };
+}
+
+/** Where in the request it stands is of no use here: the field has its name on the screen. */
+function issueText({ path, message }: RowmillApiError['issues'][number]): string {
+  const field = path.replace(/^(params|query|body)\.?/, '');
+  return field === '' ? message : `${field}: ${message}`;
 }

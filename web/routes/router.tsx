@@ -7,6 +7,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { maySeeAll } from '../../src/contract/permission.ts';
 import { client, isSignedOut, queries } from '../lib/client.ts';
 import { flag, oneOf, path, readSearch, text, wholeNumber } from '../lib/read-search.ts';
 import { basePath } from '../lib/server-page.ts';
@@ -59,7 +60,11 @@ const shell = createRoute({
       void router.loadRouteChunk(router.routesById[routeId]);
     }
     try {
-      await session;
+      const caller = await session;
+      // An administrator passed on the link to a list of everybody's things: others see their own.
+      const { all, ...search } = location.search as { all?: unknown };
+      if (all !== undefined && !maySeeAll(caller))
+        throw redirect({ to: location.pathname as '/jobs', search, replace: true });
     } catch (error) {
       if (!isSignedOut(error)) throw error;
       const { needed } = await client.getSetup();

@@ -2,6 +2,7 @@
 import { Link, Outlet } from '@tanstack/react-router';
 import {
   Activity,
+  Eye,
   Gauge,
   Hourglass,
   LogOut,
@@ -21,6 +22,7 @@ import { Toasts } from '../components/toasts.tsx';
 import { classNames } from '../lib/class-names.ts';
 import { useConfiguration } from '../lib/configuration.ts';
 import { type LiveState, useLiveEvents, useLiveState } from '../lib/live.ts';
+import { usePermission } from '../lib/permission.ts';
 import { useSession, useSignOut } from '../lib/session.ts';
 import { setTheme, type Theme, useTheme } from '../lib/theme.ts';
 import { type Overlay, Overlays } from './overlays.tsx';
@@ -121,9 +123,8 @@ function Frame() {
 /** What this server does not have, or this person may not do. */
 function useHiddenScreens(): readonly string[] {
   const configuration = useConfiguration();
-  const session = useSession();
+  const canMake = usePermission().can('createJob');
   const hasPending = configuration.data?.features.pendingDashboard === true;
-  const canMake = session.data !== undefined && session.data.role !== 'viewer';
   return useMemo(
     () => [...(hasPending ? [] : ['/pending']), ...(canMake ? [] : ['/jobs/new'])],
     [hasPending, canMake],
@@ -181,16 +182,24 @@ function ThemeSwitch() {
 function Account() {
   const session = useSession();
   const signOut = useSignOut();
+  const whyNot = usePermission().whyNot('createJob');
   if (!session.data || session.data.via === 'none') return null;
   return (
-    <button
-      type="button"
-      onClick={() => signOut()}
-      className={linkClass}
-      title={`Signed in as ${session.data.userId}`}
-    >
-      <LogOut size={16} className="shrink-0" aria-hidden />
-      <span className="truncate">Sign out {session.data.userId}</span>
-    </button>
+    <>
+      {whyNot !== null && (
+        <p title={whyNot} className="flex items-center gap-2.5 px-2.5 py-1 text-[13px] text-muted">
+          <Eye size={16} className="shrink-0" aria-hidden /> You can look, not change
+        </p>
+      )}
+      <button
+        type="button"
+        onClick={() => signOut()}
+        className={linkClass}
+        title={`Signed in as ${session.data.userId}`}
+      >
+        <LogOut size={16} className="shrink-0" aria-hidden />
+        <span className="truncate">Sign out {session.data.userId}</span>
+      </button>
+    </>
   );
 }

@@ -1,5 +1,6 @@
 // First-run setup, sessions, people, teams and API keys. Without accounts there is only the person at the machine.
 import type { accountRoutes } from '../../contract/accounts.ts';
+import { scopesOf } from '../../contract/permission.ts';
 import type { AnswerOf } from '../../contract/route.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
@@ -18,7 +19,7 @@ import { hashToken } from '../../platform/secret-token.ts';
 import { type ListedKey, listKeys } from '../../store/views/list-keys.ts';
 import { listTeams, type Team } from '../../store/views/list-teams.ts';
 import { hasUsers, listUsers, type User } from '../../store/views/read-user.ts';
-import { type Actor, checkConfirmed, listedFor, scopesOf } from '../actor.ts';
+import { type Actor, checkConfirmed, listedFor } from '../actor.ts';
 import { RetryLaterError } from '../answer-error.ts';
 import type { ApiContext } from '../api-context.ts';
 import { sessionActor } from '../authenticate.ts';

@@ -62,8 +62,8 @@ describe('a JSON array', () => {
     ['[{"a":1}\n{"a":2}]', 'FILE_INVALID', 'line 2 of the JSON array: expected a comma'],
     ['[{"a":1}]\n{"a":2}', 'FILE_INVALID', 'line 2 of the JSON array: expected nothing after'],
     ['{"a":1}', 'FILE_INVALID', 'line 1 of the JSON array: expected an array'],
-    ['[{"a":1},\n{"a":', 'FILE_INCOMPLETE', 'ends at line 2, after 1 elements'],
-    ['[{"a":1}', 'FILE_INCOMPLETE', 'after 1 elements'],
+    ['[{"a":1},\n{"a":', 'FILE_INCOMPLETE', 'ends at line 2, after 1 element,'],
+    ['[{"a":1}', 'FILE_INCOMPLETE', 'after 1 element,'],
     ['', 'FILE_INCOMPLETE', 'an empty file'],
   ])('refuses the file when its structure is lost: %j', async (text, code, message) => {
     await expect(read(text)).rejects.toMatchObject({ code, message: expect.stringContaining(message) });

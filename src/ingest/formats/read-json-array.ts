@@ -187,7 +187,7 @@ function createElementSplitter(lineEnd: '\n' | '\r', limits: ReadLimits): Elemen
         'FILE_INCOMPLETE',
         place === 'before'
           ? 'expected a JSON array, got an empty file'
-          : `the JSON array ends at line ${line}, after ${elements} elements, without its closing bracket`,
+          : `the JSON array ends at line ${line}, after ${elements} ${elements === 1 ? 'element' : 'elements'}, without its closing bracket`,
       );
     },
   };

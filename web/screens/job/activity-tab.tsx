@@ -59,9 +59,23 @@ export function ActivityTab({ job }: { job: Job }) {
   );
 }
 
-/** job.reprocessed: Job reprocessed. */
+/** What somebody did is recorded as they asked for it. */
+const DONE_WORDS: Record<string, string> = {
+  'job.create': 'Made',
+  'job.change': 'Changed',
+  'job.pause': 'Paused',
+  'job.resume': 'Resumed',
+  'job.cancel': 'Cancelled',
+  'job.reprocess': 'Run again',
+  'job.seal': 'All rows given',
+  'job.append': 'Rows added',
+  'job.sealed': 'All rows are there',
+  'job.reprocessed': 'Rows are run again',
+};
+
+/** job.finished: Job finished. */
 function actionWords(action: string): string {
-  const words = action.replace(/[._]/g, ' ');
+  const words = DONE_WORDS[action] ?? action.replace(/[._]/g, ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

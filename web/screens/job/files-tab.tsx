@@ -13,6 +13,7 @@ import { client, queries } from '../../lib/client.ts';
 import { copyText } from '../../lib/copy-text.ts';
 import { formatBytes, formatCount } from '../../lib/format.ts';
 import type { Job, JobFile } from '../../lib/job.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { basePath } from '../../lib/server-page.ts';
 import { FailedScreen } from '../failed-screen.tsx';
 
@@ -22,6 +23,7 @@ const LOOK_MS = 2000;
 
 export function FilesTab({ job }: { job: Job }) {
   const { jobId } = job;
+  const { can } = usePermission();
   const files = useQuery({
     queryKey: ['job', jobId, 'files'],
     queryFn: ({ signal }) => client.listFiles({ jobId }, { signal }),
@@ -44,19 +46,21 @@ export function FilesTab({ job }: { job: Job }) {
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-0 flex-1 basis-64 text-muted">
-          For some rows or columns only, arrange the view under Items and export it.
+          {can('exportJob') && 'For some rows or columns only, arrange the view under Items and export it.'}
         </p>
-        <Menu
-          label={
-            <>
-              <FileDown size={15} aria-hidden /> Prepare an export
-            </>
-          }
-        >
-          <MenuItem onSelect={() => prepare('csv')}>All rows as CSV</MenuItem>
-          <MenuItem onSelect={() => prepare('xlsx')}>All rows as Excel (XLSX)</MenuItem>
-          <MenuItem onSelect={() => prepare('jsonl')}>All rows as JSON lines</MenuItem>
-        </Menu>
+        {can('prepareExport') && (
+          <Menu
+            label={
+              <>
+                <FileDown size={15} aria-hidden /> Prepare an export
+              </>
+            }
+          >
+            <MenuItem onSelect={() => prepare('csv')}>All rows as CSV</MenuItem>
+            <MenuItem onSelect={() => prepare('xlsx')}>All rows as Excel (XLSX)</MenuItem>
+            <MenuItem onSelect={() => prepare('jsonl')}>All rows as JSON lines</MenuItem>
+          </Menu>
+        )}
       </div>
       {files.data.items.length === 0 ? (
         <EmptyState title="No files yet">
@@ -75,6 +79,7 @@ export function FilesTab({ job }: { job: Job }) {
 
 function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
   const { fileId, kind, name, bytes, sha256, generation, state, error, rows, createdAt, expiresAt } = file;
+  const whyNot = usePermission().whyNot('downloadFile');
   const copy = () =>
     void copyText(sha256 ?? '').then(() => say('The checksum is in the clipboard'), sayError);
   return (
@@ -87,7 +92,11 @@ function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
         </p>
         <p className="flex flex-wrap gap-x-3 text-[13px] text-muted tabular-nums">
           {bytes !== null && <span>{formatBytes(bytes)}</span>}
-          {rows !== null && <span>{formatCount(rows)} rows</span>}
+          {rows !== null && (
+            <span>
+              {formatCount(rows)} {rows === 1 ? 'row' : 'rows'}
+            </span>
+          )}
           {generation !== null && generation > 1 && <span>run {generation}</span>}
           <RelativeTime at={createdAt} />
           {expiresAt !== null && (
@@ -113,7 +122,11 @@ function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
         )}
         {error !== null && <p className="text-[13px] break-words text-bad">{error}</p>}
       </div>
-      {state === 'READY' ? (
+      {state === 'READY' && whyNot !== null ? (
+        <Button disabled title={whyNot}>
+          <Download size={15} aria-hidden /> Download
+        </Button>
+      ) : state === 'READY' ? (
         <a
           href={`${basePath}/api/jobs/${jobId}/files/${encodeURIComponent(fileId)}`}
           download

@@ -10,6 +10,7 @@ import { StatusChip, statusWord } from '../../components/status-chip.tsx';
 import { client } from '../../lib/client.ts';
 import { formatCost, formatCount, formatDuration } from '../../lib/format.ts';
 import { canRunAgain, formatOf, type ItemDetail, type Job } from '../../lib/job.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { ItemEditForm } from './item-edit-form.tsx';
 import { LargeImage } from './thumbnail.tsx';
 import { RowNumber } from './row-number.tsx';
@@ -60,6 +61,7 @@ export function ItemDrawer({ job }: { job: Job }) {
 
 function Detail({ job, seq }: { job: Job; seq: number }) {
   const { jobId } = job;
+  const canEdit = usePermission().can('reprocessJob');
   const [isEditing, setEditing] = useState(false);
   const query = useQuery({
     queryKey: ['job', jobId, 'item', seq],
@@ -85,6 +87,7 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
       <Part
         title="Input"
         aside={
+          canEdit &&
           !isEditing && (
             <Button
               size="small"

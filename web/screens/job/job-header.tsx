@@ -11,6 +11,7 @@ import { client } from '../../lib/client.ts';
 import { copyLink } from '../../lib/copy-link.ts';
 import { formatCount } from '../../lib/format.ts';
 import { canRunAgain, type Job } from '../../lib/job.ts';
+import { usePermission } from '../../lib/permission.ts';
 import type { Reprocess } from './reprocess-dialog.tsx';
 
 const ChangeJobDialog = lazy(() =>
@@ -50,13 +51,14 @@ function Controls({ job, state }: { job: Job; state: string }) {
   const [isChanging, setChanging] = useState(false);
   const [reprocess, setReprocess] = useState<Reprocess | null>(null);
   const { jobId, counts } = job;
+  const { can } = usePermission();
   const resume = () => void actOnJob(jobId, 'The job goes on', () => client.resumeJob({ jobId }));
   const pause = () => void actOnJob(jobId, 'The job is paused', () => client.pauseJob({ jobId }), resume);
   const isOpen = ['INGESTING', 'QUEUED', 'RUNNING'].includes(state);
   const failed = counts.ERROR + counts.NOT_FOUND;
   return (
     <div className="no-print flex flex-wrap gap-2">
-      {canRunAgain(state) && failed > 0 && (
+      {can('reprocessJob') && canRunAgain(state) && failed > 0 && (
         <Button
           kind="primary"
           onClick={() =>
@@ -70,44 +72,50 @@ function Controls({ job, state }: { job: Job; state: string }) {
           <RotateCcw size={15} aria-hidden /> Run {formatCount(failed)} failed again
         </Button>
       )}
-      {isOpen && (
+      {can('pauseJob') && isOpen && (
         <Button onClick={pause}>
           <Pause size={15} aria-hidden /> Pause
         </Button>
       )}
-      {(state === 'PAUSED' || job.held > 0) && (
+      {can('resumeJob') && (state === 'PAUSED' || job.held > 0) && (
         <Button kind="primary" onClick={resume}>
           <Play size={15} aria-hidden />{' '}
-          {state === 'PAUSED' ? 'Resume' : `Run the other ${formatCount(job.held)} rows`}
+          {state === 'PAUSED'
+            ? 'Resume'
+            : `Run the other ${formatCount(job.held)} ${job.held === 1 ? 'row' : 'rows'}`}
         </Button>
       )}
-      {(isOpen || state === 'PAUSED') && (
+      {can('cancelJob') && (isOpen || state === 'PAUSED') && (
         <Button kind="danger" onClick={() => setCancelling(true)}>
           <X size={15} aria-hidden /> Cancel
         </Button>
       )}
       <Menu label={<MoreHorizontal size={16} aria-hidden />} name="More to do with this job" bare>
-        <MenuItem onSelect={() => setChanging(true)}>
-          <Pencil size={15} aria-hidden /> Name and priority…
-        </MenuItem>
+        {can('changeJob') && (
+          <MenuItem onSelect={() => setChanging(true)}>
+            <Pencil size={15} aria-hidden /> Name and priority…
+          </MenuItem>
+        )}
         <MenuItem onSelect={copyLink}>
           <Link2 size={15} aria-hidden /> Copy the link to this view
         </MenuItem>
         <MenuItem onSelect={() => print()}>
           <Printer size={15} aria-hidden /> Print
         </MenuItem>
-        <MenuItem
-          disabled={!canRunAgain(state) || job.itemCount === 0}
-          onSelect={() =>
-            setReprocess({
-              what: `all ${formatCount(job.itemCount)} rows`,
-              rows: job.itemCount,
-              request: { scope: 'job' },
-            })
-          }
-        >
-          <RotateCcw size={15} aria-hidden /> Run the whole job again…
-        </MenuItem>
+        {can('reprocessJob') && (
+          <MenuItem
+            disabled={!canRunAgain(state) || job.itemCount === 0}
+            onSelect={() =>
+              setReprocess({
+                what: `all ${formatCount(job.itemCount)} rows`,
+                rows: job.itemCount,
+                request: { scope: 'job' },
+              })
+            }
+          >
+            <RotateCcw size={15} aria-hidden /> Run the whole job again…
+          </MenuItem>
+        )}
       </Menu>
       <OnceOpen open={isChanging}>
         <ChangeJobDialog job={job} open={isChanging} onClose={() => setChanging(false)} />

@@ -24,7 +24,7 @@ export const JobLimits = memo(function JobLimits({ job }: { job: Job }) {
     <Section
       title="Limits in force"
       className="lg:col-span-3 2xl:col-span-1"
-      aside={`${formatCount(job.workers)} ${job.workers === 1 ? 'worker' : 'workers'}`}
+      aside={`${formatCount(job.workers)} ${job.workers === 1 ? 'worker' : 'workers'} on it`}
     >
       {limits.length === 0 ? (
         <p className="text-[13px] text-muted">

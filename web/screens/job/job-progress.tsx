@@ -2,12 +2,13 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
-import { Button } from '../../components/button.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { statusWord } from '../../components/status-chip.tsx';
 import { formatCost, formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
+import { usePermission } from '../../lib/permission.ts';
+import { JobNotice } from './job-notice.tsx';
 
 const BudgetDialog = lazy(() =>
   import('./budget-dialog.tsx').then((module) => ({ default: module.BudgetDialog })),
@@ -38,17 +39,20 @@ const DOTS: Record<string, string> = {
 
 export function JobProgress({ job, live }: JobProgressProps) {
   const { counts, itemCount, perSecond, cost, state } = live;
+  const { can } = usePermission();
   const [isBudgeting, setBudgeting] = useState(false);
   const rejected = job.ingestReport.rejected ?? 0;
   const ended = ENDED.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
-  const because = job.pausedBecause ?? job.blockedBecause ?? job.slowBecause ?? job.lastError;
   return (
     <section
       aria-label="Progress"
       className="flex flex-col gap-3 rounded-lg border border-line bg-surface p-4"
     >
       <dl className="grid grid-cols-2 gap-x-6 gap-y-2 sm:grid-cols-3 lg:grid-cols-5">
-        <Fact name="Ended" more={`of ${formatCount(itemCount)} rows${job.sealed ? '' : ' so far'}`}>
+        <Fact
+          name="Ended"
+          more={`of ${formatCount(itemCount)} rows${job.sealed || job.finishedAt !== null ? '' : ' so far'}`}
+        >
           {formatPercent(itemCount === 0 ? 0 : ended / itemCount)}
         </Fact>
         {job.finishedAt === null ? (
@@ -65,7 +69,7 @@ export function JobProgress({ job, live }: JobProgressProps) {
         >
           {formatCost(cost)}
         </Fact>
-        <Budget job={job} onChange={() => setBudgeting(true)} />
+        <Budget job={job} onChange={can('changeJob') ? () => setBudgeting(true) : null} />
       </dl>
       <ProgressBar counts={counts} total={itemCount} className="h-3" />
       <ul className="flex flex-wrap gap-x-4 gap-y-1 text-[13px]">
@@ -109,18 +113,7 @@ export function JobProgress({ job, live }: JobProgressProps) {
           </li>
         )}
       </ul>
-      {because && (
-        <div className="flex flex-wrap items-center gap-3 rounded-md bg-warn-soft px-3 py-2 text-warn">
-          <p role="status" className="min-w-0 flex-1 basis-64 break-words">
-            {because.charAt(0).toUpperCase() + because.slice(1)}
-          </p>
-          {state === 'PAUSED' && job.pausedBecause?.startsWith('budget of') && job.budget.max !== null && (
-            <Button size="small" onClick={() => setBudgeting(true)}>
-              Raise the budget…
-            </Button>
-          )}
-        </div>
-      )}
+      <JobNotice job={job} live={live} onBudget={() => setBudgeting(true)} />
       {isBudgeting && (
         <Suspense>
           <BudgetDialog
@@ -178,17 +171,21 @@ function spentOf(job: Job, cost: number): number {
   return Math.max(cost, own ? own.spent + own.lost : 0);
 }
 
-function Budget({ job, onChange }: { job: Job; onChange: () => void }) {
+function Budget({ job, onChange }: { job: Job; onChange: (() => void) | null }) {
   const budgets = job.budgets as unknown as BudgetOf[];
   const [tightest] = budgets.toSorted((a, b) => a.max - a.spent - (b.max - b.spent));
-  const change = (
-    <button type="button" onClick={onChange} className="no-print text-accent hover:underline">
-      Change<span className="sr-only"> the budget</span>
-    </button>
+  const change = onChange && (
+    <span className="no-print whitespace-nowrap">
+      {' '}
+      ·{' '}
+      <button type="button" onClick={onChange} className="text-accent hover:underline">
+        Change<span className="sr-only"> the budget</span>
+      </button>
+    </span>
   );
   if (!tightest)
     return (
-      <Fact name="Budget" more={<>nothing limits it · {change}</>}>
+      <Fact name="Budget" more={<>nothing limits it{change}</>}>
         None
       </Fact>
     );
@@ -198,7 +195,8 @@ function Budget({ job, onChange }: { job: Job; onChange: () => void }) {
       name="Budget"
       more={
         <>
-          left of {formatCost(max)} {SCOPES[scope] ?? ''} · {change}
+          left of {formatCost(max)} {SCOPES[scope] ?? ''}
+          {change}
         </>
       }
     >

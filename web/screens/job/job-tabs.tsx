@@ -23,6 +23,11 @@ const ActivityTab = lazy(() =>
   import('./activity-tab.tsx').then((module) => ({ default: module.ActivityTab })),
 );
 
+/** On a narrow screen not all fit. */
+function intoView(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+}
+
 type Tab = NonNullable<JobSearch['tab']>;
 
 type TabPart = [Tab, string, number | null, ReactNode];
@@ -70,6 +75,7 @@ export function JobTabs({ job, live }: JobTabsProps) {
           <Tabs.Trigger
             key={name}
             value={name}
+            ref={name === tab ? intoView : undefined}
             className="-mb-px flex items-center gap-1.5 border-b-2 border-transparent px-3 py-2 whitespace-nowrap text-muted hover:text-text focus-visible:outline-offset-[-2px] data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-text"
           >
             {word}

@@ -13,6 +13,7 @@ import { classNames } from '../../lib/class-names.ts';
 import { client, queries } from '../../lib/client.ts';
 import { formatCount, formatPercent } from '../../lib/format.ts';
 import type { Job, PendingItem } from '../../lib/job.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { retryAllNow, retryRowsNow } from '../../lib/retry-now.ts';
 import { timeRange } from '../../lib/time-range.ts';
 import { FailedScreen } from '../failed-screen.tsx';
@@ -32,6 +33,7 @@ export function PendingTab({ job }: { job: Job }) {
   const { jobId } = job;
   const [{ pending: status = '', from = '', to = '' }, change] = useJobSearch();
   const key = ['job', jobId, 'pending', status, from, to];
+  const canRetry = usePermission().can('retryPending');
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set());
   const pending = useInfiniteQuery({
     queryKey: key,
@@ -59,6 +61,13 @@ export function PendingTab({ job }: { job: Job }) {
   const isEmpty = data !== undefined && items.length === 0 && !hasNextPage;
   // What has been tried meanwhile is none that can be chosen.
   const waiting = items.filter((item) => item.status === 'RETRYING' && chosen.has(item.seq));
+  const choose = (seq: number, isOn: boolean) =>
+    setChosen((before) => {
+      const next = new Set(before);
+      if (isOn) next.add(seq);
+      else next.delete(seq);
+      return next;
+    });
   const retry = async () => {
     await (waiting.length > 0 ? retryRowsNow(waiting) : retryAllNow(jobId));
     setChosen(new Set());
@@ -87,15 +96,17 @@ export function PendingTab({ job }: { job: Job }) {
         </select>
         <DayField label="Changed from" value={from} onChange={(day) => change({ from: day })} />
         <DayField label="Changed to" value={to} onChange={(day) => change({ to: day })} />
-        <Button
-          className="sm:ml-auto"
-          disabled={waiting.length === 0 && job.retrying === 0}
-          title="Rows that wait for another try do not wait any longer"
-          onClick={() => void retry()}
-        >
-          <RotateCw size={15} aria-hidden />{' '}
-          {waiting.length > 0 ? `Try ${formatCount(waiting.length)} now` : 'Try all that wait now'}
-        </Button>
+        {canRetry && (
+          <Button
+            className="sm:ml-auto"
+            disabled={waiting.length === 0 && job.retrying === 0}
+            title="Rows that wait for another try do not wait any longer"
+            onClick={() => void retry()}
+          >
+            <RotateCw size={15} aria-hidden />{' '}
+            {waiting.length > 0 ? `Try ${formatCount(waiting.length)} now` : 'Try all that wait now'}
+          </Button>
+        )}
       </div>
       {isEmpty ? (
         <EmptyState title="Nothing is pending">
@@ -111,14 +122,7 @@ export function PendingTab({ job }: { job: Job }) {
           isLoading={isFetching}
           loadMore={() => void fetchNextPage()}
           chosen={chosen}
-          onChoose={(seq, isOn) =>
-            setChosen((before) => {
-              const next = new Set(before);
-              if (isOn) next.add(seq);
-              else next.delete(seq);
-              return next;
-            })
-          }
+          onChoose={canRetry ? choose : null}
         />
       )}
     </section>
@@ -152,7 +156,8 @@ interface PendingListProps {
   isLoading: boolean;
   loadMore: () => void;
   chosen: ReadonlySet<number>;
-  onChoose: (seq: number, isOn: boolean) => void;
+  /** Null: nothing could be done with them. */
+  onChoose: ((seq: number, isOn: boolean) => void) | null;
 }
 
 function PendingList(props: PendingListProps) {
@@ -218,7 +223,7 @@ interface PendingRowProps {
   place: number;
   top: number;
   isChosen: boolean;
-  onChoose: (seq: number, isOn: boolean) => void;
+  onChoose: ((seq: number, isOn: boolean) => void) | null;
 }
 
 function PendingRow({ item, phase, place, top, isChosen, onChoose }: PendingRowProps) {
@@ -231,7 +236,7 @@ function PendingRow({ item, phase, place, top, isChosen, onChoose }: PendingRowP
       style={{ gridTemplateColumns: TEMPLATE, height: ROW_PX, transform: `translateY(${top}px)` }}
     >
       <div role="cell" className="flex items-center justify-center">
-        {item.status === 'RETRYING' && (
+        {onChoose && item.status === 'RETRYING' && (
           <input
             type="checkbox"
             aria-label={`Choose row ${item.seq}`}

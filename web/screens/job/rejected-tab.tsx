@@ -8,11 +8,13 @@ import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { formatCount } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { basePath } from '../../lib/server-page.ts';
 import { FailedScreen } from '../failed-screen.tsx';
 
 export function RejectedTab({ job }: { job: Job }) {
   const { jobId } = job;
+  const canExport = usePermission().can('exportJob');
   const count = job.ingestReport.rejected ?? 0;
   const rejected = useInfiniteQuery({
     queryKey: ['job', jobId, 'rejected', count],
@@ -40,13 +42,15 @@ export function RejectedTab({ job }: { job: Job }) {
           {formatCount(count)} {count === 1 ? 'row' : 'rows'} of the file could not be read and{' '}
           {count === 1 ? 'is' : 'are'} not part of the job. Corrected, they can be run as a job of their own.
         </p>
-        <a
-          href={`${basePath}/api/jobs/${jobId}/export?kind=rejected&format=csv`}
-          download
-          className={buttonClass('plain', 'normal')}
-        >
-          <Download size={15} aria-hidden /> Download as CSV
-        </a>
+        {canExport && (
+          <a
+            href={`${basePath}/api/jobs/${jobId}/export?kind=rejected&format=csv`}
+            download
+            className={buttonClass('plain', 'normal')}
+          >
+            <Download size={15} aria-hidden /> Download as CSV
+          </a>
+        )}
       </div>
       <Table label="Rejected rows" headings={['Line', 'Reason', 'As it stands in the file']}>
         {rows.map(({ line, reason, raw }, place) => (

@@ -13,7 +13,7 @@ import { SearchBox } from '../../components/search-box.tsx';
 import { ShowMore } from '../../components/show-more.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { client } from '../../lib/client.ts';
-import { useSession } from '../../lib/session.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { jobsRoute } from '../../routes/router.tsx';
 import { BulkBar } from './bulk-bar.tsx';
 import { JobTable } from './job-table.tsx';
@@ -30,7 +30,7 @@ const STATE_FILTERS = [
 export function JobsScreen() {
   const search = jobsRoute.useSearch();
   const navigate = useNavigate({ from: '/jobs' });
-  const session = useSession();
+  const { can, seesAll } = usePermission();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const change = useCallback(
     (next: Partial<typeof search>) =>
@@ -55,14 +55,15 @@ export function JobsScreen() {
   const listed = jobs.data?.pages.flatMap((page) => page.items) ?? [];
   const chosen = listed.filter(({ jobId }) => selected.has(jobId));
   const isFiltered = Boolean(search.states ?? search.search);
-  const canChange = session.data !== undefined && session.data.role !== 'viewer';
+  const canMake = can('createJob');
+  const canControl = can('pauseJob', 'resumeJob', 'cancelJob');
   const select = (jobIds: readonly string[], isSelected: boolean) => {
     const next = new Set(selected);
     for (const jobId of jobIds) isSelected ? next.add(jobId) : next.delete(jobId);
     setSelected(next);
   };
   return (
-    <Page title="Jobs" actions={canChange && <NewJobLink />}>
+    <Page title="Jobs" actions={canMake && <NewJobLink />}>
       <div className="flex flex-wrap items-center gap-2">
         <SearchBox
           label="Search by name or id"
@@ -81,7 +82,7 @@ export function JobsScreen() {
             </option>
           ))}
         </select>
-        {session.data?.role === 'admin' && session.data.via !== 'none' && (
+        {seesAll && (
           <CheckField
             className="px-1"
             label="Of everybody"
@@ -95,9 +96,9 @@ export function JobsScreen() {
       {jobs.isPending && <p className="text-muted">Loading…</p>}
       {jobs.isSuccess &&
         (listed.length === 0 ? (
-          <NoJobs isFiltered={isFiltered} canChange={canChange} />
+          <NoJobs isFiltered={isFiltered} canMake={canMake} />
         ) : (
-          <JobTable jobs={listed} selected={canChange ? selected : null} onSelect={select} />
+          <JobTable jobs={listed} selected={canControl ? selected : null} onSelect={select} />
         ))}
       <ShowMore of={jobs} />
     </Page>
@@ -118,10 +119,10 @@ function clean<T extends object>(search: T): T {
   ) as T;
 }
 
-function NoJobs({ isFiltered, canChange }: { isFiltered: boolean; canChange: boolean }) {
+function NoJobs({ isFiltered, canMake }: { isFiltered: boolean; canMake: boolean }) {
   if (isFiltered) return <EmptyState title="No job fits">Change the search or the state above.</EmptyState>;
   return (
-    <EmptyState title="No jobs yet" {...(canChange && { action: <NewJobLink /> })}>
+    <EmptyState title="No jobs yet" {...(canMake && { action: <NewJobLink /> })}>
       <p>
         A job is a file of rows and a pipeline that runs over each of them. You drop a file, see what would
         become of its rows, and watch it run; what failed can be corrected and run again.

@@ -1,4 +1,5 @@
 // Which pipeline, what it does, and what it needs of a row.
+import { ChevronRight } from 'lucide-react';
 import type { z } from 'zod';
 import type { pipeline as pipelineSchema } from '../../../src/contract/operations.ts';
 import { SelectField } from '../../components/select-field.tsx';
@@ -38,12 +39,8 @@ function PipelineWords({ pipeline }: { pipeline: Pipeline }) {
       <dd>
         <ol className="flex flex-wrap gap-x-1">
           {pipeline.phases.map(({ name }, at) => (
-            <li key={name}>
-              {at > 0 && (
-                <span aria-hidden className="pr-1 text-muted">
-                  →
-                </span>
-              )}
+            <li key={name} className="flex items-center gap-1">
+              {at > 0 && <ChevronRight size={14} className="text-muted" aria-hidden />}
               {name}
             </li>
           ))}

@@ -11,6 +11,7 @@ import { Section } from '../../components/section.tsx';
 import { say } from '../../components/toasts.tsx';
 import { client } from '../../lib/client.ts';
 import { useConfiguration } from '../../lib/configuration.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { newJobRoute } from '../../routes/router.tsx';
 import { FailedScreen } from '../failed-screen.tsx';
 import { ChooseFile } from './choose-file.tsx';
@@ -26,6 +27,17 @@ import { type ChosenFile, type FormatOptions, usePreview } from './use-preview.t
 import { useStartJob } from './use-start-job.ts';
 
 export function NewJobScreen() {
+  const whyNot = usePermission().whyNot('createJob', 'previewJob', 'createUpload', 'listSources');
+  if (whyNot !== null)
+    return (
+      <EmptyState isScreen title="You cannot make jobs">
+        {whyNot}
+      </EmptyState>
+    );
+  return <MakeJob />;
+}
+
+function MakeJob() {
   const pipelines = useQuery({ queryKey: ['pipelines'], queryFn: () => client.listPipelines() });
   const sources = useQuery({ queryKey: ['sources'], queryFn: () => client.listSources() });
   const { pipeline: wanted } = newJobRoute.useSearch();
@@ -48,8 +60,13 @@ export function NewJobScreen() {
 function NoPipelines() {
   return (
     <EmptyState isScreen title="There is no pipeline yet">
-      A pipeline is the code that runs over each row. Whoever runs this server tells it which files define
-      them when it starts.
+      <p>
+        A pipeline is the code that runs over each row. Whoever runs this server names the files that define
+        them when it is started, and the same files to a worker, which runs them:
+      </p>
+      <pre className="mt-3 rounded-md bg-sunken p-3 text-left font-mono text-xs break-words whitespace-pre-wrap">
+        {'rowmill server pipelines/price-lookup.ts\nrowmill worker pipelines/price-lookup.ts'}
+      </pre>
     </EmptyState>
   );
 }

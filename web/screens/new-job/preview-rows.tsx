@@ -1,4 +1,5 @@
 // The first rows as they would be stored, with what is wrong on its cell or row.
+import { ArrowRight } from 'lucide-react';
 import { cellText } from '../../lib/cell-text.ts';
 import { classNames } from '../../lib/class-names.ts';
 import { formatCount } from '../../lib/format.ts';
@@ -32,7 +33,11 @@ export function PreviewRows({ preview }: { preview: Preview }) {
             {columns.map(({ header, field }) => (
               <th key={field} scope="col" className="px-2.5 py-1.5 font-medium whitespace-nowrap">
                 {header || field}
-                {header !== field && <span className="block font-mono text-xs text-muted">→ {field}</span>}
+                {header !== field && (
+                  <span className="flex items-center gap-1 font-mono text-xs text-muted">
+                    <ArrowRight size={12} aria-hidden /> {field}
+                  </span>
+                )}
               </th>
             ))}
           </tr>
@@ -103,7 +108,7 @@ function PreviewCell({ text, problems }: { text: string; problems: readonly stri
         {text}
       </span>
       {problems.map((message) => (
-        <span key={message} className="block text-xs text-bad">
+        <span key={message} className="block text-xs text-bad first-letter:uppercase">
           {message}
         </span>
       ))}

@@ -74,6 +74,7 @@ function sentWords({ sent, total }: Sent): string {
 function wordsOf(state: Extract<StartState, { step: 'sending' }>): string {
   const { sent, total, startedMs, startedAt } = state;
   if (total === null) return 'Making the job…';
+  if (state.isCut) return `The connection was cut; trying again. ${sentWords(state)} are there`;
   if (sent >= total) return 'All bytes are there; the server stores them…';
   const elapsedMs = Date.now() - startedMs;
   // What was there before says nothing about how fast it goes now.

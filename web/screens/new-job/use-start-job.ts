@@ -4,6 +4,7 @@
 import { useRef, useState } from 'react';
 import type { newJob } from '../../../src/contract/jobs.ts';
 import type { z } from 'zod';
+import type { UploadProgress } from '../../../src/client/send-file.ts';
 import { client, queries } from '../../lib/client.ts';
 import { newRequestKey } from '../../lib/request-key.ts';
 import { type ChosenFile, keyOf } from './use-preview.ts';
@@ -14,6 +15,8 @@ export interface Sent {
   sent: number;
   /** Null: not known yet. */
   total: number | null;
+  /** The connection was cut; it is tried again by itself. */
+  isCut?: boolean | undefined;
 }
 
 export type StartState =
@@ -48,12 +51,13 @@ export function useStartJob(onMade: (made: { jobId: string; created: boolean }) 
     if (point.current.of !== keyOf(chosen)) point.current = { of: keyOf(chosen), uploadId: null };
     const isInParts = chosen.kind === 'file' && chosen.file.size > IN_PARTS_BYTES;
     const startedMs = Date.now();
-    let now: Sent = NOTHING_SENT;
+    let kept: Sent = NOTHING_SENT;
     let startedAt: number | null = null;
-    const show = (progress: Sent): void => {
-      now = progress;
-      startedAt ??= progress.sent;
-      setState({ step: 'sending', ...progress, startedMs, startedAt, canPause: isInParts });
+    const show = ({ sent, total, kept: safe = sent, isCut }: UploadProgress): void => {
+      // What the server has not confirmed does not count when it stops.
+      kept = { sent: safe, total };
+      startedAt ??= sent;
+      setState({ step: 'sending', sent, total, isCut, startedMs, startedAt, canPause: isInParts });
     };
     setState({ step: 'sending', ...NOTHING_SENT, startedMs, startedAt: 0, canPause: false });
     const of = JSON.stringify([job, keyOf(chosen)]);
@@ -74,8 +78,8 @@ export function useStartJob(onMade: (made: { jobId: string; created: boolean }) 
       void queries.invalidateQueries({ queryKey: ['jobs'] });
       onMade(made);
     } catch (error) {
-      if (!controller.signal.aborted) setState({ step: 'failed', error, ...now });
-      else setState(controller.signal.reason === PAUSE ? { step: 'paused', ...now } : { step: 'idle' });
+      if (!controller.signal.aborted) setState({ step: 'failed', error, ...kept });
+      else setState(controller.signal.reason === PAUSE ? { step: 'paused', ...kept } : { step: 'idle' });
     }
   };
   const cancel = (): void => {

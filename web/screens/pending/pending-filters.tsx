@@ -4,7 +4,7 @@ import type { pendingRoute } from '../../routes/router.tsx';
 import { TextField } from '../../components/field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { client } from '../../lib/client.ts';
-import { useSession } from '../../lib/session.ts';
+import { usePermission } from '../../lib/permission.ts';
 
 export type PendingSearch = ReturnType<typeof pendingRoute.useSearch>;
 
@@ -23,7 +23,7 @@ export interface PendingFiltersProps {
 }
 
 export function PendingFilters({ search, onChange }: PendingFiltersProps) {
-  const session = useSession();
+  const { seesAll } = usePermission();
   const pipelines = useQuery({ queryKey: ['pipelines'], queryFn: () => client.listPipelines() });
   const jobs = useQuery({
     queryKey: ['jobs', 'open', search.all],
@@ -70,7 +70,7 @@ export function PendingFilters({ search, onChange }: PendingFiltersProps) {
         value={search.to ?? ''}
         onChange={({ target }) => onChange({ to: target.value })}
       />
-      {session.data?.role === 'admin' && session.data.via !== 'none' && (
+      {seesAll && (
         <SelectField
           label="Jobs of"
           value={search.all ? 'all' : 'me'}

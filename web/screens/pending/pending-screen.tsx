@@ -17,6 +17,7 @@ import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { useConfiguration } from '../../lib/configuration.ts';
 import { formatCount, formatPercent } from '../../lib/format.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { retryRowsNow } from '../../lib/retry-now.ts';
 import { timeRange } from '../../lib/time-range.ts';
 import { pendingRoute } from '../../routes/router.tsx';
@@ -29,6 +30,7 @@ export function PendingScreen() {
   const navigate = useNavigate({ from: '/pending' });
   const configuration = useConfiguration();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const canRetry = usePermission().can('retryPending');
   const isOn = configuration.data?.features.pendingDashboard === true;
   const rows = useInfiniteQuery({
     queryKey: ['pending', search],
@@ -77,13 +79,15 @@ export function PendingScreen() {
       intro="Rows that have not ended, over all jobs."
       actions={
         <>
-          <Button
-            disabled={waiting.length === 0}
-            title="Choose rows that wait for another try"
-            onClick={() => void retry()}
-          >
-            Try {waiting.length > 0 ? `${formatCount(waiting.length)} ` : ''}now
-          </Button>
+          {canRetry && (
+            <Button
+              disabled={waiting.length === 0}
+              title="Choose rows that wait for another try"
+              onClick={() => void retry()}
+            >
+              Try {waiting.length > 0 ? `${formatCount(waiting.length)} ` : ''}now
+            </Button>
+          )}
           <Button disabled={rows.isFetching} onClick={() => void rows.refetch()}>
             <RotateCw size={16} aria-hidden /> Refresh
           </Button>
@@ -110,7 +114,7 @@ export function PendingScreen() {
                 key={keyOf(row)}
                 row={row}
                 isChosen={chosen.has(keyOf(row))}
-                onChoose={(isOn) => choose(row, isOn)}
+                onChoose={canRetry ? (isChosen) => choose(row, isChosen) : null}
               />
             ))}
           </Table>
@@ -129,14 +133,15 @@ function keyOf({ jobId, seq }: PendingItem): string {
 interface PendingRowProps {
   row: PendingItem;
   isChosen: boolean;
-  onChoose: (isOn: boolean) => void;
+  /** Null: nothing could be done with it. */
+  onChoose: ((isChosen: boolean) => void) | null;
 }
 
 function PendingRow({ row, isChosen, onChoose }: PendingRowProps) {
   return (
     <tr className={rowClass}>
       <td className={`${cellClass} pr-0`}>
-        {row.status === 'RETRYING' && (
+        {onChoose && row.status === 'RETRYING' && (
           <input
             type="checkbox"
             aria-label={`Choose row ${row.seq} of ${row.jobName || row.jobId.slice(0, 8)}`}

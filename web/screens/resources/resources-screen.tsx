@@ -10,7 +10,7 @@ import { SearchBox } from '../../components/search-box.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
-import { useSession } from '../../lib/session.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { resourcesRoute } from '../../routes/router.tsx';
 import { HistoryPanel } from './history-panel.tsx';
 import { OverrideDialog, type Resource } from './override-dialog.tsx';
@@ -21,7 +21,7 @@ const LISTED_MAX = 1000;
 export function ResourcesScreen() {
   const { name } = resourcesRoute.useSearch();
   const navigate = useNavigate({ from: '/resources' });
-  const session = useSession();
+  const { can } = usePermission();
   const [changed, setChanged] = useState<Resource | null>(null);
   const [shown, setShown] = useState<Resource | null>(null);
   const resources = useQuery({
@@ -33,7 +33,6 @@ export function ResourcesScreen() {
   const listed = (resources.data?.items ?? []).filter((resource) =>
     `${resource.name} ${resource.key}`.toLowerCase().includes(wanted),
   );
-  const isAdmin = session.data?.role === 'admin';
   const search = useCallback(
     (text: string) => void navigate({ search: text === '' ? {} : { name: text }, replace: true }),
     [navigate],
@@ -62,7 +61,7 @@ export function ResourcesScreen() {
               <ResourceRow
                 key={`${resource.name} ${resource.key}`}
                 resource={resource}
-                onChange={isAdmin ? () => setChanged(resource) : null}
+                onChange={can('changeResource') ? () => setChanged(resource) : null}
                 onHistory={() => setShown(resource)}
               />
             ))}

@@ -9,6 +9,7 @@ import { Section } from '../../components/section.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { say } from '../../components/toasts.tsx';
 import { client } from '../../lib/client.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { useSignOut } from '../../lib/session.ts';
 
 const ROLE_WORDS = {
@@ -18,6 +19,7 @@ const ROLE_WORDS = {
 };
 
 export function AccountTab({ session }: { session: z.infer<typeof sessionSchema> }) {
+  const { can } = usePermission();
   const signOut = useSignOut();
   return (
     <div className="grid items-start gap-4 md:grid-cols-2">
@@ -48,9 +50,11 @@ export function AccountTab({ session }: { session: z.infer<typeof sessionSchema>
           )}
         </dl>
       </Section>
-      <Section title="Password">
-        <PasswordForm userId={session.userId} />
-      </Section>
+      {can('changePassword') && (
+        <Section title="Password">
+          <PasswordForm userId={session.userId} />
+        </Section>
+      )}
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import type { z } from 'zod';
 import type { apiKey } from '../../../src/contract/accounts.ts';
-import { SCOPES, type Scope } from '../../../src/contract/scopes.ts';
+import type { Scope } from '../../../src/contract/scopes.ts';
 import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { Confirm } from '../../components/confirm.tsx';
@@ -19,6 +19,7 @@ import { ShownOnce } from '../../components/shown-once.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { say, sayError } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { withPassword } from '../../lib/with-password.ts';
 
 type ApiKey = z.infer<typeof apiKey>;
@@ -30,7 +31,8 @@ const SCOPE_WORDS: Record<Scope, string> = {
   admin: 'Accounts, limits and everything else you may do',
 };
 
-export function KeysTab({ isAdmin }: { isAdmin: boolean }) {
+export function KeysTab() {
+  const { can, seesAll, keyScopes } = usePermission();
   const [ofAll, setOfAll] = useState(false);
   const [isMaking, setMaking] = useState(false);
   const [made, setMade] = useState<string | null>(null);
@@ -48,16 +50,18 @@ export function KeysTab({ isAdmin }: { isAdmin: boolean }) {
           <code className="font-mono text-[13px]">Authorization: Bearer rmk_…</code>
         </p>
         <div className="flex items-center gap-4">
-          {isAdmin && (
+          {seesAll && (
             <CheckField
               label="Of everybody"
               checked={ofAll}
               onChange={({ target }) => setOfAll(target.checked)}
             />
           )}
-          <Button kind="primary" onClick={() => setMaking(true)}>
-            <Plus size={16} aria-hidden /> New key
-          </Button>
+          {can('createKey') && (
+            <Button kind="primary" onClick={() => setMaking(true)}>
+              <Plus size={16} aria-hidden /> New key
+            </Button>
+          )}
         </div>
       </div>
       {keys.isError && <FailureNote error={keys.error} />}
@@ -76,7 +80,7 @@ export function KeysTab({ isAdmin }: { isAdmin: boolean }) {
             ))}
           </Table>
         ))}
-      {isMaking && <NewKey onClose={() => setMaking(false)} onMade={setMade} />}
+      {isMaking && <NewKey scopes={keyScopes} onClose={() => setMaking(false)} onMade={setMade} />}
       {made !== null && (
         <Dialog open onClose={() => setMade(null)} title="The new key">
           <div className="flex flex-col gap-4">
@@ -155,7 +159,14 @@ function KeyRow({ apiKey: key, withOwner, onEnd }: KeyRowProps) {
   );
 }
 
-function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (key: string) => void }) {
+interface NewKeyProps {
+  /** What it may be for. */
+  scopes: readonly Scope[];
+  onClose: () => void;
+  onMade: (key: string) => void;
+}
+
+function NewKey({ scopes, onClose, onMade }: NewKeyProps) {
   return (
     <FormDialog
       title="New API key"
@@ -166,7 +177,7 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (key: string
         const { key } = await withPassword(() =>
           client.createKey({
             name: textIn(form, 'name'),
-            scopes: SCOPES.filter((scope) => form.get(scope) !== null),
+            scopes: scopes.filter((scope) => form.get(scope) !== null),
             days: days === '' ? null : Number(days),
           }),
         );
@@ -177,7 +188,7 @@ function NewKey({ onClose, onMade }: { onClose: () => void; onMade: (key: string
       <TextField label="Name" name="name" hint="What uses it." maxLength={100} required autoFocus />
       <fieldset className="flex flex-col gap-2">
         <legend className="mb-1 font-medium">It may</legend>
-        {SCOPES.map((scope) => (
+        {scopes.map((scope) => (
           <CheckField key={scope} name={scope} label={SCOPE_WORDS[scope]} defaultChecked={scope === 'read'} />
         ))}
       </fieldset>

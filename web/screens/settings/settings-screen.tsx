@@ -1,8 +1,9 @@
 // The account, its keys, people and teams, what owners may have, sources, who changed what, and how the server is set.
 import { Link } from '@tanstack/react-router';
 import { Page } from '../../components/page.tsx';
+import { usePermission } from '../../lib/permission.ts';
 import { useSession } from '../../lib/session.ts';
-import { type SETTINGS_TABS, settingsRoute } from '../../routes/router.tsx';
+import { SETTINGS_TABS, settingsRoute } from '../../routes/router.tsx';
 import { AccountTab } from './account-tab.tsx';
 import { AuditTab } from './audit-tab.tsx';
 import { KeysTab } from './keys-tab.tsx';
@@ -26,17 +27,19 @@ const WORDS: Record<Tab, string> = {
 export function SettingsScreen() {
   const search = settingsRoute.useSearch();
   const session = useSession();
+  const { can } = usePermission();
   if (!session.data) return <p className="p-6 text-muted">Loading…</p>;
-  const { role, via } = session.data;
-  const hasAccounts = via !== 'none';
-  const tabs: Tab[] = [
-    ...(hasAccounts ? (['account', 'keys'] as const) : []),
-    ...(hasAccounts && role === 'admin' ? (['people'] as const) : []),
-    ...(role === 'admin' ? (['owners'] as const) : []),
-    ...(role !== 'viewer' ? (['sources'] as const) : []),
-    ...(role === 'admin' ? (['audit'] as const) : []),
-    'server',
-  ];
+  const hasAccounts = session.data.via !== 'none';
+  const isShown: Record<Tab, boolean> = {
+    account: hasAccounts,
+    keys: hasAccounts && can('listKeys'),
+    people: hasAccounts && can('listUsers', 'listTeams'),
+    owners: can('listOwners'),
+    sources: can('listSources'),
+    audit: can('listAudit'),
+    server: true,
+  };
+  const tabs = SETTINGS_TABS.filter((each) => isShown[each]);
   const tab = search.tab && tabs.includes(search.tab) ? search.tab : hasAccounts ? 'account' : 'server';
   return (
     <Page title="Settings">
@@ -54,10 +57,10 @@ export function SettingsScreen() {
         ))}
       </nav>
       {tab === 'account' && <AccountTab session={session.data} />}
-      {tab === 'keys' && <KeysTab isAdmin={role === 'admin'} />}
+      {tab === 'keys' && <KeysTab />}
       {tab === 'people' && <PeopleTab ownId={session.data.userId} />}
       {tab === 'owners' && <OwnersTab />}
-      {tab === 'sources' && <SourcesTab isAdmin={role === 'admin'} />}
+      {tab === 'sources' && <SourcesTab />}
       {tab === 'audit' && <AuditTab actor={search.actor} subject={search.subject} />}
       {tab === 'server' && <ServerTab />}
     </Page>

@@ -11,10 +11,12 @@ import { FailureNote } from '../../components/failure-note.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client, queries } from '../../lib/client.ts';
 import { formatCount } from '../../lib/format.ts';
+import { usePermission } from '../../lib/permission.ts';
 
 type Report = Answered<Routes['scanSources']>['items'][number];
 
-export function SourcesTab({ isAdmin }: { isAdmin: boolean }) {
+export function SourcesTab() {
+  const canScan = usePermission().can('scanSources');
   const sources = useQuery({
     queryKey: ['sources'],
     queryFn: ({ signal }) => client.listSources({}, { signal }),
@@ -50,7 +52,7 @@ export function SourcesTab({ isAdmin }: { isAdmin: boolean }) {
         <p className="min-w-0 flex-1 basis-64 text-muted">
           New files of these become jobs by themselves while a worker watches them.
         </p>
-        {isAdmin && listed.length > 1 && (
+        {canScan && listed.length > 1 && (
           <Button disabled={scanning.length > 0} onClick={() => void scan(listed.map(({ name }) => name))}>
             <FolderSearch size={16} aria-hidden /> Look at all now
           </Button>
@@ -69,7 +71,7 @@ export function SourcesTab({ isAdmin }: { isAdmin: boolean }) {
               {scanning.includes(name) ? 'Looking…' : <Found report={reports.get(name)} />}
             </td>
             <td className={`${cellClass} text-right`}>
-              {isAdmin && (
+              {canScan && (
                 <Button size="small" disabled={scanning.length > 0} onClick={() => void scan([name])}>
                   Scan now<span className="sr-only"> {name}</span>
                 </Button>

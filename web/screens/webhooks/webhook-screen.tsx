@@ -12,7 +12,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
 import { say, sayError } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
-import { useSession } from '../../lib/session.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { withPassword } from '../../lib/with-password.ts';
 import { webhookRoute } from '../../routes/router.tsx';
 import { FailedScreen } from '../failed-screen.tsx';
@@ -24,14 +24,13 @@ type Webhook = z.infer<typeof webhookSchema>;
 
 export function WebhookScreen() {
   const { webhookId } = webhookRoute.useParams();
-  const session = useSession();
+  const { can } = usePermission();
   const webhook = useQuery({
     queryKey: ['webhook', webhookId],
     queryFn: ({ signal }) => client.getWebhook({ webhookId }, { signal }),
   });
   if (webhook.isError) return <FailedScreen error={webhook.error} />;
   if (!webhook.data) return <p className="p-6 text-muted">Loading…</p>;
-  const canChange = session.data !== undefined && session.data.role !== 'viewer';
   const { data } = webhook;
   return (
     <Page
@@ -41,7 +40,7 @@ export function WebhookScreen() {
           All webhooks
         </Link>
       }
-      actions={canChange && <Actions webhook={data} />}
+      actions={<Actions webhook={data} />}
     >
       <Section>
         <dl className="grid gap-x-6 gap-y-2 sm:grid-cols-[auto_1fr]">
@@ -59,7 +58,7 @@ export function WebhookScreen() {
           </dd>
         </dl>
       </Section>
-      <Deliveries webhookId={webhookId} canResend={canChange} />
+      <Deliveries webhookId={webhookId} canResend={can('resendDelivery')} />
     </Page>
   );
 }
@@ -72,6 +71,7 @@ function refresh(): void {
 function Actions({ webhook }: { webhook: Webhook }) {
   const { webhookId, state } = webhook;
   const navigate = useNavigate();
+  const { can } = usePermission();
   const [shown, setShown] = useState<'change' | 'delete' | 'rotate' | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -95,17 +95,23 @@ function Actions({ webhook }: { webhook: Webhook }) {
     );
   return (
     <>
-      <Button disabled={isBusy} onClick={() => void run(test)}>
-        Send a test
-      </Button>
-      <Button onClick={() => setShown('change')}>Change</Button>
-      <Button onClick={() => setShown('rotate')}>New secret</Button>
-      <Button disabled={isBusy} onClick={() => void run(toggle)}>
-        {state === 'ACTIVE' ? 'Disable' : 'Enable'}
-      </Button>
-      <Button kind="danger" onClick={() => setShown('delete')}>
-        Delete
-      </Button>
+      {can('testWebhook') && (
+        <Button disabled={isBusy} onClick={() => void run(test)}>
+          Send a test
+        </Button>
+      )}
+      {can('changeWebhook') && <Button onClick={() => setShown('change')}>Change</Button>}
+      {can('rotateWebhookSecret') && <Button onClick={() => setShown('rotate')}>New secret</Button>}
+      {can('changeWebhook') && (
+        <Button disabled={isBusy} onClick={() => void run(toggle)}>
+          {state === 'ACTIVE' ? 'Disable' : 'Enable'}
+        </Button>
+      )}
+      {can('deleteWebhook') && (
+        <Button kind="danger" onClick={() => setShown('delete')}>
+          Delete
+        </Button>
+      )}
       {shown === 'change' && <WebhookDialog webhook={webhook} onClose={() => setShown(null)} />}
       <Confirm
         open={shown === 'rotate'}

@@ -14,7 +14,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
-import { useSession } from '../../lib/session.ts';
+import { usePermission } from '../../lib/permission.ts';
 import { webhooksRoute } from '../../routes/router.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
 import { WebhookDialog } from './webhook-dialog.tsx';
@@ -24,15 +24,14 @@ type Webhook = z.infer<typeof webhookSchema>;
 export function WebhooksScreen() {
   const { all } = webhooksRoute.useSearch();
   const navigate = useNavigate({ from: '/webhooks' });
-  const session = useSession();
+  const { can, seesAll } = usePermission();
   const [isMaking, setMaking] = useState(false);
   const [made, setMade] = useState<{ webhookId: string; secret: string } | null>(null);
   const webhooks = useQuery({
     queryKey: ['webhooks', all],
     queryFn: () => client.listWebhooks(all ? { all: 'true' } : {}),
   });
-  const canChange = session.data !== undefined && session.data.role !== 'viewer';
-  const add = canChange && (
+  const add = can('createWebhook') && (
     <Button kind="primary" onClick={() => setMaking(true)}>
       <Plus size={16} aria-hidden /> New webhook
     </Button>
@@ -48,7 +47,7 @@ export function WebhooksScreen() {
       intro="Other programs can be told when a job starts, finishes or fails."
       actions={
         <>
-          {session.data?.role === 'admin' && session.data.via !== 'none' && (
+          {seesAll && (
             <CheckField
               label="Of everybody"
               checked={all ?? false}

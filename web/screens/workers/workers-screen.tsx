@@ -29,7 +29,7 @@ export function WorkersScreen() {
       intro={
         listed.length > 0 &&
         `${formatCount(alive.length)} alive with ${formatCount(slots(alive, 'busy'))} of ${formatCount(
-          slots(alive, 'busy') + slots(alive, 'idle') + slots(alive, 'error'),
+          slots(alive, 'busy') + slots(alive, 'idle'),
         )} slots busy`
       }
     >
@@ -50,7 +50,7 @@ export function WorkersScreen() {
   );
 }
 
-function slots(workers: readonly Worker[], kind: 'idle' | 'busy' | 'error'): number {
+function slots(workers: readonly Worker[], kind: 'idle' | 'busy'): number {
   return workers.flatMap(({ pools }) => pools).reduce((sum, pool) => sum + pool[kind], 0);
 }
 
@@ -75,7 +75,9 @@ function WorkerCard({ worker }: { worker: Worker }) {
           <Fact name="Started">
             <RelativeTime at={worker.startedAt} />
           </Fact>
-          <Fact name="Holds">{formatCount(worker.leasedItems)} rows</Fact>
+          <Fact name="Holds">
+            {formatCount(worker.leasedItems)} {worker.leasedItems === 1 ? 'row' : 'rows'}
+          </Fact>
         </dl>
       </header>
       {alive && pressure && pressure.share < 1 && (
@@ -101,14 +103,16 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-const COUNTS = ['busy', 'idle', 'error', 'queued', 'waiting'] as const;
-const COUNT_WORDS = {
-  busy: ['Busy', 'Slots that run a row'],
-  idle: ['Idle', 'Slots with nothing to do'],
-  error: ['Error', 'Slots that wait after a failure'],
-  queued: ['Queued', 'Rows that are here and wait for a slot'],
-  waiting: ['Waiting', 'Rows that wait for a limit or the end of a pause'],
-} as const;
+type Pool = Worker['pools'][number];
+
+const COUNTS: readonly (readonly [words: string, meaning: string, (pool: Pool) => number])[] = [
+  ['Busy', 'Slots that run a row', ({ busy }) => busy],
+  ['Idle', 'Slots with nothing to do', ({ idle }) => idle],
+  ['Stuck', 'Calls that were stopped and have not returned', ({ error }) => error],
+  // What waits for a resource is queued as well.
+  ['For a slot', 'Rows that the worker holds and that wait for a slot', (pool) => pool.queued - pool.waiting],
+  ['For a limit', 'Rows that the worker holds and that wait for a resource', ({ waiting }) => waiting],
+];
 
 function PoolTable({ worker: { name, pools, alive } }: { worker: Worker }) {
   return (
@@ -122,14 +126,14 @@ function PoolTable({ worker: { name, pools, alive } }: { worker: Worker }) {
             <th scope="col" className="w-40 px-3 py-2 font-medium">
               Slots
             </th>
-            {COUNTS.map((count) => (
+            {COUNTS.map(([words, meaning]) => (
               <th
-                key={count}
+                key={words}
                 scope="col"
-                title={COUNT_WORDS[count][1]}
-                className="px-3 py-2 text-right font-medium"
+                title={meaning}
+                className="px-3 py-2 text-right font-medium whitespace-nowrap"
               >
-                {COUNT_WORDS[count][0]}
+                {words}
               </th>
             ))}
           </tr>
@@ -143,12 +147,12 @@ function PoolTable({ worker: { name, pools, alive } }: { worker: Worker }) {
               <td className="min-w-28 px-3">
                 <SlotBar pool={pool} />
               </td>
-              {COUNTS.map((count) => (
+              {COUNTS.map(([words, , countOf]) => (
                 <td
-                  key={count}
-                  className={`px-3 text-right tabular-nums ${count === 'error' && pool.error > 0 ? 'text-bad' : ''}`}
+                  key={words}
+                  className={`px-3 text-right tabular-nums ${words === 'Stuck' && pool.error > 0 ? 'text-bad' : ''}`}
                 >
-                  {formatCount(pool[count])}
+                  {formatCount(countOf(pool))}
                 </td>
               ))}
             </tr>
@@ -159,13 +163,13 @@ function PoolTable({ worker: { name, pools, alive } }: { worker: Worker }) {
   );
 }
 
-function SlotBar({ pool: { idle, busy, error } }: { pool: Worker['pools'][number] }) {
+function SlotBar({ pool: { idle, busy, error } }: { pool: Pool }) {
   const total = idle + busy + error;
   const width = (part: number) => ({ width: `${total === 0 ? 0 : (part / total) * 100}%` });
   return (
     <div
       role="img"
-      aria-label={`${busy} of ${total} slots busy, ${error} waiting after a failure`}
+      aria-label={`${busy} of ${idle + busy} slots busy, ${error} stopped calls that have not returned`}
       className="flex h-2 overflow-hidden rounded-full bg-quiet-soft"
     >
       <div className="bg-info" style={width(busy)} />

@@ -11,6 +11,7 @@ import { statusWord } from '../../../components/status-chip.tsx';
 import { client, queries } from '../../../lib/client.ts';
 import { formatCount, formatDuration } from '../../../lib/format.ts';
 import { canRunAgain, type ErrorGroup, type Job } from '../../../lib/job.ts';
+import { usePermission } from '../../../lib/permission.ts';
 import { FailedScreen } from '../../failed-screen.tsx';
 import { EditGroupDialog } from './edit-group-dialog.tsx';
 import { SkipGroupDialog } from './skip-group-dialog.tsx';
@@ -92,7 +93,10 @@ interface GroupProps {
 function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
   const [, change] = useJobSearch();
   const { phase, signature, errorClass, sample, sampleSeq, occurrences, failed, firstSeen, lastSeen } = group;
+  const { can } = usePermission();
   const canRun = canRunAgain(job.state);
+  const canEdit = can('previewErrorEdit', 'editErrors');
+  const canSkip = can('skipErrors');
   const show = () =>
     change({ tab: undefined, errorGroup: signature, phase, statuses: undefined, search: undefined }, false);
   return (
@@ -114,22 +118,30 @@ function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
           <Button size="small" disabled={failed === 0} onClick={show}>
             <ListFilter size={14} aria-hidden /> Show rows
           </Button>
-          <Button
-            size="small"
-            disabled={!canRun || failed === 0}
-            title={canRun ? undefined : 'Rows can be run again when the job has ended'}
-            onClick={onRun}
-          >
-            <RotateCcw size={14} aria-hidden /> Run these again…
-          </Button>
-          <Menu label="More" name={`More to do with the rows of ${signature}`} size="small">
-            <MenuItem disabled={!canRun || failed === 0} onSelect={onEdit}>
-              <Pencil size={15} aria-hidden /> Change a field and run them…
-            </MenuItem>
-            <MenuItem disabled={!canRun || failed === 0} onSelect={onSkip}>
-              <SkipForward size={15} aria-hidden /> Skip them…
-            </MenuItem>
-          </Menu>
+          {can('reprocessJob') && (
+            <Button
+              size="small"
+              disabled={!canRun || failed === 0}
+              title={canRun ? undefined : 'Rows can be run again when the job has ended'}
+              onClick={onRun}
+            >
+              <RotateCcw size={14} aria-hidden /> Run these again…
+            </Button>
+          )}
+          {(canEdit || canSkip) && (
+            <Menu label="More" name={`More to do with the rows of ${signature}`} size="small">
+              {canEdit && (
+                <MenuItem disabled={!canRun || failed === 0} onSelect={onEdit}>
+                  <Pencil size={15} aria-hidden /> Change a field and run them…
+                </MenuItem>
+              )}
+              {canSkip && (
+                <MenuItem disabled={!canRun || failed === 0} onSelect={onSkip}>
+                  <SkipForward size={15} aria-hidden /> Skip them…
+                </MenuItem>
+              )}
+            </Menu>
+          )}
         </div>
       </div>
       <div aria-hidden className="h-1.5 overflow-hidden rounded-full bg-quiet-soft">

@@ -5,6 +5,7 @@ import { Menu, MenuItem, MenuLink } from '../../../components/menu.tsx';
 import { actOnJob } from '../../../lib/act-on-job.ts';
 import { client } from '../../../lib/client.ts';
 import type { Job } from '../../../lib/job.ts';
+import { usePermission } from '../../../lib/permission.ts';
 import { basePath } from '../../../lib/server-page.ts';
 import { useJobSearch } from '../use-job-search.ts';
 import type { GridColumn } from './grid-columns.ts';
@@ -25,6 +26,7 @@ export interface ExportMenuProps {
 export function ExportMenu({ job, filter, columns }: ExportMenuProps) {
   const [, change] = useJobSearch();
   const { jobId } = job;
+  const { can } = usePermission();
   const names = columns.flatMap(({ exported }) => exported ?? []);
   const prepare = async () => {
     const worked = await actOnJob(jobId, 'The file is being prepared: it is found under Files', () =>
@@ -32,6 +34,7 @@ export function ExportMenu({ job, filter, columns }: ExportMenuProps) {
     );
     if (worked) change({ tab: 'files' }, false);
   };
+  if (!can('exportJob')) return null;
   return (
     <Menu
       label={
@@ -50,7 +53,9 @@ export function ExportMenu({ job, filter, columns }: ExportMenuProps) {
         </MenuLink>
       ))}
       <DropdownMenu.Separator className="my-1 h-px bg-line" />
-      <MenuItem onSelect={() => void prepare()}>Prepare a CSV in the background</MenuItem>
+      {can('prepareExport') && (
+        <MenuItem onSelect={() => void prepare()}>Prepare a CSV in the background</MenuItem>
+      )}
       <p className="max-w-56 px-2.5 pt-1 pb-1.5 text-xs text-muted">
         With these {names.length} columns, in this order, and the rows that fit the filter.
       </p>

@@ -229,10 +229,12 @@ function NoRows({ job, isFiltered }: { job: Job; isFiltered: boolean }) {
   const [, change] = useJobSearch();
   if (!isFiltered)
     return (
-      <EmptyState title="No rows yet">
-        {job.sealed
-          ? 'The file had none that could be run.'
-          : 'The file is being read. Rows appear here as they are stored.'}
+      <EmptyState title={job.sealed || job.finishedAt !== null ? 'No rows' : 'No rows yet'}>
+        {job.state === 'FAILED'
+          ? 'The file could not be read; above it says why.'
+          : job.sealed || job.finishedAt !== null
+            ? 'The file had none that could be run.'
+            : 'The file is being read. Rows appear here as they are stored.'}
       </EmptyState>
     );
   const none = { statuses: undefined, search: undefined, phase: undefined, errorGroup: undefined };

@@ -7,6 +7,7 @@ import { say, sayError } from '../../../components/toasts.tsx';
 import { copyText } from '../../../lib/copy-text.ts';
 import { formatCount } from '../../../lib/format.ts';
 import { canRunAgain, type Item, type Job } from '../../../lib/job.ts';
+import { usePermission } from '../../../lib/permission.ts';
 import type { Reprocess } from '../reprocess-dialog.tsx';
 import { collectRows, MAX_COPIED } from './collect-rows.ts';
 import type { GridColumn } from './grid-columns.ts';
@@ -53,6 +54,7 @@ export function SelectionBar(props: SelectionBarProps) {
     }
     setBusy(false);
   };
+  const { can } = usePermission();
   const canRun = canRunAgain(job.state);
   return (
     <div
@@ -71,14 +73,16 @@ export function SelectionBar(props: SelectionBarProps) {
         </Button>
       )}
       <span className="ml-auto flex flex-wrap gap-2">
-        <Button
-          size="small"
-          disabled={!canRun}
-          title={canRun ? undefined : 'Rows can be run again when the job has ended'}
-          onClick={() => setReprocess({ what: words, rows: chosen, request: requestOf(selection, filter) })}
-        >
-          <RotateCcw size={14} aria-hidden /> Run again…
-        </Button>
+        {can('reprocessJob') && (
+          <Button
+            size="small"
+            disabled={!canRun}
+            title={canRun ? undefined : 'Rows can be run again when the job has ended'}
+            onClick={() => setReprocess({ what: words, rows: chosen, request: requestOf(selection, filter) })}
+          >
+            <RotateCcw size={14} aria-hidden /> Run again…
+          </Button>
+        )}
         <Button size="small" disabled={isBusy} onClick={() => void copy()}>
           <Copy size={14} aria-hidden /> Copy
         </Button>

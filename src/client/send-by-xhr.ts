@@ -1,0 +1,62 @@
+// A request by the browser's XMLHttpRequest, which alone tells how much of its body was sent.
+import { refusalOf, unreachable } from './rowmill-api-error.ts';
+import { type Connection, headersOf } from './send-request.ts';
+import type { CallOptions } from './route-call.ts';
+
+/** What is used of it. */
+interface XhrLike {
+  open(method: string, url: string): void;
+  setRequestHeader(name: string, value: string): void;
+  send(body: FormData | ArrayBuffer): void;
+  abort(): void;
+  getResponseHeader(name: string): string | null;
+  readonly status: number;
+  readonly responseText: string;
+  readonly upload: { onprogress: ((event: { loaded: number; total: number }) => void) | null };
+  onload: (() => void) | null;
+  onerror: (() => void) | null;
+  onabort: (() => void) | null;
+}
+
+export interface XhrRequest {
+  method: string;
+  address: string;
+  body: FormData | ArrayBuffer;
+  onUploaded: (loaded: number, total: number) => void;
+}
+
+/** Null where there is none, or where the caller has a fetch of their own. */
+export function xhrOf(connection: Connection): XhrLike | null {
+  const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => XhrLike };
+  return connection.isOwnFetch && XMLHttpRequest ? new XMLHttpRequest() : null;
+}
+
+export function sendByXhr(
+  xhr: XhrLike,
+  connection: Connection,
+  { method, address, body, onUploaded }: XhrRequest,
+  options: CallOptions,
+): Promise<Response> {
+  const { signal } = options;
+  const abort = (): void => xhr.abort();
+  return new Promise<Response>((resolve, reject) => {
+    signal?.throwIfAborted();
+    signal?.addEventListener('abort', abort, { once: true });
+    xhr.open(method, connection.base + address);
+    for (const [name, value] of headersOf(connection, options)) xhr.setRequestHeader(name, value);
+    xhr.upload.onprogress = ({ loaded, total }) => onUploaded(loaded, total);
+    xhr.onload = () => {
+      const headers = new Headers();
+      for (const name of ['content-type', 'retry-after', 'x-request-id']) {
+        const value = xhr.getResponseHeader(name);
+        if (value !== null) headers.set(name, value);
+      }
+      if (xhr.status >= 200 && xhr.status < 300)
+        resolve(new Response(xhr.responseText, { status: xhr.status, headers }));
+      else reject(refusalOf(xhr.status, headers, xhr.responseText));
+    };
+    xhr.onerror = () => reject(unreachable(connection.base, new Error('the upload was interrupted')));
+    xhr.onabort = () => reject(signal?.reason as Error);
+    xhr.send(body);
+  }).finally(() => signal?.removeEventListener('abort', abort));
+}

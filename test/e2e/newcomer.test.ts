@@ -1,0 +1,94 @@
+// What the page says to somebody who begins: nothing is there yet, or something keeps a job from running. Each says what to
+// do next.
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Page } from 'playwright-core';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createClient } from '../../src/client/create-client.ts';
+import { definePipeline, openRowmill, type Pipeline, type Rowmill } from '../../src/index.ts';
+import { expectNoComplaints, useBrowser } from '../support/browser.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const browser = useBrowser();
+const prices: Pipeline = definePipeline({
+  name: 'prices',
+  phases: [{ name: 'lookup', run: () => ({ price: 1 }) }],
+});
+
+let rowmill: Rowmill;
+beforeEach(async () => {
+  rowmill = await openRowmill({ databaseUrl: database.url });
+});
+afterEach(() => rowmill.close());
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+}
+
+test('without pipelines, workers and jobs every screen says how they come to be', async () => {
+  await database.query('truncate jobs, workers cascade');
+  const api = await startTestApi(database.url);
+  const { page, complaints } = await browser.open();
+  const screens = [
+    ['/jobs', 'No jobs yet', 'rowmill submit'],
+    ['/jobs/new', 'There is no pipeline yet', 'rowmill server pipelines/price-lookup.ts'],
+    ['/workers', 'No worker has been here', 'rowmill worker'],
+    ['/resources', 'No resource yet', 'A pipeline declares'],
+    ['/webhooks', 'No webhooks yet', 'A webhook is an address'],
+  ] as const;
+  for (const [path, heading, words] of screens) {
+    await page.goto(api.url + path);
+    await page.getByRole('heading', { name: heading }).waitFor();
+    await page.getByText(words).first().waitFor();
+    await expectAccessible(page);
+  }
+  expectNoComplaints(complaints);
+});
+
+test('a job that no worker can run says what it waits for and how to start one', async () => {
+  const api = await startTestApi(database.url, { pipelines: [prices] });
+  const jobId = await rowmill.submit(prices, [{ sku: 'a' }], { name: 'Blocked', ownerId: 'local' });
+  const { page } = await browser.open();
+  await page.goto(`${api.url}/jobs/${jobId}`);
+  await page.getByText(/^No worker (is running|has the pipeline prices)/).waitFor();
+  await page.getByText('rowmill worker', { exact: true }).waitFor();
+  await expectAccessible(page);
+  await page.getByRole('link', { name: 'See the workers' }).click();
+  await page.getByRole('heading', { name: 'Workers', exact: true }).waitFor();
+});
+
+test('a file that could not be read says why, and leads to a new job', async () => {
+  const api = await startTestApi(database.url, { pipelines: [prices] });
+  const client = createClient({ baseUrl: api.url });
+  const file = new File(['[{"sku": "a"}, {"sku": '], 'cut.json');
+  const { jobId } = await client.upload(file, { pipeline: 'prices', format: { format: 'json' } });
+  const { page } = await browser.open();
+  await page.goto(`${api.url}/jobs/${jobId}`);
+  await page.getByText('after 1 element, without its closing bracket').waitFor();
+  await page.getByRole('heading', { name: 'No rows', exact: true }).waitFor();
+  await page.getByText('The file could not be read; above it says why.').waitFor();
+  await expectAccessible(page);
+  await page.getByRole('link', { name: 'New job' }).last().click();
+  await page.getByRole('heading', { name: 'New job' }).waitFor();
+  expect(new URL(page.url()).searchParams.get('pipeline')).toBe('prices');
+});
+
+test('a trial that is over says so, and what waits', async () => {
+  const api = await startTestApi(database.url, { pipelines: [prices] });
+  const rows = Array.from({ length: 5 }, (_, n) => ({ n }));
+  const jobId = await rowmill.submit(prices, rows, { name: 'Trial', ownerId: 'local', trial: 2 });
+  const worker = await rowmill.startWorker([prices]);
+  try {
+    const { page } = await browser.open();
+    await page.goto(`${api.url}/jobs/${jobId}`);
+    await page.getByText('The trial is over: the other 3 rows wait').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Run the other 3 rows' }).click();
+    await rowmill.whenFinished(jobId);
+    await page.getByText('The trial is over').waitFor({ state: 'detached' });
+  } finally {
+    await worker.stop();
+  }
+});

@@ -1,0 +1,286 @@
+// Somebody who may only look, at every screen of the page: nothing that can be clicked is refused by the server, and what
+// a member of the same team has besides is what the server would refuse.
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Locator, Page, Request } from 'playwright-core';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import type { RunningApi } from '../../src/api/start-api.ts';
+import { createClient } from '../../src/client/create-client.ts';
+import {
+  defineCounter,
+  definePipeline,
+  notFound,
+  openRowmill,
+  retryLater,
+  type Rowmill,
+} from '../../src/index.ts';
+import { addTeam, addUser, keyHeaders, sessionHeaders } from '../support/account-factory.ts';
+import { expectNoComplaints, useBrowser } from '../support/browser.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const WAIT = { timeout: 120_000 };
+const HOUR_MS = 3_600_000;
+const database = useTestDatabase();
+const browser = useBrowser();
+const sold = defineCounter({ name: 'sold', scope: 'shop', entity: 'sku', measures: ['pieces'] });
+const pipeline = definePipeline({
+  name: 'prices',
+  counters: [sold],
+  resources: { shop: { concurrency: 4 } },
+  phases: [
+    {
+      name: 'lookup',
+      resources: ['shop'],
+      run: ({ sku }, { count }) => {
+        if (sku === 'busy') return retryLater({ afterMs: HOUR_MS });
+        if (sku === 'gone') return notFound('not sold any more');
+        count(sold, { scope: 'north', entity: String(sku) }, { pieces: 1 });
+        return { price: 1 };
+      },
+    },
+  ],
+});
+
+let api: RunningApi;
+const ids = { finished: '', waiting: '', trial: '', webhook: '' };
+
+beforeAll(async () => {
+  await addTeam(database, '@crew');
+  await addUser(database, 'vera', { role: 'viewer', teamId: '@crew' });
+  await addUser(database, 'mia', { role: 'member', teamId: '@crew' });
+});
+beforeEach(async () => {
+  api = await startTestApi(database.url, {
+    pipelines: [pipeline],
+    sources: [
+      {
+        name: 'inbox',
+        kind: 'folder',
+        pipeline: 'prices',
+        path: mkdtempSync(join(tmpdir(), 'rowmill-viewer-')),
+        owner: '@crew',
+      },
+    ],
+    settings: { authentication: 'password', pendingDashboard: 'on', webhookAllow: '127.0.0.0/8' },
+  });
+  if (ids.finished !== '') return;
+  const rowmill = await openRowmill({ databaseUrl: database.url });
+  try {
+    await makeThings(rowmill);
+  } finally {
+    await rowmill.close();
+  }
+});
+
+/** One job that has ended with failures and rejected rows, one whose row waits for another try, one in its trial. */
+async function makeThings(rowmill: Rowmill): Promise<void> {
+  const headers = await keyHeaders(database, 'mia', ['read', 'write']);
+  const client = createClient({ baseUrl: api.url, headers });
+  const file = new File(['sku,shop\na-1,north\ngone,north\nb,c,d,e\n'], 'prices.csv');
+  ids.finished = (await client.upload(file, { pipeline: 'prices' })).jobId;
+  const submit = (name: string, rows: { sku: string }[], trial?: number) =>
+    rowmill.submit(pipeline, rows, { name, ownerId: '@crew', ...(trial !== undefined && { trial }) });
+  ids.waiting = await submit('Waiting', [{ sku: 'busy' }]);
+  ids.trial = await submit('Trial', [{ sku: 'a' }, { sku: 'b' }], 1);
+  const worker = await rowmill.startWorker([pipeline]);
+  try {
+    await rowmill.whenFinished(ids.finished);
+    await expect.poll(async () => (await rowmill.progress(ids.trial))!.counts.DONE, WAIT).toBe(1);
+    await expect.poll(async () => (await client.getJob({ jobId: ids.waiting })).retrying, WAIT).toBe(1);
+    await expect.poll(() => database.query('select 1 from counters'), WAIT).toHaveLength(1);
+  } finally {
+    await worker.stop();
+  }
+  const made = await client.createWebhook({ url: 'http://127.0.0.1:9/', kinds: ['job.finished'] });
+  ids.webhook = made.webhookId;
+}
+
+function screens(): string[] {
+  const job = `/jobs/${ids.finished}`;
+  return [
+    '/jobs',
+    '/jobs/new',
+    `${job}?overview=true`,
+    `${job}?row=1`,
+    `${job}?tab=pending`,
+    `${job}?tab=errors`,
+    `${job}?tab=rejected`,
+    `${job}?tab=files`,
+    `${job}?tab=generations`,
+    `${job}?tab=activity`,
+    `${job}?tab=tree`,
+    `/jobs/${ids.waiting}?tab=pending`,
+    `/jobs/${ids.trial}?overview=true`,
+    '/pending',
+    '/workers',
+    '/resources',
+    '/counters',
+    '/counters/sold',
+    '/webhooks',
+    `/webhooks/${ids.webhook}`,
+    ...['account', 'keys', 'people', 'owners', 'sources', 'audit', 'server'].map(
+      (tab) => `/settings?tab=${tab}`,
+    ),
+    // Links that somebody else passed on.
+    '/jobs?all=true',
+    '/pending?all=true',
+    '/counters?all=true',
+    '/webhooks?all=true',
+  ];
+}
+
+interface Walker {
+  page: Page;
+  complaints: string[];
+  refused: string[];
+  show(path: string): Promise<void>;
+  settle(): Promise<void>;
+}
+
+async function openAs(who: { userId: string } | { headers: Record<string, string> }): Promise<Walker> {
+  const { page, complaints } = await browser.open();
+  if ('userId' in who) {
+    const { cookie } = await sessionHeaders(database, who.userId);
+    const [name, value] = cookie.split('=') as [string, string];
+    await page.context().addCookies([{ name, value, url: api.url }]);
+  } else await page.context().setExtraHTTPHeaders(who.headers);
+  await page.addInitScript('window.print = () => {}');
+  const refused: string[] = [];
+  const underWay = new Set<Request>();
+  // The stream of events never ends.
+  page.on('request', (request) => !request.url().includes('/api/events') && underWay.add(request));
+  page.on('requestfinished', (request) => underWay.delete(request));
+  page.on('requestfailed', (request) => underWay.delete(request));
+  page.on('response', (response) => {
+    if (response.status() === 403) refused.push(`${response.request().method()} ${response.url()}`);
+  });
+  const settle = () => expect.poll(() => underWay.size, WAIT).toBe(0);
+  return {
+    page,
+    complaints,
+    refused,
+    settle,
+    async show(path) {
+      await page.goto(api.url + path);
+      await page.getByRole('heading').first().waitFor();
+      await expect.poll(() => page.getByText('Loading…').count(), WAIT).toBe(0);
+      await settle();
+    },
+  };
+}
+
+/** What can be used on the screen: buttons, fields to choose with and files to take. A dialog is before the rest. */
+async function controls(page: Page): Promise<Locator> {
+  const place = (await page.getByRole('dialog').count()) > 0 ? '[role=dialog]' : 'main';
+  return page.locator(
+    ['button', 'input[type=checkbox]', 'a[download]']
+      .map((kind) => `${place} ${kind}:visible:not(:disabled):not(:text-is("Sign out"))`)
+      .join(', '),
+  );
+}
+
+async function namesOf(page: Page): Promise<string[]> {
+  const names = await (await controls(page)).evaluateAll((found) =>
+    found.map((each) => each.getAttribute('aria-label') ?? each.textContent ?? ''),
+  );
+  return names.map((name) => name.replace(/\s+/g, ' ').trim()).filter((name) => name !== '');
+}
+
+/** Uses everything on the screen and in its menus, each as if it were the first. */
+async function useAll({ page, show, settle }: Walker, path: string): Promise<number> {
+  await show(path);
+  const address = page.url();
+  const names = await namesOf(page);
+  const count = await (await controls(page)).count();
+  for (let at = 0; at < count; at += 1) {
+    const control = (await controls(page)).nth(at);
+    // The screen shows less than before: somebody else's work has gone on.
+    if ((await control.count()) === 0) break;
+    if ((await control.getAttribute('download')) !== null) {
+      const file = new URL(String(await control.getAttribute('href')), api.url);
+      const answer = await page.request.get(file.href);
+      expect(answer.status(), file.pathname).toBe(200);
+      continue;
+    }
+    await control.click();
+    const inMenu = await page.getByRole('menuitem').count();
+    for (let item = 0; item < inMenu; item += 1) {
+      if (item > 0) await control.click();
+      const entry = page.getByRole('menuitem').nth(item);
+      if ((await entry.getAttribute('aria-disabled')) === null) await entry.click();
+      else await page.keyboard.press('Escape');
+    }
+    await settle();
+    if (page.url() !== address || (await namesOf(page)).join() !== names.join()) await show(path);
+  }
+  return count;
+}
+
+test('somebody who may only look meets nothing that the server refuses, on any screen', async () => {
+  const viewer = await openAs({ userId: 'vera' });
+  let used = 0;
+  for (const path of screens()) used += await useAll(viewer, path);
+  expect(used).toBeGreaterThan(80);
+  // What a key can be for is offered, and nothing more.
+  await viewer.show('/settings?tab=keys');
+  await viewer.page.getByRole('button', { name: 'New key' }).click();
+  await viewer.page.getByLabel('Name').fill('all that there is');
+  for (const box of await viewer.page.getByRole('dialog').getByRole('checkbox').all()) await box.check();
+  await viewer.page.getByRole('button', { name: 'Make the key' }).click();
+  await viewer.page.getByLabel('API key', { exact: true }).waitFor();
+  expect(viewer.refused).toEqual([]);
+  expectNoComplaints(viewer.complaints);
+});
+
+test('a page that is used with a key for reading meets nothing that the server refuses', async () => {
+  const reader = await openAs({ headers: await keyHeaders(database, 'mia', ['read']) });
+  const changing = screens().filter((path) => /^\/(jobs\/|webhooks\/|settings)/.test(path));
+  for (const path of changing) await useAll(reader, path);
+  await reader.show(`/jobs/${ids.finished}`);
+  expect(await reader.page.getByRole('button', { name: 'Export' }).count()).toBe(0);
+  expect(reader.refused).toEqual([]);
+  expectNoComplaints(reader.complaints);
+});
+
+test('a member has besides what a viewer has just what the server refuses to viewers', async () => {
+  const [viewer, member] = [await openAs({ userId: 'vera' }), await openAs({ userId: 'mia' })];
+  const besides = new Set<string>();
+  for (const path of screens()) {
+    for (const { page, show } of [viewer, member]) {
+      await show(path);
+      const row = page.getByRole('checkbox', { name: 'Choose row 0' });
+      if (path.includes('overview') && (await row.count()) > 0) await row.check();
+    }
+    const less = await namesOf(viewer.page);
+    for (const name of await namesOf(member.page)) if (!less.includes(name)) besides.add(name);
+  }
+  expect([...besides].toSorted()).toEqual([
+    'Cancel',
+    'Change',
+    'Change the budget',
+    'Choose row 0',
+    'Choose row 0 of Waiting',
+    'Delete',
+    'Disable',
+    'Edit and run again',
+    'End the key test',
+    'More to do with the rows of not_found: not sold any more',
+    'New secret',
+    'New webhook',
+    'Pause',
+    'Pick a file',
+    'Run 1 failed again',
+    'Run again…',
+    'Run the other 1 row',
+    'Run these again…',
+    'Select Trial',
+    'Select Waiting',
+    'Select all jobs that are shown',
+    'Select prices.csv',
+    'Send a test',
+    'Try all that wait now',
+    'Use it',
+  ]);
+});
