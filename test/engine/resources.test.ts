@@ -143,8 +143,8 @@ test('keys have limits of their own, and one that is busy does not keep others w
   expect([...service.most.values()].every((most) => most === 1)).toBe(true);
   // Who comes too late for a place by up to 30 ms still uses it, and the next may be in time.
   for (const key of service.most.keys()) expect(service.mostStartsIn(60, key), key).toBe(1);
-  const ends = (key: string): number => service.starts.findLast((start) => start.key === key)!.atMs;
-  expect(ends('host3')).toBeLessThan(ends('slow'));
+  const called = service.starts.map(({ key }) => key);
+  expect(called.indexOf('host3')).toBeLessThan(called.lastIndexOf('slow'));
 });
 
 test('a key can follow the strategy of the call, and a key of null uses nothing of the resource', async () => {

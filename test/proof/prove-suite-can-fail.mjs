@@ -276,7 +276,13 @@ function copyRepository() {
 }
 
 function run(folder, command, args) {
-  return spawnSync(command, args, { cwd: folder, encoding: 'utf8', shell: process.platform === 'win32' });
+  return spawnSync(command, args, {
+    cwd: folder,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+    // Without a safety some jobs never end.
+    env: { ...process.env, TEST_PATIENCE_MS: '60000' },
+  });
 }
 
 function testFails(mutation) {

@@ -1,8 +1,11 @@
 // Waits for the end of a job as long as a busy machine may need, and says where the job stands when it does not come.
 import type { Rowmill } from '../../src/open-rowmill.ts';
 
-/** Less than a test has, so that the test fails with what is said here and not with its time. */
-const PATIENCE_MS = 400_000;
+/**
+ * Less than a test has, so that the test fails with what is said here and not with its time. Where jobs are meant not to
+ * end (test/proof), TEST_PATIENCE_MS makes it shorter.
+ */
+const PATIENCE_MS = Number(process.env.TEST_PATIENCE_MS ?? 400_000);
 
 export async function whenFinished(rowmill: Rowmill, jobId: string): ReturnType<Rowmill['whenFinished']> {
   const patience = AbortSignal.timeout(PATIENCE_MS);
