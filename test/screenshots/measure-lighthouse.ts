@@ -1,14 +1,14 @@
 // Scores of Lighthouse for the list of jobs, a job that runs and one that has ended, on the server of the pictures: the
 // median of three looks at each. They depend on the machine and what else it does, so no test asks for them: this prints
-// them with the load and fails below 95. Server, workers and browser share the machine, and the workers go on with their
-// rows; `--idle` stops them first, which is how it is for people whose computer runs nothing but the browser.
+// them with the load of the machine, which server, workers and browser share, and fails below 95. Lighthouse is fetched when
+// it is run.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { availableParallelism, loadavg } from 'node:os';
 import { promisify } from 'node:util';
 import { launchBrowser } from '../support/launch-browser.ts';
-import { type ShownServer, startShownServer } from './start-shown-server.ts';
+import { startShownServer } from './start-shown-server.ts';
 
 const LIGHTHOUSE = 'lighthouse@12.8.2';
 const LEAST = 95;
@@ -86,21 +86,18 @@ function printLine(cells: readonly string[]): void {
   console.log(padded.join('  '));
 }
 
-async function measureAll(isIdle: boolean): Promise<boolean> {
-  const server: ShownServer = await startShownServer();
+async function measureAll(): Promise<boolean> {
+  const server = await startShownServer();
   const port = await freePort();
   const browser = await launchBrowser([`--remote-debugging-port=${port}`]);
   const cookie = `${server.cookies.ada.name}=${server.cookies.ada.value}`;
-  if (isIdle) await server.stopWorkers();
   const pages = [
     // First, so that it still runs.
     ['job, running', `/jobs/${server.jobs.running}`],
     ['jobs', '/jobs'],
     ['job, ended', `/jobs/${server.jobs.done}`],
   ] as const;
-  console.log(
-    `Lighthouse, desktop: median of ${LOOKS} looks on ${availableParallelism()} cores, workers ${isIdle ? 'stopped' : 'at work'}`,
-  );
+  console.log(`Lighthouse, desktop: median of ${LOOKS} looks on ${availableParallelism()} cores`);
   printLine(HEADS);
   let isGood = true;
   for (const [words, path] of pages) {
@@ -128,7 +125,7 @@ async function measureAll(isIdle: boolean): Promise<boolean> {
 }
 
 // What was started before something failed would keep the process.
-await measureAll(process.argv.includes('--idle')).then(
+await measureAll().then(
   (isGood) => process.exit(isGood ? 0 : 1),
   (error: unknown) => {
     console.error(error);

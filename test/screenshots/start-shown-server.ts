@@ -27,8 +27,6 @@ export interface ShownServer {
   cookies: Record<'ada' | 'ben', { name: string; value: string }>;
   jobs: ShownJobs;
   webhookId: string;
-  /** Rows stay as they are from then on. */
-  stopWorkers(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -105,18 +103,14 @@ export async function startShownServer(
   const jobs = await makeShownJobs({ ada: adas, ben: bens, rowmill, db });
   await sortAudit(db);
 
-  const stopWorkers = async (): Promise<void> => {
-    await Promise.all(workers.splice(0).map((worker) => worker.stop()));
-  };
   return {
     url,
     setupToken,
     cookies: { ada, ben },
     jobs,
     webhookId,
-    stopWorkers,
     async stop() {
-      await stopWorkers();
+      await Promise.all(workers.map((worker) => worker.stop()));
       await rowmill.close();
       await api.stop();
       await Promise.all([receiver.close(), broken.close(), db.end()]);
