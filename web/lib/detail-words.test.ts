@@ -13,13 +13,7 @@ test('what is written down is told in words, without what is empty', () => {
       note: null,
       change: { override: {} },
     }),
-  ).toEqual([
-    '34 rows',
-    'left out: exhausted 2',
-    'statuses ERROR, NOT_FOUND',
-    'include permanent',
-    'run 2',
-  ]);
+  ).toEqual(['34 rows', 'left out: exhausted 2', 'statuses ERROR, NOT_FOUND', 'include permanent', 'run 2']);
 });
 
 test('what is not an object has no words', () => {
