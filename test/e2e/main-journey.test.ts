@@ -104,7 +104,7 @@ test('a messy file is mapped, run, watched, corrected, and taken home as the gri
   await page.getByLabel('sku', { exact: false }).first().selectOption('Article');
   // Before anything is paid for, the row says what is wrong with it.
   await page
-    .getByText(/expected number/)
+    .getByText(/^Expected a number, got "/i)
     .first()
     .waitFor();
   await page.getByRole('button', { name: 'Start the job' }).click();

@@ -1,44 +1,9 @@
-// What the server would let whoever is signed in do. Nothing is offered that it would refuse.
+// What the server would let whoever is signed in do.
 import { useMemo } from 'react';
-import { type Caller, maySeeAll, refusalOf, scopesOf } from '../../src/contract/permission.ts';
-import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
-import type { Scope } from '../../src/contract/scopes.ts';
+import { type Permission, permissionOf } from './permission-of.ts';
 import { useSession } from './session.ts';
-
-export interface Permission {
-  /** Whether none of these would be refused. */
-  can: (...routes: readonly RouteName[]) => boolean;
-  /** Why one of them would be, as a sentence; null: none would. */
-  whyNot: (...routes: readonly RouteName[]) => string | null;
-  /** Whether things of everybody can be listed, where there is more than one person. */
-  seesAll: boolean;
-  /** What a new API key may be for. */
-  keyScopes: readonly Scope[];
-}
 
 export function usePermission(): Permission {
   const { data } = useSession();
   return useMemo(() => permissionOf(data), [data]);
-}
-
-/** Of nobody: nothing. */
-export function permissionOf(
-  session: (Caller & { via: 'session' | 'key' | 'none' }) | undefined,
-): Permission {
-  const whyNot = (...routes: readonly RouteName[]): string | null => {
-    if (!session) return 'Nobody is signed in.';
-    for (const name of routes) {
-      const refusal = refusalOf(session, ROUTES[name]);
-      if (refusal?.lacks === 'role')
-        return `Your role is ${session.role}. This takes the role ${refusal.needed}; an administrator can give it to you.`;
-      if (refusal) return `The API key in use does not have the scope ${refusal.needed}, which this takes.`;
-    }
-    return null;
-  };
-  return {
-    can: (...routes) => whyNot(...routes) === null,
-    whyNot,
-    seesAll: session !== undefined && session.via !== 'none' && maySeeAll(session),
-    keyScopes: !session ? [] : session.via === 'key' ? session.scopes : scopesOf(session.role),
-  };
 }

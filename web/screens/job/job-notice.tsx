@@ -57,7 +57,8 @@ export function JobNotice({ job, live, onBudget }: JobNoticeProps) {
         hint={
           <>
             Its rows wait until there is one. Where the pipeline is, start{' '}
-            <code className="font-mono">rowmill worker</code> with the file that defines it.
+            <code className="rounded bg-surface px-1 font-mono">rowmill worker</code> with the file that
+            defines it.
           </>
         }
         action={

@@ -1,0 +1,50 @@
+// What the page offers to a role or a key, and what the server refuses it: the same, for every route.
+import { describe, expect, test } from 'vitest';
+import { SCOPES } from '../../src/contract/route.ts';
+import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
+import { checkAllowed, LOCAL_ACTOR } from '../../src/api/actor.ts';
+import { ROLES } from '../../src/core/role.ts';
+import { permissionOf } from '../../web/lib/permission-of.ts';
+
+describe('what the page offers', () => {
+  const callers = ROLES.flatMap((role) => [
+    { role, scopes: SCOPES, via: 'session' as const },
+    ...SCOPES.map((scope) => ({ role, scopes: [scope], via: 'key' as const })),
+  ]);
+  test.each(callers)('to $role with $scopes is what the server does not refuse', (caller) => {
+    const { can } = permissionOf(caller);
+    for (const name of Object.keys(ROUTES) as RouteName[]) {
+      const check = () => checkAllowed({ ...LOCAL_ACTOR, ...caller }, ROUTES[name]);
+      if (can(name)) expect(check, name).not.toThrow();
+      else expect(check, name).toThrow(expect.objectContaining({ code: 'FORBIDDEN' }));
+    }
+  });
+});
+
+test('a refusal is said in a sentence, with who can change it', () => {
+  const viewer = permissionOf({ role: 'viewer', scopes: SCOPES, via: 'session' });
+  expect(viewer.whyNot('listJobs', 'createJob')).toBe(
+    'Your role is viewer. This takes the role member; an administrator can give it to you.',
+  );
+  expect(viewer.whyNot('listJobs', 'exportJob')).toBeNull();
+  const reader = permissionOf({ role: 'member', scopes: ['read'], via: 'key' });
+  expect(reader.whyNot('exportJob')).toContain('does not have the scope export');
+});
+
+test('nobody is offered anything, and what is of everybody only where there are others', () => {
+  expect(permissionOf(undefined).can('listJobs')).toBe(false);
+  expect(permissionOf({ role: 'admin', scopes: SCOPES, via: 'session' }).seesAll).toBe(true);
+  expect(permissionOf({ role: 'member', scopes: SCOPES, via: 'session' }).seesAll).toBe(false);
+  expect(permissionOf({ role: 'admin', scopes: SCOPES, via: 'none' }).seesAll).toBe(false);
+});
+
+test('a new key is offered what the server gives it', () => {
+  expect(permissionOf({ role: 'viewer', scopes: SCOPES, via: 'session' }).keyScopes).toEqual([
+    'read',
+    'export',
+  ]);
+  expect(permissionOf({ role: 'admin', scopes: ['read', 'admin'], via: 'key' }).keyScopes).toEqual([
+    'read',
+    'admin',
+  ]);
+});
