@@ -56,6 +56,8 @@ export class KeyPermits implements Permit, PermitLine {
   /** What the database counts as held here: it stays wanted back until a sync has said that it is free. */
   #counted = 0;
   #kept = 0;
+  /** What the database believes is wanted here: others leave room for it. */
+  #toldWanted = 0;
   /** Null: a call may start at any time. */
   #starts: Stretch[] | null = [];
   #stoppedUntilMs = 0;
@@ -109,6 +111,7 @@ export class KeyPermits implements Permit, PermitLine {
     return (
       this.inUse === 0 &&
       this.#counted === 0 &&
+      this.#toldWanted === 0 &&
       this.demands.size === 0 &&
       heard.ok + heard.throttled + heard.failed === 0
     );
@@ -207,6 +210,7 @@ export class KeyPermits implements Permit, PermitLine {
     };
     this.#asked = { calls: report.wanted - report.inUse, starts: report.startsWanted };
     this.#kept = keeps;
+    this.#toldWanted = report.wanted;
     this.#heard = { ...NO_CALLS };
     this.#askedUntilMs = null;
     return report;

@@ -11,6 +11,9 @@ const FAILED_MAX_MS = 2000;
 /** A database that is slow is not asked all the time: usual syncs are this many times as far apart as one takes. */
 const REST = 2;
 const REST_MAX_MS = 2000;
+/** A process that stood still for a minute is not slow for a minute afterwards. */
+const MAX_LATE_MS = 2000;
+const MAX_TOOK_MS = 4000;
 
 export interface SyncLoopOptions {
   intervalMs: number;
@@ -82,7 +85,7 @@ export class SyncLoop {
 
   #wake(): void {
     const nowMs = monotonicMs();
-    this.#lateMs.note(Math.max(0, nowMs - this.#timerAtMs), nowMs);
+    this.#lateMs.note(Math.min(MAX_LATE_MS, Math.max(0, nowMs - this.#timerAtMs)), nowMs);
     this.#timer = null;
     this.#timerAtMs = Number.POSITIVE_INFINITY;
     const restMs = Math.min(REST_MAX_MS, REST * this.#tookMs.at(nowMs));
@@ -107,7 +110,7 @@ export class SyncLoop {
       this.#options.onFailed(error);
     }
     const endedMs = monotonicMs();
-    this.#tookMs.note(endedMs - nowMs, endedMs);
+    this.#tookMs.note(Math.min(MAX_TOOK_MS, endedMs - nowMs), endedMs);
   }
 
   #lookAgain(): void {

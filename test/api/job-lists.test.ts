@@ -229,6 +229,25 @@ describe('a job', () => {
     });
   });
 
+  test('says why rows wait although there are slots for them', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const jobId = await jobWithItems(context.engine, { items: 10 });
+    await database.query(`update jobs set state = 'RUNNING', sealed_at = now() where job_id = $1`, [jobId]);
+    const reader = apiReader(url);
+    const because = async () => (await reader.read('getJob', { jobId })).slowBecause;
+    expect(await because()).toBeNull();
+    await database.query(
+      `insert into workers (worker_id, name, version, pipelines, abilities, pressure)
+       values (gen_random_uuid(), 'pid 7', '1', '{test}', '[]', '{"share": 0.25, "reason": "flushMs is 3000, its bound 2000"}')`,
+    );
+    expect(await because()).toBe(
+      'rows wait although there are slots for them: worker pid 7 takes on 25 % of what it could, because flushMs is 3000, its bound 2000',
+    );
+    await database.query(`update jobs set state = 'PAUSED' where job_id = $1`, [jobId]);
+    expect(await because()).toBeNull();
+    await database.query('delete from workers');
+  });
+
   test('has a summary for each generation that has ended', async () => {
     const { url, context } = await startTestApi(database.url);
     const reader = apiReader(url);

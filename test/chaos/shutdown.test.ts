@@ -2,6 +2,7 @@
 // not given back would be missed.
 import { afterEach, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { waitMs } from '../../src/platform/clock.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
@@ -135,6 +136,48 @@ test('a handler that never ends does not hold up the shutdown', async () => {
   startChaosWorker({ databaseUrl: database.url, pipeline: pipeline.name, settings: LONG_LEASE });
   await whenFinished(rowmill, jobId);
   await checkFinishedJob(database, jobId, { counts: { DONE: 30 } });
+});
+
+test('rows that wait for a permit go back at once, nothing of the resource stays held, and each ends once', async () => {
+  database.keepIfFailed();
+  rowmill = await openRowmill({ databaseUrl: database.url, settings: LONG_LEASE });
+  const calls: number[] = [];
+  const pipeline = definePipeline({
+    name: 'waiting-for-permits',
+    resources: { shut: { concurrency: 5 } },
+    phases: [
+      {
+        name: 'only',
+        resources: ['shut'],
+        run: async ({ n }) => {
+          calls.push(Number(n));
+          return { n };
+        },
+      },
+    ],
+  });
+  await rowmill.setResource('shut', { paused: true });
+  const jobId = await rowmill.submit(pipeline, numberedItems(200));
+  const worker = await rowmill.startWorker([pipeline], { log: silentLogger });
+  const holders = async (): Promise<unknown[]> => {
+    const [row] = await database.query<{ holders: object }>(
+      `select state -> 'holders' as holders from resources where name = 'shut' and state is not null`,
+    );
+    return Object.values(row?.holders ?? {});
+  };
+  while (!worker.pools().some(({ waiting }) => waiting > 0) || (await holders()).length === 0)
+    await waitMs(20);
+  expect(await worker.stop({ drainMs: 200 })).toEqual({ unpersisted: [] });
+  expect(calls).toEqual([]);
+  expect(await waitingSpans(jobId)).toEqual([{ owner: null, attempt: 0, crashes: 0 }]);
+  expect(await holders()).toEqual([]);
+
+  await rowmill.setResource('shut', { paused: null });
+  const next = await rowmill.startWorker([pipeline], { log: silentLogger });
+  await rowmill.whenFinished(jobId);
+  await next.stop();
+  expect(calls.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n));
+  await checkFinishedJob(database, jobId, { counts: { DONE: 200 } });
 });
 
 test('a second stop() while the first is under way changes nothing', async () => {

@@ -97,7 +97,7 @@ describe('a crawl by two workers', () => {
   });
 });
 
-/** More than a worker has claimed and waiting for a host. */
+/** Far more than a worker has claimed and not started. */
 const FAR_PAGES = 3000;
 const CLAIMED = 1500;
 
@@ -129,10 +129,12 @@ async function serveHtml(
 }
 
 test('a page that is nearer to the start is fetched before pages further away that were found earlier', async () => {
-  const rowmill = await openRowmill({ databaseUrl: database.url, settings: { flushMaxDelayMs: 50 } });
+  // One claim at a time: a second one would not wait for what the first takes from.
+  const settings = { flushMaxDelayMs: 50, claimMax: 10, claimConcurrency: 1 };
+  const rowmill = await openRowmill({ databaseUrl: database.url, settings });
   cleanups.push(() => rowmill.close());
-  // One after the other, so that there is an order.
-  await rowmill.setResource('host', { concurrency: 1, minDelayMs: 0 });
+  // Slots are what pages wait for: what waits for a host goes back to the end of the line.
+  await rowmill.setResource('host', { concurrency: 1000, minDelayMs: 0, adaptive: false });
   const farAreStored = openable();
   const nearIsStored = openable();
   const nearIsFetched = openable();
@@ -172,7 +174,7 @@ test('a page that is nearer to the start is fetched before pages further away th
   await nearIsFetched.opened;
   const before = farFetched;
   await rowmill.cancel(jobId);
-  await rowmill.setResource('host', { concurrency: null, minDelayMs: null });
+  await rowmill.setResource('host', { concurrency: null, minDelayMs: null, adaptive: null });
   expect(before).toBeGreaterThan(0);
   expect(before).toBeLessThanOrEqual(CLAIMED);
 });
