@@ -8,6 +8,7 @@ import type { FaultPoint } from '../../src/platform/fault-point.ts';
 import { type Child, killAll } from '../support/child-process.ts';
 import { countedEntries, recountCounters } from '../support/counter-recount.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
 import { CHAOS_SETTINGS, chaosPipeline, startChaosCommand, startChaosWorker } from './chaos-worker.ts';
 
 const database = useTestDatabase();
@@ -85,9 +86,7 @@ test.each(['flush.before_commit', 'flush.after_commit', 'handler.after_return'] 
       await Promise.all(workers.map((worker) => worker.waitFor('ready')));
       const jobIds = await Promise.all(scopes.map((scope) => rowmill.submit(PIPELINE, rowsOf(scope))));
       expect(await workers[0]!.exited).toEqual({ code: null, signal: 'SIGKILL' });
-      const ended = Promise.all(
-        jobIds.map((jobId) => rowmill.whenFinished(jobId, AbortSignal.timeout(90_000))),
-      );
+      const ended = Promise.all(jobIds.map((jobId) => whenFinished(rowmill, jobId)));
       let writing = true;
       void ended.finally(() => (writing = false)).catch(() => {});
       // While they write, right numbers stay right, whatever an audit does; and what is planted is found.
@@ -111,7 +110,7 @@ test('drift that is planted while four processes write is repaired without losin
     const workers = [startWorker(), startWorker(), startWorker(), startWorker()];
     await Promise.all(workers.map((worker) => worker.waitFor('ready')));
     const jobIds = await Promise.all(scopes.map((scope) => rowmill.submit(PIPELINE, rowsOf(scope))));
-    await Promise.all(workers.map((worker) => worker.waitFor('flush.committed')));
+    await Promise.race(workers.map((worker) => worker.waitFor('flush.committed')));
     const isThere = `select count(distinct entity)::int as n from counter_entries where entity in ('d1', 'd2', 'd3')`;
     while ((await database.query<{ n: number }>(isThere))[0]!.n < 3);
     // Rows are locked in the order of their keys, as everything that changes counters does: this is not to deadlock either.
@@ -134,7 +133,7 @@ test('drift that is planted while four processes write is repaired without losin
     const found = await auditCounters(rowmill.context, { chunkRows: 5, repair: true });
     expect(found).toMatchObject({ complete: true, repaired: planted!.rows });
     expect(found.drifted).toHaveLength(planted!.rows);
-    for (const jobId of jobIds) await rowmill.whenFinished(jobId, AbortSignal.timeout(90_000));
+    for (const jobId of jobIds) await whenFinished(rowmill, jobId);
     expect(await recountCounters(database)).toEqual([]);
     expect(await countedEntries(database, 'notes')).toEqual(expectedOf(scopes));
     expect(deadlocksOf(workers)).toEqual([]);
@@ -152,7 +151,7 @@ test.each([
     await withRowmill(async (rowmill) => {
       const workers = [startWorker(), startWorker()];
       const jobId = await rowmill.submit(PIPELINE, rowsOf('a'));
-      await rowmill.whenFinished(jobId, AbortSignal.timeout(90_000));
+      await whenFinished(rowmill, jobId);
       const victim = startChaosCommand({
         task: 'reprocess',
         databaseUrl: database.url,
@@ -162,8 +161,8 @@ test.each([
       expect(await victim.exited).toEqual({ code: null, signal: 'SIGKILL' });
       // Another job feeds and replaces the same entities meanwhile, in a scope of its own.
       const other = await rowmill.submit(PIPELINE, rowsOf('b', 'replace'));
-      await rowmill.whenFinished(other, AbortSignal.timeout(90_000));
-      expect(await rowmill.whenFinished(jobId, AbortSignal.timeout(90_000))).toMatchObject({ generation });
+      await whenFinished(rowmill, other);
+      expect(await whenFinished(rowmill, jobId)).toMatchObject({ generation });
       expect(await recountCounters(database)).toEqual([]);
       const counted = await countedEntries(database, 'notes');
       expect(Object.fromEntries(Object.entries(counted).filter(([key]) => key.startsWith('a/')))).toEqual(
@@ -183,16 +182,14 @@ test.each(['flush.before_commit', 'flush.after_commit'] satisfies FaultPoint[])(
       const scopes = ['a', 'b', 'c'];
       const first = [startWorker(), startWorker()];
       const jobIds = await Promise.all(scopes.map((scope) => rowmill.submit(PIPELINE, rowsOf(scope))));
-      for (const jobId of jobIds) await rowmill.whenFinished(jobId, AbortSignal.timeout(90_000));
+      for (const jobId of jobIds) await whenFinished(rowmill, jobId);
       for (const worker of first) worker.kill('SIGTERM');
       await Promise.all(first.map((worker) => worker.exited));
       const workers = [startWorker(`${point}=kill`), startWorker(), startWorker(), startWorker()];
       await Promise.all(workers.map((worker) => worker.waitFor('ready')));
       await Promise.all(jobIds.map((jobId) => rowmill.reprocess(jobId, { statuses: 'all' })));
       expect(await workers[0]!.exited).toEqual({ code: null, signal: 'SIGKILL' });
-      const ended = Promise.all(
-        jobIds.map((jobId) => rowmill.whenFinished(jobId, AbortSignal.timeout(90_000))),
-      );
+      const ended = Promise.all(jobIds.map((jobId) => whenFinished(rowmill, jobId)));
       let writing = true;
       void ended.finally(() => (writing = false)).catch(() => {});
       while (writing)
