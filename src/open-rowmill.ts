@@ -74,6 +74,9 @@ export type NewJobOptions = Pick<
   'ownerId' | 'name' | 'params' | 'priority' | 'idempotencyKey' | 'outputs' | 'hold' | 'trial' | 'budget'
 >;
 
+/** Who waits for a summary looks this often before it asks whether there will be one. */
+const LOOKS_PER_STATE = 20;
+
 export class Rowmill {
   readonly context: EngineContext;
   readonly #notifier: WorkNotifier;
@@ -323,11 +326,15 @@ export class Rowmill {
     return this.context.blobs.get(key);
   }
 
-  /** Waits until the job is finished. */
+  /** Waits until the job is finished. A job whose file could not be read, or that is gone, is an error. */
   async whenFinished(jobId: string, signal?: AbortSignal): Promise<Summary> {
-    for (;;) {
+    for (let look = 0; ; look += 1) {
       const summary = await this.summary(jobId);
       if (summary) return summary;
+      if (look % LOOKS_PER_STATE === 0) {
+        const { state, lastError } = await this.job(jobId);
+        if (state === 'FAILED') throw new RowmillError('JOB_FAILED', `job ${jobId} failed: ${lastError}`);
+      }
       await waitMs(50, signal);
       signal?.throwIfAborted();
     }

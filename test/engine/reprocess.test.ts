@@ -466,6 +466,9 @@ describe('a generation', () => {
     await database.query(`update jobs set state = 'FAILED' where job_id = $1`, [jobId]);
     await expect(rowmill.reprocess(jobId)).rejects.toMatchObject({ code: 'JOB_CONFLICT' });
     await expect(rowmill.reprocess(newId())).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
+    // Nor is an end waited for that does not come.
+    await expect(rowmill.whenFinished(jobId)).rejects.toMatchObject({ code: 'JOB_FAILED' });
+    await expect(rowmill.whenFinished(newId())).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
   });
 });
 
