@@ -1,6 +1,6 @@
 // Counters over HTTP: whose numbers are shown, pages and their order, and names of any characters.
 import fc from 'fast-check';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
 import type { CounterRow } from '../../src/contract/counters.ts';
 import { addTeam, addUser, sessionHeaders } from '../support/account-factory.ts';
@@ -191,6 +191,9 @@ describe('names', () => {
     '\t\n',
     '\u0001\u007f',
     '+ +',
+    // The last of all characters, alone and more than once.
+    '\u{10ffff}',
+    '\u{10ffff}\u{10ffff} x',
   ];
 
   test('of any characters are found, listed and paged', async () => {
@@ -200,13 +203,16 @@ describe('names', () => {
         .filter((text) => text.trim() !== '' && text.isWellFormed() && !text.includes('\0')),
       40,
     );
-    const long = ['"'.repeat(500), '\u0001'.repeat(450), '漢'.repeat(150)];
+    const long = ['\u{10ffff}'.repeat(125), '"'.repeat(500), '\u0001'.repeat(450), '漢'.repeat(150)];
     const names = [...new Set([...NAMES, ...drawn, ...long])];
     const counter = 'odd..names';
     const entries = names.flatMap((name, at) => [
       { ownerId: 'local', scope: name, entity: 'plain', measured: [at] },
       { ownerId: 'local', scope: 'plain', entity: name, measured: [at] },
     ]);
+    onTestFinished(async () => {
+      await database.query('delete from counters where name = $1', [counter]);
+    });
     await addCounted(database, { counter, measures: ['n'] }, entries);
     const client = createClient({ baseUrl: (await startTestApi(database.url)).url, validate: true });
     for (const [at, name] of names.entries()) {
@@ -234,7 +240,6 @@ describe('names', () => {
         listed.push(row.name);
       expect(listed.toSorted()).toEqual(names.toSorted());
     }
-    await database.query('delete from counters where name = $1', [counter]);
   });
 });
 

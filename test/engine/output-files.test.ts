@@ -269,7 +269,13 @@ test('what nobody names is collected when it is old, and nothing else', async ()
     const before = [...(await keysUnder(rowmill, 'files/')), ...(await keysUnder(rowmill, 'outputs/'))];
     expect(await collectBlobs(context), 'all of it is too young').toBe(0);
     const old = { ...context, settings: { ...context.settings, blobLeftoverMs: 0 } };
-    await expect.poll(() => collectBlobs(old)).toBe(2);
+    let collected = 0;
+    await expect
+      .poll(async () => {
+        collected += await collectBlobs(old);
+        return collected;
+      })
+      .toBe(2);
     const after = [...(await keysUnder(rowmill, 'files/')), ...(await keysUnder(rowmill, 'outputs/'))];
     expect(after).toEqual(before.filter((key) => key !== unused.key && key !== orphan.key));
   });

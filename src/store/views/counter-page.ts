@@ -21,9 +21,9 @@ const OWNERS = `
       select u.owner_id collate "C" from unnest($2::text[]) as u(owner_id)
     )`;
 
-/** $4 is what the name begins with. */
+/** $4 is what the name begins with. Names have at most 1000 bytes: none is behind so many of the last character. */
 const beginning = (name: string): string =>
-  `${name} >= $4 and ${name} < $4 || chr(1114111) and starts_with(${name}, $4)`;
+  `${name} >= $4 and ${name} < $4 || repeat(chr(1114111), 251) and starts_with(${name}, $4)`;
 /** Behind the name $5 of the owner $6. */
 const behind = (name: string): string =>
   `($5::text is null or ${name} >= $5 collate "C" and (${name} > $5 collate "C" or o.owner_id > $6 collate "C"))`;
