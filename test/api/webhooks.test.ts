@@ -17,6 +17,7 @@ import { testWebhook } from '../../src/engine/webhooks/test-webhook.ts';
 import { newId } from '../../src/platform/random.ts';
 import { listWebhooks, readWebhook } from '../../src/store/views/read-webhooks.ts';
 import { takeEvents } from '../../src/engine/webhooks/take-events.ts';
+import type { Statement } from '../../src/platform/database.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -67,6 +68,9 @@ const deliveries = (): Promise<DeliveryState[]> =>
     select state, attempts, last_status, last_error,
            (extract(epoch from next_attempt_at - now()) * 1000)::float8 as due_ms
     from deliveries order by created_at, delivery_id`);
+
+const countUnderWay = async () =>
+  (await database.query('select from deliveries where lease_token is not null')).length;
 
 const makeDue = () =>
   database.query('update deliveries set next_attempt_at = now() where lease_token is null');
@@ -374,6 +378,37 @@ describe('senders', () => {
     await round;
     expect(slow.messages).toHaveLength(10);
     expect(slow.mostAtOnce).toBe(2);
+  });
+
+  test('have sent everything when a round is over, also what was claimed while its last answers came', async () => {
+    const { context } = engine();
+    const [slow, quick] = [await receive('127.0.0.1'), await receive('127.0.0.2')];
+    const held: (() => void)[] = [];
+    slow.answer = (response) => held.push(() => response.writeHead(200).end());
+    await addWebhook(context, slow.url);
+    await addWebhook(context, quick.url, 'other');
+    await newJob(context, 'other');
+    for (let n = 0; n < 6; n += 1) await newJob(context);
+    // A claim while two messages to a host are under way comes back when both have been answered.
+    const db = new Proxy(context.db, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name, target);
+        if (name !== 'run') return typeof member === 'function' ? member.bind(target) : member;
+        return async (statement: Statement, values: unknown[]) => {
+          const found = await target.run(statement, values);
+          if (statement.name === 'claim-deliveries' && (values[0] as string[]).includes('127.0.0.1')) {
+            slow.answer = (response) => response.writeHead(200).end();
+            for (const release of held.splice(0)) release();
+            await expect.poll(countUnderWay).toBe(0);
+          }
+          return found;
+        };
+      },
+    });
+    const sender = new WebhookSender({ ...context, db });
+    senders.push(sender);
+    await sender.runOnce();
+    expect(slow.messages).toHaveLength(6);
   });
 
   test('let the result of one count whose lease is over only if nobody else has sent it meanwhile', async () => {

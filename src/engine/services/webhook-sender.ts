@@ -21,7 +21,10 @@ export class WebhookSender {
   readonly #stopping = new AbortController();
   readonly #looking: PeriodicService;
   #claiming: Promise<void> = Promise.resolve();
-  readonly #underWay = new Map<Promise<unknown>, string>();
+  /** Of messages that wait for their answer. */
+  readonly #hosts: string[] = [];
+  /** Each ends when its place has been filled again, or need not be. */
+  readonly #sends = new Set<Promise<void>>();
 
   /** Refuses settings that it could not work with. */
   constructor(context: EngineContext, { lookMs = LOOK_MS } = {}) {
@@ -49,12 +52,16 @@ export class WebhookSender {
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the sender stops'));
     await this.#looking.stop();
-    await Promise.all(this.#underWay.keys());
+    await this.#whenSent();
   }
 
   async runOnce(): Promise<void> {
     await this.#looking.runOnce();
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay.keys());
+    await this.#whenSent();
+  }
+
+  async #whenSent(): Promise<void> {
+    while (this.#sends.size > 0) await Promise.all(this.#sends);
   }
 
   async #look(): Promise<void> {
@@ -70,9 +77,9 @@ export class WebhookSender {
 
   async #claimFree(): Promise<void> {
     const { db, settings } = this.#context;
-    const free = settings.webhooksAtOnce - this.#underWay.size;
+    const hosts = this.#hosts;
+    const free = settings.webhooksAtOnce - hosts.length;
     if (free <= 0 || this.#stopping.signal.aborted) return;
-    const hosts = [...this.#underWay.values()];
     const full = hosts.filter((host, at) => hosts.indexOf(host) !== at);
     const claimed = await claimDeliveries(db, {
       fullHosts: full,
@@ -86,18 +93,19 @@ export class WebhookSender {
   }
 
   #send(delivery: ClaimedDelivery): void {
-    const sent: Promise<void> = this.#deliver(delivery, () => this.#underWay.delete(sent));
-    this.#underWay.set(sent, delivery.host);
+    const sent: Promise<void> = this.#deliver(delivery).finally(() => this.#sends.delete(sent));
+    this.#sends.add(sent);
   }
 
-  async #deliver(delivery: ClaimedDelivery, leave: () => void): Promise<void> {
+  async #deliver(delivery: ClaimedDelivery): Promise<void> {
     const { events } = this.#context;
+    this.#hosts.push(delivery.host);
     try {
       await sendDelivery(this.#context, delivery, this.#sending);
     } catch (error) {
       events.emit('service.failed', { service: this.name, error });
     }
-    leave();
+    this.#hosts.splice(this.#hosts.indexOf(delivery.host), 1);
     // The place is free: the next one need not wait for the next look.
     try {
       await this.#claim();
