@@ -19,21 +19,48 @@ const common = {
   expect: { poll: { timeout: 120_000 } },
 } as const;
 
+/** Real processes, sockets and browsers; everything else gives the same answer each time. */
+const PROCESSES = ['test/{api,chaos,cli,client,e2e,engine,examples}/**/*.test.ts'];
+
+/** Said at the end of the run (test/support/tried-again-reporter.ts). What a property test has found, stays found. */
+const tryAgain = { retry: { count: 1, condition: /^(?!Property failed)/ } };
+
 export default defineConfig({
   test: {
     globalSetup: ['test/support/global-setup.ts'],
+    reporters: ['default', './test/support/tried-again-reporter.ts'],
     projects: [
       {
         test: {
           ...common,
-          name: 'together',
+          name: 'units',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'web/**/*.test.ts'],
+          exclude: [...PROCESSES, ...ALONE],
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...common,
+          ...tryAgain,
+          name: 'together',
+          include: PROCESSES,
           exclude: ALONE,
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
       },
-      { test: { ...common, name: 'alone', include: ALONE, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+      {
+        test: {
+          ...common,
+          ...tryAgain,
+          name: 'alone',
+          include: ALONE,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
   },
 });

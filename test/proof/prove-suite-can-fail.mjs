@@ -296,7 +296,8 @@ function testFails(mutation) {
     const built = run(folder, 'npx', ['tsc', '-p', 'tsconfig.build.json']);
     if (built.status !== 0) throw new Error(`the mutated source does not compile:\n${built.stdout}`);
     const named = mutation.named ? ['-t', mutation.named] : [];
-    const tested = run(folder, 'npx', ['vitest', 'run', '--reporter=json', ...mutation.tests, ...named]);
+    const parameters = ['vitest', 'run', '--reporter=json', '--retry=0', ...mutation.tests, ...named];
+    const tested = run(folder, 'npx', parameters);
     const report = JSON.parse(tested.stdout.slice(tested.stdout.indexOf('{"numTotalTestSuites"')));
     return report.testResults
       .flatMap((file) => file.assertionResults)

@@ -1,0 +1,21 @@
+// Names the tests that failed and passed when they were tried again, with what failed. Each is a defect of the test or
+// of the product that has not been understood yet.
+import { stripVTControlCharacters } from 'node:util';
+import type { Reporter, TestModule } from 'vitest/node';
+
+export default class TriedAgainReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const tests = modules
+      .flatMap((module) => [...module.children.allTests()])
+      .filter((test) => test.diagnostic()?.flaky);
+    if (tests.length === 0) return;
+    console.log(`\n${tests.length} failed and passed when tried again:`);
+    for (const test of tests) {
+      console.log(`  ${test.module.relativeModuleId} > ${test.fullName}`);
+      for (const { message, stacks } of test.result().errors ?? []) {
+        const at = stacks?.map(({ file, line }) => ` (${file}:${line})`)[0] ?? '';
+        console.log(`    ${stripVTControlCharacters(message).replaceAll('\n', '\n    ')}${at}`);
+      }
+    }
+  }
+}
