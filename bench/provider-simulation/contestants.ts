@@ -1,4 +1,5 @@
 // Who runs against the modelled service, and how each is set. "Set right" means: for the service while it is well.
+import { seededSequence } from '../../examples/seeded-sequence.ts';
 import type { ResourceLimits } from '../../src/core/resource-limits.ts';
 import { NO_LIMITS } from '../../src/core/resource-limits.ts';
 import { EventQueue } from './event-queue.ts';
@@ -7,7 +8,6 @@ import { type Measured, measureCalls } from './measure-calls.ts';
 import { runPQueue } from './p-queue-worker.ts';
 import { Provider } from './provider.ts';
 import type { Scenario } from './scenarios.ts';
-import { seededRandom } from './seeded-random.ts';
 import { SharedLimitWorker, SharedRow } from './shared-limit-workers.ts';
 
 export interface Contestant {
@@ -69,6 +69,6 @@ function runFixed(scenario: Scenario, times: number, seed: number): Measured {
 
 function prepare(scenario: Scenario, seed: number) {
   const events = new EventQueue();
-  const random = seededRandom(seed);
+  const random = seededSequence(seed);
   return { events, provider: new Provider(events, scenario, random), random };
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { seededSequence } from '../../examples/seeded-sequence.ts';
 import { diagnose } from '../../src/engine/diagnose.ts';
 import { definePipeline } from '../../src/index.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
@@ -11,7 +12,7 @@ import { waitMs } from '../../src/platform/clock.ts';
 import { type Child, killAll } from '../support/child-process.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
-import { CHAOS_SETTINGS, numberedItems, seededRandom, startChaosWorker } from './chaos-worker.ts';
+import { CHAOS_SETTINGS, numberedItems, startChaosWorker } from './chaos-worker.ts';
 
 const database = useTestDatabase();
 let server: Server;
@@ -29,7 +30,7 @@ const DEAREST = 1.2;
 
 test('four processes spend no more than the budget, though one is killed while it holds some of it', async () => {
   database.keepIfFailed();
-  const random = seededRandom(7);
+  const random = seededSequence(7);
   const children: Child[] = [];
   let charged = 0;
   let underWay = 0;

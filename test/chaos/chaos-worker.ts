@@ -173,14 +173,3 @@ export function callsPerSeq(...children: Child[]): Map<number, number> {
 export function countEvents(child: Child, name: string): number {
   return child.events.filter(({ event }) => event === name).length;
 }
-
-/** A small generator whose whole run follows from the seed that a failing test prints. */
-export function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

@@ -4,11 +4,11 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { seededSequence } from '../../examples/seeded-sequence.ts';
 import { FAULT_POINTS } from '../../src/platform/fault-point.ts';
 import { type Child, killAll, startChild } from '../support/child-process.ts';
 import { sha256Of } from '../support/take-whole-file.ts';
 import { useTestDatabase } from '../support/test-database.ts';
-import { seededRandom } from './chaos-worker.ts';
 import type { PollerOptions } from './source-poller-child.ts';
 
 const database = useTestDatabase();
@@ -95,7 +95,7 @@ test('killed again and again at any moment', async () => {
   addFiles();
   const options = { databaseUrl: database.url, source: 'again', path, leaseMs: 200 };
   const seed = Date.now() % 1_000_000;
-  const random = seededRandom(seed);
+  const random = seededSequence(seed);
   for (let kills = 0; kills < 6; ) {
     const poller = startPoller(options);
     // Somewhere in the next few files: each takes a few milliseconds.

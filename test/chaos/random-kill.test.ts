@@ -1,5 +1,6 @@
 // A nemesis that kills one of two workers at random moments and starts it again, while work is in flight.
 import { afterEach, expect, test } from 'vitest';
+import { seededSequence } from '../../examples/seeded-sequence.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { type Child, killAll } from '../support/child-process.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -9,7 +10,6 @@ import {
   callsPerSeq,
   chaosPipeline,
   numberedItems,
-  seededRandom,
   startChaosWorker,
   workerIdOf,
 } from './chaos-worker.ts';
@@ -27,7 +27,7 @@ test(`${KILLS} kills of a random worker, at random moments`, async () => {
   database.keepIfFailed();
   const seed = Number(process.env.CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
   console.log(`CHAOS_SEED=${seed}`);
-  const random = seededRandom(seed);
+  const random = seededSequence(seed);
   const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
   const pipeline = chaosPipeline('random-kill');
   const { jobId } = await rowmill.createJob(pipeline);

@@ -2,7 +2,7 @@
 // Limits of services must hold all the same, and must not keep calls from starting that there is room for.
 import { describe, expect, it } from 'vitest';
 import { EventQueue } from '../../bench/provider-simulation/event-queue.ts';
-import { seededRandom } from '../../bench/provider-simulation/seeded-random.ts';
+import { seededSequence } from '../../examples/seeded-sequence.ts';
 import { RecentMost } from '../../src/core/recent-most.ts';
 import {
   type ControlOptions,
@@ -46,7 +46,7 @@ class Simulation {
   capacity = Number.POSITIVE_INFINITY;
   #tokens = 0;
   #filledMs = 0;
-  readonly #random = seededRandom(11);
+  readonly #random = seededSequence(11);
 
   constructor(limits: Partial<ResourceLimits>, workers: number) {
     this.limits = { ...NO_LIMITS, ...limits };

@@ -3,6 +3,7 @@
 // on, and the later steps of its own session run as soon as it is free. What must hold afterwards is the test's part.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { seededSequence } from '../../examples/seeded-sequence.ts';
 
 export interface Step<S> {
   name: string;
@@ -222,7 +223,7 @@ export function* interleavings(
     yield* everyMerge(lists);
     return;
   }
-  const random = seededRandom(seed);
+  const random = seededSequence(seed);
   const seen = new Set<string>();
   while (seen.size < limit) {
     const order = randomMerge(lists, random);
@@ -257,17 +258,6 @@ function randomMerge(lists: string[][], random: () => number): Order {
     order.push(rest[owner!]!.shift()!);
   }
   return order;
-}
-
-/** mulberry32 */
-function seededRandom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 function parseOrder<S>(sessions: Session<S>[], text: string): Order {

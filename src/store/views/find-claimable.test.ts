@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { seededRandom } from '../../../test/chaos/chaos-worker.ts';
+import { seededSequence } from '../../../examples/seeded-sequence.ts';
 import { claimRequest } from '../../../test/support/job-factory.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
 import { createJob } from '../../engine/create-job.ts';
@@ -89,7 +89,7 @@ async function seedRandomJobs(random: Random): Promise<string[]> {
 
 describe('on random spans', () => {
   const seed = Number(process.env.CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
-  const random = seededRandom(seed);
+  const random = seededSequence(seed);
 
   it(`finds per job, phase and kind what an aggregate over all spans finds (CHAOS_SEED=${seed})`, async () => {
     let found = 0;
