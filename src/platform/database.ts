@@ -1,13 +1,14 @@
 // Connections to PostgreSQL: pool, deadlines, transactions. Knows nothing of Rowmill's tables.
 //
 // Every wait has a deadline after which the connection is destroyed, not returned: a client whose query was
-// abandoned stays wedged. Named statements save planning; behind a transaction pooler that does not know
-// them the first such error switches them off for this process.
+// abandoned stays wedged. Named statements save planning. Behind a pooler there are none, and each statement is a
+// transaction with the session's parameters, because the next one may run in another session.
 import { setMaxListeners } from 'node:events';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { monotonicMs } from './clock.ts';
 import { isStatementNameError } from './database-error.ts';
+import { isThroughPooler } from './is-through-pooler.ts';
 
 /** One SQL statement of the store. The name identifies it to the server and in logs. */
 export interface Statement {
@@ -69,12 +70,20 @@ export function sessionParameters(
   });
 }
 
+function beginWith(parameters: [name: string, value: string | number][]): string {
+  return ['begin', ...parameters.map(([name, value]) => `set local ${name} = '${value}'`)].join('; ');
+}
+
 export class Database implements Executor {
   readonly #pool: pg.Pool;
   readonly #options: DatabaseOptions;
   readonly #clients = new Set<pg.PoolClient>();
+  /** Those that were asked who answers them. */
+  readonly #asked = new WeakSet<pg.PoolClient>();
   readonly #destroyed = new AbortController();
   #namedStatements = true;
+  /** A pooler is between, and statements of one connection may meet different sessions of the server. */
+  #isPooled = false;
   /** Transactions so far; a statement outside of one counts as one. And how long they waited for their connection, in all. */
   readonly transactions = { committed: 0, rolledBack: 0, waitedMs: 0 };
   #longestWaitMs = 0;
@@ -125,34 +134,16 @@ export class Database implements Executor {
     statement: Statement,
     values: unknown[] = [],
   ): Promise<pg.QueryResult<Row>> {
-    return this.#withClient((client) => this.#send<Row>(client, statement, values));
+    return this.#withClient((client) => this.#inSession(client, (tx) => tx.run<Row>(statement, values)));
   }
 
   async runArrays(statement: Statement, values: unknown[] = []): Promise<unknown[][]> {
-    return this.#withClient((client) => this.#sendArrays(client, statement, values));
+    return this.#withClient((client) => this.#inSession(client, (tx) => tx.runArrays(statement, values)));
   }
 
   /** Runs `work` between BEGIN and COMMIT. Resolves only after the server confirmed the commit. */
   async transaction<T>(work: (tx: Transaction) => Promise<T>, beforeCommit?: () => void): Promise<T> {
-    return this.#withClient(async (client) => {
-      await client.query('begin');
-      try {
-        const value = await work({
-          run: (statement, values = []) => this.#send(client, statement, values),
-          runArrays: (statement, values = []) => this.#sendArrays(client, statement, values),
-          copy: (statement, rows) => sendCopy(client, statement, rows),
-        });
-        beforeCommit?.();
-        const ended = await client.query('commit');
-        // A transaction that failed earlier answers COMMIT with ROLLBACK, and without an error.
-        if (ended.command !== 'COMMIT')
-          throw new Error(`expected COMMIT, the server answered ${ended.command}`);
-        return value;
-      } catch (error) {
-        await client.query('rollback').catch(() => {});
-        throw error;
-      }
-    });
+    return this.#withClient((client) => this.#transact(client, work, beforeCommit));
   }
 
   async close(): Promise<void> {
@@ -167,6 +158,39 @@ export class Database implements Executor {
   destroy(): void {
     this.#destroyed.abort();
     for (const client of this.#clients) destroySocket(client);
+  }
+
+  /** A statement on its own. Behind a pooler what a session is set to lasts for a transaction, so there has to be one. */
+  #inSession<T>(client: pg.PoolClient, work: (tx: Executor) => Promise<T>): Promise<T> {
+    return this.#isPooled ? this.#transact(client, work) : work(this.#on(client));
+  }
+
+  async #transact<T>(
+    client: pg.PoolClient,
+    work: (tx: Transaction) => Promise<T>,
+    beforeCommit?: () => void,
+  ): Promise<T> {
+    try {
+      await client.query(this.#isPooled ? beginWith(sessionParameters(this.#options)) : 'begin');
+      const value = await work(this.#on(client));
+      beforeCommit?.();
+      const ended = await client.query('commit');
+      // A transaction that failed earlier answers COMMIT with ROLLBACK, and without an error.
+      if (ended.command !== 'COMMIT')
+        throw new Error(`expected COMMIT, the server answered ${ended.command}`);
+      return value;
+    } catch (error) {
+      await client.query('rollback').catch(() => {});
+      throw error;
+    }
+  }
+
+  #on(client: pg.PoolClient): Transaction {
+    return {
+      run: (statement, values = []) => this.#send(client, statement, values),
+      runArrays: (statement, values = []) => this.#sendArrays(client, statement, values),
+      copy: (statement, rows) => sendCopy(client, statement, rows),
+    };
   }
 
   async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -185,6 +209,10 @@ export class Database implements Executor {
       destroySocket(client);
     }, this.#options.deadlineMs);
     try {
+      if (!this.#asked.has(client)) {
+        if (await isThroughPooler(client)) this.#isPooled = true;
+        this.#asked.add(client);
+      }
       const value = await work(client);
       clearTimeout(timer);
       client.release();
@@ -213,14 +241,19 @@ export class Database implements Executor {
   }
 
   async #connect(): Promise<pg.PoolClient> {
+    const { options } = this.#pool.options;
     try {
       return await this.#pool.connect();
     } catch (error) {
       // A pooler that refuses start-up options: do without them.
-      if (!this.#pool.options.options || (error as { code?: string }).code !== '08P01') throw error;
+      if (!options || (error as { code?: string }).code !== '08P01') throw error;
       delete this.#pool.options.options;
       return this.#pool.connect();
     }
+  }
+
+  get #usesNames(): boolean {
+    return this.#namedStatements && !this.#isPooled;
   }
 
   async #send<Row extends pg.QueryResultRow>(
@@ -228,14 +261,12 @@ export class Database implements Executor {
     statement: Statement,
     values: unknown[],
   ): Promise<pg.QueryResult<Row>> {
-    return client.query<Row>(
-      this.#namedStatements ? { ...statement, values } : { text: statement.text, values },
-    );
+    return client.query<Row>(this.#usesNames ? { ...statement, values } : { text: statement.text, values });
   }
 
   async #sendArrays(client: pg.PoolClient, statement: Statement, values: unknown[]): Promise<unknown[][]> {
     const base = { text: statement.text, values, rowMode: 'array' as const };
-    const result = await client.query(this.#namedStatements ? { ...base, name: statement.name } : base);
+    const result = await client.query(this.#usesNames ? { ...base, name: statement.name } : base);
     return result.rows;
   }
 }

@@ -3,6 +3,7 @@
 import pg from 'pg';
 import { monotonicMs, waitMs } from './clock.ts';
 import type { Executor, Statement } from './database.ts';
+import { isThroughPooler } from './is-through-pooler.ts';
 
 const CHANNEL = 'rowmill_work';
 const MIN_INTERVAL_MS = 100;
@@ -66,6 +67,11 @@ export class WorkListener {
       try {
         this.#client = client;
         await client.connect();
+        // It would be another session that listens, one that others use too. Looking for work finds it as well.
+        if (await isThroughPooler(client)) {
+          await client.end();
+          return;
+        }
         await client.query(`listen ${CHANNEL}`);
         delayMs = 500;
         if (this.#stopping.signal.aborted) await client.end();

@@ -14,6 +14,7 @@ import { loadSettings, type Settings } from '../../src/platform/settings.ts';
 import { TEMPLATE_DATABASE } from './global-setup.ts';
 
 export interface TestDatabase {
+  /** Through the pooler at TEST_POOLER (host:port) where that is set. */
   url: string;
   /** A fresh engine context on this database; closed after the file. */
   context(settings?: Partial<Settings>): EngineContext;
@@ -33,6 +34,8 @@ export function useTestDatabase(): TestDatabase {
   const name = `rowmill_test_${newId().slice(0, 8)}`;
   const url = new URL(serverUrl());
   url.pathname = `/${name}`;
+  const direct = url.href;
+  if (process.env.TEST_POOLER) url.host = process.env.TEST_POOLER;
   const opened: Database[] = [];
   let admin: pg.Client;
   let client: pg.Client;
@@ -46,7 +49,7 @@ export function useTestDatabase(): TestDatabase {
     await admin.query('select pg_advisory_lock(726)');
     await admin.query(`create database ${name} template ${TEMPLATE_DATABASE}`);
     await admin.query('select pg_advisory_unlock(726)');
-    client = new pg.Client({ connectionString: url.href });
+    client = new pg.Client({ connectionString: direct });
     await client.connect();
   });
 

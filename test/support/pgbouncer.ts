@@ -1,0 +1,99 @@
+// A PgBouncer in transaction mode before the server of the tests, where one is installed.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { serverUrl } from './test-database.ts';
+
+/** Not found on many machines in the PATH of ordinary people. */
+const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
+
+export function hasPgbouncer(): boolean {
+  try {
+    execFileSync('pgbouncer', ['--version'], { env: { PATH }, stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface Pgbouncer {
+  /** The same database through it. */
+  through(url: string): string;
+  stop(): Promise<void>;
+}
+
+/** With few sessions of the server, so that clients share them. */
+export async function startPgbouncer({ sessions = 3 } = {}): Promise<Pgbouncer> {
+  const { hostname, port, username, password } = new URL(serverUrl());
+  const folder = mkdtempSync(join(tmpdir(), 'rowmill-pgbouncer-'));
+  const ownPort = await freePort();
+  const lines = [
+    '[databases]',
+    `* = host=${hostname} port=${port} user=${username} password=${decodeURIComponent(password)}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${ownPort}`,
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    `default_pool_size = ${sessions}`,
+    'max_client_conn = 200',
+  ];
+  const file = join(folder, 'pgbouncer.ini');
+  writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });
+  const user = asWhom();
+  if (user !== null) {
+    chmodSync(folder, 0o700);
+    for (const path of [folder, file]) chownSync(path, user.uid, user.gid);
+  }
+  const child = spawn('pgbouncer', [file], {
+    env: { PATH },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...user,
+  });
+  await whenReady(child);
+  return {
+    through(url) {
+      const changed = new URL(url);
+      changed.hostname = '127.0.0.1';
+      changed.port = String(ownPort);
+      return changed.href;
+    },
+    async stop() {
+      child.kill('SIGKILL');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** It refuses to run as root. */
+function asWhom(): { uid: number; gid: number } | null {
+  return process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : null;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function whenReady(child: ChildProcess): Promise<void> {
+  const said: string[] = [];
+  for await (const line of createInterface(child.stderr!)) {
+    said.push(line);
+    if (line.includes('process up')) {
+      child.stderr!.resume();
+      return;
+    }
+  }
+  throw new Error(`pgbouncer did not start:\n${said.join('\n')}`);
+}
