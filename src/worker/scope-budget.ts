@@ -71,6 +71,7 @@ export class ScopeBudget {
   report(nowMs: number): ScopeReport {
     this.#syncAgainMs = nowMs + this.#intervalMs;
     this.#held = this.#reserved + this.#settled - this.#confirmed;
+    this.#isOpen = false;
     let wanted = 0;
     let next: number | null = null;
     const jobIds: string[] = [];
