@@ -17,6 +17,13 @@ export function wholeNumber(text: string): number {
   return value;
 }
 
+export function portNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isInteger(value) || value < 0 || value > 65_535)
+    throw new InvalidArgumentError('expected a port from 0 to 65535');
+  return value;
+}
+
 export function amountFromZero(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !isAmount(value)) throw new InvalidArgumentError('expected a number from 0');

@@ -10,6 +10,7 @@ import {
   commaSeparated,
   numberFrom,
   parseDuration,
+  portNumber,
   trueOrFalse,
   wholeNumber,
   wholeNumberOrNone,
@@ -140,6 +141,12 @@ withFileOptions(
 
 withSettings(command('run worker processes until stopped', 'worker <pipelines...>'))
   .option('--processes <n>', 'worker processes', wholeNumber, 1)
+  .option(
+    '--metrics-port <n>',
+    'serve /metrics and /healthz; further processes take the next ports',
+    portNumber,
+  )
+  .option('--metrics-host <address>', 'address to serve them on; default: 127.0.0.1')
   .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
   .action(
     ending(async (modules: string[], options) =>

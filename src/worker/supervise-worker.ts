@@ -8,6 +8,7 @@ import { rescueLeases } from '../engine/rescue-leases.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { compiledFile } from '../platform/compiled-file.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
+import type { MetricsAddress } from '../platform/serve-metrics.ts';
 import type { Settings } from '../platform/settings.ts';
 
 export type ToChild =
@@ -18,11 +19,12 @@ export type ToChild =
       settings: Partial<Settings>;
       name: string;
       logLevel: string;
+      metrics: MetricsAddress | null;
     }
   | { kind: 'stop'; drainMs?: number };
 export type FromChild =
   | { kind: 'worker'; workerId: string }
-  | { kind: 'started' }
+  | { kind: 'started'; metricsUrl: string | null }
   | { kind: 'failed'; code: string | null; message: string; hint: string | null };
 
 export interface SuperviseOptions {
@@ -30,6 +32,8 @@ export interface SuperviseOptions {
   modules: string[];
   name?: string;
   logLevel?: string;
+  /** Where the child serves its numbers; nowhere when it is left out. */
+  metrics?: MetricsAddress;
   /** A child ended unexpectedly and is being replaced. */
   onCrash?: (how: string) => void;
 }
@@ -41,6 +45,14 @@ export const FRESH_PROCESS_CODE = 4;
 const HEALTHY_MS = 10_000;
 const RESTART_CAP_MS = 10_000;
 
+interface ChildEnd {
+  code: number | null;
+  signal: string | null;
+  workerId: string | null;
+  /** Why it could not start. */
+  failure: RowmillError | null;
+}
+
 export class SupervisedWorker {
   readonly #options: SuperviseOptions;
   #child: ChildProcess | null = null;
@@ -49,12 +61,14 @@ export class SupervisedWorker {
   #stopDelay = new AbortController();
   #loop: Promise<void> = Promise.resolve();
   crashes = 0;
+  /** Where the child that runs, or ran last, serves its numbers. */
+  metricsUrl: string | null = null;
 
   constructor(options: SuperviseOptions) {
     this.#options = options;
   }
 
-  /** Resolves when the first child runs; rejects when it cannot even start. */
+  /** Resolves when the first child runs; rejects when it cannot even start. Later ones are tried until one does. */
   async start(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#loop = this.#keepRunning(resolve, reject);
@@ -78,11 +92,16 @@ export class SupervisedWorker {
   }
 
   async #keepRunning(onStarted: () => void, onFailed: (error: unknown) => void): Promise<void> {
+    let hasStarted = false;
+    let failedStarts = 0;
     let quickDeaths = 0;
     while (!this.#stopping) {
       const bornMs = monotonicMs();
-      const end = await this.#runChild(onStarted);
-      if (end.failure) {
+      const end = await this.#runChild(() => {
+        hasStarted = true;
+        onStarted();
+      });
+      if (end.failure && !hasStarted) {
         onFailed(end.failure);
         return;
       }
@@ -93,18 +112,18 @@ export class SupervisedWorker {
       }
       if (this.#stopping) return;
       if (end.code !== FRESH_PROCESS_CODE) this.crashes += 1;
-      this.#options.onCrash?.(end.signal ? `signal ${end.signal}` : `exit code ${end.code}`);
+      const because = end.failure ? `: ${end.failure.message}` : '';
+      this.#options.onCrash?.((end.signal ? `signal ${end.signal}` : `exit code ${end.code}`) + because);
+      failedStarts = end.failure ? failedStarts + 1 : 0;
       quickDeaths = monotonicMs() - bornMs > HEALTHY_MS ? 0 : quickDeaths + 1;
       // A poison item is isolated by some ten crashes: the first few restarts must not wait.
-      if (quickDeaths > 20)
-        await waitMs(Math.min(RESTART_CAP_MS, 100 * 2 ** (quickDeaths - 20)), this.#stopDelay.signal);
+      const waits = Math.max(failedStarts, quickDeaths - 20);
+      if (waits > 0) await waitMs(Math.min(RESTART_CAP_MS, 100 * 2 ** waits), this.#stopDelay.signal);
     }
   }
 
-  #runChild(
-    onStarted: () => void,
-  ): Promise<{ code: number | null; signal: string | null; workerId: string | null; failure: unknown }> {
-    const { context, modules, name, logLevel } = this.#options;
+  #runChild(onStarted: () => void): Promise<ChildEnd> {
+    const { context, modules, name, logLevel, metrics } = this.#options;
     // Stand-ins and secrets of the parent's environment are passed on; flags of a debugger are not.
     const child = fork(compiledFile(import.meta.url, 'worker-child.js'), [], {
       execArgv: [],
@@ -112,11 +131,13 @@ export class SupervisedWorker {
     });
     this.#child = child;
     let workerId: string | null = null;
-    let failure: unknown = null;
+    let failure: RowmillError | null = null;
     child.on('message', (message: FromChild) => {
       if (message.kind === 'worker') workerId = message.workerId;
-      else if (message.kind === 'started') onStarted();
-      else {
+      else if (message.kind === 'started') {
+        this.metricsUrl = message.metricsUrl;
+        onStarted();
+      } else {
         const hint = message.hint === null ? {} : { hint: message.hint };
         failure = new RowmillError((message.code ?? 'PIPELINE_INVALID') as ErrorCode, message.message, hint);
       }
@@ -128,6 +149,7 @@ export class SupervisedWorker {
       settings: context.settings,
       name: name ?? `pid ${process.pid}`,
       logLevel: logLevel ?? 'warn',
+      metrics: metrics ?? null,
     });
     return new Promise((resolve) => {
       child.on('exit', (code, signal) => {

@@ -1,6 +1,7 @@
 // The child process that runs user code. Its parent tells it what to run and when to stop; if the parent is gone it
 // stops by itself, in order.
 import { createLogger } from '../platform/logger.ts';
+import { serveMetrics } from '../platform/serve-metrics.ts';
 import { loadPipelines } from './load-pipelines.ts';
 import { logDecisions } from './log-decisions.ts';
 import { FRESH_PROCESS_CODE, type FromChild, type ToChild } from './supervise-worker.ts';
@@ -9,8 +10,9 @@ import { RowmillWorker } from './worker.ts';
 let worker: RowmillWorker | null = null;
 let stopping = false;
 
-function tell(message: FromChild): void {
-  if (process.connected) process.send!(message);
+function tell(message: FromChild, then: () => void = () => {}): void {
+  if (process.connected) process.send!(message, then);
+  else then();
 }
 
 async function start(message: Extract<ToChild, { kind: 'start' }>): Promise<void> {
@@ -38,8 +40,9 @@ async function start(message: Extract<ToChild, { kind: 'start' }>): Promise<void
   logDecisions(worker.events, log);
   worker.events.on('lease.lost', (e) => log.warn(e, 'a lease was lost'));
   tell({ kind: 'worker', workerId: worker.workerId });
+  const served = message.metrics ? await serveMetrics(worker.metrics.registry, message.metrics) : null;
   await worker.start();
-  tell({ kind: 'started' });
+  tell({ kind: 'started', metricsUrl: served?.url ?? null });
 }
 
 async function stop(drainMs?: number, code = 0): Promise<void> {
@@ -55,8 +58,7 @@ process.on('message', (message: ToChild) => {
   else {
     start(message).catch((error: unknown) => {
       const { code, message: text, hint } = error as { code?: string; message: string; hint?: string };
-      tell({ kind: 'failed', code: code ?? null, message: text, hint: hint ?? null });
-      process.exit(2);
+      tell({ kind: 'failed', code: code ?? null, message: text, hint: hint ?? null }, () => process.exit(2));
     });
   }
 });

@@ -1,5 +1,6 @@
 // rowmill worker: run workers until told to stop.
 import { openRowmill } from '../../open-rowmill.ts';
+import type { MetricsAddress } from '../../platform/serve-metrics.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { loadPipelines } from '../../worker/load-pipelines.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
@@ -8,6 +9,8 @@ import { listenForStop } from '../stop-signals.ts';
 
 export interface WorkerCommandOptions extends ServerOptions {
   processes?: number;
+  metricsPort?: number;
+  metricsHost?: string;
   logLevel?: string;
 }
 
@@ -30,11 +33,12 @@ export async function runWorkers(
   const rowmill = await openRowmill({ databaseUrl: server.url, settings });
   const workers = Array.from(
     { length: options.processes ?? 1 },
-    () =>
+    (_, index) =>
       new SupervisedWorker({
         context: rowmill.context,
         modules,
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
+        ...metricsOf(options, index),
         onCrash: (how) => say(`the worker process ended with ${how} and was replaced`),
       }),
   );
@@ -46,6 +50,7 @@ export async function runWorkers(
     say(
       `${workers.length} worker process(es) for ${pipelines.map((pipeline) => pipeline.name).join(', ')} on ${server.description}`,
     );
+    for (const { metricsUrl } of workers) if (metricsUrl !== null) say(`metrics at ${metricsUrl}`);
     const beside = await startBeside?.(server.url, pipelines, say);
     if (!stop.signal.aborted)
       await new Promise<void>((resolve) =>
@@ -62,4 +67,13 @@ export async function runWorkers(
     await rowmill.close();
     await server.stop();
   }
+}
+
+/** Each process has a port of its own, from the given one on. */
+function metricsOf(
+  { metricsPort, metricsHost = '127.0.0.1' }: WorkerCommandOptions,
+  index: number,
+): { metrics?: MetricsAddress } {
+  if (metricsPort === undefined) return {};
+  return { metrics: { host: metricsHost, port: metricsPort === 0 ? 0 : metricsPort + index } };
 }

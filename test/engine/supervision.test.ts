@@ -1,0 +1,130 @@
+// A worker in a child process: it is replaced until the replacement runs, and serves its numbers.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { loadPipelines } from '../../src/worker/load-pipelines.ts';
+import { type SuperviseOptions, SupervisedWorker } from '../../src/worker/supervise-worker.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+import { whenFinished } from '../support/when-finished.ts';
+
+const database = useTestDatabase();
+const fileOf = (path: string): string => fileURLToPath(new URL(`../../dist/${path}`, import.meta.url));
+const supervised: SupervisedWorker[] = [];
+let command: ChildProcess | null = null;
+let folder: string;
+let rowmill: Rowmill;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'rowmill-supervision-'));
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  writeFileSync(
+    join(folder, 'fragile.mjs'),
+    `import { existsSync, writeFileSync } from 'node:fs';
+     import { definePipeline } from '${fileOf('index.js')}';
+     if (existsSync('${folder}/broken')) throw new Error('not now');
+     export const fragile = definePipeline({ name: 'fragile', phases: [{ name: 'only', run: ({ exit }) => {
+       if (exit && !existsSync('${folder}/exited')) {
+         writeFileSync('${folder}/exited', '');
+         writeFileSync('${folder}/broken', '');
+         process.exit(9);
+       }
+       return { ran: true };
+     } }] });`,
+  );
+});
+afterEach(() => {
+  for (const worker of supervised.splice(0)) worker.kill();
+  command?.kill('SIGKILL');
+  for (const mark of ['broken', 'exited']) rmSync(join(folder, mark), { force: true });
+});
+afterAll(async () => {
+  await rowmill.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function supervise(options: Partial<SuperviseOptions> = {}): SupervisedWorker {
+  const modules = [join(folder, 'fragile.mjs')];
+  const worker = new SupervisedWorker({
+    context: database.context(),
+    modules,
+    logLevel: 'silent',
+    ...options,
+  });
+  supervised.push(worker);
+  return worker;
+}
+
+async function run(rows: Record<string, unknown>[]): Promise<void> {
+  const [pipeline] = await loadPipelines([join(folder, 'fragile.mjs')]);
+  await whenFinished(rowmill, await rowmill.submit(pipeline!, rows));
+}
+
+test('a child that cannot start in place of another is tried again until it can, and says why', async () => {
+  const ends: string[] = [];
+  const worker = supervise({
+    onCrash: (how) => {
+      ends.push(how);
+      if (ends.filter((each) => each.includes('not now')).length === 2) rmSync(join(folder, 'broken'));
+    },
+  });
+  await worker.start();
+  await run([{ exit: true }]);
+  expect(ends).toEqual([
+    'exit code 9',
+    expect.stringContaining('exit code 2'),
+    expect.stringContaining('not now'),
+  ]);
+  expect(await worker.stop()).toBe(true);
+});
+
+test('one that cannot even start for the first time is an error', async () => {
+  writeFileSync(join(folder, 'broken'), '');
+  await expect(supervise().start()).rejects.toThrow('not now');
+});
+
+test('its numbers are served where it was told to, and nothing else', async () => {
+  const worker = supervise({ metrics: { host: '127.0.0.1', port: 0 } });
+  await worker.start();
+  await run([{ exit: false }, { exit: false }]);
+  const read = async (path: string, method = 'GET') => {
+    const response = await fetch(new URL(path, worker.metricsUrl!), { method });
+    return { status: response.status, text: await response.text() };
+  };
+  await expect
+    .poll(async () => (await read('/metrics')).text)
+    .toContain('rowmill_items_ended_total{status="DONE"} 2');
+  expect(await read('/healthz')).toEqual({ status: 200, text: 'ok\n' });
+  expect((await read('/')).status).toBe(404);
+  expect((await read('/metrics', 'POST')).status).toBe(405);
+  const second = supervise({
+    metrics: { host: '127.0.0.1', port: Number(new URL(worker.metricsUrl!).port) },
+  });
+  await expect(second.start()).rejects.toMatchObject({ code: 'API_ADDRESS_REFUSED' });
+  expect(await worker.stop()).toBe(true);
+});
+
+test('the command says where each of its processes serves them', async () => {
+  const args = ['worker', join(folder, 'fragile.mjs'), '--processes', '2', '--metrics-port', '0'];
+  const child = spawn(process.execPath, [fileOf('cli/main.js'), ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, DATABASE_URL: database.url },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  command = child;
+  const urls: string[] = [];
+  for await (const line of createInterface(child.stderr)) {
+    const [, url] = /^metrics at (\S+)$/.exec(line) ?? [];
+    if (url !== undefined) urls.push(url);
+    if (urls.length === 2) break;
+  }
+  for (const url of urls)
+    expect(await (await fetch(url)).text()).toContain('rowmill_slots{pipeline="fragile"');
+  child.kill('SIGTERM');
+  expect(await once(child, 'exit')).toEqual([0, null]);
+});
