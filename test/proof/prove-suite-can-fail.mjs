@@ -32,6 +32,20 @@ const MUTATIONS = [
     tests: ['test/simulation/interleavings.test.ts'],
   },
   {
+    name: 'the pause between a question for budget and its answer',
+    file: 'src/worker/scope-budget.ts',
+    from: '    this.#isOpen = false;\n',
+    to: '',
+    tests: ['src/worker/scope-budget.test.ts'],
+  },
+  {
+    name: 'statements without names behind a pooler',
+    file: 'src/platform/database.ts',
+    from: 'this.#namedStatements && !this.#isPooled',
+    to: 'this.#namedStatements',
+    tests: ['src/platform/is-through-pooler.test.ts'],
+  },
+  {
     name: "the database's clock: leases expire by the worker's",
     file: 'src/store/commands/claim-items.ts',
     from: "now() + $7::float8 * interval '1 millisecond'",
