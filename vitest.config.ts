@@ -19,8 +19,13 @@ const common = {
   expect: { poll: { timeout: 120_000 } },
 } as const;
 
-/** Real processes, sockets and browsers; everything else gives the same answer each time. */
-const PROCESSES = ['test/{api,chaos,cli,client,e2e,engine,examples}/**/*.test.ts'];
+/** The same answer each time: pure code, virtual time, models and interleavings. The others have clocks and sockets. */
+const PURE = [
+  'src/{core,contract}/**/*.test.ts',
+  'web/**/*.test.ts',
+  'test/*.test.ts',
+  'test/{corpus,simulation}/**/*.test.ts',
+];
 
 /** Said at the end of the run (test/support/tried-again-reporter.ts). What a property test has found, stays found. */
 const tryAgain = { retry: { count: 1, condition: /^(?!Property failed)/ } };
@@ -33,9 +38,8 @@ export default defineConfig({
       {
         test: {
           ...common,
-          name: 'units',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'web/**/*.test.ts'],
-          exclude: [...PROCESSES, ...ALONE],
+          name: 'pure',
+          include: PURE,
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
@@ -45,8 +49,8 @@ export default defineConfig({
           ...common,
           ...tryAgain,
           name: 'together',
-          include: PROCESSES,
-          exclude: ALONE,
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [...PURE, ...ALONE],
           maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },

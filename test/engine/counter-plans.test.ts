@@ -103,7 +103,7 @@ describe.each([
   let explainer: Explainer;
   beforeAll(async () => {
     for (const table of statistics === 'fresh' ? TABLES : []) await database.query(`analyze ${table}`);
-    explainer = openExplainer(database.url, use === 'flush');
+    explainer = openExplainer(database.directUrl, use === 'flush');
   });
   afterAll(() => explainer.close());
 

@@ -27,7 +27,7 @@ describe.skipIf(!hasPgbouncer())('through PgBouncer', () => {
   let folder: string;
   beforeAll(async () => {
     pgbouncer = await startPgbouncer();
-    url = pgbouncer.through(database.url);
+    url = pgbouncer.through(database.directUrl);
     folder = mkdtempSync(join(tmpdir(), 'rowmill-pooler-'));
   });
   afterAll(async () => {
@@ -103,7 +103,7 @@ describe.skipIf(!hasPgbouncer())('through PgBouncer', () => {
 
 test('without a pooler statements have names', async () => {
   const db = new Database({
-    url: database.url,
+    url: database.directUrl,
     maxConnections: 1,
     applicationName: 'test',
     deadlineMs: 20_000,

@@ -16,6 +16,8 @@ import { TEMPLATE_DATABASE } from './global-setup.ts';
 export interface TestDatabase {
   /** Through the pooler at TEST_POOLER (host:port) where that is set. */
   url: string;
+  /** The server itself. */
+  directUrl: string;
   /** A fresh engine context on this database; closed after the file. */
   context(settings?: Partial<Settings>): EngineContext;
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
@@ -69,6 +71,7 @@ export function useTestDatabase(): TestDatabase {
 
   return {
     url: url.href,
+    directUrl: direct,
     context(settings = {}) {
       const db = new Database({
         url: url.href,
