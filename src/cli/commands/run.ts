@@ -2,6 +2,7 @@
 import { isFinished } from '../../core/job-state.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import type { Rowmill } from '../../open-rowmill.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
 import type { Job } from '../../store/views/read-job.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
@@ -105,8 +106,8 @@ async function runHere(
         : null;
     await ingest;
     await worker?.stop();
-    const summary = end?.how === 'over' ? await rowmill.summary(jobId) : null;
-    const job = await rowmill.job(jobId);
+    const summary = end?.how === 'over' ? await retryPassing(() => rowmill.summary(jobId)) : null;
+    const job = await retryPassing(() => rowmill.job(jobId));
     const report = describeReport(job.ingestReport);
     if (report) say(report);
     if (summary?.diff) say(describeDiff(summary.diff));
@@ -198,7 +199,7 @@ async function readFile(
   pipeline: Pipeline,
   signal: AbortSignal,
 ): Promise<void> {
-  const { sealedAt, source, state } = await rowmill.job(jobId);
+  const { sealedAt, source, state } = await retryPassing(() => rowmill.job(jobId), { signal });
   if (sealedAt !== null || source === null || isFinished(state)) return;
   await rowmill.ingest(jobId, pipeline, { signal, onWait: say });
 }
