@@ -14,6 +14,9 @@ import {
   submitImages,
 } from './submit-file.ts';
 
+/** Instead of a file: what another program writes. */
+const STANDARD_INPUT = '-';
+
 export async function submitPaths(
   context: EngineContext,
   pipeline: FilePipeline,
@@ -22,6 +25,10 @@ export async function submitPaths(
 ): Promise<SubmittedFile> {
   const [first] = paths;
   if (first === undefined) throw new RowmillError('FILE_INVALID', 'expected a file of rows');
+  if (first === STANDARD_INPUT && paths.length === 1) {
+    const input = { kind: 'file', name: 'standard input', bytes: process.stdin };
+    return submitFile(context, pipeline, input, options);
+  }
   const isFolder = (await reading(first, stat(first))).isDirectory();
   if (paths.length > 1 || isFolder) {
     const files = isFolder && paths.length === 1 ? await filesIn(first) : paths;
@@ -31,14 +38,11 @@ export async function submitPaths(
   const handle = await reading(first, open(first));
   try {
     // The size of the file that is open, not of whatever has its name later: one that grows is refused.
-    const { size } = await handle.stat();
-    const bytes = readAll(handle);
-    return await submitFile(
-      context,
-      pipeline,
-      { kind: 'file', name: basename(first), bytes, expectedBytes: size },
-      options,
-    );
+    const stats = await handle.stat();
+    const file = { kind: 'file', name: basename(first), bytes: readAll(handle) };
+    // A pipe does not know its size.
+    const expected = stats.isFile() ? { expectedBytes: stats.size } : {};
+    return await submitFile(context, pipeline, { ...file, ...expected }, options);
   } finally {
     await handle.close();
   }

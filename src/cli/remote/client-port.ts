@@ -17,6 +17,7 @@ import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { writeToStdout } from '../write-to-stdout.ts';
+import { writingTo } from '../writing-to.ts';
 import {
   ANY_ATTEMPTS,
   type ExportRequest,
@@ -175,7 +176,7 @@ async function exportOver(
       ? await client.exportJob({ jobId, format, ...rowsOf(filter), raw, bom, generation })
       : await outputFile(client, jobId, kind, generation);
   if (path === STANDARD_OUTPUT) await writeToStdout(Readable.fromWeb(file.stream as never));
-  else await saveAs(path, file);
+  else await writingTo(path, () => saveAs(path, file));
   return null;
 }
 

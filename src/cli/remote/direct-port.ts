@@ -15,6 +15,7 @@ import { findJob } from '../find-job.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline } from '../load-pipeline.ts';
 import { writeToStdout } from '../write-to-stdout.ts';
+import { writingTo } from '../writing-to.ts';
 import {
   type ItemsRequest,
   type JobListRequest,
@@ -83,7 +84,8 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
         ...(bom && { bom }),
         ...(generation !== undefined && { generation }),
       };
-      if (path !== STANDARD_OUTPUT) return (await writeExportFile(db, request, path)).rows;
+      if (path !== STANDARD_OUTPUT)
+        return writingTo(path, async () => (await writeExportFile(db, request, path)).rows);
       const stream = exportJob(db, request);
       await writeToStdout(stream);
       return stream.rowCount;
