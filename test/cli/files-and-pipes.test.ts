@@ -122,3 +122,28 @@ test.skipIf(!existsSync('/dev/full'))(
     expect(stderr).not.toContain('    at ');
   },
 );
+
+test('a status that no row can have is an error, whatever command is given it', async () => {
+  for (const args of [
+    ['items', jobId, '--status', 'DONE,FOO'],
+    ['export', jobId, '--status', 'DONE,FOO', '--out', 'none.csv'],
+    ['reprocess', jobId, '--status', 'DONE,FOO'],
+  ]) {
+    const { code, stderr } = await rowmill(args);
+    expect(stderr).toContain('expected a status to be one of PENDING, DONE, ERROR');
+    expect(stderr).toContain('got "FOO"');
+    expect(code).toBe(1);
+  }
+});
+
+test('a file beside --resume is refused instead of being left out', async () => {
+  const { code, stderr } = await rowmill(['run', 'pipeline.mjs', 'rows.csv', '--resume', jobId]);
+  expect(stderr).toContain('expected a file or --resume, got both: rows.csv');
+  expect(code).toBe(1);
+});
+
+test('a level of the log that does not exist is a mistake of the command, not of the pipeline', async () => {
+  const { code, stderr } = await rowmill(['worker', 'pipeline.mjs', '--log-level', 'loud']);
+  expect(stderr).toContain('Allowed choices are debug, info, warn, error, silent');
+  expect(code).toBe(2);
+});

@@ -49,6 +49,11 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
       hint: 'rowmill run <pipeline> <file>',
     });
   }
+  if (files.length > 0 && options.resume !== undefined) {
+    throw new RowmillError('FILE_INVALID', `expected a file or --resume, got both: ${files.join(', ')}`, {
+      hint: 'A job that is gone on with has its file already.',
+    });
+  }
   // Before anything is paid for.
   if (options.out !== undefined) checkOutFile(options.out);
   return withRowmill(

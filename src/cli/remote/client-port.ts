@@ -130,12 +130,14 @@ async function submitOver(
   { path, onProgress, idempotencyKey, ...options }: SubmitRequest,
   signal: AbortSignal,
 ) {
-  const size = await stat(path).then(
-    (found) => found.size,
-    (cause: Error) => {
-      throw new RowmillError('FILE_INVALID', `cannot read ${path}: ${cause.message}`, { cause });
-    },
-  );
+  const found = await stat(path).catch((cause: Error) => {
+    throw new RowmillError('FILE_INVALID', `cannot read ${path}: ${cause.message}`, { cause });
+  });
+  if (!found.isFile())
+    throw new RowmillError('FILE_INVALID', `expected a file, ${path} is a folder, a device or a pipe`, {
+      hint: 'Over a server give a file; images come in a zip.',
+    });
+  const { size } = found;
   return client.upload(
     { name: basename(path), bytes: () => createReadStream(path), size },
     options as Given<Routes['createJob']>,
