@@ -5,6 +5,8 @@ import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
+import { readHead } from './formats/look-at-file.ts';
+import { identifyBytes, isImageType } from './formats/magic-bytes.ts';
 import type { ImageFile } from './formats/read-images.ts';
 import {
   type FilePipeline,
@@ -32,6 +34,7 @@ export async function submitPaths(
   const isFolder = (await reading(first, stat(first))).isDirectory();
   if (paths.length > 1 || isFolder) {
     const files = isFolder && paths.length === 1 ? await filesIn(first) : paths;
+    await checkHasImage(files);
     const file = { kind: 'file', name: isFolder ? basename(first) : `${files.length} images` };
     return submitImages(context, pipeline, file, imageFiles(files), options);
   }
@@ -58,6 +61,16 @@ async function filesIn(folder: string): Promise<string[]> {
     .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
     .map((entry) => join(folder, entry.name))
     .sort();
+}
+
+/** Several files of rows are a mistake, and would end as a job without a row. */
+async function checkHasImage(paths: string[]): Promise<void> {
+  for (const path of paths) {
+    if (isImageType(identifyBytes(await readHead(path)))) return;
+  }
+  throw new RowmillError('FILE_UNSUPPORTED', `expected images, none of the ${paths.length} files is one`, {
+    hint: 'Only images may come many at once. Give each file of rows by itself.',
+  });
 }
 
 async function* imageFiles(paths: string[]): AsyncGenerator<ImageFile> {
