@@ -28,6 +28,8 @@ let jobId: string;
 const rowmill = (args: string[], input?: string) =>
   runCommand({ folder, databaseUrl: database.url, ...(input !== undefined && { input }) }, args);
 
+const makePipe = (path: string) => execFileSync('sh', ['-c', 'mkfifo "$0"', path]);
+
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-pipes-'));
   writeFileSync(
@@ -52,7 +54,7 @@ test('run reads standard input when the file is called -', async () => {
 });
 
 test('run reads a named pipe, which does not know its size', async () => {
-  execFileSync('mkfifo', [join(folder, 'pipe')]);
+  makePipe(join(folder, 'pipe'));
   const running = rowmill(['run', 'pipeline.mjs', 'pipe', '--again', '--out', 'fifo.csv']);
   // Opens when the reader does.
   const writer = spawn('sh', ['-c', 'cat rows.csv > pipe'], { cwd: folder });
@@ -80,7 +82,7 @@ test('a folder is refused as a place for results, before anything runs', async (
 
 test('a pipe or a device is refused as a place for results and stays what it is', async () => {
   const path = join(folder, 'device');
-  execFileSync('mkfifo', [path]);
+  makePipe(path);
   const { code, stderr } = await rowmill(['export', jobId, '--out', path]);
   expect(stderr).toContain(`${path} is a device or a pipe [EXPORT_INVALID]`);
   expect(stderr).toContain('--out - writes to standard output');
