@@ -55,6 +55,13 @@ function commandOfBoth(description: string, nameAndArguments: string): Command {
   return withApi(command(description, nameAndArguments));
 }
 
+function logLevel(): Option {
+  const levels = ['debug', 'info', 'warn', 'error', 'silent'];
+  return new Option('--log-level <level>', 'debug, info, warn, error or silent')
+    .choices(levels)
+    .default('info');
+}
+
 function withSettings(target: Command): Command {
   return target.option(
     '--set <key=value>',
@@ -147,7 +154,7 @@ withSettings(command('run worker processes until stopped', 'worker <pipelines...
     portNumber,
   )
   .option('--metrics-host <address>', 'address to serve them on; default: 127.0.0.1')
-  .option('--log-level <level>', 'debug, info, warn, error or silent', 'info')
+  .addOption(logLevel())
   .action(
     ending(async (modules: string[], options) =>
       (await import('./commands/worker.ts')).runWorkers(modules, options),
@@ -160,7 +167,7 @@ function withServing(target: Command): Command {
     .option('--port <n>', 'port to listen on; the setting apiPort')
     .option('--host <address>', 'address to listen on; the setting apiHost')
     .option('--config <file>', 'JSON file with settings and sources; default: ROWMILL_CONFIG')
-    .option('--log-level <level>', 'debug, info, warn, error or silent', 'info');
+    .addOption(logLevel());
 }
 
 withServing(command('serve the web page and the HTTP API until stopped', 'server <pipelines...>')).action(

@@ -1,10 +1,12 @@
 // Errors as a person at the terminal sees them: what, where, and what to do. A stack only for what we did not foresee.
 import type { RowmillApiError } from '../client/rowmill-api-error.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { databaseErrorKind } from '../platform/database-error.ts';
 import { originOf } from './error-origin.ts';
 import { printable } from './progress-lines.ts';
 
-export function printError(error: unknown, json = false): void {
+export function printError(thrown: unknown, json = false): void {
+  const error = ofDatabase(thrown) ?? thrown;
   if (!(error instanceof RowmillError || isOfServer(error))) {
     console.error(error instanceof Error ? (error.stack ?? error.message) : String(error));
     return;
@@ -15,7 +17,7 @@ export function printError(error: unknown, json = false): void {
       ? 'Sign in with `rowmill login`, or set ROWMILL_API_KEY.'
       : error.hint;
   const requestId = isOfServer(error) ? error.requestId : null;
-  const asked = originOf(error);
+  const asked = originOf(thrown);
   if (json) {
     const details = { code, message, hint, ...(asked && { asked }), ...(requestId && { requestId }) };
     console.log(JSON.stringify({ ok: false, error: details }));
@@ -24,6 +26,15 @@ export function printError(error: unknown, json = false): void {
   console.error(`error: ${printable(message)} [${code}]`);
   if (hint !== '') console.error(`  ${printable(hint)}`);
   if (asked) console.error(`  asked: ${asked}${requestId ? `, request ${printable(requestId)}` : ''}`);
+}
+
+/** Null: it does not come from a connection to the database. */
+function ofDatabase(error: unknown): RowmillError | null {
+  if (!(error instanceof Error) || error instanceof RowmillError || isOfServer(error)) return null;
+  if (databaseErrorKind(error) !== 'passing') return null;
+  return new RowmillError('DATABASE_UNREACHABLE', `the database did not answer: ${error.message}`, {
+    hint: 'Nothing that was stored is lost. Ask again when the server is back.',
+  });
 }
 
 /** By its name: commands that speak to no server do not load the client. */

@@ -1,6 +1,6 @@
 // The options that choose rows of a job, for commands that export or reprocess them.
 import type { Command } from 'commander';
-import type { ExportFilter } from '../core/export-filter.ts';
+import { checkExportFilter, type ExportFilter } from '../core/export-filter.ts';
 import type { RowStatus } from '../core/export-row.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 
@@ -27,12 +27,15 @@ export function rowFilterOf(
   { status, phase, group, search }: RowFilterOptions,
   job: JobWithPhases,
 ): ExportFilter {
-  return {
+  const filter = {
     ...(status && { statuses: status.map((each) => each.trim().toUpperCase() as RowStatus) }),
     ...(phase !== undefined && { phase: phaseOf(job, phase) }),
     ...(group !== undefined && { errorGroup: group }),
     ...(search !== undefined && { search }),
   };
+  // Here, so that a mistake is the same error for every command, over a server or not.
+  checkExportFilter(filter);
+  return filter;
 }
 
 function phaseOf(job: JobWithPhases, name: string): number {

@@ -2,6 +2,7 @@
 import { type FileRequest, writeExportFile } from '../export/write-file.ts';
 import type { Rowmill } from '../open-rowmill.ts';
 import { formatOfPath } from './format-of-path.ts';
+import { writingTo } from './writing-to.ts';
 
 /** How many rows. */
 export async function writeResults(
@@ -12,10 +13,8 @@ export async function writeResults(
 ): Promise<number> {
   const { db, settings } = rowmill.context;
   const format = formatOfPath(path);
-  const { rows } = await writeExportFile(
-    db,
-    { jobId, format, pageRows: settings.exportPageRows, ...request },
-    path,
+  const { rows } = await writingTo(path, () =>
+    writeExportFile(db, { jobId, format, pageRows: settings.exportPageRows, ...request }, path),
   );
   return rows;
 }

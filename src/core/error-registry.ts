@@ -86,6 +86,10 @@ export const ERROR_REGISTRY = {
   },
   SOURCE_UNAVAILABLE: { status: 503, hint: 'Check address, credentials and permissions of the source.' },
   EXPORT_INVALID: { status: 400, hint: 'docs/files-export.md lists the formats and filters of exports.' },
+  EXPORT_NOT_WRITTEN: {
+    status: 500,
+    hint: 'Make room or choose another place, and ask for it again.',
+  },
   REQUEST_INVALID: {
     status: 400,
     hint: 'Correct the request; the issues say where. /api/openapi.json describes it.',

@@ -55,7 +55,7 @@ describe('columns of a file', () => {
       '>column_4',
       'a_2>a_2_2',
       ' >column_6',
-      'x\0y>x\ufffdy',
+      'x\ufffdy>x\ufffdy',
       'constructor>constructor',
     ]);
   });

@@ -3,6 +3,7 @@
 import { editDistance } from './edit-distance.ts';
 import type { InputColumn } from './input-column.ts';
 import { RowmillError } from './rowmill-error.ts';
+import { toStorableText } from './storable-json.ts';
 
 export interface InputField {
   name: string;
@@ -57,11 +58,12 @@ export function mapColumns(
 /** Keys are unique: an empty header gets its position, a repeated one a number. No column is lost. */
 function nameColumns(headers: string[], fieldOf: Map<number, string>): (InputColumn | null)[] {
   const used = new Set(fieldOf.values());
-  return headers.map((header, index) => {
-    if (isReservedColumn(header)) return null;
+  return headers.map((given, index) => {
+    if (isReservedColumn(given)) return null;
+    const header = storableHeader(given);
     const field = fieldOf.get(index);
     if (field !== undefined) return { key: field, header };
-    const base = storableKey(header) || `column_${index + 1}`;
+    const base = header.trim() || `column_${index + 1}`;
     let key = base;
     for (let n = 2; used.has(key); n += 1) key = `${base}_${n}`;
     used.add(key);
@@ -69,9 +71,9 @@ function nameColumns(headers: string[], fieldOf: Map<number, string>): (InputCol
   });
 }
 
-/** jsonb takes neither NUL nor half a surrogate pair, in keys as in values. */
-export function storableKey(header: string): string {
-  return header.trim().toWellFormed().replaceAll('\0', '\ufffd');
+/** PostgreSQL takes neither NUL nor half a surrogate pair, in names as in values. */
+export function storableHeader(header: string): string {
+  return toStorableText(header, Number.POSITIVE_INFINITY);
 }
 
 function checkField(name: string, fields: InputField[] | null): void {

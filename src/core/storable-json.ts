@@ -11,8 +11,8 @@ export type UnstorablePolicy = 'fail' | 'replace';
 
 // Consumes each escape as a whole, so that an escaped backslash followed by "u0000" is left alone.
 const ESCAPE = /\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g;
-// JSON.stringify never gives more; the limit keeps one deep value from overflowing the parser's stack.
-const MAX_DEPTH = 1000;
+/** Deeper values overflow the stack of JSON.stringify, or of PostgreSQL's parser. */
+export const MAX_DEPTH = 1000;
 const MAX_REASON_LENGTH = 1000;
 
 export function toStorableJson(value: unknown, maxBytes: number, policy: UnstorablePolicy): StorableJson {
@@ -58,7 +58,8 @@ export function toStorableText(text: string, maxLength: number): string {
   return cut.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-function nestsDeeperThan(json: string, limit: number): boolean {
+/** Of a text that is JSON. */
+export function nestsDeeperThan(json: string, limit: number): boolean {
   if (json.length < limit * 2) return false;
   let depth = 0;
   let inString = false;

@@ -8,6 +8,7 @@ import type { CsvDialect } from '../core/file-format.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { Executor } from '../platform/database.ts';
+import { retryingReads } from '../platform/retrying-reads.ts';
 import { readExportColumns } from '../store/views/read-export-columns.ts';
 import { type Job, readJob } from '../store/views/read-job.ts';
 import { type CsvOptions, exportCsv, STANDARD_CSV } from './export-csv.ts';
@@ -78,8 +79,9 @@ const CONTENT_TYPES: Record<OutputFormat, string> = {
   jsonl: 'application/x-ndjson; charset=utf-8',
 };
 
-export function exportJob(db: Executor, request: ExportRequest): ExportStream {
+export function exportJob(executor: Executor, request: ExportRequest): ExportStream {
   checkRequest(request);
+  const db = retryingReads(executor, request.signal);
   const { jobId, format, kind = 'results' } = request;
   const progress: ExportProgress = { rowCount: 0, seq: request.afterSeq ?? -1, bytes: 0 };
   let opening: Promise<OpenedExport> | null = null;

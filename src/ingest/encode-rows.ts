@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { InputColumn } from '../core/input-column.ts';
 import { summarize } from '../core/input-summary.ts';
-import { isReservedColumn } from '../core/map-columns.ts';
+import { isReservedColumn, storableHeader } from '../core/map-columns.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { replaceUnstorable, toStorableJson, toStorableText } from '../core/storable-json.ts';
 import { UNSTORABLE_REPLACED } from '../engine/add-items.ts';
@@ -124,9 +124,14 @@ export class ObjectEncoder {
   #column(raw: string): InputColumn | null {
     const known = this.#columns.get(raw);
     if (known !== undefined) return known;
-    const column = isReservedColumn(raw)
-      ? null
-      : { key: this.#given.get(raw) ?? toStorableText(raw, Number.POSITIVE_INFINITY), header: raw };
+    const header = storableHeader(raw);
+    // A job that is gone on with knows the column by the name that could be stored.
+    const stored = header === raw ? undefined : this.#columns.get(header);
+    if (stored !== undefined) {
+      this.#columns.set(raw, stored);
+      return stored;
+    }
+    const column = isReservedColumn(raw) ? null : { key: this.#given.get(raw) ?? header, header };
     if (column && this.#columns.size >= this.#maxColumns) {
       throw new RowmillError(
         'FILE_TOO_LARGE',
@@ -134,6 +139,7 @@ export class ObjectEncoder {
       );
     }
     this.#columns.set(raw, column);
+    this.#columns.set(header, column);
     if (column) this.#new.push(column);
     return column;
   }

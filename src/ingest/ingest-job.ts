@@ -5,6 +5,7 @@ import type { IngestReport, JobSource } from '../core/file-format.ts';
 import { type Checked, checkInput, type InputSchema, type PipelineInput } from '../core/input-schema.ts';
 import { mapColumns } from '../core/map-columns.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { toStorableText } from '../core/storable-json.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { sealJob } from '../engine/seal-job.ts';
 import { turnOfLoop } from '../platform/clock.ts';
@@ -31,6 +32,8 @@ const FILE_ERRORS: string[] = [
   'COLUMNS_MISSING',
   'BLOB_NOT_FOUND',
 ];
+
+const MAX_REASON_LENGTH = 2000;
 
 /** True when the job is sealed; false when it was stopped by the signal, or cancelled meanwhile. */
 export async function ingestJob(
@@ -62,9 +65,10 @@ export async function ingestJob(
     await sealJob(context, jobId, { token, ...read });
     return true;
   } catch (error) {
-    if (error instanceof RowmillError && FILE_ERRORS.includes(error.code)) {
-      await failIngest(context.db, jobId, error.message, token);
-      throw error;
+    const refused = refusalOf(error);
+    if (refused !== null) {
+      await failIngest(context.db, jobId, toStorableText(refused.message, MAX_REASON_LENGTH), token);
+      throw refused;
     }
     await releaseIngest(context.db, jobId, token).catch(() => {});
     if (signal?.aborted || (await isCancelledNow(context, jobId))) return false;
@@ -72,6 +76,16 @@ export async function ingestJob(
   } finally {
     await lease.stop();
   }
+}
+
+/** What would come again however often the file is read; null: it may pass. */
+function refusalOf(error: unknown): RowmillError | null {
+  if (error instanceof RowmillError) return FILE_ERRORS.includes(error.code) ? error : null;
+  const state = (error as { code?: unknown } | null)?.code;
+  const isOfData = typeof state === 'string' && /^(22|54)[0-9A-Z]{3}$/.test(state);
+  if (!isOfData && !(error instanceof RangeError)) return null;
+  const { message } = error as Error;
+  return new RowmillError('FILE_INVALID', `a row of the file cannot be stored: ${message}`, { cause: error });
 }
 
 async function isCancelledNow(context: EngineContext, jobId: string): Promise<boolean> {

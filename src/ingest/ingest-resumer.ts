@@ -15,16 +15,18 @@ export async function resumeIngests(
   const names = pipelines.map((pipeline) => pipeline.name);
   const abandoned = await findAbandonedIngests(context.db, names, context.settings.ingestLeaseMs);
   let sealed = 0;
+  let unforeseen: unknown = null;
   for (const { jobId, pipeline } of abandoned) {
     if (signal?.aborted) break;
     try {
       const known = pipelines.find((each) => each.name === pipeline)!;
       if (await ingestJob(context, jobId, known, signal)) sealed += 1;
     } catch (error) {
-      // Somebody else was faster, or the file is of no use: its job says so, and the others go on.
-      if (!(error instanceof RowmillError)) throw error;
+      // Somebody else was faster, or the file is of no use: its job says so. Whatever it is, the others go on.
+      if (!(error instanceof RowmillError)) unforeseen ??= error;
     }
   }
+  if (unforeseen !== null) throw unforeseen;
   return sealed;
 }
 

@@ -1,10 +1,11 @@
 // A process that was killed leaves its lease on a file behind for a few seconds, and two may come with the same file at
-// once: this waits for its turn, or for the other to be done.
+// once: this waits for its turn, or for the other to be done. It also waits for a database that is away.
 
 import type { PipelineInput } from '../core/input-schema.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { waitMs } from '../platform/clock.ts';
+import { databaseErrorKind } from '../platform/database-error.ts';
 import { ingestJob } from './ingest-job.ts';
 
 const LOOK_MS = 500;
@@ -22,8 +23,9 @@ export async function ingestWhenFree(
     try {
       return await ingestJob(context, jobId, pipeline, signal);
     } catch (error) {
-      if (!(error instanceof RowmillError) || error.code !== 'JOB_CONFLICT') throw error;
-      if (!told) options.onWait?.(error.message);
+      const isTaken = error instanceof RowmillError && error.code === 'JOB_CONFLICT';
+      if (!isTaken && databaseErrorKind(error) !== 'passing') throw error;
+      if (!told) options.onWait?.((error as Error).message);
       told = true;
       await waitMs(LOOK_MS, signal);
     }

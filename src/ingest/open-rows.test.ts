@@ -57,6 +57,11 @@ describe('a file is opened by its content', () => {
     }
   });
 
+  it.each([1, 511, 200_000])('also when a gzip is padded with %i zeros', async (zeros) => {
+    const padded = Buffer.concat([gzipSync(CSV), Buffer.alloc(zeros)]);
+    expect((await open(padded)).rows).toHaveLength(2);
+  });
+
   it('also when a gzip has several members', async () => {
     expect((await open(Buffer.concat([gzipSync('{"id":1}\n'), gzipSync('{"id":2}\n')]))).rows).toHaveLength(
       2,
@@ -99,6 +104,8 @@ describe('a file is refused', () => {
     ['a gzip that is cut off', gzipSync(text).subarray(0, -9), 'FILE_INCOMPLETE', 'the gzip ends'],
     ['a gzip of nothing but its head', gzipSync(text).subarray(0, 10), 'FILE_INCOMPLETE', 'the gzip ends'],
     ['a gzip that is damaged', flip(gzipSync(text), 30), 'FILE_INVALID', 'the gzip is damaged'],
+    ['a gzip with more behind it', behind(gzipSync(text), 'more'), 'FILE_INVALID', 'the gzip is damaged'],
+    ['a gzip with more behind zeros', behind(gzipSync(text), '\0more'), 'FILE_INVALID', 'behind its end'],
     ['a gzip in a gzip', gzipSync(gzipSync(text)), 'FILE_UNSUPPORTED', 'a gzip inside a gzip'],
     [
       'a zip in a gzip',
@@ -242,6 +249,10 @@ describe('a zip of images', () => {
     });
   });
 });
+
+function behind(bytes: Buffer, more: string): Buffer {
+  return Buffer.concat([bytes, Buffer.from(more)]);
+}
 
 function flip(bytes: Buffer, at: number): Buffer {
   const damaged = Buffer.from(bytes);

@@ -12,6 +12,7 @@ import { isFinished } from '../core/job-state.ts';
 import { mapColumns } from '../core/map-columns.ts';
 import { type JobOutput, outputLike } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { replaceUnstorable } from '../core/storable-json.ts';
 import { createJob } from '../engine/create-job.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { StoredBlob } from '../platform/blob-store/blob-store.ts';
@@ -166,7 +167,7 @@ async function submitBlob(
     bytes: blob.bytes,
     options: format,
     ...(Object.keys(mapping).length > 0 && { mapping }),
-    detected: look.detected,
+    detected: storable(look.detected),
   };
   const how = { params, format, mapping, key, updates: options.updatesJobId };
   const fingerprint = fileKey(pipeline.name, blob.sha256, how);
@@ -191,6 +192,11 @@ async function submitBlob(
     ...(options.withinQuota && { withinQuota: true }),
   });
   return { jobId, created, source, columns: look.columns, ignoredColumns: look.ignored };
+}
+
+/** Lines before the header are kept as they are, as far as they can be stored. */
+function storable(detected: DetectedFormat): DetectedFormat {
+  return JSON.parse(replaceUnstorable(JSON.stringify(detected))) as DetectedFormat;
 }
 
 interface Look {

@@ -123,6 +123,17 @@ describe('images become items', () => {
     expect(await inputsOf(file('red.png', red), file('text.png', 'no image'))).toMatchObject({ rejected: 1 });
   });
 
+  it('not when none of the files is one: several files of rows are no job', async () => {
+    const empty = join(folder, 'nothing-in-it');
+    mkdirSync(empty);
+    for (const paths of [[file('one.csv', csv), file('two.csv', csv)], [empty]]) {
+      await expect(inputsOf(...paths)).rejects.toMatchObject({
+        code: 'FILE_UNSUPPORTED',
+        message: `expected images, none of the ${paths.length === 2 ? 2 : 0} files is one`,
+      });
+    }
+  });
+
   it('and handlers open them', async () => {
     const measure = definePipeline({
       name: 'measure',

@@ -5,6 +5,8 @@ import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
+import { readHead } from './formats/look-at-file.ts';
+import { identifyBytes, isImageType } from './formats/magic-bytes.ts';
 import type { ImageFile } from './formats/read-images.ts';
 import {
   type FilePipeline,
@@ -14,6 +16,9 @@ import {
   submitImages,
 } from './submit-file.ts';
 
+/** Instead of a file: what another program writes. */
+const STANDARD_INPUT = '-';
+
 export async function submitPaths(
   context: EngineContext,
   pipeline: FilePipeline,
@@ -22,23 +27,25 @@ export async function submitPaths(
 ): Promise<SubmittedFile> {
   const [first] = paths;
   if (first === undefined) throw new RowmillError('FILE_INVALID', 'expected a file of rows');
+  if (first === STANDARD_INPUT && paths.length === 1) {
+    const input = { kind: 'file', name: 'standard input', bytes: process.stdin };
+    return submitFile(context, pipeline, input, options);
+  }
   const isFolder = (await reading(first, stat(first))).isDirectory();
   if (paths.length > 1 || isFolder) {
     const files = isFolder && paths.length === 1 ? await filesIn(first) : paths;
+    await checkHasImage(files);
     const file = { kind: 'file', name: isFolder ? basename(first) : `${files.length} images` };
     return submitImages(context, pipeline, file, imageFiles(files), options);
   }
   const handle = await reading(first, open(first));
   try {
     // The size of the file that is open, not of whatever has its name later: one that grows is refused.
-    const { size } = await handle.stat();
-    const bytes = readAll(handle);
-    return await submitFile(
-      context,
-      pipeline,
-      { kind: 'file', name: basename(first), bytes, expectedBytes: size },
-      options,
-    );
+    const stats = await handle.stat();
+    const file = { kind: 'file', name: basename(first), bytes: readAll(handle) };
+    // A pipe does not know its size.
+    const expected = stats.isFile() ? { expectedBytes: stats.size } : {};
+    return await submitFile(context, pipeline, { ...file, ...expected }, options);
   } finally {
     await handle.close();
   }
@@ -54,6 +61,16 @@ async function filesIn(folder: string): Promise<string[]> {
     .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
     .map((entry) => join(folder, entry.name))
     .sort();
+}
+
+/** Several files of rows are a mistake, and would end as a job without a row. */
+async function checkHasImage(paths: string[]): Promise<void> {
+  for (const path of paths) {
+    if (isImageType(identifyBytes(await readHead(path)))) return;
+  }
+  throw new RowmillError('FILE_UNSUPPORTED', `expected images, none of the ${paths.length} files is one`, {
+    hint: 'Only images may come many at once. Give each file of rows by itself.',
+  });
 }
 
 async function* imageFiles(paths: string[]): AsyncGenerator<ImageFile> {

@@ -24,7 +24,6 @@ const NETWORK_CODES = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'EHOSTUNREACH',
-  'ENOENT',
 ]);
 
 export function databaseErrorKind(error: unknown): DatabaseErrorKind {
@@ -32,6 +31,8 @@ export function databaseErrorKind(error: unknown): DatabaseErrorKind {
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string') {
     if (NETWORK_CODES.has(code) || PASSING_STATES.has(code)) return 'passing';
+    // The socket of a server that is down; a file that is not there does not come back.
+    if (code === 'ENOENT' && (error as { syscall?: unknown }).syscall === 'connect') return 'passing';
     if (/^[0-9A-Z]{5}$/.test(code)) {
       if (PASSING_CLASSES.has(code.slice(0, 2))) return 'passing';
       if (DATA_CLASSES.has(code.slice(0, 2))) return 'data';

@@ -422,6 +422,13 @@ describe('submit and watch', () => {
     expect(streams).toBeGreaterThan(2);
   });
 
+  test('a folder is no file that can be sent', async () => {
+    const server = await startContractServer(foundJob);
+    const { code, stderr } = await at(server.url).run('submit', '.', '--pipeline', 'echo');
+    expect(stderr).toContain('error: expected a file, . is a folder, a device or a pipe [FILE_INVALID]');
+    expect(code).toBe(1);
+  });
+
   test('a pipeline module given to watch gets the command that was meant', async () => {
     const { code, stderr } = await at('http://127.0.0.1:9').run('watch', 'rows.csv');
     expect(code).toBe(1);

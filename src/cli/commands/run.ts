@@ -2,9 +2,11 @@
 import { isFinished } from '../../core/job-state.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import type { Rowmill } from '../../open-rowmill.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
 import type { Job } from '../../store/views/read-job.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
+import { checkOut } from '../check-out.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeColumns, describeFormat, describeReport } from '../describe-file.ts';
 import { type FileOptions, formatOptions } from '../file-options.ts';
@@ -47,8 +49,13 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
       hint: 'rowmill run <pipeline> <file>',
     });
   }
+  if (files.length > 0 && options.resume !== undefined) {
+    throw new RowmillError('FILE_INVALID', `expected a file or --resume, got both: ${files.join(', ')}`, {
+      hint: 'A job that is gone on with has its file already.',
+    });
+  }
   // Before anything is paid for.
-  if (options.out !== undefined) checkOut(options.out);
+  if (options.out !== undefined) checkOutFile(options.out);
   return withRowmill(
     options,
     (rowmill, server) => runHere(rowmill, server.description, { pipelineRef, pipeline, files, options }),
@@ -56,12 +63,13 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
   );
 }
 
-function checkOut(path: string): void {
+function checkOutFile(path: string): void {
   if (path === STANDARD_OUTPUT)
     throw new RowmillError('EXPORT_INVALID', 'expected --out to name a file, got -', {
       hint: 'rowmill export <job> --out - writes to standard output.',
     });
   formatOfPath(path);
+  checkOut(path);
 }
 
 interface RunRequest {
@@ -105,8 +113,8 @@ async function runHere(
         : null;
     await ingest;
     await worker?.stop();
-    const summary = end?.how === 'over' ? await rowmill.summary(jobId) : null;
-    const job = await rowmill.job(jobId);
+    const summary = end?.how === 'over' ? await retryPassing(() => rowmill.summary(jobId)) : null;
+    const job = await retryPassing(() => rowmill.job(jobId));
     const report = describeReport(job.ingestReport);
     if (report) say(report);
     if (summary?.diff) say(describeDiff(summary.diff));
@@ -198,7 +206,7 @@ async function readFile(
   pipeline: Pipeline,
   signal: AbortSignal,
 ): Promise<void> {
-  const { sealedAt, source, state } = await rowmill.job(jobId);
+  const { sealedAt, source, state } = await retryPassing(() => rowmill.job(jobId), { signal });
   if (sealedAt !== null || source === null || isFinished(state)) return;
   await rowmill.ingest(jobId, pipeline, { signal, onWait: say });
 }

@@ -17,6 +17,7 @@ import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { writeToStdout } from '../write-to-stdout.ts';
+import { writingTo } from '../writing-to.ts';
 import {
   ANY_ATTEMPTS,
   type ExportRequest,
@@ -129,12 +130,14 @@ async function submitOver(
   { path, onProgress, idempotencyKey, ...options }: SubmitRequest,
   signal: AbortSignal,
 ) {
-  const size = await stat(path).then(
-    (found) => found.size,
-    (cause: Error) => {
-      throw new RowmillError('FILE_INVALID', `cannot read ${path}: ${cause.message}`, { cause });
-    },
-  );
+  const found = await stat(path).catch((cause: Error) => {
+    throw new RowmillError('FILE_INVALID', `cannot read ${path}: ${cause.message}`, { cause });
+  });
+  if (!found.isFile())
+    throw new RowmillError('FILE_INVALID', `expected a file, ${path} is a folder, a device or a pipe`, {
+      hint: 'Over a server give a file; images come in a zip.',
+    });
+  const { size } = found;
   return client.upload(
     { name: basename(path), bytes: () => createReadStream(path), size },
     options as Given<Routes['createJob']>,
@@ -175,7 +178,7 @@ async function exportOver(
       ? await client.exportJob({ jobId, format, ...rowsOf(filter), raw, bom, generation })
       : await outputFile(client, jobId, kind, generation);
   if (path === STANDARD_OUTPUT) await writeToStdout(Readable.fromWeb(file.stream as never));
-  else await saveAs(path, file);
+  else await writingTo(path, () => saveAs(path, file));
   return null;
 }
 

@@ -6,6 +6,8 @@ import { readRows } from '../../export/read-rows.ts';
 import { writeExportFile } from '../../export/write-file.ts';
 import type { Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
+import { databaseErrorKind } from '../../platform/database-error.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
 import { listWorkers } from '../../store/views/list-workers.ts';
 import { type Job, listJobs } from '../../store/views/read-job.ts';
 import { currentAccount } from '../current-account.ts';
@@ -13,6 +15,7 @@ import { findJob } from '../find-job.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline } from '../load-pipeline.ts';
 import { writeToStdout } from '../write-to-stdout.ts';
+import { writingTo } from '../writing-to.ts';
 import {
   type ItemsRequest,
   type JobListRequest,
@@ -81,7 +84,8 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
         ...(bom && { bom }),
         ...(generation !== undefined && { generation }),
       };
-      if (path !== STANDARD_OUTPUT) return (await writeExportFile(db, request, path)).rows;
+      if (path !== STANDARD_OUTPUT)
+        return writingTo(path, async () => (await writeExportFile(db, request, path)).rows);
       const stream = exportJob(db, request);
       await writeToStdout(stream);
       return stream.rowCount;
@@ -217,13 +221,22 @@ async function* watchDirectly(
   jobId: string,
   signal: AbortSignal,
 ): AsyncGenerator<WatchedJob> {
-  for (;;) {
+  const look = async (): Promise<WatchedJob> => {
     const [job, errors] = await Promise.all([
       rowmill.job(jobId).then((each) => detailsOf(rowmill, each)),
       rowmill.errorGroups(jobId, TOP_ERRORS),
     ]);
-    yield { job, errors };
-    if (isFinished(job.state)) return;
+    return { job, errors };
+  };
+  let last = await retryPassing(look, { signal });
+  for (;;) {
+    yield last;
+    if (isFinished(last.job.state)) return;
     await waitMs(REFRESH_MS, signal);
+    // The job goes on when the database is back, and so does whoever watches it.
+    last = await look().catch((error: unknown) => {
+      if (databaseErrorKind(error) !== 'passing') throw error;
+      return { ...last, notice: `the database does not answer: ${(error as Error).message}` };
+    });
   }
 }

@@ -11,17 +11,12 @@ export async function inflateGzip(path: string, target: string, limits: ReadLimi
   const { size } = await stat(path);
   const budget = createInflateBudget('the gzip', size, limits);
   try {
-    await pipeline(
-      createReadStream(path),
-      createGunzip({ chunkSize: 64 * 1024 }),
-      async function* (chunks: AsyncIterable<Buffer>) {
-        for await (const chunk of chunks) {
-          budget.add(chunk.length);
-          yield chunk;
-        }
-      },
-      createWriteStream(target),
-    );
+    await pipeline(async function* () {
+      for await (const chunk of inflate(path)) {
+        budget.add(chunk.length);
+        yield chunk;
+      }
+    }, createWriteStream(target));
   } catch (cause) {
     if (cause instanceof RowmillError) throw cause;
     const error = cause as NodeJS.ErrnoException;
@@ -32,5 +27,27 @@ export async function inflateGzip(path: string, target: string, limits: ReadLimi
       throw new RowmillError('FILE_INVALID', `the gzip is damaged: ${error.message}`, { cause });
     }
     throw cause;
+  }
+}
+
+/** zlib ends at the first zero behind the last member: padding, as tapes and some programs write it. */
+async function* inflate(path: string): AsyncGenerator<Buffer> {
+  const source = createReadStream(path);
+  const gunzip = createGunzip({ chunkSize: 64 * 1024 });
+  source.on('error', (error) => gunzip.destroy(error));
+  source.pipe(gunzip);
+  try {
+    for await (const chunk of gunzip) yield chunk as Buffer;
+  } finally {
+    source.destroy();
+    gunzip.destroy();
+  }
+  await checkPadding(path, gunzip.bytesWritten);
+}
+
+async function checkPadding(path: string, start: number): Promise<void> {
+  for await (const chunk of createReadStream(path, { start })) {
+    if ((chunk as Buffer).some((byte) => byte !== 0))
+      throw new RowmillError('FILE_INVALID', 'the gzip is damaged: something stands behind its end');
   }
 }

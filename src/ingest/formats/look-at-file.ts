@@ -60,7 +60,7 @@ export async function lookAtFile(
   return { text: null, look: { kind: 'unsupported', found, advice } };
 }
 
-async function readHead(path: string): Promise<Buffer> {
+export async function readHead(path: string): Promise<Buffer> {
   try {
     return await readAt(path, 0, 512);
   } catch (cause) {

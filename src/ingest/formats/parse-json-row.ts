@@ -1,5 +1,6 @@
 // One JSON text to one row. A number that a double cannot hold is kept as text: an id of 17 digits must come out as it
 // went in. Repeated keys are not noticed: as everywhere in JSON the last one wins.
+import { MAX_DEPTH, nestsDeeperThan } from '../../core/storable-json.ts';
 import type { ReadLimits } from '../row-reader.ts';
 
 export type JsonRow =
@@ -25,6 +26,9 @@ export function parseJsonRow(text: string, limits: RowLimits): JsonRow {
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     return { ok: false, reason: `expected a JSON object, got ${nameOf(value)}` };
+  }
+  if (nestsDeeperThan(text, MAX_DEPTH)) {
+    return { ok: false, reason: `nested deeper than ${MAX_DEPTH} levels` };
   }
   let object = value as Record<string, unknown>;
   let repair: string | null = null;

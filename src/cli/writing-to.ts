@@ -1,0 +1,17 @@
+// Writes what a person asked for, and says where when the disk does not take it.
+import { RowmillError } from '../core/rowmill-error.ts';
+
+const OF_FILES = new Set([
+  ...['EACCES', 'EBUSY', 'EDQUOT', 'EFBIG', 'EIO', 'EISDIR', 'ELOOP', 'EMFILE', 'ENAMETOOLONG'],
+  ...['ENFILE', 'ENOENT', 'ENOSPC', 'ENOTDIR', 'EPERM', 'EROFS', 'ETXTBSY'],
+]);
+
+export async function writingTo<Result>(place: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (cause) {
+    const { code, syscall, message } = cause as NodeJS.ErrnoException;
+    if (code === undefined || !OF_FILES.has(code) || syscall === 'connect') throw cause;
+    throw new RowmillError('EXPORT_NOT_WRITTEN', `cannot write ${place}: ${message}`, { cause });
+  }
+}

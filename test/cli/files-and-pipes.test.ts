@@ -1,0 +1,151 @@
+// Files as the command line takes and leaves them: pipes in, and places out that are no ordinary file, cannot be written,
+// or are full.
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCommand } from '../support/run-command.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
+const CSV = 'n,name\n1,one\n2,two\n';
+const RESULTS = 'n,name,twice,status,error,attempts\n1,one,2,DONE,,1\n2,two,4,DONE,,1\n';
+let folder: string;
+let jobId: string;
+
+const rowmill = (args: string[], input?: string) =>
+  runCommand({ folder, databaseUrl: database.url, ...(input !== undefined && { input }) }, args);
+
+const makePipe = (path: string) => execFileSync('sh', ['-c', 'mkfifo "$0"', path]);
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'rowmill-pipes-'));
+  writeFileSync(
+    join(folder, 'pipeline.mjs'),
+    `import { definePipeline } from '${library}';
+     export const doubles = definePipeline({ name: 'doubles', phases: [
+       { name: 'only', run: async (row) => ({ twice: Number(row.n) * 2 }) } ] });`,
+  );
+  writeFileSync(join(folder, 'rows.csv'), CSV);
+  expect((await rowmill(['run', 'pipeline.mjs', 'rows.csv'])).code).toBe(0);
+  const [job] = await database.query<{ job_id: string }>('select job_id from jobs');
+  jobId = job!.job_id;
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('run reads standard input when the file is called -', async () => {
+  const { code, stderr } = await rowmill(['run', 'pipeline.mjs', '-', '--again', '--out', 'piped.csv'], CSV);
+  expect(stderr).toContain('standard input: csv');
+  expect(code).toBe(0);
+  expect(readFileSync(join(folder, 'piped.csv'), 'utf8')).toBe(RESULTS);
+});
+
+test('run reads a named pipe, which does not know its size', async () => {
+  makePipe(join(folder, 'pipe'));
+  const running = rowmill(['run', 'pipeline.mjs', 'pipe', '--again', '--out', 'fifo.csv']);
+  // Opens when the reader does.
+  const writer = spawn('sh', ['-c', 'cat rows.csv > pipe'], { cwd: folder });
+  const { code, stderr } = await running;
+  writer.kill();
+  expect(stderr).toContain('pipe: csv');
+  expect(code).toBe(0);
+  expect(readFileSync(join(folder, 'fifo.csv'), 'utf8')).toBe(RESULTS);
+});
+
+test('a folder is refused as a place for results, before anything runs', async () => {
+  mkdirSync(join(folder, 'out'));
+  for (const args of [
+    ['export', jobId, '--out', 'out'],
+    ['run', 'pipeline.mjs', 'rows.csv', '--again', '--out', 'out'],
+  ]) {
+    const { code, stderr, stdout } = await rowmill(args);
+    expect(stderr).toContain('error: expected --out to name a file, out is a folder [EXPORT_INVALID]');
+    expect(stderr).not.toContain('    at ');
+    expect(stdout).toBe('');
+    expect(code).toBe(1);
+  }
+  expect(existsSync(join(folder, 'out.part'))).toBe(false);
+});
+
+test('a pipe or a device is refused as a place for results and stays what it is', async () => {
+  const path = join(folder, 'device');
+  makePipe(path);
+  const { code, stderr } = await rowmill(['export', jobId, '--out', path]);
+  expect(stderr).toContain(`${path} is a device or a pipe [EXPORT_INVALID]`);
+  expect(stderr).toContain('--out - writes to standard output');
+  expect(code).toBe(1);
+  expect(statSync(path).isFIFO()).toBe(true);
+});
+
+test.skipIf(process.getuid?.() === 0)(
+  'a folder without the right to write is refused before anything runs',
+  async () => {
+    const closed = join(folder, 'closed');
+    mkdirSync(closed);
+    chmodSync(closed, 0o500);
+    const { code, stderr } = await rowmill(['export', jobId, '--out', join(closed, 'deeper', 'results.csv')]);
+    expect(stderr).toContain('[EXPORT_NOT_WRITTEN]');
+    expect(code).toBe(1);
+  },
+);
+
+test('a file that cannot be written is an error that names it, without a stack', async () => {
+  const long = `${'x'.repeat(300)}.csv`;
+  const { code, stderr } = await rowmill(['export', jobId, '--out', long]);
+  expect(stderr).toContain(`error: cannot write ${long}: ENAMETOOLONG`);
+  expect(stderr).toContain('[EXPORT_NOT_WRITTEN]');
+  expect(stderr).not.toContain('    at ');
+  expect(code).toBe(1);
+});
+
+test.skipIf(!existsSync('/dev/full'))(
+  'a full disk behind standard output is an error without a stack',
+  async () => {
+    const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+    const script = `"${process.execPath}" "${main}" export ${jobId} --out - > /dev/full`;
+    const env = { PATH: process.env.PATH, DATABASE_URL: database.url };
+    const stderr = await new Promise<string>((end) =>
+      execFile('sh', ['-c', script], { cwd: folder, env }, (_error, _stdout, text) => end(text)),
+    );
+    expect(stderr).toContain('error: cannot write to standard output: ENOSPC');
+    expect(stderr).not.toContain('    at ');
+  },
+);
+
+test('a status that no row can have is an error, whatever command is given it', async () => {
+  for (const args of [
+    ['items', jobId, '--status', 'DONE,FOO'],
+    ['export', jobId, '--status', 'DONE,FOO', '--out', 'none.csv'],
+    ['reprocess', jobId, '--status', 'DONE,FOO'],
+  ]) {
+    const { code, stderr } = await rowmill(args);
+    expect(stderr).toContain('expected a status to be one of PENDING, DONE, ERROR');
+    expect(stderr).toContain('got "FOO"');
+    expect(code).toBe(1);
+  }
+});
+
+test('a file beside --resume is refused instead of being left out', async () => {
+  const { code, stderr } = await rowmill(['run', 'pipeline.mjs', 'rows.csv', '--resume', jobId]);
+  expect(stderr).toContain('expected a file or --resume, got both: rows.csv');
+  expect(code).toBe(1);
+});
+
+test('a level of the log that does not exist is a mistake of the command, not of the pipeline', async () => {
+  const { code, stderr } = await rowmill(['worker', 'pipeline.mjs', '--log-level', 'loud']);
+  expect(stderr).toContain('Allowed choices are debug, info, warn, error, silent');
+  expect(code).toBe(2);
+});
