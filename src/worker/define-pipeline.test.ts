@@ -204,6 +204,18 @@ describe('a bad definition', () => {
       { name: 'p', phases: [{ ...first, retry: { timeout: { maxAttempts: 0 } } }] },
       'expected maxAttempts for timeout in phase first of pipeline p to be a whole number from 1, got 0',
     ],
+    ...[Number.NaN, Number.POSITIVE_INFINITY, -1].map((baseMs): [unknown, string] => [
+      { name: 'p', phases: [{ ...first, retry: { timeout: { baseMs } } }] },
+      `expected baseMs for timeout in phase first of pipeline p to be a number from 0 to 2147483647, got ${baseMs}`,
+    ]),
+    [
+      { name: 'p', phases: [{ ...first, retry: { timeout: { factor: '2' } } }] },
+      'expected factor for timeout in phase first of pipeline p to be a number from 0 to 1000, got a string',
+    ],
+    [
+      { name: 'p', phases: [{ ...first, retry: { timeout: { capMs: null } } }] },
+      'expected capMs for timeout in phase first of pipeline p to be a number from 0 to 2147483647, got null',
+    ],
     [{ name: 'p', phases: [first, first] }, 'pipeline p has two phases named first'],
     [
       { name: 'p', phases: [{ name: 'first' }] },

@@ -115,6 +115,8 @@ interface Shared<Schema> extends PipelineCallbacks {
 }
 
 const PIPELINE = Symbol.for('rowmill.pipeline');
+/** Timers cannot measure more, and fire at once instead. */
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** A checked definition. */
 export interface Pipeline {
@@ -318,6 +320,14 @@ function checkRetry(pipeline: string, phase: Phase<unknown, unknown, unknown>): 
         'It counts all calls: 1 means that nothing is tried again.',
       );
     }
+    for (const [key, max] of Object.entries({ baseMs: MAX_TIMER_MS, factor: 1000, capMs: MAX_TIMER_MS })) {
+      const value: unknown = (rule as Record<string, unknown> | undefined)?.[key];
+      if (value === undefined || (typeof value === 'number' && value >= 0 && value <= max)) continue;
+      throw invalid(
+        `expected ${key} for ${errorClass} in ${where} to be a number from 0 to ${max}, got ${typeof value === 'number' ? value : kindOf(value)}`,
+        'The wait before a try is random, up to baseMs times factor for each try before it, and never more than capMs.',
+      );
+    }
   }
 }
 
@@ -384,8 +394,7 @@ function isWhole(value: unknown, min: number, max: number): boolean {
 }
 
 function checkWhole(pipeline: string, phase: string, key: string, value: number | undefined): void {
-  // Timers cannot measure more than 2^31 - 1 ms, and fire at once instead.
-  if (value !== undefined && (!Number.isInteger(value) || value < 1 || value > 2_147_483_647)) {
+  if (value !== undefined && (!Number.isInteger(value) || value < 1 || value > MAX_TIMER_MS)) {
     throw invalid(
       `expected ${key} of phase ${phase} of pipeline ${pipeline} to be a whole number from 1, got ${value}`,
     );
