@@ -133,6 +133,25 @@ describe('the types of a definition', () => {
         },
       ],
     });
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        {
+          name: 'first',
+          batch: { maxItems: 50 },
+          runMany: (items) =>
+            items.map(async ({ input }) => (input.price === 0 ? notFound() : { length: input.sku.length })),
+        },
+        {
+          name: 'second',
+          run: (_, context) => {
+            expectTypeOf(context.previous).toEqualTypeOf<{ length: number }>();
+            return null;
+          },
+        },
+      ],
+    });
     const both = { name: 'first', run, runMany: () => [], batch: { maxItems: 5 } };
     // @ts-expect-error: one of the two
     expect(() => definePipeline({ name: 'typed', phases: [both] })).toThrow(RowmillError);

@@ -55,7 +55,10 @@ export interface SinglePhase<Input, Previous, Output> extends PhaseOptions<Input
 
 /** Takes several items of one job per call. */
 export interface ManyPhase<Input, Previous, Output> extends PhaseOptions<Input> {
-  /** One entry per item, in their order: data or a verdict. Undefined, or no entry, is that item's failure. */
+  /**
+   * One entry per item, in their order: data or a verdict, or a promise of it. Undefined, no entry, or a promise that
+   * rejects is that item's failure.
+   */
   runMany: (
     items: readonly BatchItem<Input, Previous>[],
     context: BatchContext,
@@ -65,7 +68,12 @@ export interface ManyPhase<Input, Previous, Output> extends PhaseOptions<Input> 
   thread?: undefined;
 }
 
-type ManyOutcomes<Output> = readonly (Output | Verdict | undefined)[];
+type ManyOutcomes<Output> = readonly (
+  | Output
+  | Verdict
+  | undefined
+  | PromiseLike<Output | Verdict | undefined>
+)[];
 
 interface BatchOptions {
   /** Items in one call, at the most. */

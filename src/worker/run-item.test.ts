@@ -91,6 +91,11 @@ describe('what a handler returns', () => {
       { kind: 'terminal', status: 'ERROR', failure: { class: 'permanent', message: 'no' } },
     ],
     ['retryLater', () => retryLater({ afterMs: 50 }), { kind: 'retry', failure: { class: 'throttled' } }],
+    [
+      'of an error that is returned, as of one that is thrown',
+      () => Object.assign(new Error('busy'), { status: 503 }),
+      { kind: 'retry', failure: { class: 'overloaded', message: 'busy' } },
+    ],
   ])('may be the verdict %s', async (_, run, expected) => {
     expect(await runWith(run)).toMatchObject(expected);
   });
