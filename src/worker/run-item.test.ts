@@ -101,6 +101,17 @@ describe('what a handler returns', () => {
   });
 });
 
+it('keeps what was emitted before the answer, and nothing that comes after it', async () => {
+  let emitLater = (): void => {};
+  const outcome = await runWith((_, { emit }) => {
+    emit('first', { n: 1 }, { priority: 0 });
+    emitLater = () => emit('late', { n: 2 }, { priority: 0 });
+    return 'x';
+  });
+  emitLater();
+  expect(outcome.children?.map(({ key }) => key)).toEqual(['first']);
+});
+
 describe('an error', () => {
   const busy = thrower(Object.assign(new Error('busy'), { status: 503 }));
 

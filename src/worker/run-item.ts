@@ -80,7 +80,8 @@ export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unk
 
 /** What a call emitted and counted is kept when the call ended well: one that is tried again does it again. */
 function withGains(item: RunningItem, recorded: RecordedOutcome): RecordedOutcome {
-  if (item.emitted !== null) recorded.children = item.emitted;
+  // A copy: what a handler emits after it has answered is no part of its answer.
+  if (item.emitted !== null) recorded.children = [...item.emitted];
   if (item.counted !== null) recorded.counted = item.counted.list();
   return recorded;
 }
