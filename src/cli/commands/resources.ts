@@ -49,9 +49,6 @@ export async function showResources(name: string | undefined, options: Resources
   });
 }
 
-/** Keys that are listed. */
-const LIMIT = 100;
-
 export async function setResource(name: string, options: ResourceSetOptions): Promise<number> {
   const change = changeOf(options);
   return withPort(options, async (port) => {
@@ -61,21 +58,9 @@ export async function setResource(name: string, options: ResourceSetOptions): Pr
     else {
       const which = key === undefined ? name : `${name}, key ${key}`;
       console.log(`resource ${which}: ${describeOverride(override) || 'as declared'}`);
-      // The change is made, whatever becomes of the note.
-      await noteUnused(port, name).catch(() => {});
     }
     return 0;
   });
-}
-
-/** It may be used later; or its name is another one, and nothing was changed of what somebody wants to stop. */
-async function noteUnused(port: JobPort, name: string): Promise<void> {
-  const listed = await port.resources({ name, limit: LIMIT });
-  if (listed.some(({ limits }) => limits !== null)) return;
-  const used = (await port.resources({ limit: LIMIT })).filter(({ limits }) => limits !== null);
-  const names = [...new Set(used.map((each) => each.name))].slice(0, 10);
-  const others = names.length === 0 ? '' : `; used were ${names.join(', ')}`;
-  console.error(`note: no worker has used a resource ${name} yet${others}`);
 }
 
 function changeOf(options: ResourceSetOptions): OverrideChange {
@@ -95,7 +80,7 @@ function changeOf(options: ResourceSetOptions): OverrideChange {
 }
 
 async function print(port: JobPort, name: string | undefined, options: ResourcesOptions): Promise<void> {
-  const listed = await port.resources({ name, limit: options.limit ?? LIMIT });
+  const listed = await port.resources({ name, limit: options.limit ?? 100 });
   if (options.json) console.log(JSON.stringify(listed));
   else if (listed.length === 0)
     console.log('no resource is in use: docs/resources.md says how to declare one');
