@@ -47,3 +47,12 @@ export function describeReport(report: Partial<IngestReport>): string | null {
   const counts = notable.map(([what, count]) => `${what} ${formatCount(Number(count))}`);
   return `rows read ${formatCount(report.read ?? 0)}: ${counts.join(', ')}`;
 }
+
+/** Rows that handlers emitted and that are no part of the job; null when there are none. */
+export function describeLeftOut({ tooDeep = 0, tooMany = 0 }: Partial<IngestReport>): string | null {
+  const reasons = [
+    ...(tooDeep > 0 ? [`${formatCount(tooDeep)} deeper than emitMaxDepth`] : []),
+    ...(tooMany > 0 ? [`${formatCount(tooMany)} past emitMaxItems`] : []),
+  ];
+  return reasons.length === 0 ? null : `emitted rows left out: ${reasons.join(', ')}`;
+}

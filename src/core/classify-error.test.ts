@@ -22,6 +22,29 @@ const axiosLike = (status: number, headers: object = {}): Error =>
 const fetchFailed = (code: string): Error =>
   new TypeError('fetch failed', { cause: withProperties('socket', { code }) });
 
+describe('what caused an error', () => {
+  it('is said in its message, once', () => {
+    const refused = withProperties('connect ECONNREFUSED 127.0.0.1:9', { code: 'ECONNREFUSED' });
+    const failed = new TypeError('fetch failed', { cause: refused });
+    expect(classify(failed).message).toBe('fetch failed: connect ECONNREFUSED 127.0.0.1:9');
+    const wrapped = new Error('no price (fetch failed)', { cause: failed });
+    expect(classify(wrapped).message).toBe('no price (fetch failed): connect ECONNREFUSED 127.0.0.1:9');
+    const empty = withProperties('', { code: 'ECONNREFUSED' });
+    expect(classify(new TypeError('fetch failed', { cause: empty })).message).toBe(
+      'fetch failed: ECONNREFUSED',
+    );
+    expect(classify(new Error('no', { cause: { some: 'object' } })).message).toBe('no');
+  });
+
+  it('does not make the message longer than it may be, and may go round', () => {
+    const long = new Error('a'.repeat(MAX_ERROR_LENGTH), { cause: 'b'.repeat(MAX_ERROR_LENGTH) });
+    expect(classify(long).message.length).toBeLessThan(MAX_ERROR_LENGTH + 100);
+    const round = new Error('round');
+    round.cause = round;
+    expect(classify(round).message).toBe('round');
+  });
+});
+
 describe('the class of an error', () => {
   it('is permanent for a file that the blob store has lost: nothing was looked for and not found', () => {
     const lost = new RowmillError('BLOB_NOT_FOUND', 'expected images/1 to be there');
@@ -418,7 +441,10 @@ describe('hostile objects', () => {
   it('may have causes as deep as they like', () => {
     let error = new Error('the last');
     for (let depth = 0; depth < 10_000; depth += 1) error = new Error(`depth ${depth}`, { cause: error });
-    expect(classify(error)).toMatchObject({ class: 'permanent', message: 'depth 9999' });
+    expect(classify(error)).toMatchObject({
+      class: 'permanent',
+      message: 'depth 9999: depth 9998: depth 9997: depth 9996: depth 9995: depth 9994',
+    });
   });
 });
 
@@ -449,7 +475,10 @@ describe('a failure that was wrapped', () => {
     ['a time-out', Object.assign(new Error('slow'), { code: 'UND_ERR_BODY_TIMEOUT' }), 'timeout'],
   ])('is judged by %s two causes deep', (_, root, expected) => {
     const wrapped = new Error('lookup failed', { cause: new Error('client failed', { cause: root }) });
-    expect(classifyError(wrapped, 0)).toMatchObject({ class: expected, message: 'lookup failed' });
+    expect(classifyError(wrapped, 0)).toMatchObject({
+      class: expected,
+      message: `lookup failed: client failed: ${root.message}`,
+    });
   });
 
   it('is judged by the outermost that says something', () => {

@@ -35,7 +35,11 @@ export function classifyError(error: unknown, nowMs: number): Failure {
   }
   const found = chain.map(classOf).find((each) => each !== null);
   const retryAfter = chain.map((each) => retryAfterOf(each, nowMs)).find((ms) => ms !== null);
-  return { class: found ?? 'permanent', message: describe(error), retryAfterMs: retryAfter ?? null };
+  return {
+    class: found ?? 'permanent',
+    message: describeWithCauses(chain),
+    retryAfterMs: retryAfter ?? null,
+  };
 }
 
 /** Null when it says nothing about what kind of failure it is. */
@@ -87,6 +91,16 @@ function header(headers: unknown, name: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** `fetch failed` alone tells nobody what to do: what it was caused by is said too, once. */
+function describeWithCauses([error, ...causes]: readonly unknown[]): string {
+  let text = describe(error);
+  for (const cause of causes) {
+    const because = textOf(cause) ?? textOf(read(cause, 'message')) ?? textOf(read(cause, 'code'));
+    if (because !== null && !text.includes(because)) text = `${text}: ${because}`;
+  }
+  return toStorableText(text, MAX_ERROR_LENGTH);
 }
 
 /** A bounded message for anything that can be thrown. */

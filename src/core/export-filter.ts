@@ -27,8 +27,14 @@ export interface ExportFilter {
 const MAX_SEARCH_LENGTH = 1000;
 const STATUSES: readonly string[] = ['PENDING', ...ITEM_STATUSES];
 
-/** Refuses what no row could be asked. */
-export function checkExportFilter(filter: ExportFilter): void {
+type FilterError = 'EXPORT_INVALID' | 'REPROCESS_INVALID';
+
+/** Refuses what no row could be asked; the code says who asked. */
+export function checkExportFilter(filter: ExportFilter, code: FilterError = 'EXPORT_INVALID'): void {
+  const refuse = (expected: string, got: unknown): never => {
+    const text = JSON.stringify(got) ?? String(got);
+    throw new RowmillError(code, `expected ${expected}, got ${text.slice(0, 100)}`);
+  };
   const { statuses, phase, errorGroup, search, seqs } = filter;
   const known = ['statuses', 'phase', 'errorGroup', 'search', 'seqs'];
   for (const key of Object.keys(filter)) {
@@ -47,10 +53,10 @@ export function checkExportFilter(filter: ExportFilter): void {
   if (search !== undefined && (typeof search !== 'string' || search.length > MAX_SEARCH_LENGTH)) {
     refuse(`search to be a text of at most ${MAX_SEARCH_LENGTH} characters`, search);
   }
-  if (seqs !== undefined) checkSeqs(seqs);
+  if (seqs !== undefined) checkSeqs(seqs, refuse);
 }
 
-function checkSeqs(seqs: SeqRanges): void {
+function checkSeqs(seqs: SeqRanges, refuse: (expected: string, got: unknown) => never): void {
   let end = 0;
   for (const [from, to] of seqs) {
     if (!isCount(from) || !isCount(to) || from < end || to <= from) {
@@ -62,11 +68,6 @@ function checkSeqs(seqs: SeqRanges): void {
 
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function refuse(expected: string, got: unknown): never {
-  const text = JSON.stringify(got) ?? String(got);
-  throw new RowmillError('EXPORT_INVALID', `expected ${expected}, got ${text.slice(0, 100)}`);
 }
 
 /** Null when every row is taken. */

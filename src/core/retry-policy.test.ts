@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CLASSES, type ErrorClass, type Failure } from './outcome.ts';
-import { defaultRetryPolicy, RETRY_AFTER_CAP_MS, retryDelay } from './retry-policy.ts';
+import { defaultRetryPolicy, RETRY_AFTER_CAP_MS, RETRY_LATER_CAP_MS, retryDelay } from './retry-policy.ts';
 
 const policy = defaultRetryPolicy({ maxAttemptsError: 5, maxAttemptsNotFound: 2 });
 const RETRIED: ErrorClass[] = ['throttled', 'overloaded', 'timeout', 'not_found'];
@@ -104,6 +104,15 @@ describe('the delay before the next attempt', () => {
     for (const askedMs of [RETRY_AFTER_CAP_MS, 31_536_000_000, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) {
       expect(retryDelay(policy, failure('throttled', askedMs), 1, 0)).toBe(RETRY_AFTER_CAP_MS);
     }
+  });
+});
+
+describe('a wait that a handler asked for', () => {
+  it('may be longer than an hour, up to a week', () => {
+    const asked = (ms: number) =>
+      retryDelay(policy, { ...failure('throttled', ms), asked: true as const }, 1, 0);
+    expect(asked(86_400_000)).toBe(86_400_000);
+    expect(asked(Number.POSITIVE_INFINITY)).toBe(RETRY_LATER_CAP_MS);
   });
 });
 

@@ -32,6 +32,8 @@ export function defaultRetryPolicy(overrides: RetryOverrides): RetryPolicy {
 }
 
 export const RETRY_AFTER_CAP_MS = 3_600_000;
+/** What a handler asks for is no header: a quota of a day, say. */
+export const RETRY_LATER_CAP_MS = 7 * 24 * 3_600_000;
 
 /**
  * Milliseconds until the next attempt, or null when this was the last.
@@ -49,6 +51,6 @@ export function retryDelay(
   const backoff = Math.ceil(random * ceiling);
   if (failure.retryAfterMs === null || !(failure.retryAfterMs >= 0)) return backoff;
   // Everybody was told the same moment: spread over a little more than that.
-  const asked = Math.min(failure.retryAfterMs, RETRY_AFTER_CAP_MS);
+  const asked = Math.min(failure.retryAfterMs, failure.asked ? RETRY_LATER_CAP_MS : RETRY_AFTER_CAP_MS);
   return Math.ceil(asked * (1 + random * 0.25)) + Math.min(backoff, 1000);
 }

@@ -37,10 +37,13 @@ export async function overrideResource(
   );
 }
 
+const CHANGES = ['ratePerSecond', 'concurrency', 'minDelayMs', 'adaptive', 'paused'];
+
 function checkChange(name: string, change: OverrideChange): void {
   const { ratePerSecond, concurrency, minDelayMs, adaptive, paused } = change;
   check(name !== '', 'the name of a resource', name);
   check(Object.keys(change).length > 0, 'something to change', change);
+  for (const key of Object.keys(change)) check(CHANGES.includes(key), `one of ${CHANGES.join(', ')}`, key);
   const isPositive = (value: unknown): boolean => typeof value === 'number' && value > 0 && value <= 1e9;
   if (ratePerSecond != null) check(isPositive(ratePerSecond), 'ratePerSecond to be above 0', ratePerSecond);
   if (concurrency != null)

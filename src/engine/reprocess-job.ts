@@ -195,7 +195,7 @@ function exportFilterOf(
     ...(search !== undefined && { search }),
     ...(seqs !== undefined && { seqs }),
   };
-  checkExportFilter(filter);
+  checkExportFilter(filter, 'REPROCESS_INVALID');
   for (const status of filter.statuses ?? []) {
     if (status === 'PENDING') throw invalid(`statuses to be of ${ITEM_STATUSES.join(', ')}`, status);
   }

@@ -148,6 +148,38 @@ describe('a run on a database', () => {
   });
 });
 
+describe('rows that handlers emit', () => {
+  it('end in a run as on a database, behind those that were given', async () => {
+    const chain = definePipeline({
+      name: 'chain',
+      phases: [
+        {
+          name: 'only',
+          retry,
+          run: ({ n }, { attempt, emit }) => {
+            if (n === 2 && attempt === 1) throw httpError(503);
+            if (Number(n) < 3) emit(`n ${Number(n) + 1}`, { n: Number(n) + 1 });
+            return n === 3 ? notFound('no more') : { n };
+          },
+        },
+      ],
+    });
+    const onDatabase = await runPipelineOnDatabase(chain, [{ n: 0 }], { databaseUrl: database.url });
+    const virtual = await runPipeline(chain, [{ n: 0 }]);
+    expect(onDatabase.results.map(({ row, status }) => [row, status])).toEqual([
+      [{ n: 0 }, 'DONE'],
+      [{ n: 1 }, 'DONE'],
+      [{ n: 2 }, 'DONE'],
+      [{ n: 3 }, 'NOT_FOUND'],
+    ]);
+    const shown = ({ results, counts }: PipelineRun) => ({
+      counts,
+      results: results.map(({ row, status, result, attempts }) => ({ row, status, result, attempts })),
+    });
+    expect(shown(onDatabase)).toEqual(shown(virtual));
+  });
+});
+
 describe('counters', () => {
   it('are fed in a run as on a database', async () => {
     const notes = defineCounter({

@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ExportRow } from '../core/export-row.ts';
 import { ERROR_CLASSES, type ErrorClass, type Failure, type ItemStatus } from '../core/outcome.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { readRows } from '../export/read-rows.ts';
@@ -95,25 +96,27 @@ async function readRun(
   const startedMs = createdAt.getTime();
   const nameOf = (phase: number | null) => pipeline.phases[phase ?? 0]!.name;
   const since = (ms: number) => Math.max(0, Math.round(ms - startedMs));
-  const recorder = new RunRecorder(rows);
+  const pageRows = settings.exportPageRows;
+  const pages = readRows(db, { jobId, generation, filter: {}, pageRows, afterSeq: -1, itemCount });
+  const ended: ExportRow[] = [];
+  for await (const page of pages) ended.push(...page);
+  // Rows that handlers emitted stand behind those that were given.
+  const emitted = ended.slice(rows.length).map(({ inputJson }) => JSON.parse(inputJson) as (typeof rows)[0]);
+  const recorder = new RunRecorder([...rows, ...emitted]);
   for (const entry of logs) recorder.log({ atMs: null, ...entry });
   for (const each of await listAttemptErrors(db, jobId, generation)) {
     const { seq, attempt, failedAtMs } = each;
     const failure = failureOf(each.errorClass, each.error);
-    const ended = { seq, attempt, failure, phase: nameOf(each.phase), atMs: since(failedAtMs) };
-    recorder.addCall({ ...ended, outcome: 'retry', retryAfterMs: null });
+    const call = { seq, attempt, failure, phase: nameOf(each.phase), atMs: since(failedAtMs) };
+    recorder.addCall({ ...call, outcome: 'retry', retryAfterMs: null });
   }
-  const pageRows = settings.exportPageRows;
-  const pages = readRows(db, { jobId, generation, filter: {}, pageRows, afterSeq: -1, itemCount });
-  for await (const page of pages) {
-    for (const { seq, phase, attempts, errorClass, error, finishedAtMs, resultJson, ...row } of page) {
-      const status = row.status as ItemStatus;
-      const failure = errorClass === null ? null : failureOf(errorClass, error ?? '');
-      const atMs = since(finishedAtMs ?? startedMs);
-      const ended = { seq, failure, phase: nameOf(phase), attempt: attempts ?? 0, atMs, retryAfterMs: null };
-      const outcome = status.toLowerCase() as Lowercase<ItemStatus>;
-      recorder.addResult({ ...ended, outcome }, status, resultJson);
-    }
+  for (const { seq, phase, attempts, errorClass, error, finishedAtMs, resultJson, ...row } of ended) {
+    const status = row.status as ItemStatus;
+    const failure = errorClass === null ? null : failureOf(errorClass, error ?? '');
+    const atMs = since(finishedAtMs ?? startedMs);
+    const call = { seq, failure, phase: nameOf(phase), attempt: attempts ?? 0, atMs, retryAfterMs: null };
+    const outcome = status.toLowerCase() as Lowercase<ItemStatus>;
+    recorder.addResult({ ...call, outcome }, status, resultJson);
   }
   const counted = sortEntries(await readJobCounts(db, jobId));
   return recorder.finish(since(finishedAt?.getTime() ?? startedMs), counted);

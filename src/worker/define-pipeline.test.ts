@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { notFound, retryLater, skip } from '../core/outcome.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { definePipeline, isPipeline, type Pipeline } from './define-pipeline.ts';
+import { resource } from './phase-resources.ts';
 
 const run = () => ({});
 
@@ -133,9 +134,111 @@ describe('the types of a definition', () => {
         },
       ],
     });
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        {
+          name: 'first',
+          batch: { maxItems: 50 },
+          runMany: (items) =>
+            items.map(async ({ input }) => (input.price === 0 ? notFound() : { length: input.sku.length })),
+        },
+        {
+          name: 'second',
+          run: (_, context) => {
+            expectTypeOf(context.previous).toEqualTypeOf<{ length: number }>();
+            return null;
+          },
+        },
+      ],
+    });
     const both = { name: 'first', run, runMany: () => [], batch: { maxItems: 5 } };
     // @ts-expect-error: one of the two
     expect(() => definePipeline({ name: 'typed', phases: [both] })).toThrow(RowmillError);
+  });
+
+  it('hand on what JSON gives back: a Date is text, undefined is null, functions are gone', () => {
+    definePipeline({
+      name: 'typed',
+      phases: [
+        {
+          name: 'first',
+          run: ():
+            | { at: Date; left?: { on: Date }; tags: Set<string>; read(): void; list: [Date, 1] }
+            | undefined => undefined,
+        },
+        {
+          name: 'second',
+          run: (_, { previous }) => {
+            expectTypeOf(previous).toEqualTypeOf<{
+              at: string;
+              left?: { on: string } | undefined;
+              tags: Record<string, never>;
+              list: [string, 1];
+            } | null>();
+            return null;
+          },
+        },
+      ],
+    });
+  });
+
+  it('do so over five phases', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        { name: 'a', run: ({ price }) => ({ a: price }) },
+        { name: 'b', run: (_, { previous }) => ({ b: previous.a }) },
+        { name: 'c', run: (_, { previous }) => ({ c: previous.b }) },
+        { name: 'd', run: (_, { previous }) => ({ d: previous.c }) },
+        {
+          name: 'e',
+          run: (_, { previous }) => {
+            expectTypeOf(previous).toEqualTypeOf<{ d: number }>();
+            // @ts-expect-error: that was two phases ago
+            return previous.c;
+          },
+        },
+      ],
+    });
+  });
+
+  it('give costs and keys of resources the row before the schema has changed it', () => {
+    const coerced = z.object({ url: z.string(), price: z.coerce.number() });
+    definePipeline({
+      name: 'typed',
+      input: coerced,
+      resources: { site: { concurrency: 1 } },
+      phases: [
+        {
+          name: 'first',
+          resources: [
+            'site',
+            resource('site', (row) => row.url),
+            resource('site', (row: { url: string }) => row.url),
+          ],
+          cost: (row) => {
+            expectTypeOf(row).toEqualTypeOf<{ url: string; price: unknown }>();
+            return 1;
+          },
+          run,
+        },
+      ],
+    });
+    definePipeline({
+      name: 'typed',
+      input: coerced,
+      resources: { site: { concurrency: 1 } },
+      // @ts-expect-error: the rows have no such field
+      phases: [{ name: 'first', resources: [resource('site', (row: { host: string }) => row.host)], run }],
+    });
+    definePipeline({
+      name: 'typed',
+      resources: { site: { concurrency: 1 } },
+      phases: [{ name: 'first', resources: [resource('site', (row: { url: string }) => row.url)], run }],
+    });
   });
 
   it('refuse options that do not exist', () => {
@@ -203,6 +306,18 @@ describe('a bad definition', () => {
     [
       { name: 'p', phases: [{ ...first, retry: { timeout: { maxAttempts: 0 } } }] },
       'expected maxAttempts for timeout in phase first of pipeline p to be a whole number from 1, got 0',
+    ],
+    ...[Number.NaN, Number.POSITIVE_INFINITY, -1].map((baseMs): [unknown, string] => [
+      { name: 'p', phases: [{ ...first, retry: { timeout: { baseMs } } }] },
+      `expected baseMs for timeout in phase first of pipeline p to be a number from 0 to 2147483647, got ${baseMs}`,
+    ]),
+    [
+      { name: 'p', phases: [{ ...first, retry: { timeout: { factor: '2' } } }] },
+      'expected factor for timeout in phase first of pipeline p to be a number from 0 to 1000, got a string',
+    ],
+    [
+      { name: 'p', phases: [{ ...first, retry: { timeout: { capMs: null } } }] },
+      'expected capMs for timeout in phase first of pipeline p to be a number from 0 to 2147483647, got null',
     ],
     [{ name: 'p', phases: [first, first] }, 'pipeline p has two phases named first'],
     [

@@ -10,13 +10,14 @@ import type { DeclaredLimits } from '../core/resource-limits.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { UnstorablePolicy } from '../core/storable-json.ts';
+import type { StoredValue } from '../core/stored-value.ts';
 import type { PipelineCallbacks } from '../engine/pipeline-callbacks.ts';
 import type { BatchContext, BatchItem, ItemContext } from './item-context.ts';
 import { checkResources, checkUses, type ResourceUse } from './phase-resources.ts';
 
 export type { RetryRule };
 
-interface PhaseOptions<Input> {
+interface PhaseOptions<Row> {
   name: string;
   /** Calls of this phase that one process runs at once. Default 10; in threads one less than there are CPUs. */
   concurrency?: number;
@@ -28,21 +29,24 @@ interface PhaseOptions<Input> {
    */
   priority?: number;
   /** What each call needs of the resources of the pipeline: a name, or `resource(name, keyOf)`. A call waits for it without a slot. */
-  resources?: readonly (string | ResourceUse<never>)[];
+  resources?: readonly (string | ResourceUse<Row>)[];
   /**
    * What one call for one item is expected to cost, in the units of the budget: so much is set aside before it starts.
    * `context.cost` tells what it really was. 0: nobody knows, but it is not free. Left out: calls wait for no budget.
    * A function is given the row as it is stored, before the schema has changed anything.
    */
-  cost?: number | ((input: Input) => number);
+  cost?: number | CostOf<Row>;
   /** Attempts and backoff per error class, over the defaults. */
   retry?: Partial<Record<Failure['class'], Partial<RetryRule>>>;
   /** Looks at a thrown value before Rowmill does; undefined leaves it to Rowmill. */
   classify?: (error: unknown) => Partial<Failure> | undefined;
 }
 
-/** Takes one item per call. */
-export interface SinglePhase<Input, Previous, Output> extends PhaseOptions<Input> {
+/** A method: what is written for a part of the row, or for rows of which no schema tells anything, fits as well. */
+type CostOf<Row> = { estimate(row: Row): number }['estimate'];
+
+/** Takes one item per call. `Row` is the input as it is stored, before the schema has changed anything. */
+export interface SinglePhase<Input, Previous, Output, Row = Input> extends PhaseOptions<Row> {
   run: (input: Input, context: ItemContext<Previous>) => Output | Verdict | Promise<Output | Verdict>;
   /**
    * For handlers that compute: each call runs in a thread, which loads the module of the pipeline for itself. A thread
@@ -54,8 +58,11 @@ export interface SinglePhase<Input, Previous, Output> extends PhaseOptions<Input
 }
 
 /** Takes several items of one job per call. */
-export interface ManyPhase<Input, Previous, Output> extends PhaseOptions<Input> {
-  /** One entry per item, in their order: data or a verdict. Undefined, or no entry, is that item's failure. */
+export interface ManyPhase<Input, Previous, Output, Row = Input> extends PhaseOptions<Row> {
+  /**
+   * One entry per item, in their order: data or a verdict, or a promise of it. Undefined, no entry, or a promise that
+   * rejects is that item's failure.
+   */
   runMany: (
     items: readonly BatchItem<Input, Previous>[],
     context: BatchContext,
@@ -65,7 +72,12 @@ export interface ManyPhase<Input, Previous, Output> extends PhaseOptions<Input> 
   thread?: undefined;
 }
 
-type ManyOutcomes<Output> = readonly (Output | Verdict | undefined)[];
+type ManyOutcomes<Output> = readonly (
+  | Output
+  | Verdict
+  | undefined
+  | PromiseLike<Output | Verdict | undefined>
+)[];
 
 interface BatchOptions {
   /** Items in one call, at the most. */
@@ -74,14 +86,20 @@ interface BatchOptions {
   maxWaitMs?: number;
 }
 
-export type Phase<Input, Previous, Output> =
-  | SinglePhase<Input, Previous, Output>
-  | ManyPhase<Input, Previous, Output>;
+export type Phase<Input, Previous, Output, Row = Input> =
+  | SinglePhase<Input, Previous, Output, Row>
+  | ManyPhase<Input, Previous, Output, Row>;
 
 type AnySchema = StandardSchemaV1<unknown, unknown>;
 type InputOf<Schema> = Schema extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<Schema>
   : Record<string, unknown>;
+type RowOf<Schema> = Schema extends StandardSchemaV1
+  ? StandardSchemaV1.InferInput<Schema>
+  : Record<string, unknown>;
+type FirstPhase<Schema, Output> = Phase<InputOf<Schema>, undefined, Output, RowOf<Schema>>;
+/** Previous is what the phase before returned, as JSON gives it back: a Date is text. */
+type NextPhase<Schema, Before, Output> = Phase<InputOf<Schema>, StoredValue<Before>, Output, RowOf<Schema>>;
 
 interface Shared<Schema> extends PipelineCallbacks {
   /** Unique among the pipelines of a worker; jobs name it. */
@@ -115,6 +133,8 @@ interface Shared<Schema> extends PipelineCallbacks {
 }
 
 const PIPELINE = Symbol.for('rowmill.pipeline');
+/** Timers cannot measure more, and fire at once instead. */
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** A checked definition. */
 export interface Pipeline {
@@ -136,24 +156,39 @@ export interface Pipeline {
 }
 
 export function definePipeline<A, Schema extends AnySchema | undefined = undefined>(
-  definition: Shared<Schema> & { phases: [Phase<InputOf<Schema>, undefined, A>] },
+  definition: Shared<Schema> & { phases: [FirstPhase<Schema, A>] },
 ): Pipeline;
 export function definePipeline<A, B, Schema extends AnySchema | undefined = undefined>(
-  definition: Shared<Schema> & {
-    phases: [Phase<InputOf<Schema>, undefined, A>, Phase<InputOf<Schema>, A, B>];
-  },
+  definition: Shared<Schema> & { phases: [FirstPhase<Schema, A>, NextPhase<Schema, A, B>] },
 ): Pipeline;
 export function definePipeline<A, B, C, Schema extends AnySchema | undefined = undefined>(
   definition: Shared<Schema> & {
+    phases: [FirstPhase<Schema, A>, NextPhase<Schema, A, B>, NextPhase<Schema, B, C>];
+  },
+): Pipeline;
+export function definePipeline<A, B, C, D, Schema extends AnySchema | undefined = undefined>(
+  definition: Shared<Schema> & {
     phases: [
-      Phase<InputOf<Schema>, undefined, A>,
-      Phase<InputOf<Schema>, A, B>,
-      Phase<InputOf<Schema>, B, C>,
+      FirstPhase<Schema, A>,
+      NextPhase<Schema, A, B>,
+      NextPhase<Schema, B, C>,
+      NextPhase<Schema, C, D>,
+    ];
+  },
+): Pipeline;
+export function definePipeline<A, B, C, D, E, Schema extends AnySchema | undefined = undefined>(
+  definition: Shared<Schema> & {
+    phases: [
+      FirstPhase<Schema, A>,
+      NextPhase<Schema, A, B>,
+      NextPhase<Schema, B, C>,
+      NextPhase<Schema, C, D>,
+      NextPhase<Schema, D, E>,
     ];
   },
 ): Pipeline;
 export function definePipeline<Schema extends AnySchema | undefined = undefined>(
-  definition: Shared<Schema> & { phases: Phase<InputOf<Schema>, unknown, unknown>[] },
+  definition: Shared<Schema> & { phases: Phase<InputOf<Schema>, unknown, unknown, RowOf<Schema>>[] },
 ): Pipeline;
 export function definePipeline(definition: Shared<AnySchema | undefined> & { phases: unknown[] }): Pipeline {
   if (typeof definition !== 'object' || definition === null) {
@@ -318,6 +353,14 @@ function checkRetry(pipeline: string, phase: Phase<unknown, unknown, unknown>): 
         'It counts all calls: 1 means that nothing is tried again.',
       );
     }
+    for (const [key, max] of Object.entries({ baseMs: MAX_TIMER_MS, factor: 1000, capMs: MAX_TIMER_MS })) {
+      const value: unknown = (rule as Record<string, unknown> | undefined)?.[key];
+      if (value === undefined || (typeof value === 'number' && value >= 0 && value <= max)) continue;
+      throw invalid(
+        `expected ${key} for ${errorClass} in ${where} to be a number from 0 to ${max}, got ${typeof value === 'number' ? value : kindOf(value)}`,
+        'The wait before a try is random, up to baseMs times factor for each try before it, and never more than capMs.',
+      );
+    }
   }
 }
 
@@ -384,8 +427,7 @@ function isWhole(value: unknown, min: number, max: number): boolean {
 }
 
 function checkWhole(pipeline: string, phase: string, key: string, value: number | undefined): void {
-  // Timers cannot measure more than 2^31 - 1 ms, and fire at once instead.
-  if (value !== undefined && (!Number.isInteger(value) || value < 1 || value > 2_147_483_647)) {
+  if (value !== undefined && (!Number.isInteger(value) || value < 1 || value > MAX_TIMER_MS)) {
     throw invalid(
       `expected ${key} of phase ${phase} of pipeline ${pipeline} to be a whole number from 1, got ${value}`,
     );

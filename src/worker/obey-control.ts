@@ -22,7 +22,12 @@ export async function obeyControl(db: Executor, held: ControlledLeases): Promise
     const { jobId } = lease.claim;
     // Claimed while the answer was on its way.
     if (!jobIds.has(jobId)) continue;
-    const { state, budget = null } = states.get(jobId) ?? {};
+    const { state, generation = 0, budget = null } = states.get(jobId) ?? {};
+    // It was cancelled, and opened again before anybody looked: what is held here belongs to what is over.
+    if (lease.claim.generation < generation) {
+      held.onCancelled(lease);
+      continue;
+    }
     // What was claimed before there was a budget is claimed again under it.
     if (state === 'PAUSED' || (isOpen(state) && !coversBudget(lease.claim.budget, budget))) {
       if (!lease.stopped) held.onPaused(lease);

@@ -62,6 +62,8 @@ export interface PhasePoolOptions {
   defer: (lease: Lease, seqs: number[], delayMs: number) => void;
   /** Part of the slots that may be used, above 0 up to 1. */
   pressure?: () => number;
+  /** A call has started. */
+  onCall?: () => void;
   /** Fewer items wait than the low-water mark, or a slot is idle. */
   onHungry: () => void;
   /** An owner has less here than its part of what should wait, and others more. */
@@ -350,6 +352,7 @@ export class PhasePool {
   #noteStart(call: Call, now: number): void {
     this.#running.add(call);
     this.#calls += 1;
+    this.options.onCall?.();
     this.#ramp?.begin(now);
   }
 

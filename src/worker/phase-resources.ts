@@ -2,11 +2,14 @@
 import { checkLimits, type DeclaredLimits } from '../core/resource-limits.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 
-export interface ResourceUse<Input = never> {
+export interface ResourceUse<Row = never> {
   readonly name: string;
   /** Splits the resource: a host, a tenant. Each key has the limits for itself. Null: this call does not use it. */
-  readonly keyOf: ((input: Input, call: ResourceCall) => string | null) | null;
+  readonly keyOf: KeyOf<Row> | null;
 }
+
+/** A method: what is written for a part of the row, or for rows of which no schema tells anything, fits as well. */
+type KeyOf<Row> = { keyOf(row: Row, call: ResourceCall): string | null }['keyOf'];
 
 /** What a key can depend on beside the row. */
 export interface ResourceCall {
@@ -14,11 +17,17 @@ export interface ResourceCall {
   readonly strategy: string | undefined;
 }
 
-/** What a call of a phase needs: a resource, or the part of it that belongs to the item. */
-export function resource<Input = Record<string, unknown>>(
+// biome-ignore lint/suspicious/noExplicitAny: TypeScript cannot tell the row here from the schema of the pipeline around it.
+type UnknownRow = Record<string, any>;
+
+/**
+ * What a call of a phase needs: a resource, or the part of it that belongs to the item. Say what the row is, as in
+ * `(row: { url: string }) => …`, and it is compared with the schema of the pipeline.
+ */
+export function resource<Row = UnknownRow>(
   name: string,
-  keyOf?: (input: Input, call: ResourceCall) => string | null,
-): ResourceUse<Input> {
+  keyOf?: (row: Row, call: ResourceCall) => string | null,
+): ResourceUse<Row> {
   return { name, keyOf: keyOf ?? null };
 }
 
@@ -26,6 +35,8 @@ const MAX_KEY_LENGTH = 200;
 
 /** Keys go into an index: long ones are cut, and none holds what PostgreSQL cannot store. */
 export function resourceKey(value: unknown): string {
+  // A tenant's number, from a file that has numbers.
+  if (typeof value === 'number' && Number.isFinite(value)) return String(value);
   if (typeof value !== 'string' || value === '')
     throw new TypeError(
       `expected the key of a resource to be a text, got ${JSON.stringify(value) ?? typeof value}`,

@@ -16,7 +16,9 @@ export function phaseRetryPolicy(
     keyof RetryPolicy,
     Partial<RetryRule>,
   ][]) {
-    policy[errorClass] = { ...policy[errorClass], ...rule };
+    // What is written as undefined is left out: a default that came from elsewhere and is not set.
+    const said = Object.entries(rule ?? {}).filter(([, value]) => value !== undefined);
+    policy[errorClass] = { ...policy[errorClass], ...Object.fromEntries(said) };
   }
   return policy;
 }

@@ -91,9 +91,25 @@ describe('what a handler returns', () => {
       { kind: 'terminal', status: 'ERROR', failure: { class: 'permanent', message: 'no' } },
     ],
     ['retryLater', () => retryLater({ afterMs: 50 }), { kind: 'retry', failure: { class: 'throttled' } }],
+    [
+      'of an error that is returned, as of one that is thrown',
+      () => Object.assign(new Error('busy'), { status: 503 }),
+      { kind: 'retry', failure: { class: 'overloaded', message: 'busy' } },
+    ],
   ])('may be the verdict %s', async (_, run, expected) => {
     expect(await runWith(run)).toMatchObject(expected);
   });
+});
+
+it('keeps what was emitted before the answer, and nothing that comes after it', async () => {
+  let emitLater = (): void => {};
+  const outcome = await runWith((_, { emit }) => {
+    emit('first', { n: 1 }, { priority: 0 });
+    emitLater = () => emit('late', { n: 2 }, { priority: 0 });
+    return 'x';
+  });
+  emitLater();
+  expect(outcome.children?.map(({ key }) => key)).toEqual(['first']);
 });
 
 describe('an error', () => {

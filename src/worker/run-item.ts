@@ -68,6 +68,8 @@ export function classify(runtime: PhaseRuntime, error: unknown): Failure {
 
 export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unknown): RecordedOutcome {
   if (isVerdict(value)) return recordVerdict(runtime, item, value);
+  // As data it would be stored as {}: a failure that counts as done.
+  if (value instanceof Error) return recordFailure(runtime, item, classify(runtime, value));
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
   if (!runtime.isLastPhase) return withGains(item, outcome(item, 'advance', 'DONE', stored.json, null, 0));
@@ -78,7 +80,8 @@ export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unk
 
 /** What a call emitted and counted is kept when the call ended well: one that is tried again does it again. */
 function withGains(item: RunningItem, recorded: RecordedOutcome): RecordedOutcome {
-  if (item.emitted !== null) recorded.children = item.emitted;
+  // A copy: what a handler emits after it has answered is no part of its answer.
+  if (item.emitted !== null) recorded.children = [...item.emitted];
   if (item.counted !== null) recorded.counted = item.counted.list();
   return recorded;
 }

@@ -87,6 +87,21 @@ describe('the answer of runMany', () => {
   it.each<[string, () => unknown, object[]]>([
     ['data for every item', () => ['a', null, { c: 1 }], [DONE('"a"'), DONE('null'), DONE('{"c":1}')]],
     ['a promise of it', async () => ['a', 0, false], [DONE('"a"'), DONE('0'), DONE('false')]],
+    [
+      'a promise for every item',
+      () => [Promise.resolve('a'), Promise.resolve(notFound()), Promise.resolve(undefined)],
+      [DONE('"a"'), { status: 'NOT_FOUND' }, MISSING(3, 2)],
+    ],
+    [
+      'promises of which one rejects, and an error',
+      () => [Promise.reject(Object.assign(new Error('busy'), { status: 503 })), 'b', new Error('no')],
+      [{ kind: 'retry', failure: { class: 'overloaded', message: 'busy' } }, DONE('"b"'), ERROR('no')],
+    ],
+    [
+      'too many promises that reject',
+      () => [1, 2, 3, 4].map(() => Promise.reject(new Error('busy'))),
+      same(ERROR(TOO_MANY)),
+    ],
     ['too short', () => ['a'], [DONE('"a"'), MISSING(1, 1), MISSING(1, 2)]],
     ['empty', () => [], [MISSING(0, 0), MISSING(0, 1), MISSING(0, 2)]],
     ['sparse', sparse, [DONE('"a"'), MISSING(3, 1), DONE('"c"')]],

@@ -17,15 +17,18 @@ export async function runMany(runtime: PhaseRuntime, batch: RunningBatch, settle
   if (items.length === 0) return;
   for (const item of items) item.called = true;
   let values: readonly unknown[];
+  let awaited: ReadonlyMap<number, unknown>;
   try {
-    values = checkAnswer(await runtime.phase.runMany!([...items], batch), items.length);
+    const answer: unknown = await runtime.phase.runMany!([...items], batch);
+    awaited = await awaitEntries(answer);
+    values = checkAnswer(answer, items.length);
   } catch (error) {
     const failure = classify(runtime, error);
     for (const item of items) settle(item, recordFailure(runtime, item, failure));
     return;
   }
   faultPoint('handler.after_return');
-  for (const [at, item] of items.entries()) settle(item, recordEntry(runtime, item, values, at));
+  for (const [at, item] of items.entries()) settle(item, recordEntry(runtime, item, values, awaited, at));
 }
 
 /** The items that go into the call. */
@@ -60,6 +63,47 @@ async function prepareOne(runtime: PhaseRuntime, item: BatchedItem): Promise<Fai
   }
 }
 
+/** An entry of the answer that was a promise, and rejected. */
+class RejectedEntry {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+/**
+ * `items.map(async …)` gives promises: each is the answer for its item, and one that rejects is the failure of that item.
+ * By place; entries that are no promises are not among them.
+ */
+async function awaitEntries(answer: unknown): Promise<Map<number, unknown>> {
+  const awaited = new Map<number, unknown>();
+  if (!Array.isArray(answer)) return awaited;
+  const promises: Promise<unknown>[] = [];
+  for (const at of answer.keys()) {
+    const promise = promiseAt(answer, at);
+    if (promise)
+      promises.push(
+        promise.then(
+          (value) => awaited.set(at, value),
+          (error: unknown) => awaited.set(at, new RejectedEntry(error)),
+        ),
+      );
+  }
+  if (promises.length > 0) await Promise.all(promises);
+  return awaited;
+}
+
+function promiseAt(answer: readonly unknown[], at: number): Promise<unknown> | null {
+  try {
+    const entry = answer[at] as { then?: unknown } | null | undefined;
+    return typeof entry?.then === 'function' ? Promise.resolve(entry) : null;
+  } catch {
+    // What cannot be read is the failure of its item, later.
+    return null;
+  }
+}
+
 /** An answer whose entries cannot be told apart is nobody's answer. Too short is allowed: the rest was left out. */
 function checkAnswer(answer: unknown, itemCount: number): readonly unknown[] {
   if (!Array.isArray(answer))
@@ -77,10 +121,12 @@ function recordEntry(
   runtime: PhaseRuntime,
   item: BatchedItem,
   values: readonly unknown[],
+  awaited: ReadonlyMap<number, unknown>,
   at: number,
 ): RecordedOutcome {
   try {
-    const value = values[at];
+    const value = awaited.has(at) ? awaited.get(at) : values[at];
+    if (value instanceof RejectedEntry) return recordFailure(runtime, item, classify(runtime, value.error));
     if (value !== undefined) return recordValue(runtime, item, value);
     const missing = `expected runMany to return an entry for every item, got ${values.length} and nothing at ${at}`;
     return recordFailure(runtime, item, classify(runtime, new Error(missing)));

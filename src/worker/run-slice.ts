@@ -90,6 +90,8 @@ class Slice {
   readonly #options: SliceOptions;
   /** Aborts when there is nothing more to do here. */
   readonly #end = new AbortController();
+  /** Aborts when a handler was called, or there was nothing to call one for. */
+  readonly #begun = new AbortController();
   #looking = false;
 
   constructor(
@@ -124,7 +126,11 @@ class Slice {
         connections: this.#connections,
         learned: readLearnedTimes(parsed(learned)),
         leftMs: () => this.#leftMs(),
-        onIdle: (readyInMs) => void this.#endIfDone(readyInMs),
+        onIdle: (readyInMs) => {
+          this.#begun.abort();
+          void this.#endIfDone(readyInMs);
+        },
+        onCall: () => this.#begun.abort(),
         onEnded: () => this.#end.abort(),
       },
     });
@@ -146,6 +152,9 @@ class Slice {
       background.push(rescuer.runOnce(), this.#readFile());
       rescuer.start();
       await waitMs(this.#leftMs(), this.#end.signal);
+      // A short slice on a slow machine is over before its first claim is back: so it would be every time.
+      if (!this.#end.signal.aborted)
+        await waitMs(settings.sliceGraceMs, AbortSignal.any([this.#begun.signal, this.#end.signal]));
     } finally {
       this.#end.abort();
       signal?.removeEventListener('abort', onAbort);

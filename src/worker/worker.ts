@@ -77,6 +77,8 @@ export interface OnlyJob {
   leftMs: () => number;
   /** Nothing is held here and nothing is ready; the first that waits is ready then, or null. */
   onIdle: (readyInMs: number | null) => void;
+  /** A handler was called. */
+  onCall: () => void;
   /** The last item has ended, and the job waits to be finalized. */
   onEnded: () => void;
 }
@@ -389,6 +391,7 @@ export class RowmillWorker {
         this.#inBackground(bookUnrecorded(this.#control, lease.claim, this.workerId, cost)),
       defer: (lease, seqs, delayMs) => this.#held.defer(lease, seqs, delayMs),
       onRested: () => this.#order.pumpBehind(pool),
+      ...(this.#options.only && { onCall: this.#options.only.onCall }),
       onHungry: () => this.#loops.wake(pool),
       onShort: () => this.#loops.wakeGuests(pool),
       onRoom: () => this.#finder.hint(),

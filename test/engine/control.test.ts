@@ -16,6 +16,7 @@ import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { finalizeJob } from '../../src/engine/finalize-job.ts';
 import { flushOutcomes } from '../../src/engine/flush-outcomes.ts';
 import { pauseJob } from '../../src/engine/pause-job.ts';
+import { reprocessJob } from '../../src/engine/reprocess-job.ts';
 import { resumeJob } from '../../src/engine/resume-job.ts';
 import { sealJob } from '../../src/engine/seal-job.ts';
 import { sweep } from '../../src/engine/services/sweeper.ts';
@@ -33,6 +34,9 @@ import { resumeJobRow } from '../../src/store/commands/resume-job.ts';
 import { findClaimable } from '../../src/store/views/find-claimable.ts';
 import { readJob } from '../../src/store/views/read-job.ts';
 import { readProgress, readSummary } from '../../src/store/views/read-progress.ts';
+import { FlushLane } from '../../src/worker/flush-lane.ts';
+import { Lease } from '../../src/worker/lease.ts';
+import { obeyControl } from '../../src/worker/obey-control.ts';
 import { doneOutcome } from '../simulation/seed-job.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { claimRequest, jobWithItems } from '../support/job-factory.ts';
@@ -273,6 +277,31 @@ describe('a cancelled job', () => {
     expect((await readProgress(context.db, jobId))!.fenced).toBe(1);
     const [file] = (await readSummary(context.db, jobId))!.files;
     expect(file).toMatchObject({ name: 'results.csv', rows: 10 });
+  });
+
+  test('that is opened again before its workers looked is over for what they hold, and not for what they claim', async () => {
+    const context = database.context();
+    const jobId = await sealedJob(context, 4);
+    const heldOf = async () =>
+      new Lease(
+        (await claimItems(context.db, claimRequest(jobId, { maxItems: 4 })))!,
+        new FlushLane('', jobId),
+        0,
+        0,
+      );
+    const before = await heldOf();
+    await cancelJob(context, jobId);
+    await reprocessJob(context, jobId, { statuses: ['CANCELLED'] });
+    const after = await heldOf();
+    expect([before.claim.generation, after.claim.generation]).toEqual([1, 2]);
+    const cancelled: Lease[] = [];
+    const paused: Lease[] = [];
+    await obeyControl(context.db, {
+      leases: () => [before, after],
+      onPaused: (lease) => paused.push(lease),
+      onCancelled: (lease) => cancelled.push(lease),
+    });
+    expect([cancelled, paused]).toEqual([[before], []]);
   });
 
   test('that was not sealed ends with what was stored, and takes nothing more', async () => {

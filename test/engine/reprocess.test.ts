@@ -206,7 +206,8 @@ describe('which rows', () => {
   });
 
   test.each([
-    [{ statuses: [] as const }, 'EXPORT_INVALID'],
+    [{ statuses: [] as const }, 'REPROCESS_INVALID'],
+    [{ seqs: [[5, 2]] as const }, 'REPROCESS_INVALID'],
     [{ statuses: ['PENDING'] as never }, 'REPROCESS_INVALID'],
     [{ maxAttempts: 0 }, 'REPROCESS_INVALID'],
     [{ from: 'elsewhere' }, 'REPROCESS_INVALID'],

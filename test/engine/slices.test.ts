@@ -100,6 +100,15 @@ describe('a job without a worker', () => {
     expect(await workers()).toEqual([]);
   });
 
+  test('gets on with every slice, however short', async () => {
+    const { pipeline, calls } = counted((n) => ({ n }));
+    const jobId = await rowmill.submit(pipeline, numbered(30));
+    const reports = await sliceUntilFinished(unhurried, jobId, 1, [pipeline]);
+    expect(reports.filter(({ recorded, finished }) => recorded === 0 && !finished)).toEqual([]);
+    expect([...calls.values()]).toEqual(numbered(30).map(() => 1));
+    await expectExact(jobId, { DONE: 30 });
+  });
+
   test('is ended early when nothing is left, and a further slice says so at once', async () => {
     const { pipeline } = counted((n) => n);
     const jobId = await rowmill.submit(pipeline, numbered(3));

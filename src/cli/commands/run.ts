@@ -8,7 +8,7 @@ import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
 import { checkOut } from '../check-out.ts';
 import { describeDiff } from '../describe-diff.ts';
-import { describeColumns, describeFormat, describeReport } from '../describe-file.ts';
+import { describeColumns, describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
 import { type FileOptions, formatOptions } from '../file-options.ts';
 import { findJob } from '../find-job.ts';
 import { followJob } from '../follow-job.ts';
@@ -117,6 +117,8 @@ async function runHere(
     const job = await retryPassing(() => rowmill.job(jobId));
     const report = describeReport(job.ingestReport);
     if (report) say(report);
+    const leftOut = describeLeftOut(job.ingestReport);
+    if (leftOut) say(leftOut);
     if (summary?.diff) say(describeDiff(summary.diff));
     if (!summary) return endWithout(job, pipelineRef, stop.signal.aborted, await whyHeld(rowmill, job));
     if (options.out) {

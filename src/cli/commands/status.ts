@@ -6,7 +6,7 @@ import type { OutputFile } from '../../core/output-format.ts';
 import type { BudgetStatus } from '../../store/views/read-budgets.ts';
 import type { PhaseSummary } from '../../store/views/read-progress.ts';
 import { describeDiff } from '../describe-diff.ts';
-import { describeFormat, describeReport } from '../describe-file.ts';
+import { describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
 import { formatCount, printable } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { ListedJob, ShownError, ShownJob, ShownSummary } from '../remote/job-port.ts';
@@ -68,6 +68,8 @@ function* describeWhole(
   }
   const report = describeReport(job.ingestReport as Partial<IngestReport>);
   if (report) yield `  ${report}`;
+  const leftOut = describeLeftOut(job.ingestReport as Partial<IngestReport>);
+  if (leftOut) yield `  ${leftOut}`;
   if (summary?.diff) yield `  ${describeDiff(summary.diff as unknown as GenerationDiff)}`;
   for (const phase of (summary?.phases ?? []) as unknown as PhaseSummary[]) yield describePhase(phase);
   for (const file of (summary?.files ?? []) as unknown as OutputFile[]) {

@@ -42,6 +42,7 @@ export function JobProgress({ job, live }: JobProgressProps) {
   const { can } = usePermission();
   const [isBudgeting, setBudgeting] = useState(false);
   const rejected = job.ingestReport.rejected ?? 0;
+  const leftOut = (job.ingestReport.tooDeep ?? 0) + (job.ingestReport.tooMany ?? 0);
   const ended = ENDED.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
   return (
     <section
@@ -100,6 +101,11 @@ export function JobProgress({ job, live }: JobProgressProps) {
           </li>
         )}
         {job.held > 0 && <li className="text-muted tabular-nums">{formatCount(job.held)} held back</li>}
+        {leftOut > 0 && (
+          <li className="text-muted tabular-nums">
+            {formatCount(leftOut)} emitted rows left out (emitMaxDepth, emitMaxItems)
+          </li>
+        )}
         {rejected > 0 && (
           <li className="tabular-nums">
             <Link

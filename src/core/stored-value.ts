@@ -1,0 +1,35 @@
+// What a value is when it has been stored as JSON and read again, as a type: what `context.previous` really holds.
+
+/** Neither has a JSON form: where they are the whole value the item fails, where they are a field it is left out. */
+type NoJson = ((...given: never[]) => unknown) | symbol;
+
+export type StoredValue<Value> = unknown extends Value
+  ? Value
+  : Value extends { toJSON(...given: never[]): infer Written }
+    ? StoredValue<Written>
+    : Value extends string | number | boolean | null
+      ? Value
+      : Value extends undefined
+        ? null
+        : Value extends bigint | NoJson
+          ? never
+          : Value extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown> | PromiseLike<unknown>
+            ? Record<string, never>
+            : Value extends readonly unknown[]
+              ? { [At in keyof Value]: StoredValue<Value[At]> }
+              : Value extends object
+                ? { [Key in keyof Value as StoredKey<Value, Key>]: StoredField<Value[Key]> }
+                : Value;
+
+type StoredKey<Value, Key extends keyof Value> = Key extends symbol
+  ? never
+  : [Value[Key]] extends [NoJson]
+    ? never
+    : Key;
+
+/** A field that is undefined is left out, not null. */
+type StoredField<Value> = unknown extends Value
+  ? Value
+  : Value extends undefined
+    ? undefined
+    : StoredValue<Value>;
