@@ -1,9 +1,12 @@
-// Parts of the page are fetched when they are first shown. While the server is away they are waited for; a server that
-// came back with another version has other parts, and the page is loaded anew.
+// Parts of the page are fetched when they are first shown. While the server is away they are waited for. Browsers keep a part
+// that could not be fetched as missing, and a server that came back with another version has others: then the page is loaded
+// anew, at the address where it was.
 import { sayError } from '../components/toasts.tsx';
 import { client } from './client.ts';
 
 const ASK_AGAIN_MS = 1000;
+/** A part that is missing so soon after the page was loaded anew is missing for good. */
+const RELOADED_LATELY_MS = 10_000;
 const RELOADED = 'rowmill-reloaded';
 
 export async function fetchPart<Part>(load: () => Promise<Part>): Promise<Part> {
@@ -32,17 +35,16 @@ async function askForAnswer(): Promise<void> {
       return;
     } catch {
       if (failures === 0)
-        sayError(new Error('The server could not be reached. What you opened is shown when it is back.'));
+        sayError(new Error('The server could not be reached. The page goes on when it is back.'));
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
     }
   }
 }
 
-/** Once: a part that is missing afterwards too is an error. */
 function loadAnew(error: unknown): Promise<never> {
-  const missing = error instanceof Error ? error.message : String(error);
-  if (sessionStorage.getItem(RELOADED) === missing) throw error;
-  sessionStorage.setItem(RELOADED, missing);
+  const atMs = Number(sessionStorage.getItem(RELOADED) ?? 0);
+  if (Date.now() - atMs < RELOADED_LATELY_MS) throw error;
+  sessionStorage.setItem(RELOADED, String(Date.now()));
   location.reload();
   return new Promise(() => {});
 }
