@@ -111,12 +111,16 @@ test('what is opened while the server is away takes nothing off the screen, whic
   await page.getByText('The page goes on when it is back').first().waitFor();
   expect(await page.getByRole('heading', { name: 'Harbour' }).count()).toBe(1);
   expect(await page.getByText('no such sku').count()).toBeGreaterThan(0);
-  const loaded = page.waitForEvent('load');
+  // Browsers that keep what failed as missing load the page anew, at the same address; in others it is opened at once.
+  page.once('load', () => {
+    page
+      .getByRole('button', { name: 'Run 1 failed again' })
+      .click()
+      .catch((error: Error) => complaints.push(error.message));
+  });
   proxy.heal();
-  await loaded;
-  expect(new URL(page.url()).search).toBe('?search=wrong');
-  await page.getByRole('button', { name: 'Run 1 failed again' }).click();
   await page.getByRole('dialog', { name: 'Run 1 failed row again?' }).waitFor();
+  expect(new URL(page.url()).search).toBe('?search=wrong');
   expectNoComplaints(complaints);
 });
 

@@ -86,7 +86,7 @@ function CounterLine({ counter, all }: { counter: Counter; all: boolean }) {
         <ul className="flex flex-wrap justify-end gap-x-4">
           {measures.map((measure) => (
             <li key={measure}>
-              {formatCount(total[measure] ?? 0)}
+              {`${formatCount(total[measure] ?? 0)} `}
               <span className="text-muted">{measure}</span>
             </li>
           ))}
