@@ -18,13 +18,15 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export async function addDocsPage(app: FastifyInstance): Promise<void> {
+/** `path` is what stands in front of all addresses. */
+export async function addDocsPage(app: FastifyInstance, path: string): Promise<void> {
   await app.register(swagger, {
     mode: 'static',
-    specification: { document: openApiDocument() as never },
+    specification: { document: openApiDocument(path) as never },
   });
   await app.register(swaggerUi, {
     routePrefix: '/api/docs',
+    indexPrefix: path,
     staticCSP: CONTENT_SECURITY_POLICY,
     theme: { title: 'Rowmill API' },
     uiConfig: { docExpansion: 'none', tryItOutEnabled: true, validatorUrl: null },

@@ -9,10 +9,13 @@ type Schema = Record<string, unknown>;
 
 let made: Schema | null = null;
 
-/** Made once: it takes a fifth of a second in which nothing else is answered, and everybody may ask for it. */
-export function openApiDocument(): Schema {
+/**
+ * Made once: it takes a fifth of a second in which nothing else is answered, and everybody may ask for it. `path` is what
+ * stands in front of all addresses, where the server is reached below one.
+ */
+export function openApiDocument(path = ''): Schema {
   made ??= makeDocument();
-  return made;
+  return path === '' ? made : { ...made, servers: [{ url: path }] };
 }
 
 function makeDocument(): Schema {
@@ -40,7 +43,7 @@ function makeDocument(): Schema {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Rowmill', version: VERSION, license: { name: 'MIT' } },
+    info: { title: 'Rowmill', version: VERSION, license: { name: 'Apache 2.0', identifier: 'Apache-2.0' } },
     paths,
     components: {
       schemas,
@@ -98,6 +101,7 @@ function requestBody(route: Route, schemas: Record<string, Schema>): Schema {
         'multipart/form-data': {
           schema: {
             type: 'object',
+            description: 'The field job comes first, then the part file.',
             properties: { job: body, file: { type: 'string', contentMediaType: 'application/octet-stream' } },
             required: ['file'],
           },
@@ -109,14 +113,17 @@ function requestBody(route: Route, schemas: Record<string, Schema>): Schema {
 }
 
 function success(route: Route, schemas: Record<string, Schema>): Schema {
-  const { status, schema, type = 'json' } = route.answer;
+  const { status, schema, type = 'json', isKept } = route.answer;
   const media = {
     json: schema && { 'application/json': { schema: toSchema(schema, 'output', schemas) } },
     bytes: BYTES,
     events: { 'text/event-stream': { schema: { type: 'string' } } },
     text: { 'text/plain': { schema: { type: 'string' } } },
   }[type];
-  return { [status]: { description: route.summary, ...(media && { content: media }) } };
+  return {
+    [status]: { description: route.summary, ...(media && { content: media }) },
+    ...(isKept && { 304: { description: 'The caller has it already (If-None-Match).' } }),
+  };
 }
 
 /** Refusals that follow from what a route is. */

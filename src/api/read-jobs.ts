@@ -1,7 +1,7 @@
 // Jobs as they are listed and looked at.
 import type { z } from 'zod';
 import type { jobRoutes, job as jobSchema, listedJob } from '../contract/jobs.ts';
-import { blockedBecause } from '../core/ability.ts';
+import { type Ability, blockedBecause } from '../core/ability.ts';
 import { type CursorKind, decodeCursor } from '../core/cursor.ts';
 import { estimateEnd } from '../core/estimate-end.ts';
 import { CLAIMABLE_STATES } from '../core/job-state.ts';
@@ -36,9 +36,11 @@ const CURSOR = {
 const LATELY_MS = 5 * 60_000;
 /** Keys of one resource that are shown with a job. */
 const KEYS_PER_RESOURCE = 20;
+/** Heartbeats after which a worker that said nothing is taken for gone. */
+const SILENT_BEATS = 3;
 
 export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJob' | 'getSummary'>> = {
-  listJobs: async ({ actor, query }, { reads }) => {
+  listJobs: async ({ actor, query }, { reads, engine }) => {
     const after = query.after === undefined ? null : decodeCursor(CURSOR, query.after);
     const rows = await jobsPage(reads, {
       owners: askedOwners(actor, query),
@@ -48,7 +50,12 @@ export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJ
       after: after && { createdAt: after[0], jobId: after[1] },
       limit: query.pageSize + 1,
     });
-    return cutPage(rows, query.pageSize, toListedJob, CURSOR, (last) => [last.cursor_time, last.job_id]);
+    // Who could run them is asked once for the page.
+    const abilities = rows.some(mayBeBlocked)
+      ? await listAbilities(reads, engine.settings.heartbeatMs * SILENT_BEATS)
+      : [];
+    const toListed = (row: ListedJobRow) => toListedJob(row, abilities);
+    return cutPage(rows, query.pageSize, toListed, CURSOR, (last) => [last.cursor_time, last.job_id]);
   },
   getJob: ({ job }, context) => describeJob(context, job),
   getSummary: async ({ job, query }, { reads }) => {
@@ -77,11 +84,18 @@ function askedOwners(
   return seenBy(actor)?.includes(ownerId) === false ? [] : [ownerId];
 }
 
-function toListedJob(row: ListedJobRow): z.infer<typeof listedJob> {
+/** It waits for a worker, unless there is one that can run it. */
+function mayBeBlocked({ state, pending }: ListedJobRow): boolean {
+  return CLAIMABLE_STATES.includes(state) && pending > 0;
+}
+
+function toListedJob(row: ListedJobRow, abilities: readonly Ability[]): z.infer<typeof listedJob> {
+  const { pipeline, pipeline_version: pipelineVersion, phases } = row;
+  const wanted = { jobId: row.job_id, pipeline, pipelineVersion, phases };
   return {
     jobId: row.job_id,
     name: row.name,
-    pipeline: row.pipeline,
+    pipeline,
     ownerId: row.owner_id,
     state: row.state,
     generation: row.generation,
@@ -100,6 +114,9 @@ function toListedJob(row: ListedJobRow): z.infer<typeof listedJob> {
     perSecond: row.last_minute / 60,
     cost: row.cost,
     pausedBecause: row.state === 'PAUSED' ? row.paused_because : null,
+    blockedBecause: mayBeBlocked(row) ? blockedBecause(abilities, wanted) : null,
+    lastError: row.last_error,
+    held: row.held,
     createdAt: row.created_at.toISOString(),
     startedAt: timeOrNull(row.started_at),
     finishedAt: timeOrNull(row.finished_at),
@@ -111,7 +128,7 @@ export async function describeJob(context: ApiContext, job: Job): Promise<z.infe
   const { reads: db, engine } = context;
   const { jobId, generation } = job;
   const isOpen = CLAIMABLE_STATES.includes(job.state);
-  const silentMs = engine.settings.heartbeatMs * 3;
+  const silentMs = engine.settings.heartbeatMs * SILENT_BEATS;
   const [phases, budgets, columns, limits, abilities, pressures, createdBy] = await Promise.all([
     readPhases(db, jobId, LATELY_MS),
     readBudgets(db, jobId),

@@ -13,6 +13,8 @@ import { parseGiven } from './parse-given.ts';
 
 const MAX_NAME_LENGTH = 200;
 const DRAIN_MS = 2000;
+const TOO_MANY = ['FST_PARTS_LIMIT', 'FST_FILES_LIMIT', 'FST_FIELDS_LIMIT'];
+const HOW = { hint: 'Send multipart/form-data: a field job with JSON, then a part file.' };
 
 export interface Upload<Body> {
   body: Body;
@@ -29,17 +31,22 @@ export async function receiveUpload<Schema extends z.ZodType>(
   const parts = raw.parts({ limits })[Symbol.asyncIterator]();
   const next = () => unlessIdle(incompleteUnlessWhole(parts.next()), settings.apiIdleMs);
   let part = await next();
-  let given: unknown = {};
+  let given: unknown;
   if (!part.done && (part.value.type === 'field' || part.value.fieldname === 'job')) {
     given = await readField(part.value, settings);
     part = await next();
   }
   if (part.done || part.value.type !== 'file' || part.value.fieldname !== 'file')
-    throw new RowmillError('REQUEST_INVALID', 'expected the part file, behind the field job at the most', {
-      hint: 'Send multipart/form-data: a field job with JSON, then a part file.',
-    });
+    throw new RowmillError(
+      'REQUEST_INVALID',
+      'expected the part file, behind the field job at the most',
+      HOW,
+    );
   const file = part.value;
-  const body = parseGiven(schema, given, 'body');
+  // Its bytes go to the store as they come: what is to be made of them has to be known before.
+  if (given === undefined && !schema.safeParse({}).success)
+    throw new RowmillError('REQUEST_INVALID', 'expected the field job before the part file', HOW);
+  const body = parseGiven(schema, given ?? {}, 'body');
   return { body, file: { name: nameOf(file), bytes: bytesOf(file, next, settings.apiIdleMs) } };
 }
 
@@ -69,7 +76,7 @@ async function* bytesOf(
     }
     // The end of the part is not the end of the request: what is behind it has to be read before anything is made of it.
     const behind = await next();
-    if (!behind.done) throw new RowmillError('REQUEST_INVALID', 'expected nothing behind the part file');
+    if (!behind.done) throw new RowmillError('REQUEST_INVALID', 'expected nothing behind the part file', HOW);
   } finally {
     file.destroy();
   }
@@ -91,6 +98,8 @@ async function incompleteUnlessWhole<T>(reading: Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof RowmillError) throw error;
     const { code, message } = error as { code?: string; message?: string };
+    if (TOO_MANY.includes(code ?? ''))
+      throw new RowmillError('REQUEST_INVALID', 'expected one field job and one part file, got more', HOW);
     if (code?.startsWith('FST_') && code !== 'FST_MP_PREMATURE_CLOSE') throw error;
     if (/boundary|malformed/i.test(message ?? ''))
       throw new RowmillError('REQUEST_INVALID', `the multipart body cannot be read: ${message}`);

@@ -57,6 +57,11 @@ async function admit(
   const isOpen = route.access === 'open';
   const actor = isOpen ? admitAnybody(raw, context) : await authenticate(raw, context);
   if (route.path !== '/healthz') rate.take(callerOf(actor, raw.ip));
+  if (actor === null && !isOpen && raw.headers.authorization !== undefined)
+    throw new RowmillError(
+      'UNAUTHENTICATED',
+      'expected an API key that is known, not revoked and not expired, as Bearer rmk_…',
+    );
   checkAllowed(actor, route);
   admitted.set(raw, actor);
 }

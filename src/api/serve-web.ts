@@ -38,3 +38,8 @@ export async function serveWeb(
       .send(page.replace('name="rowmill-nonce" content=""', `name="rowmill-nonce" content="${nonce}"`));
   };
 }
+
+/** The path of the address under which browsers reach the server, without a slash at the end. */
+export function publicPath(url: string): string {
+  return new URL(url).pathname.replace(/\/+$/, '');
+}

@@ -12,7 +12,7 @@ import { dropSlowSenders } from './drop-slow-senders.ts';
 import { registerRoutes } from './register-routes.ts';
 import { HANDLERS } from './routes/all.ts';
 import { addSecurityHeaders, setSecurityHeaders } from './security-headers.ts';
-import { serveWeb } from './serve-web.ts';
+import { publicPath, serveWeb } from './serve-web.ts';
 
 const HEADERS_MAX_BYTES = 16_384;
 const HEADERS_CHECK_MS = 5000;
@@ -77,13 +77,8 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     },
   });
   registerRoutes(app, HANDLERS, context);
-  await addDocsPage(app);
+  await addDocsPage(app, path);
   return app;
-}
-
-/** The path of the address under which browsers reach the server, without a slash at the end. */
-function publicPath(url: string): string {
-  return new URL(url).pathname.replace(/\/+$/, '');
 }
 
 /** Addresses of screens: whatever a browser shows that is not the API's. */

@@ -152,6 +152,12 @@ export const listedJob = z
     perSecond: z.number(),
     cost: z.number(),
     pausedBecause: z.string().nullable(),
+    /** Why no running worker can go on with it. */
+    blockedBecause: z.string().nullable(),
+    /** Of a job that failed: why. */
+    lastError: z.string().nullable(),
+    /** Rows that wait until it is resumed. */
+    held: z.number(),
     createdAt: time,
     startedAt: time.nullable(),
     finishedAt: time.nullable(),
@@ -180,7 +186,6 @@ export const job = listedJob
     outputs: z.array(z.string()),
     budget: z.object({ max: z.number().nullable(), perItem: z.number().nullable() }),
     budgets: z.array(z.looseObject({})),
-    held: z.number(),
     retrying: z.number(),
     retried: z.number(),
     fenced: z.number(),
@@ -204,11 +209,8 @@ export const job = listedJob
     eta: z.object({ at: time, basis: z.string() }).nullable(),
     /** Resources in use by its pipeline, and what of them may be used now. */
     limits: z.array(z.looseObject({ name: z.string(), key: z.string() })),
-    /** Why no running worker can go on with it. */
-    blockedBecause: z.string().nullable(),
     /** Why rows wait although there are slots for them. */
     slowBecause: z.string().nullable(),
-    lastError: z.string().nullable(),
     sealedAt: time.nullable(),
     cancelledAt: time.nullable(),
     createdBy: z.string().nullable(),

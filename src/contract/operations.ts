@@ -1,5 +1,6 @@
 // What runs, what it may use, who shares it: for those who operate it. Health for machines.
 import { z } from 'zod';
+import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../core/owner-limits.ts';
 import { defineRoutes } from './route.ts';
 import { flag, json, jsonObject, listOf, name, ownerId, page, pageOf, time } from './values.ts';
 
@@ -219,9 +220,9 @@ export const operationRoutes = defineRoutes({
     summary: 'Change what an owner may have of the workers; null takes a limit away.',
     params: z.object({ ownerId }),
     body: z.strictObject({
-      weight: z.number().int().min(1).max(1000).optional(),
-      maxRunningJobs: z.number().int().min(1).max(1_000_000).nullable().optional(),
-      maxInFlight: z.number().int().min(1).max(1_000_000_000).nullable().optional(),
+      weight: z.number().int().min(1).max(MAX_OWNER_WEIGHT).optional(),
+      maxRunningJobs: z.number().int().min(1).max(MAX_OWNER_LIMIT).nullable().optional(),
+      maxInFlight: z.number().int().min(1).max(MAX_OWNER_LIMIT).nullable().optional(),
     }),
     answer: { status: 200, schema: z.looseObject({ weight: z.number() }) },
     errors: ['OWNER_INVALID'],

@@ -29,6 +29,8 @@ export interface Route {
     status: 200 | 201 | 202 | 204;
     schema: z.ZodType | null;
     type?: 'json' | 'bytes' | 'events' | 'text';
+    /** It has an ETag: 304 for who has it already. */
+    isKept?: boolean;
   };
   /** What may be refused besides the errors that any route has. */
   errors?: readonly ErrorCode[];

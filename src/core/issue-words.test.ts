@@ -89,3 +89,16 @@ it('what another library says of a type is worded alike', () => {
   };
   expect(issueWords(issue, { price: 'n/a' }, { showsValue: true })).toBe('expected a number, got "n/a"');
 });
+
+it('of what a schema made of a value, only what is expected is said', () => {
+  const list = z.object({
+    statuses: z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(z.enum(['DONE', 'ERROR']))),
+  });
+  const given = { statuses: 'DONE,WRONG' };
+  const [issue] = list.safeParse(given).error!.issues;
+  for (const showsValue of [true, false])
+    expect(issueWords(issue!, given, { showsValue })).toBe('expected one of "DONE", "ERROR"');
+});

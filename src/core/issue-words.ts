@@ -73,6 +73,7 @@ export function issueWords(
   const expected = expectedWords(issue);
   if (expected === null) return issue.message;
   const value = valueAt(input, issue);
+  if (value === UNSEEN) return `expected ${expected}`;
   const got =
     options.showsValue || value === undefined || value === null ? valueWords(value) : kindWords(value);
   // What is expected says as much.
@@ -147,10 +148,14 @@ function unionWords({ errors }: Issue): string | null {
   return kinds.every((kind) => kind !== null) ? [...new Set(kinds)].join(' or ') : null;
 }
 
+/** A schema made parts of a value before it looked at them, such as a list of a text with commas. */
+const UNSEEN = Symbol('unseen');
+
 function valueAt(input: unknown, { path = [] }: StandardSchemaV1.Issue): unknown {
   return path.reduce<unknown>((at, part) => {
     const key = typeof part === 'object' ? part.key : part;
-    return at !== null && typeof at === 'object' ? (at as Record<PropertyKey, unknown>)[key] : undefined;
+    if (at === undefined || at === null) return undefined;
+    return typeof at === 'object' ? (at as Record<PropertyKey, unknown>)[key] : UNSEEN;
   }, input);
 }
 

@@ -104,10 +104,7 @@ export async function createJob(
     isDeepStrictEqual(existing.params, JSON.parse(JSON.stringify(params))) &&
     (request.fingerprint === undefined || [null, request.fingerprint].includes(existing.fingerprint));
   if (!same) {
-    throw new RowmillError(
-      'JOB_CONFLICT',
-      `the idempotency key ${request.idempotencyKey} was used for another job (${jobId})`,
-    );
+    throw new RowmillError('JOB_CONFLICT', `this idempotency key was used for another job (${jobId})`);
   }
   return { jobId, created: false };
 }

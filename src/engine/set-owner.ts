@@ -1,13 +1,11 @@
 // An operator says what an owner may have of the workers. The weight counts from the next look for work, a limit on items
 // from the next sync; who changed what stands in the audit.
+import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../core/owner-limits.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { insertAudit } from '../store/commands/insert-audit.ts';
 import { type OwnerChange, type OwnerLimits, setOwnerRow } from '../store/commands/set-owner.ts';
 import type { EngineContext } from './engine-context.ts';
-
-const MAX_WEIGHT = 1000;
-const MAX_LIMIT = 1_000_000;
 
 export async function setOwner(
   context: EngineContext,
@@ -38,11 +36,15 @@ function checkOwner(ownerId: string, change: OwnerChange): void {
   const given = Object.values(change).filter((value) => value !== undefined);
   check(given.length > 0, 'something to change: weight, maxRunningJobs or maxInFlight', change);
   if (weight !== undefined)
-    check(isWhole(weight, MAX_WEIGHT), `weight to be a whole number from 1 to ${MAX_WEIGHT}`, weight);
+    check(
+      isWhole(weight, MAX_OWNER_WEIGHT),
+      `weight to be a whole number from 1 to ${MAX_OWNER_WEIGHT}`,
+      weight,
+    );
   for (const [key, value] of Object.entries({ maxRunningJobs, maxInFlight })) {
     if (value == null) continue;
-    const meaning = `${key} to be a whole number from 1 to ${MAX_LIMIT}, or null for no limit`;
-    check(isWhole(value, MAX_LIMIT), meaning, value);
+    const meaning = `${key} to be a whole number from 1 to ${MAX_OWNER_LIMIT}, or null for no limit`;
+    check(isWhole(value, MAX_OWNER_LIMIT), meaning, value);
   }
 }
 

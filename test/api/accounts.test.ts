@@ -488,7 +488,12 @@ describe('an API key', () => {
     const stranger = await revoke(await sessionHeaders(database, await person()));
     expect(stranger.body).toMatchObject({ code: 'KEY_NOT_FOUND' });
     expect((await revoke(session)).status).toBe(204);
-    expect((await api.send('/api/session', { headers })).status).toBe(401);
+    const refused = await api.send('/api/session', { headers });
+    expect(refused.status).toBe(401);
+    expect(refused.body).toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringContaining('revoked'),
+    });
     expect((await revoke(session)).status).toBe(204);
     expect(await auditOf(`key ${keyId}`)).toEqual([`${userId}: key.create`, `${userId}: key.revoke`]);
   });

@@ -130,6 +130,21 @@ describe('a job of an upload', () => {
     form.append('job', JSON.stringify({ pipeline: 'doubling' }));
     const { status, body } = await send(url, 'POST', '/api/jobs', form);
     expect([status, body.code]).toEqual([400, 'REQUEST_INVALID']);
+    expect(body.message).toBe('expected the field job before the part file');
+  });
+
+  test('is refused with what is wrong when it has more parts than two', async () => {
+    const { url } = await startTestApi(database.url, { pipelines });
+    for (const more of ['job', 'file', 'other']) {
+      const form = uploadForm({ pipeline: 'doubling' }, csvOf(1));
+      form.append(more, new Blob(['x']), 'more.csv');
+      const { status, body } = await send(url, 'POST', '/api/jobs', form);
+      expect([more, status, body.message]).toEqual([
+        more,
+        400,
+        'expected one field job and one part file, got more',
+      ]);
+    }
   });
 
   test('names the limit that a file is over', async () => {

@@ -109,6 +109,41 @@ describe('the list of jobs', () => {
     expect(await found({ search: 'p_ices%' })).toBe(false);
   });
 
+  test('says of each job why it does not go on, as the job itself does', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const make = async (): Promise<string> => {
+      const jobId = await jobWithItems(context.engine, { items: 3 });
+      await database.query(`update jobs set owner_id = 'stuck' where job_id = $1`, [jobId]);
+      return jobId;
+    };
+    const blocked = await make();
+    const failed = await make();
+    await database.query(
+      `update jobs set state = 'FAILED', last_error = 'the file ends early' where job_id = $1`,
+      [failed],
+    );
+    const held = await make();
+    await database.query(`update spans set ready_at = 'infinity' where job_id = $1`, [held]);
+    const reader = apiReader(url);
+    const { items } = await reader.read('listJobs', {}, { ownerId: 'stuck' });
+    const reasons = new Map(
+      items.map(({ jobId, blockedBecause, lastError, held: rows }) => [
+        jobId,
+        { blockedBecause, lastError, held: rows },
+      ]),
+    );
+    expect(reasons.get(blocked)).toEqual({
+      blockedBecause: 'no worker is running',
+      lastError: null,
+      held: 0,
+    });
+    expect(reasons.get(failed)).toEqual({ blockedBecause: null, lastError: 'the file ends early', held: 0 });
+    expect(reasons.get(held)).toMatchObject({ held: 3 });
+    for (const [jobId, listed] of reasons)
+      expect(await reader.read('getJob', { jobId })).toMatchObject({ ...listed });
+    expect(reasons.size).toBe(3);
+  });
+
   test('has the counts of each job, which add up to its items', async () => {
     const { url } = await startTestApi(database.url);
     const { items } = await apiReader(url).read('listJobs', {}, { search: 'Prices of May' });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { ROUTES } from '../../src/contract/routes.ts';
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
 import { definePipeline, openRowmill, resource, type Rowmill } from '../../src/index.ts';
 import { addUser, sessionHeaders } from '../support/account-factory.ts';
@@ -175,6 +176,26 @@ describe('what may be used', () => {
       itemsInFlight: 0,
     });
   });
+
+  test('takes the same limits of an owner as its description says', async () => {
+    const { url } = await startTestApi(database.url);
+    const { properties } = z.toJSONSchema(ROUTES.changeOwner.body) as unknown as {
+      properties: Record<string, { maximum?: number; anyOf?: { maximum?: number }[] }>;
+    };
+    for (const [name, { maximum, anyOf }] of Object.entries(properties)) {
+      const most = maximum ?? anyOf?.find((each) => each.maximum !== undefined)?.maximum;
+      const change = async (value: number): Promise<number> => {
+        const answer = await fetch(`${url}/api/owners/limits`, {
+          method: 'PATCH',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ [name]: value }),
+        });
+        await answer.arrayBuffer();
+        return answer.status;
+      };
+      expect([name, await change(most!), await change(most! + 1)]).toEqual([name, 200, 400]);
+    }
+  });
 });
 
 describe('the audit', () => {
@@ -289,6 +310,42 @@ describe('the server', () => {
     }
     const document = (await (await fetch(`${url}/api/docs/json`)).json()) as { openapi: string };
     expect(document.openapi).toBe('3.1.0');
+  });
+});
+
+describe('below a path', () => {
+  const settings = { apiPublicUrl: 'https://example.org/tools/rows' };
+
+  test.each(['', '/tools/rows'])(
+    'the page to try it has its files, whether the proxy leaves %j or not',
+    async (left) => {
+      const { url } = await startTestApi(database.url, { settings });
+      const origin = new URL(url).origin;
+      for (const address of ['/api/docs', '/api/docs/']) {
+        const html = await (await fetch(`${origin}${left}${address}`)).text();
+        const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
+        expect(files.length).toBeGreaterThan(3);
+        for (const path of files) {
+          // As a browser asks, which knows of the public address alone.
+          const asked = new URL(path, `${settings.apiPublicUrl}${address}`).pathname;
+          expect(asked).toMatch(/^\/tools\/rows\/api\/docs\/static\//);
+          const file = await fetch(`${origin}${asked.slice(left === '' ? '/tools/rows'.length : 0)}`);
+          expect(`${asked} ${file.status}`).toBe(`${asked} 200`);
+          await file.arrayBuffer();
+        }
+      }
+    },
+  );
+
+  test('the description says where the addresses begin', async () => {
+    const { url } = await startTestApi(database.url, { settings });
+    const { origin } = new URL(url);
+    for (const address of ['/tools/rows/api/openapi.json', '/tools/rows/api/docs/json']) {
+      const document = (await (await fetch(`${origin}${address}`)).json()) as { servers: unknown };
+      expect(document.servers).toEqual([{ url: '/tools/rows' }]);
+    }
+    const { url: plain } = await startTestApi(database.url);
+    expect(await (await fetch(`${plain}/api/openapi.json`)).json()).not.toHaveProperty('servers');
   });
 });
 

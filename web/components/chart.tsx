@@ -1,9 +1,10 @@
 // A chart over time as a screen shows it: its place until it is there, and in words where it cannot be drawn.
 import { lazy, Suspense } from 'react';
+import { fetchPart } from '../lib/fetch-part.ts';
 import { Guard } from './guard.tsx';
 import type { TimeChartProps } from './time-chart.tsx';
 
-const TimeChart = lazy(() => import('./time-chart.tsx'));
+const TimeChart = lazy(() => fetchPart(() => import('./time-chart.tsx')));
 
 /** Null: its numbers are being fetched. `empty` stands in its place while there is nothing to draw. */
 export function Chart({ drawn, empty }: { drawn: TimeChartProps | null; empty?: string }) {

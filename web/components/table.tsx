@@ -1,14 +1,17 @@
 // Rows under headings. On a narrow screen the table scrolls inside its frame, by keyboard too.
 import type { ReactNode } from 'react';
+import { classNames } from '../lib/class-names.ts';
 
 export interface TableProps {
   /** Said to screen readers. */
   label: string;
   headings: readonly ReactNode[];
+  /** Which columns hold numbers: their headings stand above them at the right. */
+  numbers?: readonly number[];
   children: ReactNode;
 }
 
-export function Table({ label, headings, children }: TableProps) {
+export function Table({ label, headings, numbers = [], children }: TableProps) {
   return (
     <section
       aria-label={label}
@@ -19,8 +22,15 @@ export function Table({ label, headings, children }: TableProps) {
         <thead className="border-b border-line text-[13px] text-muted">
           <tr>
             {headings.map((heading, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: headings stay where they are
-              <th key={at} scope="col" className="px-3 py-2 font-medium whitespace-nowrap">
+              <th
+                // biome-ignore lint/suspicious/noArrayIndexKey: headings stay where they are
+                key={at}
+                scope="col"
+                className={classNames(
+                  'px-3 py-2 font-medium whitespace-nowrap',
+                  numbers.includes(at) && 'text-right',
+                )}
+              >
                 {heading === '' ? <span className="sr-only">Actions</span> : heading}
               </th>
             ))}
@@ -35,3 +45,4 @@ export function Table({ label, headings, children }: TableProps) {
 /** Buttons at the end of a row do not make it taller. */
 export const rowClass = 'border-b border-line last:border-0 hover:bg-sunken [&>td:last-child_button]:-my-1';
 export const cellClass = 'px-3 py-2.5 align-top';
+export const numberClass = `${cellClass} text-right tabular-nums`;

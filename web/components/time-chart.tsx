@@ -91,14 +91,15 @@ export default function TimeChart({ times, lines, format, label }: TimeChartProp
           ],
           series: [
             {},
-            ...lines.map(({ label: name, colour, filled }) => {
+            ...lines.map(({ label: name, colour, filled, values }) => {
               const stroke = resolvedColour(element, colour);
               return {
                 label: name,
                 stroke,
                 width: 1.5,
                 spanGaps: true,
-                points: { show: times.length < 3 },
+                // A line needs two of them.
+                points: { show: values.filter((value) => value !== null).length < 3 },
                 ...(filled && { fill: stroke.replace('rgb(', 'rgba(').replace(')', ', 0.15)') }),
               };
             }),

@@ -1,10 +1,11 @@
 // The one client of the page, and how its errors and answers are kept.
 import { QueryClient } from '@tanstack/react-query';
-import { createClient } from '../../src/client/create-client.ts';
+import { type Client, createClient } from '../../src/client/create-client.ts';
 import { RowmillApiError } from '../../src/client/rowmill-api-error.ts';
 import { basePath } from './server-page.ts';
+import { sessionEnd } from './session-end.ts';
 
-export const client = createClient({ baseUrl: basePath });
+export const client = noticing(createClient({ baseUrl: basePath }));
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -19,4 +20,24 @@ export const queries = new QueryClient({
 
 export function isSignedOut(error: unknown): boolean {
   return error instanceof RowmillApiError && error.status === 401;
+}
+
+/** A refusal for want of a session, where there was one, is told to the page. */
+export function noticeSessionEnd(error: unknown): void {
+  const isRefused = error instanceof RowmillApiError && error.code === 'UNAUTHENTICATED';
+  if (isRefused && queries.getQueryData(['session']) !== undefined) sessionEnd.notice();
+}
+
+/** The client, each of whose requests notices the end of the session. Streams of events tell it by themselves. */
+function noticing(plain: Client): Client {
+  type Method = (...given: unknown[]) => unknown;
+  const methods = Object.entries(plain as unknown as Record<string, Method>).map(([name, method]) => [
+    name,
+    (...given: unknown[]) => {
+      const answer = method(...given);
+      if (answer instanceof Promise) answer.catch(noticeSessionEnd);
+      return answer;
+    },
+  ]);
+  return Object.fromEntries(methods) as Client;
 }

@@ -20,3 +20,17 @@ test('what is not an object has no words', () => {
   expect(detailWords(null)).toEqual([]);
   expect(detailWords('text')).toEqual([]);
 });
+
+test('rows that were chosen are told as they are counted on the screen', () => {
+  const filter = {
+    seqs: [
+      [0, 2],
+      [7, 8],
+      [1000, 1500],
+    ],
+  };
+  expect(detailWords({ filter, format: 'csv' })).toEqual([
+    'filter: rows 0 to 1, 7, 1,000 to 1,499',
+    'format csv',
+  ]);
+});

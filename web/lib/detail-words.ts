@@ -12,6 +12,7 @@ export function detailWords(detail: unknown): string[] {
     if (name === 'generation') return [`run ${String(value)}`];
     if (typeof value === 'number' && COUNTS_ROWS.includes(name))
       return [`${formatCount(value)} ${value === 1 ? 'row' : 'rows'}`];
+    if (name === 'seqs' && Array.isArray(value)) return [`rows ${value.map(rangeWords).join(', ')}`];
     if (value === true) return [nameWords(name)];
     if (isRecord(value)) return [`${nameWords(name)}: ${detailWords(withoutZeros(value)).join(', ')}`];
     return [`${nameWords(name)} ${valueWords(value)}`];
@@ -32,6 +33,13 @@ function isEmpty(value: unknown): boolean {
   return (
     value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
   );
+}
+
+/** Ranges are stored without their end. */
+function rangeWords(range: unknown): string {
+  if (!Array.isArray(range)) return String(range);
+  const [from, to] = range as [number, number];
+  return to - from === 1 ? formatCount(from) : `${formatCount(from)} to ${formatCount(to - 1)}`;
 }
 
 /** leftOut: left out. */

@@ -17,6 +17,8 @@ export function errorWords(error: unknown): ErrorWords {
       text: 'The server could not be reached.',
       hint: 'Check your connection and that the server is running, then try again.',
     };
+  if (error.code === 'UNAUTHENTICATED')
+    return { text: 'Your session has ended.', hint: 'Sign in again, then do it once more.' };
   if (error.issues.length > 0)
     return { text: error.issues.slice(0, SHOWN_ISSUES).map(issueText).join('; '), hint: '' };
   return { text: error.message, hint: error.hint };

@@ -2,7 +2,8 @@
 // so and tries again by itself.
 import { useEffect, useSyncExternalStore } from 'react';
 import type { CounterEvent, ProgressEvent } from '../../src/contract/events.ts';
-import { client, queries } from './client.ts';
+import { client, isSignedOut, noticeSessionEnd, queries } from './client.ts';
+import { sessionEnd } from './session-end.ts';
 
 export type LiveState = 'connecting' | 'live' | 'lost';
 
@@ -40,11 +41,26 @@ async function listen(signal: AbortSignal): Promise<void> {
   }
 }
 
+/** A session that ended is over for the stream too, until somebody signs in again. */
+async function keepListening(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await listen(signal);
+    } catch (error) {
+      become('lost');
+      if (signal.aborted || !isSignedOut(error)) return;
+      const isOver = sessionEnd.over();
+      noticeSessionEnd(error);
+      await isOver;
+    }
+  }
+}
+
 /** Listens while the page is shown. */
 export function useLiveEvents(): void {
   useEffect(() => {
     const stop = new AbortController();
-    void listen(stop.signal).catch(() => become('lost'));
+    void keepListening(stop.signal);
     return () => stop.abort();
   }, []);
 }

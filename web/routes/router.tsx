@@ -9,6 +9,7 @@ import {
 } from '@tanstack/react-router';
 import { maySeeAll } from '../../src/contract/permission.ts';
 import { client, isSignedOut, queries } from '../lib/client.ts';
+import { fetchPart } from '../lib/fetch-part.ts';
 import { flag, oneOf, path, readSearch, text, wholeNumber } from '../lib/read-search.ts';
 import { basePath } from '../lib/server-page.ts';
 import { AppShell } from '../screens/app-shell.tsx';
@@ -36,14 +37,20 @@ const root = createRootRoute({
 const setup = createRoute({
   getParentRoute: () => root,
   path: '/setup',
-  component: lazyRouteComponent(() => import('../screens/sign-in/setup-screen.tsx'), 'SetupScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/sign-in/setup-screen.tsx')),
+    'SetupScreen',
+  ),
 });
 
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
   validateSearch: readSearch({ to: path }),
-  component: lazyRouteComponent(() => import('../screens/sign-in/sign-in-screen.tsx'), 'SignInScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/sign-in/sign-in-screen.tsx')),
+    'SignInScreen',
+  ),
 });
 
 /** Everything behind the sign-in. */
@@ -85,14 +92,20 @@ export const jobsRoute = createRoute({
   getParentRoute: () => shell,
   path: '/jobs',
   validateSearch: readSearch({ states: text(), search: text(), all: flag }),
-  component: lazyRouteComponent(() => import('../screens/jobs/jobs-screen.tsx'), 'JobsScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/jobs/jobs-screen.tsx')),
+    'JobsScreen',
+  ),
 });
 
 export const newJobRoute = createRoute({
   getParentRoute: () => shell,
   path: '/jobs/new',
   validateSearch: readSearch({ pipeline: text() }),
-  component: lazyRouteComponent(() => import('../screens/new-job/new-job-screen.tsx'), 'NewJobScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/new-job/new-job-screen.tsx')),
+    'NewJobScreen',
+  ),
 });
 
 const readJobSearch = readSearch({
@@ -119,7 +132,7 @@ export const jobRoute = createRoute({
   loader: ({ params: { jobId }, location, cause }) => {
     if (cause !== 'stay') prefetchJob(jobId, readJobSearch(location.search));
   },
-  component: lazyRouteComponent(() => import('../screens/job/job-screen.tsx'), 'JobScreen'),
+  component: lazyRouteComponent(() => fetchPart(() => import('../screens/job/job-screen.tsx')), 'JobScreen'),
 });
 
 export const pendingRoute = createRoute({
@@ -133,41 +146,59 @@ export const pendingRoute = createRoute({
     to: text(),
     all: flag,
   }),
-  component: lazyRouteComponent(() => import('../screens/pending/pending-screen.tsx'), 'PendingScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/pending/pending-screen.tsx')),
+    'PendingScreen',
+  ),
 });
 
 const workers = createRoute({
   getParentRoute: () => shell,
   path: '/workers',
-  component: lazyRouteComponent(() => import('../screens/workers/workers-screen.tsx'), 'WorkersScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/workers/workers-screen.tsx')),
+    'WorkersScreen',
+  ),
 });
 
 export const resourcesRoute = createRoute({
   getParentRoute: () => shell,
   path: '/resources',
   validateSearch: readSearch({ name: text() }),
-  component: lazyRouteComponent(() => import('../screens/resources/resources-screen.tsx'), 'ResourcesScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/resources/resources-screen.tsx')),
+    'ResourcesScreen',
+  ),
 });
 
 export const webhooksRoute = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks',
   validateSearch: readSearch({ all: flag }),
-  component: lazyRouteComponent(() => import('../screens/webhooks/webhooks-screen.tsx'), 'WebhooksScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/webhooks/webhooks-screen.tsx')),
+    'WebhooksScreen',
+  ),
 });
 
 export const webhookRoute = createRoute({
   getParentRoute: () => shell,
   path: '/webhooks/$webhookId',
   validateSearch: readSearch({ state: oneOf(['PENDING', 'DELIVERED', 'DEAD']) }),
-  component: lazyRouteComponent(() => import('../screens/webhooks/webhook-screen.tsx'), 'WebhookScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/webhooks/webhook-screen.tsx')),
+    'WebhookScreen',
+  ),
 });
 
 export const countersRoute = createRoute({
   getParentRoute: () => shell,
   path: '/counters',
   validateSearch: readSearch({ all: flag }),
-  component: lazyRouteComponent(() => import('../screens/counters/counters-screen.tsx'), 'CountersScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/counters/counters-screen.tsx')),
+    'CountersScreen',
+  ),
 });
 
 const readCounterSearch = readSearch({
@@ -187,7 +218,10 @@ export const counterRoute = createRoute({
   getParentRoute: () => shell,
   path: '/counters/$counter',
   validateSearch: readCounterSearch,
-  component: lazyRouteComponent(() => import('../screens/counters/counter-screen.tsx'), 'CounterScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/counters/counter-screen.tsx')),
+    'CounterScreen',
+  ),
 });
 
 export const SETTINGS_TABS = ['account', 'keys', 'people', 'owners', 'sources', 'audit', 'server'] as const;
@@ -195,7 +229,10 @@ export const settingsRoute = createRoute({
   getParentRoute: () => shell,
   path: '/settings',
   validateSearch: readSearch({ tab: oneOf(SETTINGS_TABS), actor: text(), subject: text() }),
-  component: lazyRouteComponent(() => import('../screens/settings/settings-screen.tsx'), 'SettingsScreen'),
+  component: lazyRouteComponent(
+    () => fetchPart(() => import('../screens/settings/settings-screen.tsx')),
+    'SettingsScreen',
+  ),
 });
 
 export const router = createRouter({

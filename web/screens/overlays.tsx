@@ -1,18 +1,28 @@
-// What can open over any screen: the palette, the list of keys, and the question for the password. Fetched when first
+// What can open over any screen: the palette, the list of keys, and the questions for the password. Fetched when first
 // needed.
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useSyncExternalStore } from 'react';
+import { fetchPart } from '../lib/fetch-part.ts';
+import { sessionEnd } from '../lib/session-end.ts';
 import { passwordQuestion } from '../lib/with-password.ts';
 import { actionOf } from './palette/keys.ts';
 
 const CommandPalette = lazy(() =>
-  import('./palette/command-palette.tsx').then((module) => ({ default: module.CommandPalette })),
+  fetchPart(() => import('./palette/command-palette.tsx')).then((module) => ({
+    default: module.CommandPalette,
+  })),
 );
 const KeysDialog = lazy(() =>
-  import('./palette/keys-dialog.tsx').then((module) => ({ default: module.KeysDialog })),
+  fetchPart(() => import('./palette/keys-dialog.tsx')).then((module) => ({ default: module.KeysDialog })),
 );
 const PasswordPrompt = lazy(() =>
-  import('./settings/password-prompt.tsx').then((module) => ({ default: module.PasswordPrompt })),
+  fetchPart(() => import('./settings/password-prompt.tsx')).then((module) => ({
+    default: module.PasswordPrompt,
+  })),
+);
+
+const SignInAgain = lazy(() =>
+  fetchPart(() => import('./sign-in/sign-in-again.tsx')).then((module) => ({ default: module.SignInAgain })),
 );
 
 export type Overlay = 'palette' | 'keys' | null;
@@ -26,6 +36,7 @@ export interface OverlaysProps {
 export function Overlays({ open, onOpen, hidden }: OverlaysProps) {
   useKeys(onOpen, hidden);
   const asksPassword = useSyncExternalStore(passwordQuestion.subscribe, passwordQuestion.isOpen);
+  const hasEnded = useSyncExternalStore(sessionEnd.subscribe, sessionEnd.isKnown);
   return (
     <Suspense>
       {open === 'palette' && (
@@ -33,6 +44,7 @@ export function Overlays({ open, onOpen, hidden }: OverlaysProps) {
       )}
       {open === 'keys' && <KeysDialog onClose={() => onOpen(null)} hidden={hidden} />}
       {asksPassword && <PasswordPrompt />}
+      {hasEnded && <SignInAgain />}
     </Suspense>
   );
 }

@@ -21,6 +21,7 @@ import { getResourceHistory } from '../get-resource-history.ts';
 import type { Handlers } from '../handler.ts';
 import { openApiDocument } from '../openapi.ts';
 import { scanSources } from '../scan-sources.ts';
+import { publicPath } from '../serve-web.ts';
 import { asJson } from '../wire-values.ts';
 
 const OWNERS_MAX = 1000;
@@ -122,7 +123,8 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
     return { ok: true };
   },
   getMetrics: (_request, { metrics }) => metrics.registry.metrics(),
-  getOpenApi: async () => openApiDocument() as { openapi: string },
+  getOpenApi: async (_request, { engine }) =>
+    openApiDocument(publicPath(engine.settings.apiPublicUrl)) as { openapi: string },
 };
 
 function toEntry(row: AuditRow) {

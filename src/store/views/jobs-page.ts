@@ -20,7 +20,7 @@ const ASKED = `($2::text[] is null or j.state::text = any ($2))
 // always add up. What is reprocessed is booked off with negative numbers, which are no rate.
 const withCounts = (jobs: string): string => `
     select j.job_id, j.name, j.pipeline, j.owner_id, j.state, j.generation, j.priority, j.item_count,
-      j.sealed_at is not null as sealed, j.paused_because, j.created_at, j.started_at, j.finished_at,
+      j.phases, j.pipeline_version, j.sealed_at is not null as sealed, j.paused_because, j.last_error, j.created_at, j.started_at, j.finished_at,
       ${cursorTime('j.created_at')} as cursor_time, l.*, s.*
     from (${jobs}) j
     cross join lateral (
@@ -33,7 +33,8 @@ const withCounts = (jobs: string): string => `
     ) l
     cross join lateral (
       select coalesce(sum(s.item_count) filter (where s.owner is null), 0)::bigint as pending,
-        coalesce(sum(s.item_count) filter (where s.owner is not null), 0)::bigint as processing
+        coalesce(sum(s.item_count) filter (where s.owner is not null), 0)::bigint as processing,
+        coalesce(sum(s.item_count) filter (where s.ready_at = 'infinity'), 0)::bigint as held
       from spans s where s.job_id = j.job_id
     ) s
     order by j.created_at desc, j.job_id`;
@@ -81,8 +82,11 @@ export interface ListedJobRow {
   generation: number;
   priority: number;
   item_count: number;
+  phases: string[];
+  pipeline_version: string | null;
   sealed: boolean;
   paused_because: string | null;
+  last_error: string | null;
   created_at: Date;
   started_at: Date | null;
   finished_at: Date | null;
@@ -98,6 +102,8 @@ export interface ListedJobRow {
   last_minute: number;
   pending: number;
   processing: number;
+  /** Of those that are pending. */
+  held: number;
 }
 
 /** Newest first. */

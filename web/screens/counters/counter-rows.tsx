@@ -9,7 +9,7 @@ import { FailureNote } from '../../components/failure-note.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { ShowMore } from '../../components/show-more.tsx';
-import { cellClass, rowClass, Table } from '../../components/table.tsx';
+import { cellClass, numberClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { formatCount } from '../../lib/format.ts';
 import type { CounterSearch } from '../../routes/router.tsx';
@@ -66,6 +66,8 @@ export function CounterRows({ counter, search, of, onChange }: CounterRowsProps)
     )),
     'Changed',
   ];
+  const firstNumber = headings.length - 1 - counter.measures.length;
+  const numbers = counter.measures.map((_, at) => firstNumber + at);
   return (
     <>
       <SearchBox label={`What a ${word} begins with`} value={prefix ?? ''} onChange={onSearch} />
@@ -77,7 +79,7 @@ export function CounterRows({ counter, search, of, onChange }: CounterRowsProps)
             {prefix ? `No ${word} begins with this.` : 'Nothing of yours was counted yet.'}
           </EmptyState>
         ) : (
-          <Table label={`By ${word}`} headings={headings}>
+          <Table label={`By ${word}`} headings={headings} numbers={numbers}>
             {listed.map((row) => (
               <NumberLine
                 key={`${row.ownerId} ${row.name}`}
@@ -145,7 +147,7 @@ function NumberLine({
       </th>
       {hasOwners && <td className={`${cellClass} break-all text-muted`}>{row.ownerId}</td>}
       {counter.measures.map((measure) => (
-        <td key={measure} className={`${cellClass} tabular-nums`}>
+        <td key={measure} className={numberClass}>
           {formatCount(row.measured[measure] ?? 0)}
         </td>
       ))}

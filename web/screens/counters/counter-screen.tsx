@@ -20,7 +20,7 @@ export function CounterScreen() {
   const { counter: name } = counterRoute.useParams();
   const { all = false } = counterRoute.useSearch();
   const counters = useCounters(all);
-  if (counters.isError) return <FailedScreen error={counters.error} />;
+  if (counters.isError && !counters.data) return <FailedScreen error={counters.error} />;
   if (counters.isPending) return <p className="p-6 text-muted">Loading…</p>;
   const counter = counters.data.items.find((each) => each.name === name);
   return counter ? <KnownCounter counter={counter} /> : <MissingScreen />;
@@ -100,7 +100,7 @@ function ValueOf({ counter, search }: { counter: Counter; search: CounterSearch 
       ),
     refetchInterval: all ? ALL_EVERY_MS : false,
   });
-  if (value.isError) return <FailureNote error={value.error} />;
+  if (value.isError && !value.data) return <FailureNote error={value.error} />;
   if (value.isPending) return <p className="text-muted">Loading…</p>;
   return (
     <>

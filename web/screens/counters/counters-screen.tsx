@@ -5,7 +5,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { Page } from '../../components/page.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { cellClass, rowClass, Table } from '../../components/table.tsx';
+import { cellClass, numberClass, rowClass, Table } from '../../components/table.tsx';
 import { formatCount } from '../../lib/format.ts';
 import { countersRoute } from '../../routes/router.tsx';
 import { OfEverybody } from './of-everybody.tsx';
@@ -55,7 +55,7 @@ export function CountersScreen() {
             </section>
           </EmptyState>
         ) : (
-          <Table label="Counters" headings={['Counter', 'Of', 'Total', 'Changed']}>
+          <Table label="Counters" headings={['Counter', 'Of', 'Total', 'Changed']} numbers={[2]}>
             {counters.data.items.map((counter) => (
               <CounterLine key={counter.name} counter={counter} all={all} />
             ))}
@@ -82,11 +82,11 @@ function CounterLine({ counter, all }: { counter: Counter; all: boolean }) {
       <td className={`${cellClass} text-muted`}>
         {entity} in {scope}
       </td>
-      <td className={cellClass}>
-        <ul className="flex flex-wrap gap-x-4">
+      <td className={numberClass}>
+        <ul className="flex flex-wrap justify-end gap-x-4">
           {measures.map((measure) => (
             <li key={measure}>
-              <span className="tabular-nums">{formatCount(total[measure] ?? 0)}</span>{' '}
+              {`${formatCount(total[measure] ?? 0)} `}
               <span className="text-muted">{measure}</span>
             </li>
           ))}

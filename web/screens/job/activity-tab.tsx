@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Activity, User } from 'lucide-react';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
 import { ShowMore } from '../../components/show-more.tsx';
 import { client } from '../../lib/client.ts';
 import { detailWords } from '../../lib/detail-words.ts';
@@ -18,7 +19,7 @@ export function ActivityTab({ job }: { job: Job }) {
       client.listJobActivity({ jobId, ...(pageParam !== undefined && { after: pageParam }) }, { signal }),
     getNextPageParam: (page) => page.next ?? undefined,
   });
-  if (activity.isError) return <FailedScreen error={activity.error} />;
+  if (activity.isError && !activity.data) return <FailedScreen error={activity.error} />;
   if (!activity.data) return <p className="text-muted">Loading…</p>;
   const entries = activity.data.pages.flatMap((page) => page.items);
   if (entries.length === 0)
@@ -54,6 +55,7 @@ export function ActivityTab({ job }: { job: Job }) {
           </li>
         ))}
       </ol>
+      {activity.isFetchNextPageError && <FailureNote error={activity.error} />}
       <ShowMore of={activity} />
     </div>
   );

@@ -37,7 +37,7 @@ export function FilesTab({ job }: { job: Job }) {
     );
     return () => clearInterval(timer);
   }, [isPreparing, jobId]);
-  if (files.isError) return <FailedScreen error={files.error} />;
+  if (files.isError && !files.data) return <FailedScreen error={files.error} />;
   if (!files.data) return <p className="text-muted">Loading…</p>;
   const newestFirst = files.data.items.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
   const prepare = (format: 'csv' | 'xlsx' | 'jsonl') =>

@@ -1,8 +1,8 @@
 // The runs of a job: which rows were run again, how they ended, and what that changed.
 import { useQuery } from '@tanstack/react-query';
-import type { GenerationDiff } from '../../../src/core/generation-diff.ts';
 import type { Answered } from '../../../src/client/route-call.ts';
 import type { Routes } from '../../../src/contract/routes.ts';
+import type { GenerationDiff } from '../../../src/core/generation-diff.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip, statusWord } from '../../components/status-chip.tsx';
@@ -20,7 +20,7 @@ export function GenerationsTab({ job }: { job: Job }) {
     queryKey: ['job', jobId, 'generations'],
     queryFn: ({ signal }) => client.listGenerations({ jobId }, { signal }),
   });
-  if (generations.isError) return <FailedScreen error={generations.error} />;
+  if (generations.isError && !generations.data) return <FailedScreen error={generations.error} />;
   if (!generations.data) return <p className="text-muted">Loading…</p>;
   return (
     <ol aria-label="Runs" className="flex flex-col gap-3">

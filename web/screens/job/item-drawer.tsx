@@ -5,6 +5,7 @@ import { type ReactNode, useState } from 'react';
 import { imageKeys } from '../../../src/contract/image-keys.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { StatusChip, statusWord } from '../../components/status-chip.tsx';
 import { client } from '../../lib/client.ts';
@@ -12,8 +13,8 @@ import { formatCost, formatCount, formatDuration } from '../../lib/format.ts';
 import { canRunAgain, formatOf, type ItemDetail, type Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { ItemEditForm } from './item-edit-form.tsx';
-import { LargeImage } from './thumbnail.tsx';
 import { RowNumber } from './row-number.tsx';
+import { LargeImage } from './thumbnail.tsx';
 import { useJobChange } from './use-job-change.ts';
 import { useJobSearch } from './use-job-search.ts';
 import { ValueList } from './value-list.tsx';
@@ -72,7 +73,7 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
     if (item?.now !== 'ENDED') void query.refetch();
   });
   const inputOrder = job.columns.map(({ key }) => key);
-  if (query.isError) return <p role="alert">{query.error.message}</p>;
+  if (query.isError && !item) return <FailureNote error={query.error} />;
   if (!item) return <p className="text-muted">Loading…</p>;
   return (
     <div className="flex flex-col gap-5">

@@ -9,19 +9,20 @@ import { StatusChip } from '../../components/status-chip.tsx';
 import { actOnJob } from '../../lib/act-on-job.ts';
 import { client } from '../../lib/client.ts';
 import { copyLink } from '../../lib/copy-link.ts';
+import { fetchPart } from '../../lib/fetch-part.ts';
 import { formatCount } from '../../lib/format.ts';
 import { canRunAgain, type Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import type { Reprocess } from './reprocess-dialog.tsx';
 
 const ChangeJobDialog = lazy(() =>
-  import('./change-job-dialog.tsx').then((module) => ({ default: module.ChangeJobDialog })),
+  fetchPart(() => import('./change-job-dialog.tsx')).then((module) => ({ default: module.ChangeJobDialog })),
 );
 const ReprocessDialog = lazy(() =>
-  import('./reprocess-dialog.tsx').then((module) => ({ default: module.ReprocessDialog })),
+  fetchPart(() => import('./reprocess-dialog.tsx')).then((module) => ({ default: module.ReprocessDialog })),
 );
 const Confirm = lazy(() =>
-  import('../../components/confirm.tsx').then((module) => ({ default: module.Confirm })),
+  fetchPart(() => import('../../components/confirm.tsx')).then((module) => ({ default: module.Confirm })),
 );
 
 export const JobHeader = memo(function JobHeader({ job, state }: { job: Job; state: string }) {

@@ -1,9 +1,9 @@
 // What holds the job back at present: the resources its pipeline uses, each with how much of it may be used and why.
 import { memo } from 'react';
 import { Section } from '../../components/section.tsx';
-import type { Job } from '../../lib/job.ts';
-import { formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
 import { StatusChip } from '../../components/status-chip.tsx';
+import { formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
+import type { Job } from '../../lib/job.ts';
 
 /** The contract leaves open what else a limit says; this is what the server tells today. */
 interface Limit {

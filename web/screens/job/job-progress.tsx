@@ -5,13 +5,14 @@ import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { statusWord } from '../../components/status-chip.tsx';
+import { fetchPart } from '../../lib/fetch-part.ts';
 import { formatCost, formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { JobNotice } from './job-notice.tsx';
 
 const BudgetDialog = lazy(() =>
-  import('./budget-dialog.tsx').then((module) => ({ default: module.BudgetDialog })),
+  fetchPart(() => import('./budget-dialog.tsx')).then((module) => ({ default: module.BudgetDialog })),
 );
 
 export interface JobProgressProps {
@@ -52,9 +53,9 @@ export function JobProgress({ job, live }: JobProgressProps) {
       <dl className="grid grid-cols-2 gap-x-6 gap-y-2 sm:grid-cols-3 lg:grid-cols-5">
         <Fact
           name="Ended"
-          more={`of ${formatCount(itemCount)} rows${job.sealed || job.finishedAt !== null ? '' : ' so far'}`}
+          more={`of ${formatCount(itemCount)} ${itemCount === 1 ? 'row' : 'rows'}${job.sealed || job.finishedAt !== null ? '' : ' so far'}`}
         >
-          {formatPercent(itemCount === 0 ? 0 : ended / itemCount)}
+          {formatPercent(itemCount > 0 ? ended / itemCount : state === 'DONE' ? 1 : 0)}
         </Fact>
         {job.finishedAt === null ? (
           <Fact name="Rate" more="over the last minute">

@@ -6,6 +6,7 @@ import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { Button } from '../../components/button.tsx';
 import { OnceOpen } from '../../components/once-open.tsx';
 import { client, queries } from '../../lib/client.ts';
+import { fetchPart } from '../../lib/fetch-part.ts';
 import type { Job } from '../../lib/job.ts';
 import { useProgress } from '../../lib/live.ts';
 import { jobRoute } from '../../routes/router.tsx';
@@ -19,7 +20,9 @@ import { PhaseFunnel } from './phase-funnel.tsx';
 import { useJobChange } from './use-job-change.ts';
 import { useJobSearch } from './use-job-search.ts';
 
-const ItemDrawer = lazy(() => import('./item-drawer.tsx').then((module) => ({ default: module.ItemDrawer })));
+const ItemDrawer = lazy(() =>
+  fetchPart(() => import('./item-drawer.tsx')).then((module) => ({ default: module.ItemDrawer })),
+);
 
 /** Counts come with the events; the rest of the job is fetched this often while they do. */
 const REFRESH_MS = 4000;

@@ -2,25 +2,34 @@
 import { Tabs } from 'radix-ui';
 import { lazy, type ReactNode, Suspense } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
+import { fetchPart } from '../../lib/fetch-part.ts';
 import { formatShort } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
 import { type JobSearch, useJobSearch } from './use-job-search.ts';
 
-const ItemsTab = lazy(() => import('./items/items-tab.tsx').then((module) => ({ default: module.ItemsTab })));
-const TreeTab = lazy(() => import('./tree/tree-tab.tsx').then((module) => ({ default: module.TreeTab })));
-const PendingTab = lazy(() => import('./pending-tab.tsx').then((module) => ({ default: module.PendingTab })));
+const ItemsTab = lazy(() =>
+  fetchPart(() => import('./items/items-tab.tsx')).then((module) => ({ default: module.ItemsTab })),
+);
+const TreeTab = lazy(() =>
+  fetchPart(() => import('./tree/tree-tab.tsx')).then((module) => ({ default: module.TreeTab })),
+);
+const PendingTab = lazy(() =>
+  fetchPart(() => import('./pending-tab.tsx')).then((module) => ({ default: module.PendingTab })),
+);
 const ErrorsTab = lazy(() =>
-  import('./errors/errors-tab.tsx').then((module) => ({ default: module.ErrorsTab })),
+  fetchPart(() => import('./errors/errors-tab.tsx')).then((module) => ({ default: module.ErrorsTab })),
 );
 const RejectedTab = lazy(() =>
-  import('./rejected-tab.tsx').then((module) => ({ default: module.RejectedTab })),
+  fetchPart(() => import('./rejected-tab.tsx')).then((module) => ({ default: module.RejectedTab })),
 );
-const FilesTab = lazy(() => import('./files-tab.tsx').then((module) => ({ default: module.FilesTab })));
+const FilesTab = lazy(() =>
+  fetchPart(() => import('./files-tab.tsx')).then((module) => ({ default: module.FilesTab })),
+);
 const GenerationsTab = lazy(() =>
-  import('./generations-tab.tsx').then((module) => ({ default: module.GenerationsTab })),
+  fetchPart(() => import('./generations-tab.tsx')).then((module) => ({ default: module.GenerationsTab })),
 );
 const ActivityTab = lazy(() =>
-  import('./activity-tab.tsx').then((module) => ({ default: module.ActivityTab })),
+  fetchPart(() => import('./activity-tab.tsx')).then((module) => ({ default: module.ActivityTab })),
 );
 
 /** On a narrow screen not all fit. */

@@ -56,7 +56,8 @@ export function PendingTab({ job }: { job: Job }) {
   useJobChange(jobId, REFRESH_MS, () => {
     if ((data?.pages.length ?? 0) <= 2 && !isFetching) void queries.invalidateQueries({ queryKey: key });
   });
-  if (pending.isError) return <FailedScreen error={pending.error} />;
+  if (pending.isError && (!data || pending.isFetchNextPageError))
+    return <FailedScreen error={pending.error} />;
   const items = data?.pages.flatMap((page) => page.items) ?? [];
   const isEmpty = data !== undefined && items.length === 0 && !hasNextPage;
   // What has been tried meanwhile is none that can be chosen.

@@ -1,8 +1,8 @@
 // The way of the rows through the phases: what waits, what is under way, and how each phase let them go.
 import { Fragment, memo } from 'react';
 import { Section } from '../../components/section.tsx';
-import type { Job } from '../../lib/job.ts';
 import { formatCount, formatDuration } from '../../lib/format.ts';
+import type { Job } from '../../lib/job.ts';
 
 type Phase = Job['perPhase'][number];
 

@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import { buttonClass } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { FailureNote } from '../../components/failure-note.tsx';
 import { ShowMore } from '../../components/show-more.tsx';
 import { cellClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
@@ -26,7 +27,7 @@ export function RejectedTab({ job }: { job: Job }) {
       ),
     getNextPageParam: (page) => page.next ?? undefined,
   });
-  if (rejected.isError) return <FailedScreen error={rejected.error} />;
+  if (rejected.isError && !rejected.data) return <FailedScreen error={rejected.error} />;
   if (!rejected.data) return <p className="text-muted">Loading…</p>;
   const rows = rejected.data.pages.flatMap((page) => page.items);
   if (rows.length === 0)
@@ -68,6 +69,7 @@ export function RejectedTab({ job }: { job: Job }) {
           </tr>
         ))}
       </Table>
+      {rejected.isFetchNextPageError && <FailureNote error={rejected.error} />}
       <ShowMore of={rejected} />
     </div>
   );

@@ -4,8 +4,8 @@ import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { formatCount } from '../../lib/format.ts';
-import type { ListedJob } from './job-table.tsx';
 import { actionable, type BulkAction, controlJobs } from './control-jobs.ts';
+import type { ListedJob } from './job-table.tsx';
 
 export function BulkBar({ jobs, onClear }: { jobs: readonly ListedJob[]; onClear: () => void }) {
   const [isAsking, setAsking] = useState(false);

@@ -11,6 +11,7 @@ import { StatusChip } from '../../components/status-chip.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { formatCount, formatRate } from '../../lib/format.ts';
 import { useProgress } from '../../lib/live.ts';
+import { becauseWords } from './because-words.ts';
 
 export type ListedJob = z.infer<typeof listedJob>;
 
@@ -98,6 +99,7 @@ function JobRow({ job, isSelected, onSelect }: JobRowProps) {
   const { counts, itemCount, perSecond, state } =
     latest && latest.generation >= job.generation ? latest : job;
   const name = job.name || job.jobId.slice(0, 8);
+  const because = becauseWords(job, { counts, state });
   return (
     <tr
       className={classNames(
@@ -127,13 +129,14 @@ function JobRow({ job, isSelected, onSelect }: JobRowProps) {
         <span className="block truncate text-[13px] text-muted">{job.pipeline}</span>
         <div className="pt-1 sm:hidden">
           <ProgressBar counts={counts} total={itemCount} />
+          {because !== null && <p className="line-clamp-2 text-[13px] text-muted">{because}</p>}
         </div>
       </th>
       <td className="px-3">
         <StatusChip status={state} />
-        {state === 'PAUSED' && job.pausedBecause && (
-          <p className="hidden max-w-48 truncate text-[13px] text-muted sm:block" title={job.pausedBecause}>
-            {job.pausedBecause}
+        {because !== null && (
+          <p className="hidden max-w-64 truncate text-[13px] text-muted sm:block" title={because}>
+            {because}
           </p>
         )}
       </td>

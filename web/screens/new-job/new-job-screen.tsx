@@ -21,7 +21,7 @@ import { JobOptions } from './job-options.tsx';
 import { ParamsForm } from './params-form.tsx';
 import { PreviewPanel } from './preview-panel.tsx';
 import { isUnbounded, NO_OPTIONS, readJobOptions } from './read-job-options.ts';
-import { fieldsOfSchema, type FormTexts, readForm } from './schema-form.ts';
+import { type FormTexts, fieldsOfSchema, readForm } from './schema-form.ts';
 import { UploadPanel } from './upload-panel.tsx';
 import { type ChosenFile, type FormatOptions, usePreview } from './use-preview.ts';
 import { useStartJob } from './use-start-job.ts';
@@ -42,7 +42,7 @@ function MakeJob() {
   const sources = useQuery({ queryKey: ['sources'], queryFn: () => client.listSources() });
   const { pipeline: wanted } = newJobRoute.useSearch();
   const navigate = useNavigate({ from: '/jobs/new' });
-  if (pipelines.isError) return <FailedScreen error={pipelines.error} />;
+  if (pipelines.isError && !pipelines.data) return <FailedScreen error={pipelines.error} />;
   if (!pipelines.data) return <p className="p-6 text-muted">Loading…</p>;
   const { items } = pipelines.data;
   if (items.length === 0) return <NoPipelines />;

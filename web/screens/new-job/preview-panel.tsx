@@ -106,14 +106,16 @@ function Seen({
 function LookedAt({ preview: { looked }, isChecked }: { preview: Preview; isChecked: boolean }) {
   if (looked.rows === 0) return null;
   const of = looked.wholeFile
-    ? `All ${formatCount(looked.rows)} rows were looked at`
+    ? looked.rows === 1
+      ? 'The only row was looked at'
+      : `All ${formatCount(looked.rows)} rows were looked at`
     : `The first ${formatCount(looked.rows)} rows were looked at`;
   if (looked.withProblems === 0)
     return (
       <p className="flex items-center gap-2 text-good">
         <CircleCheck size={16} className="shrink-0" aria-hidden /> {of}:{' '}
         {isChecked
-          ? 'nothing is wrong with them.'
+          ? `nothing is wrong with ${looked.rows === 1 ? 'it' : 'them'}.`
           : 'they can be read. Choose a pipeline, and they are checked against what it needs.'}
       </p>
     );

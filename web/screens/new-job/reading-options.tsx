@@ -1,7 +1,7 @@
 // How the file is read: what was found out, and a way to say it better.
 import { TriangleAlert } from 'lucide-react';
-import { SelectField } from '../../components/select-field.tsx';
 import { TextField } from '../../components/field.tsx';
+import { SelectField } from '../../components/select-field.tsx';
 import type { Preview } from './column-choices.ts';
 import type { FormatOptions } from './use-preview.ts';
 

@@ -2,9 +2,9 @@
 // stopped, also after a failure. It can be sent again without a second job: the same file leads to the job it has, and where
 // a new job is wanted anyway, the request has a key.
 import { useRef, useState } from 'react';
-import type { newJob } from '../../../src/contract/jobs.ts';
 import type { z } from 'zod';
 import type { UploadProgress } from '../../../src/client/send-file.ts';
+import type { newJob } from '../../../src/contract/jobs.ts';
 import { client, queries } from '../../lib/client.ts';
 import { newRequestKey } from '../../lib/request-key.ts';
 import { type ChosenFile, keyOf } from './use-preview.ts';

@@ -1,10 +1,10 @@
 // Which of the pending rows are shown: by status, type, job and day.
 import { useQuery } from '@tanstack/react-query';
-import type { pendingRoute } from '../../routes/router.tsx';
 import { TextField } from '../../components/field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
 import { client } from '../../lib/client.ts';
 import { usePermission } from '../../lib/permission.ts';
+import type { pendingRoute } from '../../routes/router.tsx';
 
 export type PendingSearch = ReturnType<typeof pendingRoute.useSearch>;
 

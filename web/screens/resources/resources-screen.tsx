@@ -7,7 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { Page } from '../../components/page.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
-import { cellClass, rowClass, Table } from '../../components/table.tsx';
+import { cellClass, numberClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
 import { usePermission } from '../../lib/permission.ts';
@@ -56,6 +56,7 @@ export function ResourcesScreen() {
           <Table
             label="Resources"
             headings={['Resource', 'State', 'In use', 'Concurrency now', 'Rate now', 'Limits', '']}
+            numbers={[2, 3, 4]}
           >
             {listed.map((resource) => (
               <ResourceRow
@@ -111,13 +112,13 @@ function ResourceRow({ resource, onChange, onHistory }: ResourceRowProps) {
           </p>
         )}
       </td>
-      <td className={`${cellClass} tabular-nums`}>
+      <td className={numberClass}>
         {formatCount(resource.inUse)}
         {resource.wanted > 0 && (
           <span className="block text-[13px] text-muted">{formatCount(resource.wanted)} wanted</span>
         )}
       </td>
-      <td className={`${cellClass} tabular-nums`}>
+      <td className={numberClass}>
         {resource.concurrencyNow === null ? 'any' : formatCount(resource.concurrencyNow)}
         {share < 1 && (
           <span className="block text-[13px] text-warn" title="It follows what the service answers">
@@ -125,9 +126,7 @@ function ResourceRow({ resource, onChange, onHistory }: ResourceRowProps) {
           </span>
         )}
       </td>
-      <td className={`${cellClass} tabular-nums`}>
-        {resource.rateNow === null ? 'any' : formatRate(resource.rateNow)}
-      </td>
+      <td className={numberClass}>{resource.rateNow === null ? 'any' : formatRate(resource.rateNow)}</td>
       <td className={`${cellClass} text-[13px]`}>
         <p className={isChanged ? 'text-muted line-through' : ''}>{limitWords(resource.limits)}</p>
         {isChanged && <p>{limitWords(resource.override)} (set by hand)</p>}

@@ -5,8 +5,8 @@ import type { session as sessionSchema } from '../../../src/contract/accounts.ts
 import { Button } from '../../components/button.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { TextField } from '../../components/field.tsx';
-import { Section } from '../../components/section.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { Section } from '../../components/section.tsx';
 import { say } from '../../components/toasts.tsx';
 import { client } from '../../lib/client.ts';
 import { usePermission } from '../../lib/permission.ts';

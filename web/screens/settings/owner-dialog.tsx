@@ -1,6 +1,7 @@
 // Weight and limits of one owner.
 import type { z } from 'zod';
 import type { owner as ownerSchema } from '../../../src/contract/operations.ts';
+import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../../../src/core/owner-limits.ts';
 import { TextField } from '../../components/field.tsx';
 import { FormDialog, textIn } from '../../components/form-dialog.tsx';
 import { say } from '../../components/toasts.tsx';
@@ -48,7 +49,7 @@ export function OwnerDialog({ owner, onClose }: OwnerDialogProps) {
         name="weight"
         type="number"
         min={1}
-        max={1000}
+        max={MAX_OWNER_WEIGHT}
         step={1}
         defaultValue={owner?.weight ?? 1}
         required
@@ -58,7 +59,7 @@ export function OwnerDialog({ owner, onClose }: OwnerDialogProps) {
         name="maxRunningJobs"
         type="number"
         min={1}
-        max={1_000_000}
+        max={MAX_OWNER_LIMIT}
         step={1}
         defaultValue={owner?.maxRunningJobs ?? ''}
         hint="Empty: any number. What is over it waits."
@@ -68,7 +69,7 @@ export function OwnerDialog({ owner, onClose }: OwnerDialogProps) {
         name="maxInFlight"
         type="number"
         min={1}
-        max={1_000_000}
+        max={MAX_OWNER_LIMIT}
         step={1}
         defaultValue={owner?.maxInFlight ?? ''}
         hint="Empty: any number. Calls under way over all workers."

@@ -7,7 +7,7 @@ import type { owner as ownerSchema } from '../../../src/contract/operations.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
-import { cellClass, rowClass, Table } from '../../components/table.tsx';
+import { cellClass, numberClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
 import { formatCount } from '../../lib/format.ts';
 import { OwnerDialog } from './owner-dialog.tsx';
@@ -51,17 +51,18 @@ export function OwnersTab() {
               'Rows with workers',
               '',
             ]}
+            numbers={[1, 2, 3, 4, 5]}
           >
             {listed.map((owner) => (
               <tr key={owner.ownerId} className={rowClass}>
                 <th scope="row" className={`${cellClass} font-medium`}>
                   {owner.ownerId}
                 </th>
-                <td className={`${cellClass} tabular-nums`}>{formatCount(owner.weight)}</td>
-                <td className={`${cellClass} tabular-nums`}>{limitText(owner.maxRunningJobs)}</td>
-                <td className={`${cellClass} tabular-nums`}>{limitText(owner.maxInFlight)}</td>
-                <td className={`${cellClass} text-muted tabular-nums`}>{formatCount(owner.openJobs)}</td>
-                <td className={`${cellClass} text-muted tabular-nums`}>{formatCount(owner.itemsInFlight)}</td>
+                <td className={numberClass}>{formatCount(owner.weight)}</td>
+                <td className={numberClass}>{limitText(owner.maxRunningJobs)}</td>
+                <td className={numberClass}>{limitText(owner.maxInFlight)}</td>
+                <td className={`${numberClass} text-muted`}>{formatCount(owner.openJobs)}</td>
+                <td className={`${numberClass} text-muted`}>{formatCount(owner.itemsInFlight)}</td>
                 <td className={`${cellClass} text-right`}>
                   <Button size="small" onClick={() => setChanged(owner)}>
                     Change<span className="sr-only"> {owner.ownerId}</span>

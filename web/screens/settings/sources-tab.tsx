@@ -37,7 +37,7 @@ export function SourcesTab() {
     }
     setScanning([]);
   };
-  if (sources.isError) return <FailureNote error={sources.error} />;
+  if (sources.isError && !sources.data) return <FailureNote error={sources.error} />;
   if (!sources.data) return <p className="text-muted">Loading…</p>;
   if (listed.length === 0)
     return (

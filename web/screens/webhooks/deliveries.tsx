@@ -9,7 +9,7 @@ import { inputClass } from '../../components/field.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { ShowMore } from '../../components/show-more.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
-import { cellClass, rowClass, Table } from '../../components/table.tsx';
+import { cellClass, numberClass, rowClass, Table } from '../../components/table.tsx';
 import { say, sayError } from '../../components/toasts.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { client, queries } from '../../lib/client.ts';
@@ -62,7 +62,11 @@ export function Deliveries({ webhookId, canResend }: { webhookId: string; canRes
         (listed.length === 0 ? (
           <p className="text-muted">No messages{state ? ' in this state' : ' yet. Send a test'}.</p>
         ) : (
-          <Table label="Messages" headings={['Event', 'Job', 'State', 'Attempts', 'Answer', 'Made', '']}>
+          <Table
+            label="Messages"
+            headings={['Event', 'Job', 'State', 'Attempts', 'Answer', 'Made', '']}
+            numbers={[3]}
+          >
             {listed.map((delivery) => (
               <DeliveryRow key={delivery.deliveryId} delivery={delivery} canResend={canResend} />
             ))}
@@ -101,7 +105,7 @@ function DeliveryRow({ delivery, canResend }: { delivery: Delivery; canResend: b
           </span>
         )}
       </td>
-      <td className={`${cellClass} tabular-nums`}>{formatCount(delivery.attempts)}</td>
+      <td className={numberClass}>{formatCount(delivery.attempts)}</td>
       <td className={`${cellClass} max-w-64 text-[13px]`}>
         {delivery.lastStatus !== null && <span className="tabular-nums">{delivery.lastStatus} </span>}
         {delivery.lastMs !== null && <span className="text-muted">{formatDuration(delivery.lastMs)}</span>}

@@ -7,8 +7,8 @@ import type { webhook as webhookSchema } from '../../../src/contract/webhooks.ts
 import { Button } from '../../components/button.tsx';
 import { Confirm } from '../../components/confirm.tsx';
 import { Page } from '../../components/page.tsx';
-import { Section } from '../../components/section.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
+import { Section } from '../../components/section.tsx';
 import { StatusChip } from '../../components/status-chip.tsx';
 import { say, sayError } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
@@ -29,7 +29,7 @@ export function WebhookScreen() {
     queryKey: ['webhook', webhookId],
     queryFn: ({ signal }) => client.getWebhook({ webhookId }, { signal }),
   });
-  if (webhook.isError) return <FailedScreen error={webhook.error} />;
+  if (webhook.isError && !webhook.data) return <FailedScreen error={webhook.error} />;
   if (!webhook.data) return <p className="p-6 text-muted">Loading…</p>;
   const { data } = webhook;
   return (

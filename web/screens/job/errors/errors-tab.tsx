@@ -13,12 +13,12 @@ import { formatCount, formatDuration } from '../../../lib/format.ts';
 import { canRunAgain, type ErrorGroup, type Job } from '../../../lib/job.ts';
 import { usePermission } from '../../../lib/permission.ts';
 import { FailedScreen } from '../../failed-screen.tsx';
-import { EditGroupDialog } from './edit-group-dialog.tsx';
-import { SkipGroupDialog } from './skip-group-dialog.tsx';
 import { type Reprocess, ReprocessDialog } from '../reprocess-dialog.tsx';
 import { RowNumber } from '../row-number.tsx';
 import { useJobChange } from '../use-job-change.ts';
 import { useJobSearch } from '../use-job-search.ts';
+import { EditGroupDialog } from './edit-group-dialog.tsx';
+import { SkipGroupDialog } from './skip-group-dialog.tsx';
 
 const REFRESH_MS = 5000;
 
@@ -33,7 +33,7 @@ export function ErrorsTab({ job }: { job: Job }) {
   useJobChange(jobId, REFRESH_MS, () => {
     void queries.invalidateQueries({ queryKey: ['job', jobId, 'errors'] });
   });
-  if (errors.isError) return <FailedScreen error={errors.error} />;
+  if (errors.isError && !errors.data) return <FailedScreen error={errors.error} />;
   if (!errors.data) return <p className="text-muted">Loading…</p>;
   const groups = errors.data.items;
   if (groups.length === 0)

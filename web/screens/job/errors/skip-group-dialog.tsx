@@ -1,6 +1,7 @@
 // Asks before the rows of an error group are given up, and for the reason that stands in them afterwards.
-import { FormDialog, textIn } from '../../../components/form-dialog.tsx';
+
 import { TextField } from '../../../components/field.tsx';
+import { FormDialog, textIn } from '../../../components/form-dialog.tsx';
 import { say } from '../../../components/toasts.tsx';
 import { client, queries } from '../../../lib/client.ts';
 import { formatCount } from '../../../lib/format.ts';

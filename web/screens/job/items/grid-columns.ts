@@ -1,11 +1,12 @@
 // The columns that the grid of a job can show, named and filled as in its exports.
+
+import { imageKeys } from '../../../../src/contract/image-keys.ts';
 import {
   type CellSource,
   cellText,
   exportColumns,
   PLAIN_RESULT_COLUMN,
 } from '../../../../src/core/export-columns.ts';
-import { imageKeys } from '../../../../src/contract/image-keys.ts';
 import { formatCost, formatDuration, formatExact } from '../../../lib/format.ts';
 import type { Item, Job } from '../../../lib/job.ts';
 

@@ -1,5 +1,5 @@
 // One row of the grid, or its shape while it is being fetched.
-import { memo, type MouseEvent } from 'react';
+import { type MouseEvent, memo } from 'react';
 import { checkBoxClass } from '../../../components/check-field.tsx';
 import { StatusChip } from '../../../components/status-chip.tsx';
 import { classNames } from '../../../lib/class-names.ts';

@@ -5,6 +5,7 @@ import { Button } from '../../../components/button.tsx';
 import { OnceOpen } from '../../../components/once-open.tsx';
 import { say, sayError } from '../../../components/toasts.tsx';
 import { copyText } from '../../../lib/copy-text.ts';
+import { fetchPart } from '../../../lib/fetch-part.ts';
 import { formatCount } from '../../../lib/format.ts';
 import { canRunAgain, type Item, type Job } from '../../../lib/job.ts';
 import { usePermission } from '../../../lib/permission.ts';
@@ -16,7 +17,7 @@ import { MAX_CHOSEN, type RowSelection } from './row-selection.ts';
 import { rowsAsTsv } from './rows-as-tsv.ts';
 
 const ReprocessDialog = lazy(() =>
-  import('../reprocess-dialog.tsx').then((module) => ({ default: module.ReprocessDialog })),
+  fetchPart(() => import('../reprocess-dialog.tsx')).then((module) => ({ default: module.ReprocessDialog })),
 );
 
 export interface SelectionBarProps {

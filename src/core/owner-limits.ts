@@ -1,0 +1,3 @@
+// What an operator may set of an owner: how much of the workers it gets, and how much it may have at once.
+export const MAX_OWNER_WEIGHT = 1000;
+export const MAX_OWNER_LIMIT = 1_000_000;

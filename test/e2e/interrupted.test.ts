@@ -1,0 +1,143 @@
+// A page that is open while its session ends, while the server is away, and while the server comes back with another version:
+// it says so, asks for what it needs, and nothing that somebody typed is lost.
+import type { Page } from 'playwright-core';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { RunningApi } from '../../src/api/start-api.ts';
+import { definePipeline, fail, openRowmill, type Rowmill } from '../../src/index.ts';
+import { addUser, PASSWORD, sessionHeaders } from '../support/account-factory.ts';
+import { expectNoComplaints, useBrowser } from '../support/browser.ts';
+import { startCuttableProxy } from '../support/cuttable-proxy.ts';
+import { startTestApi } from '../support/test-api.ts';
+import { useTestDatabase } from '../support/test-database.ts';
+
+const database = useTestDatabase();
+const browser = useBrowser();
+const pipeline = definePipeline({
+  name: 'prices',
+  phases: [{ name: 'lookup', run: ({ sku }) => (sku === 'right' ? { price: 1 } : fail('no such sku')) }],
+});
+let api: RunningApi;
+let rowmill: Rowmill;
+let userId: string;
+let jobId: string;
+let round = 0;
+
+beforeEach(async () => {
+  api = await startTestApi(database.url, {
+    pipelines: [pipeline],
+    settings: { authentication: 'password' },
+  });
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  round += 1;
+  userId = `ada${round}`;
+  await addUser(database, userId);
+  const worker = await rowmill.startWorker([pipeline]);
+  jobId = await rowmill.submit(pipeline, [{ sku: 'wrong' }], { name: 'Harbour', ownerId: userId });
+  await rowmill.whenFinished(jobId);
+  await worker.stop();
+});
+afterEach(() => rowmill.close());
+
+async function openPage(url: string, path: string) {
+  const opened = await browser.open();
+  const { cookie } = await sessionHeaders(database, userId);
+  const [name, value] = cookie!.split('=', 2) as [string, string];
+  await opened.page.context().addCookies([{ name, value, url }]);
+  await opened.page.goto(`${url}${path}`);
+  return opened;
+}
+
+const endSessions = () => database.query('delete from sessions where user_id = $1', [userId]);
+const live = (page: Page, words: string) => page.getByRole('status').filter({ hasText: words }).waitFor();
+
+test('a session that ended is begun again by the password, over what is open, and what was typed is kept', async () => {
+  const { page, complaints } = await openPage(api.url, `/jobs/${jobId}?row=0`);
+  await page.getByRole('button', { name: 'Edit and run again' }).click();
+  await page.getByRole('textbox', { name: 'sku' }).fill('right');
+  await endSessions();
+  await page.getByRole('button', { name: 'Save and run again' }).click();
+  const question = page.getByRole('dialog', { name: 'Sign in again' });
+  await question.getByLabel('Password').fill('not the password');
+  await question.getByRole('button', { name: 'Sign in' }).click();
+  await question.getByText('the name or the password is not right').waitFor();
+  expect(await question.getByLabel('Name').inputValue()).toBe(userId);
+  await question.getByLabel('Password').fill(PASSWORD);
+  await question.getByRole('button', { name: 'Sign in' }).click();
+  await question.waitFor({ state: 'detached' });
+  expect(await page.getByRole('textbox', { name: 'sku' }).inputValue()).toBe('right');
+  await page.getByRole('button', { name: 'Save and run again' }).click();
+  await expect.poll(async () => (await rowmill.job(jobId)).generation).toBe(2);
+  expectNoComplaints(complaints);
+});
+
+test('a page whose stream is refused after its session ended is live again when somebody signed in', async () => {
+  const proxy = await startCuttableProxy(api.url);
+  const { page, complaints } = await openPage(proxy.url, '/jobs');
+  await live(page, 'Live');
+  await endSessions();
+  proxy.cut();
+  await live(page, 'Reconnecting');
+  proxy.heal();
+  const question = page.getByRole('dialog', { name: 'Sign in again' });
+  await question.getByLabel('Password').fill(PASSWORD);
+  await question.getByRole('button', { name: 'Sign in' }).click();
+  await question.waitFor({ state: 'detached' });
+  await live(page, 'Live');
+  expectNoComplaints(complaints);
+});
+
+test('who comes without a session is led to the sign-in, and is asked once', async () => {
+  const { page, complaints } = await openPage(api.url, '/jobs');
+  await page.getByRole('link', { name: 'Harbour' }).waitFor();
+  await endSessions();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await page.getByLabel('Name').fill(userId);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('link', { name: 'Harbour' }).waitFor();
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  expectNoComplaints(complaints);
+});
+
+test('what is opened while the server is away takes nothing off the screen, which goes on when it is back', async () => {
+  const proxy = await startCuttableProxy(api.url);
+  const { page, complaints } = await openPage(proxy.url, `/jobs/${jobId}?search=wrong`);
+  await live(page, 'Live');
+  await page.getByText('no such sku').first().waitFor();
+  proxy.cut();
+  await live(page, 'Reconnecting');
+  await page.getByRole('button', { name: 'Run 1 failed again' }).click();
+  await page.getByText('The page goes on when it is back').first().waitFor();
+  expect(await page.getByRole('heading', { name: 'Harbour' }).count()).toBe(1);
+  expect(await page.getByText('no such sku').count()).toBeGreaterThan(0);
+  // Browsers that keep what failed as missing load the page anew, at the same address; in others it is opened at once.
+  page.once('load', () => {
+    page
+      .getByRole('button', { name: 'Run 1 failed again' })
+      .click()
+      .catch((error: Error) => complaints.push(error.message));
+  });
+  proxy.heal();
+  await page.getByRole('dialog', { name: 'Run 1 failed row again?' }).waitFor();
+  expect(new URL(page.url()).search).toBe('?search=wrong');
+  expectNoComplaints(complaints);
+});
+
+test('a page of an earlier version is loaded anew when a part of it is gone', async () => {
+  const { page } = await openPage(api.url, '/jobs');
+  await page.getByRole('link', { name: 'Harbour' }).waitFor();
+  await page.evaluate('globalThis.isSamePage = true');
+  let isGone = true;
+  await page.route(/\/assets\/workers-screen-.*\.js$/, (route) =>
+    isGone ? route.fulfill({ status: 404, body: '{}' }) : route.continue(),
+  );
+  // The page that is asked for anew has the parts of the new version.
+  page.on('request', (request) => {
+    if (request.isNavigationRequest()) isGone = false;
+  });
+  await page.getByRole('link', { name: 'Workers' }).click();
+  await page.getByRole('heading', { name: 'Workers' }).waitFor();
+  expect(isGone).toBe(false);
+  expect(await page.evaluate('globalThis.isSamePage === true')).toBe(false);
+});

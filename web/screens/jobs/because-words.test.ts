@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { becauseWords } from './because-words.ts';
+
+type Job = Parameters<typeof becauseWords>[0];
+const JOB: Job = { state: 'RUNNING', pausedBecause: null, blockedBecause: null, lastError: null, held: 0 };
+const words = (job: Partial<Job>, counts: Record<string, number> = {}, state = job.state ?? JOB.state) =>
+  becauseWords({ ...JOB, ...job }, { counts, state });
+
+test('a job says why it failed, paused, waits for a worker or for somebody to look at its trial', () => {
+  expect(words({ state: 'FAILED', lastError: 'the file ends early' })).toBe('the file ends early');
+  expect(words({ state: 'PAUSED', pausedBecause: 'budget of 2 reached: 2 spent' })).toBe(
+    'budget of 2 reached: 2 spent',
+  );
+  const blocked = { blockedBecause: 'no worker is running' };
+  expect(words({ state: 'QUEUED', ...blocked }, { PENDING: 3 })).toBe('no worker is running');
+  expect(words({ held: 1950 }, { PENDING: 1950, DONE: 50 })).toBe('the trial is over: 1,950 rows wait');
+  expect(words({ held: 1 }, { PENDING: 1 })).toBe('the trial is over: 1 row waits');
+});
+
+test('a job that goes on, or has ended, says nothing', () => {
+  expect(words({}, { PENDING: 5, PROCESSING: 2 })).toBeNull();
+  expect(words({ held: 5 }, { PENDING: 7 })).toBeNull();
+  expect(words({ held: 5 }, { PENDING: 5, PROCESSING: 1 })).toBeNull();
+  expect(words({ state: 'PAUSED' }, { PENDING: 5 })).toBeNull();
+  expect(words({ state: 'CANCELLING', held: 5 }, { PENDING: 5 })).toBeNull();
+  expect(words({ state: 'DONE', lastError: 'an upload of its files failed once' })).toBeNull();
+});
+
+test('what was heard of a job since it was listed counts', () => {
+  const blocked: Partial<Job> = { state: 'QUEUED', blockedBecause: 'no worker is running' };
+  expect(words(blocked, { PENDING: 3, PROCESSING: 1 }, 'RUNNING')).toBeNull();
+  expect(words(blocked, { PENDING: 3 }, 'RUNNING')).toBeNull();
+  expect(words(blocked, {}, 'DONE')).toBeNull();
+});
