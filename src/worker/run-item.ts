@@ -69,13 +69,22 @@ export function classify(runtime: PhaseRuntime, error: unknown): Failure {
 export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unknown): RecordedOutcome {
   if (isVerdict(value)) return recordVerdict(runtime, item, value);
   // As data it would be stored as {}: a failure that counts as done.
-  if (value instanceof Error) return recordFailure(runtime, item, classify(runtime, value));
+  if (isError(value)) return recordFailure(runtime, item, classify(runtime, value));
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
   if (!runtime.isLastPhase) return withGains(item, outcome(item, 'advance', 'DONE', stored.json, null, 0));
   const done = outcome(item, 'terminal', 'DONE', stored.json, null, 0);
   done.columns = runtime.columns.unseen(item.jobId, item.generation, value);
   return withGains(item, done);
+}
+
+function isError(value: unknown): boolean {
+  try {
+    return value instanceof Error;
+  } catch {
+    // It does not let itself be asked what it is.
+    return false;
+  }
 }
 
 /** What a call emitted and counted is kept when the call ended well: one that is tried again does it again. */

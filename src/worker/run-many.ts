@@ -125,8 +125,10 @@ function recordEntry(
   at: number,
 ): RecordedOutcome {
   try {
-    const value = awaited.has(at) ? awaited.get(at) : values[at];
-    if (value instanceof RejectedEntry) return recordFailure(runtime, item, classify(runtime, value.error));
+    const wasAwaited = awaited.has(at);
+    const value = wasAwaited ? awaited.get(at) : values[at];
+    if (wasAwaited && value instanceof RejectedEntry)
+      return recordFailure(runtime, item, classify(runtime, value.error));
     if (value !== undefined) return recordValue(runtime, item, value);
     const missing = `expected runMany to return an entry for every item, got ${values.length} and nothing at ${at}`;
     return recordFailure(runtime, item, classify(runtime, new Error(missing)));
