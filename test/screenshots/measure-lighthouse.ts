@@ -3,12 +3,11 @@
 // them with the load of the machine, which server, workers and browser share, and fails below 95. Lighthouse is fetched when
 // it is run.
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { availableParallelism, loadavg } from 'node:os';
 import { promisify } from 'node:util';
 import { launchBrowser } from '../support/launch-browser.ts';
 import { startShownServer } from './start-shown-server.ts';
+import { freePort } from '../support/free-port.ts';
 
 const LIGHTHOUSE = 'lighthouse@12.8.2';
 const LEAST = 95;
@@ -29,15 +28,6 @@ interface Look {
   speedIndexMs: number;
   blockedMs: number;
   shift: number;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function look(url: string, port: number, cookie: string): Promise<Look> {

@@ -1,10 +1,10 @@
 // An FTP server in this process over a temporary folder, plain or encrypted, with the faults that tests need.
 import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import ftp from 'ftp-srv';
+import { freePort } from './free-port.ts';
 
 export interface FtpServerOptions {
   tls?: { key: string; cert: string };
@@ -124,12 +124,4 @@ export async function startFtpServer(options: FtpServerOptions = {}): Promise<Ft
       rmSync(root, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => probe.once('listening', resolve));
-  const { port } = probe.address() as { port: number };
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
 }

@@ -2,12 +2,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { serverUrl } from './test-database.ts';
+import { freePort } from './free-port.ts';
 
 /** Not found on many machines in the PATH of ordinary people. */
 const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;
@@ -75,15 +74,6 @@ export async function startPgbouncer({ sessions = 3 } = {}): Promise<Pgbouncer> 
 /** It refuses to run as root. */
 function asWhom(): { uid: number; gid: number } | null {
   return process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : null;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 async function whenReady(child: ChildProcess): Promise<void> {

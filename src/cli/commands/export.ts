@@ -2,7 +2,7 @@
 // was interrupted goes on where it was when it is asked for again.
 import type { OutputFormat } from '../../core/output-format.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
-import { checkOut } from '../check-out.ts';
+import { checkOutputPath } from '../check-output-path.ts';
 import { formatOfPath, STANDARD_OUTPUT } from '../format-of-path.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import { withPort } from '../remote/with-port.ts';
@@ -24,7 +24,7 @@ export async function exportResults(prefix: string, options: ExportOptions): Pro
     throw new RowmillError('EXPORT_INVALID', 'expected --failed or --rejected, got both');
   }
   const format = options.format ?? formatOfPath(out);
-  checkOut(out);
+  checkOutputPath(out);
   return withPort(options, async (port) => {
     const job = await port.findJob(prefix);
     const count = await port.exportTo(job.jobId, out, {

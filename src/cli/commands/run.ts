@@ -6,7 +6,7 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import type { Job } from '../../store/views/read-job.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
-import { checkOut } from '../check-out.ts';
+import { checkOutputPath } from '../check-output-path.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeColumns, describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
 import { type FileOptions, formatOptions } from '../file-options.ts';
@@ -55,7 +55,7 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
     });
   }
   // Before anything is paid for.
-  if (options.out !== undefined) checkOutFile(options.out);
+  if (options.out !== undefined) checkOutputFile(options.out);
   return withRowmill(
     options,
     (rowmill, server) => runHere(rowmill, server.description, { pipelineRef, pipeline, files, options }),
@@ -63,13 +63,13 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
   );
 }
 
-function checkOutFile(path: string): void {
+function checkOutputFile(path: string): void {
   if (path === STANDARD_OUTPUT)
     throw new RowmillError('EXPORT_INVALID', 'expected --out to name a file, got -', {
       hint: 'rowmill export <job> --out - writes to standard output.',
     });
   formatOfPath(path);
-  checkOut(path);
+  checkOutputPath(path);
 }
 
 interface RunRequest {

@@ -5,7 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { STANDARD_OUTPUT } from './format-of-path.ts';
 
-export function checkOut(path: string): void {
+export function checkOutputPath(path: string): void {
   if (path === STANDARD_OUTPUT) return;
   try {
     checkIsFile(path, statOf(path));
