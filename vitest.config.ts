@@ -28,7 +28,10 @@ const PURE = [
 ];
 
 /** Said at the end of the run (test/support/tried-again-reporter.ts). What a property test has found, stays found. */
-const tryAgain = { retry: { count: 1, condition: /^(?!Property failed)/ } };
+const tryAgain = {
+  retry: { count: 1, condition: /^(?!Property failed)/ },
+  setupFiles: process.env.TEST_TWICE ? ['test/support/fail-first-try.ts'] : [],
+};
 
 export default defineConfig({
   test: {

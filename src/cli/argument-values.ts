@@ -1,6 +1,7 @@
 // Values of options and arguments as people type them. What is not one is refused before a command begins.
 import { InvalidArgumentError } from 'commander';
 import { isAmount } from '../core/budget.ts';
+import { JOB_STATES, type JobState } from '../core/job-state.ts';
 
 export function collectSetting(
   pair: string,
@@ -71,4 +72,23 @@ export function parseDuration(text: string): number {
 
 export function commaSeparated(text: string): string[] {
   return text.split(',').map((each) => each.trim());
+}
+
+export function jobStates(text: string): JobState[] {
+  return commaSeparated(text).map((each) => {
+    const state = each.toUpperCase() as JobState;
+    if (!JOB_STATES.includes(state))
+      throw new InvalidArgumentError(`expected states to be of ${JOB_STATES.join(', ')}`);
+    return state;
+  });
+}
+
+export function jsonObject(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value;
+  } catch {
+    // Said below.
+  }
+  throw new InvalidArgumentError('expected a JSON object such as {"country":"DE"}');
 }

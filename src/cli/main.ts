@@ -8,6 +8,8 @@ import {
   anyInteger,
   collectSetting,
   commaSeparated,
+  jobStates,
+  jsonObject,
   numberFrom,
   parseDuration,
   portNumber,
@@ -105,7 +107,7 @@ withNewJob(
 )
   .option('--follow', 'show live progress')
   .option('--out <file>', 'write the results to this file (.csv, .xlsx or .jsonl)')
-  .option('--params <json>', 'parameters of the pipeline, as a JSON object')
+  .option('--params <json>', 'parameters of the pipeline, as a JSON object', jsonObject)
   .option('--no-worker', 'leave the work to other processes')
   .option('--resume <job>', 'go on with a job that was stopped')
   .addHelpText(
@@ -125,7 +127,7 @@ withNewJob(commandOfBoth('make a job of a file; workers that run elsewhere do th
   )
   .option('--follow', 'show live progress until the job has ended; Ctrl-C leaves it running')
   .option('--name <name>', "name of the job; default: the file's")
-  .option('--params <json>', 'parameters of the pipeline, as a JSON object')
+  .option('--params <json>', 'parameters of the pipeline, as a JSON object', jsonObject)
   .option('--outputs <formats>', 'files that the job leaves when it ends, such as csv,xlsx', commaSeparated)
   .option('--idempotency-key <key>', 'the same key again is the same job, whatever the file')
   .option('--json', 'print JSON; with --follow a line per change')
@@ -220,7 +222,7 @@ commandOfBoth('show jobs, or one of them', 'status [job]')
   );
 
 commandOfBoth('list jobs, the newest first', 'jobs')
-  .option('--state <states>', 'only jobs in these states, such as RUNNING,PAUSED', commaSeparated)
+  .option('--state <states>', 'only jobs in these states, such as RUNNING,PAUSED', jobStates)
   .option('--pipeline <name>', 'only jobs of this pipeline')
   .option('--search <text>', 'only jobs whose name or id has this')
   .option('--limit <n>', 'how many jobs', wholeNumber, 20)

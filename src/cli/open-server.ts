@@ -34,8 +34,16 @@ export interface OpenedServer {
   stop(): Promise<void>;
 }
 
+/** What the driver takes: an address, or the folder of a socket. */
+const ADDRESS = /^(postgres(ql)?:\/\/|socket:|\/)/;
+
 export async function openServer(options: ServerOptions, say: (line: string) => void): Promise<OpenedServer> {
   const given = options.databaseUrl ?? databaseUrlFromEnvironment();
+  if (given && !ADDRESS.test(given))
+    throw new RowmillError(
+      'DATABASE_UNREACHABLE',
+      'expected the address of a database such as postgres://user@host:5432/name',
+    );
   if (given) return { url: given, description: withoutPassword(given), stop: async () => {} };
   const dataDir = resolve(options.dataDir ?? '.rowmill');
   try {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { useTestDatabase } from '../../test/support/test-database.ts';
 import { Database, type DatabaseOptions, type Statement } from './database.ts';
 import { databaseErrorKind } from './database-error.ts';
@@ -13,6 +13,9 @@ afterAll(async () => {
 });
 beforeAll(async () => {
   await database.query('create table notes (id int primary key, body jsonb)');
+});
+beforeEach(async () => {
+  await database.query('truncate notes');
 });
 
 const PID: Statement = { name: 'pid', text: 'select pg_backend_pid() as pid' };

@@ -1,6 +1,6 @@
 // Who may use which route, and whose things: one row for every route of the table, written down apart from it. A route
 // without a row fails. Allowed means that the request came through to its handler, whatever that says to an empty body.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../src/api/start-api.ts';
 import type { Route } from '../../src/contract/route.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
@@ -265,7 +265,7 @@ describe.each(ROUTE_LIST)('%s', (name, route) => {
   const row = MATRIX[name] ?? [];
   const hasJob = route.path.includes(':jobId');
   // What is allowed has ended the session.
-  if (name === 'signOut') afterAll(() => known.clear());
+  if (name === 'signOut') afterEach(() => known.clear());
 
   test('is open to whom the matrix says, and to nobody else', async () => {
     for (const caller of CALLERS) {

@@ -1,4 +1,5 @@
 // Making jobs over HTTP: from a file, from items, from a configured source.
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +40,7 @@ describe('a job of an upload', () => {
     const { url, context } = await startTestApi(database.url, { pipelines });
     const form = uploadForm(
       { pipeline: 'doubling', name: 'first', params: { factor: '3' }, hold: true },
-      csvOf(500),
+      csvOf(500, randomInt(1_000_000)),
     );
     const { status, body } = await send(url, 'POST', '/api/jobs', form);
     expect(status).toBe(202);

@@ -8,6 +8,7 @@ import { createJob } from '../../src/engine/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { pauseJob } from '../../src/engine/pause-job.ts';
 import { resumeJob } from '../../src/engine/resume-job.ts';
+import { newId } from '../../src/platform/random.ts';
 import { insertJobEvent } from '../../src/store/commands/insert-job-event.ts';
 import { addTeam, addUser, sessionHeaders } from '../support/account-factory.ts';
 import { type EventClient, listen } from '../support/event-client.ts';
@@ -265,16 +266,17 @@ describe('streams', () => {
   });
 
   test('of a job end when its owner is no longer in the team, and it is not found then', async () => {
-    await addTeam(database, '@sales');
-    await addUser(database, 'grace', { teamId: '@sales' });
+    const [team, grace] = [`@${newId()}`, newId()];
+    await addTeam(database, team);
+    await addUser(database, grace, { teamId: team });
     const { url, context } = await startTestApi(database.url, {
       settings: { ...quick, authentication: 'password' },
     });
-    const headers = await sessionHeaders(database, 'grace');
-    const jobId = await openJob(context.engine, '@sales');
+    const headers = await sessionHeaders(database, grace);
+    const jobId = await openJob(context.engine, team);
     const client = await listen(`${url}/api/jobs/${jobId}/events`, headers);
     await client.until(() => client.events.length > 0);
-    await database.query(`update users set team_id = null where user_id = 'grace'`);
+    await database.query('update users set team_id = null where user_id = $1', [grace]);
     await client.ended;
     expect((await fetch(`${url}/api/jobs/${jobId}/events`, { headers })).status).toBe(404);
   });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExportFilter } from '../../src/core/export-filter.ts';
 import { readRows } from '../../src/export/read-rows.ts';
 import { definePipeline, fail, notFound, openRowmill, type Rowmill, skip } from '../../src/index.ts';
+import { newId } from '../../src/platform/random.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { jobWithItems, replaceSpans } from '../support/job-factory.ts';
 import { startTestApi } from '../support/test-api.ts';
@@ -335,18 +336,20 @@ describe('what is told about the rows of a job', () => {
 
   test('is who did what to the job, newest first, also where times are equal', async () => {
     const { url } = await startTestApi(database.url);
+    const done = `job.${newId()}`;
     await database.query(
       `insert into audit (at, actor, action, subject, detail)
-       select '2026-01-01'::timestamptz + (n / 3) * interval '1 second', 'ada', 'job.test', 'job ' || $1, jsonb_build_object('n', n)
+       select '2026-01-01'::timestamptz + (n / 3) * interval '1 second', 'ada', $2, 'job ' || $1, jsonb_build_object('n', n)
        from generate_series(0, 9) n`,
-      [jobId],
+      [jobId, done],
     );
     await database.query(
-      `insert into audit (actor, action, subject) values ('ada', 'job.test', 'job ' || gen_random_uuid())`,
+      `insert into audit (actor, action, subject) values ('ada', $1, 'job ' || gen_random_uuid())`,
+      [done],
     );
     const pages = await apiReader(url).pages('listJobActivity', { jobId }, { pageSize: 4 });
     const numbers = pages.flatMap(({ items }) =>
-      items.filter(({ action }) => action === 'job.test').map(({ detail }) => (detail as { n: number }).n),
+      items.filter(({ action }) => action === done).map(({ detail }) => (detail as { n: number }).n),
     );
     expect(numbers).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0]);
   });

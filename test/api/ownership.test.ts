@@ -1,4 +1,5 @@
 // What two owners on one server could take from each other by naming it: keys of requests, files, jobs, sources, messages.
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,14 +50,15 @@ const told = ({ status, body }: Answer, ...ids: string[]): unknown => {
 test('an idempotency key, and a file, of one owner is not that of another', async () => {
   const { ada, bob } = await start();
   const items = { pipeline: 'doubling', items: [{ n: 1 }] };
-  const key = { 'idempotency-key': 'monday' };
+  const key = { 'idempotency-key': newId() };
   const [hers, his] = [
     await ada('POST', '/api/jobs', items, key),
     await bob('POST', '/api/jobs', { ...items, items: [{ n: 2 }] }, key),
   ];
   expect([hers.body.created, his.body.created]).toEqual([true, true]);
   expect(his.body.jobId).not.toBe(hers.body.jobId);
-  const file = (): FormData => uploadForm({ pipeline: 'doubling' }, csvOf(5));
+  const from = randomInt(1_000_000);
+  const file = (): FormData => uploadForm({ pipeline: 'doubling' }, csvOf(5, from));
   const [herFile, hisFile] = [await ada('POST', '/api/jobs', file()), await bob('POST', '/api/jobs', file())];
   expect([herFile.body.created, hisFile.body.created]).toEqual([true, true]);
   expect((await bob('GET', `/api/jobs/${herFile.body.jobId}`)).body.code).toBe('JOB_NOT_FOUND');

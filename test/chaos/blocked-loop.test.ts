@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { newId } from '../../src/platform/random.ts';
 import { killAll } from '../support/child-process.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
@@ -36,7 +37,7 @@ test('a loop that is stuck for longer than its lease loses its items to another 
   const items = Array.from({ length: 12 }, (_, n) => ({ n, block: n === 4 }));
   const jobId = await submit('stuck', items);
   const shared = { databaseUrl: database.url, pipeline: 'stuck' };
-  const untilFile = join(folder, 'over');
+  const untilFile = join(folder, newId());
   const stuck = startChaosWorker({
     ...shared,
     handler: { kind: 'block', untilFile },

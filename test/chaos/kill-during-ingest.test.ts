@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import type { FaultPoint } from '../../src/platform/fault-point.ts';
+import { newId } from '../../src/platform/random.ts';
 import { killAll } from '../support/child-process.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
@@ -36,7 +37,7 @@ const cases = FILE_INGEST_POINTS.flatMap((point) =>
 
 test.each(cases)('killed at $point, passage $passage, the file is read on', async ({ point, passage }) => {
   database.keepIfFailed();
-  const pipeline = `${point}-${passage}`;
+  const pipeline = `${point}-${passage}-${newId()}`;
   const file = join(folder, `${pipeline}.csv`);
   // Its own content: the same bytes would be the same job.
   writeFileSync(file, `n,${pipeline}\n${LINES.join('\n')}\n`);

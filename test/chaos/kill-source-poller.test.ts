@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { seededSequence } from '../../examples/seeded-sequence.ts';
 import { FAULT_POINTS } from '../../src/platform/fault-point.ts';
+import { newId } from '../../src/platform/random.ts';
 import { type Child, killAll, startChild } from '../support/child-process.ts';
 import { sha256Of } from '../support/take-whole-file.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -47,7 +48,7 @@ test.each(cases)('killed at $point, passage $passage', async ({ point, passage }
   database.keepIfFailed();
   const path = mkdtempSync(join(tmpdir(), 'rowmill-kill-'));
   folders.push(path);
-  const source = `${point}-${passage}`;
+  const source = `${point}-${passage}-${newId()}`;
   for (let i = 0; i < FILES; i += 1) writeFileSync(join(path, `${i}.csv`), `content ${i}`);
   const options = { databaseUrl: database.url, source, path, leaseMs: 500 };
   const jobs = () =>
@@ -87,13 +88,14 @@ test('killed again and again at any moment', async () => {
   database.keepIfFailed();
   const path = mkdtempSync(join(tmpdir(), 'rowmill-kill-'));
   folders.push(path);
+  const source = `again-${newId()}`;
   let files = 0;
   const addFiles = (): void => {
     for (const until = files + 60; files < until; files += 1)
       writeFileSync(join(path, `${files}.csv`), `content ${files}`);
   };
   addFiles();
-  const options = { databaseUrl: database.url, source: 'again', path, leaseMs: 200 };
+  const options = { databaseUrl: database.url, source, path, leaseMs: 200 };
   const seed = Date.now() % 1_000_000;
   const random = seededSequence(seed);
   for (let kills = 0; kills < 6; ) {
@@ -115,7 +117,8 @@ test('killed again and again at any moment', async () => {
   }
   expect(await startPoller(options).exited).toEqual({ code: 0, signal: null });
   const jobs = await database.query<{ sha256: string }>(
-    `select params ->> 'sha256' as sha256 from jobs where params ->> 'source' = 'again'`,
+    `select params ->> 'sha256' as sha256 from jobs where params ->> 'source' = $1`,
+    [source],
   );
   expect(jobs.map((job) => job.sha256).sort(), `seed ${seed}`).toEqual(
     Array.from({ length: files }, (_, i) => sha256Of(`content ${i}`)).sort(),

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/platform/random.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -166,13 +167,14 @@ test('a row with too few columns is rejected, visible and downloadable, and the 
 });
 
 test('the same file again is the same job, unless a person asks for a new one', async () => {
-  writeRows('twice.csv', ['a,1', 'b,2']);
-  await rowmill(['run', 'pipeline.ts', 'twice.csv']);
-  const again = await rowmill(['run', 'pipeline.ts', 'twice.csv', '--out', 'twice-out.jsonl']);
+  const file = `${newId()}.csv`;
+  writeRows(file, ['a,1', `${file},2`]);
+  await rowmill(['run', 'pipeline.ts', file]);
+  const again = await rowmill(['run', 'pipeline.ts', file, '--out', 'twice-out.jsonl']);
   expect(again.stderr).toContain('was given before');
   expect(again.stdout).toContain('2 rows written');
-  await rowmill(['run', 'pipeline.ts', 'twice.csv', '--again']);
-  expect(await database.query(`select 1 from jobs where name = 'twice.csv'`)).toHaveLength(2);
+  await rowmill(['run', 'pipeline.ts', file, '--again']);
+  expect(await database.query('select 1 from jobs where name = $1', [file])).toHaveLength(2);
 });
 
 test('a file can be looked at before anything is stored', async () => {

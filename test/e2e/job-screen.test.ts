@@ -104,3 +104,18 @@ test.each([false, true])(
     expectNoComplaints(complaints);
   },
 );
+
+test('the rows of each choice are shown, however quickly one follows another on a slow machine', async () => {
+  const { address } = await openJob(products);
+  const { page } = await browser.open();
+  await page.goto(address);
+  const slow = await page.context().newCDPSession(page);
+  const choices = page.getByRole('region', { name: 'Progress' });
+  const grid = page.getByRole('table', { name: 'Rows of the job' });
+  for (let at = 0; at < 60; at += 1) {
+    await slow.send('Emulation.setCPUThrottlingRate', { rate: 1 + (at % 5) * 2 });
+    const [name, first] = at % 2 === 0 ? (['Error 3', '7'] as const) : (['Done 297', '0'] as const);
+    await choices.getByRole('link', { name }).click();
+    await expect.poll(() => grid.getByRole('rowheader').first().innerText()).toBe(first);
+  }
+});

@@ -8,6 +8,7 @@ import type { Download, Locator, Page } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { definePipeline, notFound, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { newId } from '../../src/platform/random.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -40,12 +41,12 @@ const pipeline = definePipeline({
 const other = definePipeline({ name: 'addresses', phases: [{ name: 'check', run: () => ({}) }] });
 
 /** Semicolons, an unknown header, hostile cells, a quantity that is none, quotes and a line end in a cell. */
-const csvOf = (name: string): string =>
+const csvOf = (comment: string): string =>
   [
     'Article;Quantity;Comment',
     `A-1;3;${HOSTILE}`,
     'missing;1;gone',
-    `broken;1;${name}`,
+    `broken;1;${comment}`,
     'A-2;5;"said ""so"""',
     'A-3;many;"two\nlines"',
   ].join('\r\n');
@@ -56,7 +57,8 @@ async function openPage(name: string) {
   worker = await rowmill.startWorker([pipeline]);
   const opened = await browser.open();
   await opened.page.goto(api.url);
-  const file = { name, mimeType: 'text/csv', buffer: Buffer.from(csvOf(name)) };
+  // Its own content: the same bytes would be the same job.
+  const file = { name, mimeType: 'text/csv', buffer: Buffer.from(csvOf(newId())) };
   return { ...opened, file };
 }
 
@@ -123,6 +125,8 @@ test('a messy file is mapped, run, watched, corrected, and taken home as the gri
   await page.getByRole('dialog').getByText('Done', { exact: true }).first().waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
   await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['4']);
+  // The job itself has ended too: nothing on the screen moves any more.
+  await page.getByRole('button', { name: 'Run 2 failed again' }).waitFor();
   await page.getByRole('button', { name: 'Statuses: Error' }).click();
   await page.getByRole('menuitem', { name: 'All statuses' }).click();
   await expect.poll(() => gridOf(page).getByRole('rowheader').count()).toBe(5);
@@ -210,6 +214,7 @@ test('the same is done by keyboard alone', async () => {
     })
     .toBe(0);
   await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['4']);
+  await page.getByRole('button', { name: 'Run 2 failed again' }).waitFor();
 
   await pressOn(page, page.getByRole('button', { name: 'Statuses: Error' }));
   await chooseInMenu(page, page.getByRole('menuitem', { name: 'All statuses' }));

@@ -12,6 +12,7 @@ import { resumeJob } from '../../src/engine/resume-job.ts';
 import { sealJob } from '../../src/engine/seal-job.ts';
 import { setBudget } from '../../src/engine/set-budget.ts';
 import { Database } from '../../src/platform/database.ts';
+import { newId } from '../../src/platform/random.ts';
 import { readJob } from '../../src/store/views/read-job.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -22,7 +23,7 @@ afterAll(() => db.close());
 test('one connection is enough for every change of a job, and for every refusal', async () => {
   db = new Database({ url: database.url, maxConnections: 1, applicationName: 'one', deadlineMs: 60_000 });
   const context: EngineContext = { ...database.context({ jobRetentionMinMs: 0 }), db };
-  const request = { pipeline: 'test', phases: ['only'], idempotencyKey: 'one', withinQuota: true };
+  const request = { pipeline: 'test', phases: ['only'], idempotencyKey: newId(), withinQuota: true };
   const { jobId } = await createJob(context, request);
   expect(await createJob(context, request)).toEqual({ jobId, created: false });
   await expect(createJob(context, { ...request, pipeline: 'other' })).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 // The browser of a test file, and what it complains about.
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { launchBrowser, openWindow, type WindowOptions } from './launch-browser.ts';
 
 export interface OpenPage {
@@ -15,6 +15,11 @@ export function useBrowser(): { open(options?: WindowOptions): Promise<OpenPage>
   beforeAll(async () => {
     browser = await launchBrowser();
   });
+  const pages: Page[] = [];
+  afterEach(async ({ task }) => {
+    for (const page of pages.splice(0))
+      if (task.result?.state === 'fail') console.error(await describePage(page));
+  });
   afterAll(() => browser?.close());
   return {
     async open(options) {
@@ -22,6 +27,7 @@ export function useBrowser(): { open(options?: WindowOptions): Promise<OpenPage>
       // A busy machine is slow, not wrong.
       window.setDefaultTimeout(120_000);
       const page = await window.newPage();
+      pages.push(page);
       const complaints: string[] = [];
       page.on('pageerror', (error) => complaints.push(error.message));
       page.on('console', (message) => {
@@ -30,6 +36,15 @@ export function useBrowser(): { open(options?: WindowOptions): Promise<OpenPage>
       return { page, complaints };
     },
   };
+}
+
+const MAX_DESCRIPTION = 8000;
+
+/** Where the machine is gone afterwards, this is all that is left to look at. */
+async function describePage(page: Page): Promise<string> {
+  if (page.isClosed()) return 'a page of the test that failed is closed';
+  const shown = await page.locator('body').ariaSnapshot({ timeout: 10_000 }).catch(String);
+  return `what a page of the test that failed shows: ${page.url()}\n${shown.slice(0, MAX_DESCRIPTION)}`;
 }
 
 export function expectNoComplaints(complaints: readonly string[]): void {

@@ -1,6 +1,5 @@
 // rowmill jobs, items, errors and workers: tables for people, JSON for programs.
-import { isFinished, JOB_STATES, type JobState } from '../../core/job-state.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { isFinished, type JobState } from '../../core/job-state.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { ListedJob, ShownItem } from '../remote/job-port.ts';
@@ -16,15 +15,14 @@ interface ListOptions extends TargetOptions {
 }
 
 export interface JobsOptions extends ListOptions {
-  state?: string[];
+  state?: JobState[];
   pipeline?: string;
   search?: string;
 }
 
 export async function listJobsOf(options: JobsOptions): Promise<number> {
-  const states = options.state?.map(stateOf);
   return withPort(options, async (port) => {
-    const { limit = 20, pipeline, search } = options;
+    const { limit = 20, state: states, pipeline, search } = options;
     const jobs = await port.listJobs({ limit, states, pipeline, search });
     print(
       options,
@@ -35,15 +33,6 @@ export async function listJobsOf(options: JobsOptions): Promise<number> {
     );
     return 0;
   });
-}
-
-function stateOf(text: string): JobState {
-  const state = text.trim().toUpperCase() as JobState;
-  if (JOB_STATES.includes(state)) return state;
-  throw new RowmillError(
-    'REQUEST_INVALID',
-    `expected a state to be one of ${JOB_STATES.join(', ')}, got ${text}`,
-  );
 }
 
 function jobCells({

@@ -15,7 +15,6 @@ import { followJob } from '../follow-job.ts';
 import { formatOfPath, STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline, modulePathOf } from '../load-pipeline.ts';
 import type { ServerOptions } from '../open-server.ts';
-import { parseParams } from '../parse-params.ts';
 import { formatCount, printable } from '../progress-lines.ts';
 import { directPort } from '../remote/direct-port.ts';
 import { listenForStop } from '../stop-signals.ts';
@@ -37,7 +36,7 @@ export interface RunOptions extends ServerOptions, FileOptions {
   key?: string[];
   owner?: string;
   priority?: number;
-  params?: string;
+  params?: object;
 }
 
 const say = (line: string): void => console.error(line);
@@ -164,7 +163,7 @@ async function openJob(
   const submitted = await rowmill.submitFile(pipeline, files, {
     format: formatOptions(options),
     mapping: options.map ?? {},
-    ...(options.params !== undefined && { params: parseParams(options.params) }),
+    ...(options.params !== undefined && { params: options.params }),
     ...(options.key && { key: options.key }),
     ...(options.owner !== undefined && { ownerId: options.owner }),
     ...(options.priority !== undefined && { priority: options.priority }),

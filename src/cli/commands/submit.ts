@@ -4,7 +4,6 @@ import { RowmillError } from '../../core/rowmill-error.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type FileOptions, formatOptions } from '../file-options.ts';
-import { parseParams } from '../parse-params.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { JobPort, SubmitRequest } from '../remote/job-port.ts';
@@ -17,7 +16,7 @@ export interface SubmitOptions extends TargetOptions, FileOptions {
   follow?: boolean;
   json?: boolean;
   name?: string;
-  params?: string;
+  params?: object;
   outputs?: string[];
   hold?: boolean;
   trial?: number;
@@ -34,11 +33,10 @@ export interface SubmitOptions extends TargetOptions, FileOptions {
 const say = (line: string): void => console.error(line);
 
 export async function submit(path: string, options: SubmitOptions): Promise<number> {
-  const params = options.params === undefined ? undefined : parseParams(options.params);
   return withPort(
     options,
     async (port) => {
-      const { jobId, created } = await send(port, path, options, params);
+      const { jobId, created } = await send(port, path, options);
       if (!created) say('this file was given before: this is its job (--again starts a new one)');
       if (options.follow) {
         say(`job ${jobId} on ${port.description}`);
@@ -55,7 +53,6 @@ async function send(
   port: JobPort,
   path: string,
   options: SubmitOptions,
-  params: unknown,
 ): Promise<{ jobId: string; created: boolean }> {
   const stop = listenForStop(
     () => {},
@@ -66,7 +63,7 @@ async function send(
     return await port.submit(
       {
         ...(await requestOf(port, path, options)),
-        ...(params !== undefined && { params }),
+        ...(options.params !== undefined && { params: options.params }),
         onProgress: progress.show,
       },
       stop.signal,

@@ -242,4 +242,17 @@ describe('rows that fit a filter', () => {
     await vi.waitUntil(() => !pages.hasMore, { interval: 1, timeout: 120_000 });
     expect(pages.count).toBe(350);
   });
+
+  test('are found when none fitted before', async () => {
+    const fitting = new Set<number>();
+    const { load } = server(400, { fits: (seq) => fitting.has(seq) });
+    const pages = new FoundRows(load);
+    pages.want(0, 30);
+    await settled(pages);
+    expect([pages.count, pages.hasMore]).toEqual([0, false]);
+    fitting.add(7);
+    pages.refresh();
+    await settled(pages);
+    expect([pages.count, pages.row(0)?.seq]).toEqual([1, 7]);
+  });
 });

@@ -251,6 +251,8 @@ export class FoundRows<Row extends NumberedRow> extends Watched implements RowPa
       if (place < end && place + seqs.length > first) keys.push(key);
     });
     if (this.hasMore && !this.#isHalted && end + AHEAD_ROWS >= this.count) keys.push(this.#stretches.length);
+    // Nothing was found; something may fit by now.
+    if (keys.length === 0 && this.count === 0) keys.push(...this.#stretches.slice(0, MAX_PAGES).keys());
     this.#cache.want(keys);
   }
 

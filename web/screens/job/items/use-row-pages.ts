@@ -1,5 +1,5 @@
 // The rows of the grid for a filter, kept up to date: as the job moves on, and when it changes its state or run.
-import { startTransition, useEffect, useMemo, useRef, useState } from 'react';
+import { startTransition, useEffect, useMemo, useReducer, useRef } from 'react';
 import { RowmillApiError } from '../../../../src/client/rowmill-api-error.ts';
 import { client } from '../../../lib/client.ts';
 import type { Item, Job } from '../../../lib/job.ts';
@@ -52,9 +52,10 @@ export function useRowPages(job: Job, itemCount: number, filter: ItemFilter): Ro
 
 /** Draws anew when rows came in, in small steps: there are many, and nobody waits for them with a key or the mouse down. */
 function useVersion(pages: RowPages<Item>): void {
-  const [, setVersion] = useState(pages.version);
+  // Not the version itself: another list may have come to the number that the one before was drawn with.
+  const [, draw] = useReducer((draws: number) => draws + 1, 0);
   useEffect(() => {
-    const read = () => startTransition(() => setVersion(pages.version));
+    const read = () => startTransition(draw);
     read();
     return pages.subscribe(read);
   }, [pages]);
