@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/platform/random.ts';
 import { send, uploadForm } from '../support/api-pipelines.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -79,7 +80,7 @@ const local = ['--set', 'apiPort=0', '--set', 'authentication=none'];
 
 test('the server answers, and at the end waits for a request that is under way', async () => {
   const { child, url, stderr, ended } = await startCommand('server', 'pipeline.ts', ...local);
-  const waitFor = join(folder, 'go');
+  const waitFor = join(folder, newId());
   const made = await send(url, 'POST', '/api/jobs', {
     pipeline: 'lengths',
     items: [{ text: 'abc', waitFor }],
@@ -123,6 +124,7 @@ test.each([
   ['is stopped while it reads a file', undefined],
 ])('what a server that %s has left is done by the next one, every row once', async (_, fault) => {
   const rows = 60_000;
+  const name = newId();
   const quick = [
     ...local,
     '--set',
@@ -136,20 +138,20 @@ test.each([
   await database.query(`create or replace function be_slow() returns trigger language plpgsql as
     $$ begin perform pg_sleep(0.05); return null; end $$`);
   await database.query(
-    'create trigger slow after insert on spans for each statement execute function be_slow()',
+    'create or replace trigger slow after insert on spans for each statement execute function be_slow()',
   );
   faultPoints = fault;
   const first = await startCommand('server', 'pipeline.ts', ...quick);
   faultPoints = undefined;
-  const text = `text\n${Array.from({ length: rows }, (_row, n) => `row ${n} ${fault}\n`).join('')}`;
-  const form = uploadForm({ pipeline: 'lengths', name: `left by ${fault}`, hold: true }, text);
+  const text = `text\n${Array.from({ length: rows }, (_row, n) => `row ${n} ${name}\n`).join('')}`;
+  const form = uploadForm({ pipeline: 'lengths', name, hold: true }, text);
   // The answer may be lost with the process; the job is not.
   void send(first.url, 'POST', '/api/jobs', form).catch(() => {});
   const job = async () =>
     (
       await database.query<{ item_count: string; sealed: boolean }>(
         'select item_count, sealed_at is not null as sealed from jobs where name = $1',
-        [`left by ${fault}`],
+        [name],
       )
     )[0];
   if (fault === undefined) {

@@ -6,6 +6,7 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { definePipeline } from '../../src/index.ts';
 import type { RunningApi } from '../../src/api/start-api.ts';
+import { newId } from '../../src/platform/random.ts';
 import { addUser, PASSWORD, sessionHeaders } from '../support/account-factory.ts';
 import { expectNoComplaints, type OpenPage, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
@@ -111,13 +112,14 @@ test('a key is made after the password was given again, shown once, and ended', 
 
 test('somebody is added and sees neither people nor the jobs of others', async () => {
   const { page } = await openAs('ada', '/settings?tab=people');
+  const grace = newId();
   await page.getByRole('button', { name: 'Add somebody' }).click();
-  await page.getByLabel('Name').fill('grace');
+  await page.getByLabel('Name').fill(grace);
   await page.getByLabel('Role').selectOption('viewer');
   await page.getByLabel('Password', { exact: true }).fill('another quiet harbour');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
-  await page.getByRole('rowheader', { name: 'grace' }).waitFor();
-  const { page: hers } = await openAs('grace', '/jobs');
+  await page.getByRole('rowheader', { name: grace }).waitFor();
+  const { page: hers } = await openAs(grace, '/jobs');
   await hers.getByRole('heading', { name: 'No jobs yet' }).waitFor();
   expect(await hers.getByRole('link', { name: 'New job' }).count()).toBe(0);
   expect(await hers.getByLabel('Of everybody').count()).toBe(0);
@@ -148,9 +150,9 @@ test('a webhook is made, tested, seen to fail, and sent again', async () => {
 
 test('what is wrong with the form of a job is told, and money is asked about before it is spent', async () => {
   const { page } = await openAs('ada', '/jobs/new?pipeline=prices');
-  await page
-    .getByLabel('File to upload')
-    .setInputFiles({ name: 'held.csv', mimeType: 'text/csv', buffer: Buffer.from('sku\nA-1\nA-2\n') });
+  const name = `${newId()}.csv`;
+  const buffer = Buffer.from(`sku\nA-1\n${name}\n`);
+  await page.getByLabel('File to upload').setInputFiles({ name, mimeType: 'text/csv', buffer });
   await page.getByText('All 2 rows were looked at').waitFor();
   await page.getByRole('button', { name: 'Start the job' }).click();
   await page.getByText('This is needed.').waitFor();
@@ -160,12 +162,12 @@ test('what is wrong with the form of a job is told, and money is asked about bef
   await page.getByRole('button', { name: 'Go back' }).click();
   await page.getByLabel('Hold it').check();
   await page.getByRole('button', { name: 'Store the rows' }).click();
-  await page.getByRole('heading', { name: 'held.csv' }).waitFor();
-  const [job] = await database.query<{ state: string; params: unknown }>('select state, params from jobs');
+  await page.getByRole('heading', { name }).waitFor();
+  const [job] = await database.query<{ params: unknown }>('select params from jobs where name = $1', [name]);
   expect(job).toMatchObject({ params: { country: 'de' } });
 
   await page.goto(`${api.url}/jobs`);
-  await page.getByLabel('Select held.csv').check();
+  await page.getByLabel(`Select ${name}`).check();
   await expect.poll(() => page.getByRole('button', { name: 'Resume 1' }).count()).toBe(1);
   await page.getByRole('button', { name: 'Cancel 1' }).click();
   await page.getByRole('button', { name: 'Cancel the job' }).click();

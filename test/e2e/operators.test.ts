@@ -13,6 +13,7 @@ import {
   type Rowmill,
   type RowmillWorker,
 } from '../../src/index.ts';
+import { newId } from '../../src/platform/random.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -91,19 +92,22 @@ test('rows that wait for another try are tried now, from the job and from the da
 
 test('a resource is looked at over time', async () => {
   const api = await startTestApi(database.url);
+  const key = newId();
   const limits = { ratePerSecond: 50, concurrency: 10, minDelayMs: null, adaptive: true };
-  await database.query(`insert into resources (name, key, limits) values ('maps', 'eu', $1)`, [
+  await database.query(`insert into resources (name, key, limits) values ('maps', $1, $2)`, [
+    key,
     JSON.stringify(limits),
   ]);
   await database.query(
     `insert into resource_samples (name, key, at, concurrency, rate, in_use, calls, throttled)
-     select 'maps', 'eu', date_bin('15 seconds', now() - n * interval '1 minute', 'epoch'), 10, 50, 4, (60 - n) * 120, (60 - n) * 2
+     select 'maps', $1, date_bin('15 seconds', now() - n * interval '1 minute', 'epoch'), 10, 50, 4, (60 - n) * 120, (60 - n) * 2
      from generate_series(1, 30) n`,
+    [key],
   );
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/resources`);
-  await page.getByRole('button', { name: 'History of maps eu' }).click();
-  await page.getByRole('heading', { name: 'History of maps · eu' }).waitFor();
+  await page.getByRole('button', { name: `History of maps ${key}` }).click();
+  await page.getByRole('heading', { name: `History of maps · ${key}` }).waitFor();
   await page.getByRole('img', { name: 'Calls at once over time, at most 4 used' }).waitFor();
   // 30 samples are 29 stretches.
   await page.getByRole('img', { name: 'Calls per second over time, 3,480 in all' }).waitFor();
@@ -117,7 +121,8 @@ test('a resource is looked at over time', async () => {
 
 test('an owner is given another share, and a source is scanned', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'rowmill-operators-'));
-  writeFileSync(join(folder, 'new.csv'), 'sku\na\nb\n');
+  const [grace, file] = [newId(), `${newId()}.csv`];
+  writeFileSync(join(folder, file), `sku\na\n${file}\n`);
   const sources = [
     {
       name: 'incoming',
@@ -132,27 +137,27 @@ test('an owner is given another share, and a source is scanned', async () => {
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/settings?tab=owners`);
   await page.getByRole('button', { name: 'Set for somebody' }).click();
-  await page.getByLabel('Owner').fill('grace');
+  await page.getByLabel('Owner').fill(grace);
   await page.getByLabel('Weight').fill('3');
   await page.getByLabel('Rows at once').fill('40');
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('button', { name: 'Change grace' }).click();
+  await page.getByRole('button', { name: `Change ${grace}` }).click();
   expect(await page.getByLabel('Weight').inputValue()).toBe('3');
   await page.getByLabel('Rows at once').fill('');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  const owners = await database.query(
-    `select weight::int, max_in_flight from owners where owner_id = 'grace'`,
-  );
+  const owners = await database.query(`select weight::int, max_in_flight from owners where owner_id = $1`, [
+    grace,
+  ]);
   expect(owners).toEqual([{ weight: 3, max_in_flight: null }]);
 
   await page.goto(`${api.url}/settings?tab=sources`);
   await page.getByRole('button', { name: 'Scan now incoming' }).click();
-  await page.getByRole('link', { name: 'new.csv' }).waitFor();
+  await page.getByRole('link', { name: file }).waitFor();
   await expectAccessible(page);
-  await page.getByRole('link', { name: 'new.csv' }).click();
-  await page.getByRole('heading', { name: 'new.csv' }).waitFor();
+  await page.getByRole('link', { name: file }).click();
+  await page.getByRole('heading', { name: file }).waitFor();
   expectNoComplaints(complaints);
   rmSync(folder, { recursive: true, force: true });
 });

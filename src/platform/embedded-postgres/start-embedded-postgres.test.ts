@@ -445,8 +445,7 @@ describe('a damaged folder', () => {
 
 describe.runIf(isRoot && onLinux)('as root', () => {
   test('the server of a folder that others cannot enter works, recovers and keeps its data there', async () => {
-    const closed = join(base, 'closed');
-    await mkdir(closed, { mode: 0o700 });
+    const closed = await mkdtemp(join(base, 'closed-'));
     const dataDir = join(closed, 'project', '.rowmill');
     const first = await startEmbeddedPostgres({ dataDir });
     await query(first.url, 'CREATE TABLE kept AS SELECT g AS n FROM generate_series(1, 1000) g');
@@ -462,9 +461,13 @@ describe.runIf(isRoot && onLinux)('as root', () => {
   });
 
   test('an ordinary user runs the server as itself, without a home folder', async () => {
-    const home = join(base, 'of-nobody');
-    await mkdir(home);
-    const nobody = { uid: 65534, gid: 65534, script: await copyProgram(join(base, 'program')) };
+    const home = await mkdtemp(join(base, 'of-nobody-'));
+    await chmod(home, 0o755);
+    const nobody = {
+      uid: 65534,
+      gid: 65534,
+      script: await copyProgram(await mkdtemp(join(base, 'program-'))),
+    };
     const made = spawn('chown', ['65534:65534', home]);
     await once(made, 'exit');
     const dataDir = join(home, '.rowmill');
