@@ -9,6 +9,7 @@ const database = useTestDatabase();
 const browser = useBrowser();
 
 test('the first account is made with the token of the log, and signs in again', async () => {
+  await database.query('delete from users');
   const lines: Omit<LogEntry, 'atMs'>[] = [];
   const log = capturedLog((entry) => lines.push(entry), null);
   const { url } = await startTestApi(database.url, { settings: { authentication: 'password' }, log });

@@ -137,7 +137,7 @@ test('an owner is given another share, and a source is scanned', async () => {
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/settings?tab=owners`);
   await page.getByRole('button', { name: 'Set for somebody' }).click();
-  await page.getByLabel('Owner').fill(grace);
+  await page.getByLabel('Owner', { exact: true }).fill(grace);
   await page.getByLabel('Weight').fill('3');
   await page.getByLabel('Rows at once').fill('40');
   await expectAccessible(page);
