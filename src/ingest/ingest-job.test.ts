@@ -7,6 +7,7 @@ import { useTestDatabase } from '../../test/support/test-database.ts';
 import type { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { Settings } from '../platform/settings.ts';
+import { findAbandonedIngests } from '../store/views/find-abandoned-ingests.ts';
 import { readJob } from '../store/views/read-job.ts';
 import { definePipeline } from '../worker/define-pipeline.ts';
 import { ingestJob } from './ingest-job.ts';
@@ -411,6 +412,17 @@ describe('an ingest that was interrupted', () => {
     expect(await resumeIngests(context, [products])).toBe(0);
     expect(await resumeIngests(context, [products, plain])).toBeGreaterThan(0);
     expect(await jobOf(jobId)).toMatchObject({ itemCount: 495, state: 'QUEUED' });
+  });
+
+  it('is found although ten that are older cannot be read', async () => {
+    const context = database.context();
+    const many = definePipeline({ name: 'many', phases: [{ name: 'only', run: () => null }] });
+    const jobIds: string[] = [];
+    for (let n = 0; n < 15; n += 1) jobIds.push(await submit(context, many, `n\n${n}\n`));
+    const found = new Set<string>();
+    for (let looks = 0; looks < 60; looks += 1)
+      for (const { jobId } of await findAbandonedIngests(context.db, ['many'], 0)) found.add(jobId);
+    expect([...found].sort()).toEqual(jobIds.sort());
   });
 
   it('is left alone while somebody reads it', async () => {

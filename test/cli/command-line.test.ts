@@ -190,6 +190,20 @@ test('a file can be looked at before anything is stored', async () => {
   expect((await rowmill(['inspect', 'look.csv', '--quote', 'xx'])).stderr).toContain('FILE_OPTION_INVALID');
 });
 
+test.each([
+  [['run', 'pipeline.ts', 'none.csv', '--params', '{'], 'expected a JSON object'],
+  [['run', 'pipeline.ts', 'none.csv', '--params', '[1]'], 'expected a JSON object'],
+  [['jobs', '--state', 'RUNNING,FOO'], 'expected states to be of INGESTING, '],
+])('%j is a mistake of usage', async (args, told) => {
+  const { code, stderr } = await rowmill(args);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(told)]);
+});
+
+test('an address that is none is told as such', async () => {
+  const { code, stderr } = await rowmill(['status', '--database-url', 'foo']);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('such as postgres://user@host:5432/name')]);
+});
+
 test('an unreachable database is one clear line', async () => {
   const { code, stderr } = await rowmill(['status'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
   expect(code).toBe(1);
