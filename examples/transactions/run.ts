@@ -78,7 +78,7 @@ async function play(rowmill: Rowmill, bank: Bank, crew: Crew, rows: number): Pro
   await listFiles(rowmill, jobId);
 
   console.log('\nthe unknown accounts were opened: their rows run again, as generation 2');
-  bank.openAccounts();
+  bank.openAccounts(true);
   await rowmill.reprocess(jobId, { statuses: ['NOT_FOUND'] });
   await follow(rowmill, jobId);
   const second = await checkBatch(rowmill, jobId, known, true);

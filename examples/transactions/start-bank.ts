@@ -25,8 +25,8 @@ export interface Bank {
   /** How often each message came. */
   readonly deliveries: ReadonlyMap<string, number>;
   readonly stats: { calls: number; rows: number; refused: number };
-  /** From now on the accounts that were unknown exist. */
-  openAccounts(): void;
+  /** The accounts that were unknown exist from now on, or no longer. */
+  openAccounts(areOpen: boolean): void;
   /** Calls of the screening service wait until this is called again with false. */
   holdScreening(isHeld: boolean): void;
   stop(): Promise<void>;
@@ -95,8 +95,8 @@ export async function startBank(options: { latencyMs?: number; refuseEvery?: num
     booked,
     deliveries,
     stats,
-    openAccounts() {
-      hasNewAccounts = true;
+    openAccounts(areOpen) {
+      hasNewAccounts = areOpen;
     },
     holdScreening(isHeld) {
       const waiting = held?.answers ?? [];

@@ -357,11 +357,12 @@ test('calls of many items set aside the sum, and share what they tell', async ()
 describe('owners', () => {
   test('share a budget over all their jobs, and others do not feel it', async () => {
     const pipeline = pipelineOf({ cost: 1 });
+    const anna = newId();
     await start([pipeline], 2);
-    await rowmill.setOwnerBudget('anna', { total: 50 });
+    await rowmill.setOwnerBudget(anna, { total: 50 });
     const jobs = await Promise.all([
-      submit(pipeline, rows(40), { ownerId: 'anna' }),
-      submit(pipeline, rows(40), { ownerId: 'anna' }),
+      submit(pipeline, rows(40), { ownerId: anna }),
+      submit(pipeline, rows(40), { ownerId: anna }),
     ]);
     const other = await submit(pipeline, rows(100), { ownerId: 'bert' });
     await rowmill.whenFinished(other);
@@ -372,23 +373,25 @@ describe('owners', () => {
       }),
     );
     expect(new Set([...ends, 'done'])).toEqual(
-      new Set(['done', 'budget of owner anna of 50 reached: 50 spent']),
+      new Set(['done', `budget of owner ${anna} of 50 reached: 50 spent`]),
     );
     const costs = await Promise.all(jobs.map(async (jobId) => (await rowmill.progress(jobId)).cost));
     expect(costs[0]! + costs[1]!).toBe(50);
-    await rowmill.setOwnerBudget('anna', { total: null });
+    await rowmill.setOwnerBudget(anna, { total: null });
     for (const jobId of jobs) if ((await rowmill.job(jobId)).state === 'PAUSED') await rowmill.resume(jobId);
     for (const jobId of jobs) expect((await rowmill.whenFinished(jobId)).counts.DONE).toBe(40);
   });
 
   test('have a budget per day, which begins anew by the clock of the database', async () => {
     const pipeline = pipelineOf({ cost: 1 });
+    const dora = newId();
     await start([pipeline]);
-    await rowmill.setOwnerBudget('dora', { perDay: 10 });
-    const jobId = await submit(pipeline, rows(18), { ownerId: 'dora' });
-    expect(await pausedReason(jobId)).toBe('budget per day of owner dora of 10 reached: 10 spent');
+    await rowmill.setOwnerBudget(dora, { perDay: 10 });
+    const jobId = await submit(pipeline, rows(18), { ownerId: dora });
+    expect(await pausedReason(jobId)).toBe(`budget per day of owner ${dora} of 10 reached: 10 spent`);
     await database.query(
-      `update budgets set state = jsonb_set(state, '{day}', '"2001-01-01"') where scope = 'day:dora'`,
+      `update budgets set state = jsonb_set(state, '{day}', '"2001-01-01"') where scope = 'day:' || $1`,
+      [dora],
     );
     await rowmill.resume(jobId);
     expect((await rowmill.whenFinished(jobId)).counts.DONE).toBe(18);

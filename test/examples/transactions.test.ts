@@ -180,11 +180,12 @@ describe('a batch', { timeout: 600_000 }, () => {
 
   test('that runs again is told of under another id', async () => {
     const some = known.slice(0, 500);
+    bank.openAccounts(false);
     startWorker();
     const jobId = await rowmill.submit(transactions, rowsOf(some));
     await rowmill.whenFinished(jobId, patience());
     await whenBooked(`${jobId}:1:done`);
-    bank.openAccounts();
+    bank.openAccounts(true);
     const { selected } = await rowmill.reprocess(jobId, { statuses: ['NOT_FOUND'] });
     expect(selected).toBe(some.filter(({ fate }) => fate === 'unknown').length);
     await rowmill.whenFinished(jobId, patience());
