@@ -202,7 +202,7 @@ test('the command line crawls a site too', async () => {
   expect(rows.map(({ url, rowmill_status }) => [url, rowmill_status]).sort()).toEqual(expected.sort());
 
   const wrong = await runCommand(where, ['run', pipeline, 'start.txt', '--params', '[]']);
-  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--params to be a JSON object')]);
+  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('expected a JSON object')]);
 });
 
 describe('the site', () => {

@@ -462,12 +462,9 @@ describe.runIf(isRoot && onLinux)('as root', () => {
 
   test('an ordinary user runs the server as itself, without a home folder', async () => {
     const home = await mkdtemp(join(base, 'of-nobody-'));
-    await chmod(home, 0o755);
-    const nobody = {
-      uid: 65534,
-      gid: 65534,
-      script: await copyProgram(await mkdtemp(join(base, 'program-'))),
-    };
+    const program = await mkdtemp(join(base, 'program-'));
+    for (const folder of [home, program]) await chmod(folder, 0o755);
+    const nobody = { uid: 65534, gid: 65534, script: await copyProgram(program) };
     const made = spawn('chown', ['65534:65534', home]);
     await once(made, 'exit');
     const dataDir = join(home, '.rowmill');
