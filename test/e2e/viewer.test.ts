@@ -155,6 +155,8 @@ async function openAs(who: { userId: string } | { headers: Record<string, string
     async show(path) {
       await page.goto(api.url + path);
       await page.getByRole('heading').first().waitFor();
+      // What is under it cannot be used.
+      if (path.includes('row=')) await page.getByRole('dialog').waitFor();
       await expect.poll(() => page.getByText('Loading…').count(), WAIT).toBe(0);
       await settle();
     },
