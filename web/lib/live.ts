@@ -3,6 +3,7 @@
 import { useEffect, useSyncExternalStore } from 'react';
 import type { CounterEvent, ProgressEvent } from '../../src/contract/events.ts';
 import { client, isSignedOut, noticeSessionEnd, queries } from './client.ts';
+import { refresh } from './refresh.ts';
 import { sessionEnd } from './session-end.ts';
 
 export type LiveState = 'connecting' | 'live' | 'lost';
@@ -15,7 +16,7 @@ const counterListeners = new Set<(event: CounterEvent) => void>();
 function become(next: LiveState): void {
   if (state === next) return;
   // What happened while nobody listened is fetched anew.
-  if (next === 'live' && state === 'lost') void queries.invalidateQueries();
+  if (next === 'live' && state === 'lost') refresh(queries);
   state = next;
   for (const listener of listeners) listener();
 }
@@ -25,7 +26,7 @@ async function listen(signal: AbortSignal): Promise<void> {
     signal,
     onConnect: () => become('live'),
     onReconnect: () => become('lost'),
-    onMissed: () => void queries.invalidateQueries(),
+    onMissed: () => refresh(queries),
   });
   for await (const event of events) {
     if (event.type === 'progress') {
@@ -36,8 +37,8 @@ async function listen(signal: AbortSignal): Promise<void> {
       for (const listener of counterListeners) listener(event);
       continue;
     }
-    void queries.invalidateQueries({ queryKey: ['job', event.jobId] });
-    void queries.invalidateQueries({ queryKey: ['jobs'] });
+    refresh(queries, ['job', event.jobId]);
+    refresh(queries, ['jobs']);
   }
 }
 
