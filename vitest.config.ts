@@ -1,6 +1,15 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { listUnitTests } from './test/support/unit-tests.ts';
 
-/** What is asserted there depends on when things happen: these run after the others, one at a time. */
+/** Set by `npm run test:deep`: every case instead of a sample, and no second try. */
+const isDeep = process.env.TEST_DEEP === '1';
+
+// Every process of the run, and every process that one starts, connects to loopback only.
+const guard = new URL('test/support/loopback-only.mjs', import.meta.url).href;
+process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${guard}`.trim();
+
+/** These compare amounts of work done beside each other: they run after the others, one at a time. */
 const ALONE = [
   'test/chaos/shared-limits.test.ts',
   'test/engine/control-under-load.test.ts',
@@ -11,27 +20,24 @@ const ALONE = [
   'test/engine/resources.test.ts',
 ];
 
+/** The same answer each time: models and interleavings, on the database but without clocks. */
+const REPEATABLE = ['test/simulation/**/*.test.ts'];
+const UNIT = listUnitTests();
+
 const common = {
   pool: 'forks',
-  // What is waited for comes at some time; how soon is no question of a busy machine.
-  testTimeout: 600_000,
-  hookTimeout: 600_000,
-  expect: { poll: { timeout: 120_000 } },
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 45_000 } },
 } as const;
 
-/** The same answer each time: pure code, virtual time, models and interleavings. The others have clocks and sockets. */
-const PURE = [
-  'src/{core,contract}/**/*.test.ts',
-  'web/**/*.test.ts',
-  'test/*.test.ts',
-  'test/{corpus,simulation}/**/*.test.ts',
-];
-
-/** Said at the end of the run (test/support/tried-again-reporter.ts). What a property test has found, stays found. */
+/** Listed at the end of the run (test/support/tried-again-reporter.ts). What a property test has found, stays found. */
 const tryAgain = {
-  retry: { count: 1, condition: /^(?!Property failed)/ },
+  ...(!isDeep && { retry: { count: 1, condition: /^(?!Property failed)/ } }),
   setupFiles: process.env.TEST_TWICE ? ['test/support/fail-first-try.ts'] : [],
 };
+
+const workers = Math.max(2, availableParallelism());
 
 export default defineConfig({
   test: {
@@ -39,11 +45,15 @@ export default defineConfig({
     reporters: ['default', './test/support/tried-again-reporter.ts'],
     projects: [
       {
+        test: { ...common, name: 'unit', include: UNIT, maxWorkers: workers, sequence: { groupOrder: 0 } },
+      },
+      {
         test: {
           ...common,
-          name: 'pure',
-          include: PURE,
-          maxWorkers: 2,
+          name: 'repeatable',
+          include: REPEATABLE,
+          exclude: UNIT,
+          maxWorkers: workers,
           sequence: { groupOrder: 0 },
         },
       },
@@ -53,8 +63,8 @@ export default defineConfig({
           ...tryAgain,
           name: 'together',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...PURE, ...ALONE],
-          maxWorkers: 2,
+          exclude: [...UNIT, ...REPEATABLE, ...ALONE],
+          maxWorkers: workers,
           sequence: { groupOrder: 0 },
         },
       },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { serverUrl } from '../../test/support/test-database.ts';
+import { testServerUrl } from '../../test/support/test-server-url.ts';
 import { newId } from '../platform/random.ts';
 import { checkMigrated, migrate, readMigrations } from './migrate.ts';
 
@@ -13,7 +13,7 @@ let admin: pg.Client;
 let url: string;
 
 beforeAll(async () => {
-  admin = new pg.Client({ connectionString: serverUrl() });
+  admin = new pg.Client({ connectionString: testServerUrl() });
   await admin.connect();
 });
 
@@ -22,7 +22,7 @@ beforeEach(async () => {
   const name = `rowmill_test_${newId().slice(0, 8)}`;
   await admin.query(`create database ${name} template template0`);
   created.push(name);
-  const target = new URL(serverUrl());
+  const target = new URL(testServerUrl());
   target.pathname = `/${name}`;
   url = target.href;
   rmSync(folder, { recursive: true, force: true });

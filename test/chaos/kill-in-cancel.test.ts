@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { FAULT_POINTS, type FaultPoint } from '../../src/platform/fault-point.ts';
 import { type Child, killAll } from '../support/child-process.ts';
+import { isDeep, sample } from '../support/depth.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
@@ -139,7 +140,12 @@ test('every fault point of a cancellation is exercised here', () => {
   expect(POINTS.map(({ point }) => point)).toEqual(expect.arrayContaining(points));
 });
 
-test.each(POINTS.filter(({ state }) => state === 'CANCELLING'))(
+test.each(
+  sample(
+    POINTS.filter(({ state }) => state === 'CANCELLING'),
+    1,
+  ),
+)(
   'the canceller is killed at $point, passage $passage, and a worker that holds leases goes on',
   async ({ point, passage }) => {
     database.keepIfFailed();
@@ -154,7 +160,10 @@ test.each(POINTS.filter(({ state }) => state === 'CANCELLING'))(
   },
 );
 
-test.each(POINTS)(
+/** One for each state that a canceller can leave behind. */
+const QUICK_POINTS = [...new Map(POINTS.map((each) => [`${each.state} ${each.cancelled}`, each])).values()];
+
+test.each(isDeep ? POINTS : QUICK_POINTS)(
   'the canceller is killed at $point, passage $passage, so is the worker, and a new one goes on',
   async ({ point, passage, state, cancelled }) => {
     database.keepIfFailed();
@@ -173,7 +182,7 @@ test.each(POINTS)(
 );
 
 describe('while a cancellation goes on', () => {
-  test.each(['cancel.after_begin', 'cancel.after_step', 'cancel.before_finish'] as const)(
+  test.each(sample(['cancel.after_step', 'cancel.after_begin', 'cancel.before_finish'] as const, 1))(
     'and stands still at %s, the worker is killed: the canceller ends the job alone',
     async (point) => {
       database.keepIfFailed();
@@ -194,22 +203,26 @@ describe('while a cancellation goes on', () => {
     },
   );
 
-  test.each([
+  const sweepPoints = [
     'cancel.after_step',
     'cancel.before_finish',
     'finish.after_commit',
     'finalize.before_commit',
-  ] as const)('the worker whose sweep took it over is killed at %s, and the next goes on', async (point) => {
-    database.keepIfFailed();
-    const { jobId, pipeline, worker } = await startJob(NEVER_MS);
-    await cancelAndDie(jobId, 'cancel.after_begin');
-    worker.kill('SIGKILL');
-    await worker.exited;
-    await expectKilledAt(startWorker(pipeline, { faultPoints: `${point}=kill` }), point);
-    expect(await violations(jobId)).toEqual([]);
-    startWorker(pipeline);
-    await expectCancelled(jobId);
-  });
+  ] as const;
+  test.each(sample(sweepPoints, 2))(
+    'the worker whose sweep took it over is killed at %s, and the next goes on',
+    async (point) => {
+      database.keepIfFailed();
+      const { jobId, pipeline, worker } = await startJob(NEVER_MS);
+      await cancelAndDie(jobId, 'cancel.after_begin');
+      worker.kill('SIGKILL');
+      await worker.exited;
+      await expectKilledAt(startWorker(pipeline, { faultPoints: `${point}=kill` }), point);
+      expect(await violations(jobId)).toEqual([]);
+      startWorker(pipeline);
+      await expectCancelled(jobId);
+    },
+  );
 
   test('a canceller that stood still while a sweep ended the job changes nothing afterwards', async () => {
     database.keepIfFailed();

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/platform/random.ts';
+import { bareEnvironment } from '../support/bare-environment.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -46,7 +47,7 @@ function rowmill(
 ): Promise<Ended> {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, ...environment },
+    env: { ...bareEnvironment(), ...environment },
   });
   let stdout = '';
   let stderr = '';

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bareEnvironment } from '../support/bare-environment.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const main = join(repository, 'dist/cli/main.js');
@@ -32,7 +33,7 @@ function node(
   args: string[],
   cwd = folder,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+  const env = { ...bareEnvironment(), HOME: process.env.HOME };
   const child = spawn(process.execPath, args, { cwd, env });
   let stdout = '';
   let stderr = '';

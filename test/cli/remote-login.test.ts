@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Asked, Refusal, startContractServer } from '../client/contract-server.ts';
 import { AT, exampleListedJob } from '../client/example-answers.ts';
+import { bareEnvironment } from '../support/bare-environment.ts';
 import { runCommand } from '../support/run-command.ts';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
@@ -129,7 +130,7 @@ test.runIf(hasTerminal)('a password that is typed at a terminal is not shown', a
   });
   const command = `'${process.execPath}' '${main}' login '${server.url}'`;
   const terminal = spawn(TERMINAL, ['-qec', command, '/dev/null'], {
-    env: { PATH: process.env.PATH, XDG_CONFIG_HOME: join(folder, 'config'), TERM: 'dumb' },
+    env: { ...bareEnvironment(), XDG_CONFIG_HOME: join(folder, 'config'), TERM: 'dumb' },
   });
   let shown = '';
   const answers: [question: string, typed: string][] = [

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bareEnvironment } from '../support/bare-environment.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -42,7 +43,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 function start(...args: string[]) {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, DATABASE_URL: database.url },
+    env: { ...bareEnvironment(), DATABASE_URL: database.url },
   });
   const said = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/platform/random.ts';
 import { send, uploadForm } from '../support/api-pipelines.ts';
+import { bareEnvironment } from '../support/bare-environment.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -51,7 +52,7 @@ async function startCommand(...args: string[]): Promise<Started> {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
     env: {
-      PATH: process.env.PATH,
+      ...bareEnvironment(),
       DATABASE_URL: database.url,
       ...(faultPoints && { ROWMILL_FAULT_POINTS: faultPoints }),
     },

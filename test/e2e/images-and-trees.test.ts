@@ -1,10 +1,10 @@
 // Jobs whose rows are more than cells, in a real browser: pictures are shown small in the grid and large beside it, and rows
 // that came from others are shown as a tree.
-import { AxeBuilder } from '@axe-core/playwright';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { expectAccessible } from '../support/accessible.ts';
 import { uploadForm } from '../support/api-pipelines.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { png, tiff } from '../support/image-writer.ts';
@@ -50,11 +50,6 @@ afterEach(async () => {
   worker = undefined;
   await rowmill.close();
 });
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
-}
 
 /** Width and height of the picture itself; 0: it is not there, or cannot be shown. */
 const naturalSize = (image: Locator): Promise<unknown> =>

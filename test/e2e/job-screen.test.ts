@@ -1,10 +1,9 @@
 // The screen of a job in a real browser on a real server with a worker: what failed is found, corrected and run again, and
 // the export has what the grid shows.
 import { readFile } from 'node:fs/promises';
-import { AxeBuilder } from '@axe-core/playwright';
-import type { Page } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { expectAccessible } from '../support/accessible.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -40,11 +39,6 @@ async function openJob(rows: Iterable<unknown>) {
   const jobId = await rowmill.submit(pipeline, rows, { name: 'Catalogue' });
   await rowmill.whenFinished(jobId);
   return { jobId, address: `${api.url}/jobs/${jobId}` };
-}
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
 }
 
 const products = Array.from({ length: 300 }, (_, at) => ({
@@ -98,8 +92,7 @@ test.each([false, true])(
     ]) {
       await page.goto(address + part);
       await page.getByRole('tab', { selected: true, includeHidden: true }).waitFor({ state: 'attached' });
-      await page.getByText('Loading…').waitFor({ state: 'detached' });
-      await expectAccessible(page);
+      await expectAccessible(page, { colorsOnly: dark });
     }
     expectNoComplaints(complaints);
   },
@@ -116,6 +109,6 @@ test('the rows of each choice are shown, however quickly one follows another on 
     await slow.send('Emulation.setCPUThrottlingRate', { rate: 1 + (at % 5) * 2 });
     const [name, first] = at % 2 === 0 ? (['Error 3', '7'] as const) : (['Done 297', '0'] as const);
     await choices.getByRole('link', { name }).click();
-    await expect.poll(() => grid.getByRole('rowheader').first().innerText()).toBe(first);
+    await expect.poll(() => grid.getByRole('rowheader').first().textContent()).toBe(first);
   }
 });

@@ -2,13 +2,13 @@
 // which, run it, watch it end, correct what failed, and take home a file that says what the grid says. With a mouse, and
 // with the keyboard alone.
 import { readFile } from 'node:fs/promises';
-import { AxeBuilder } from '@axe-core/playwright';
 import { parse } from 'csv-parse/sync';
 import type { Download, Locator, Page } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { definePipeline, notFound, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';
+import { expectAccessible } from '../support/accessible.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -60,11 +60,6 @@ async function openPage(name: string) {
   // Its own content: the same bytes would be the same job.
   const file = { name, mimeType: 'text/csv', buffer: Buffer.from(csvOf(newId())) };
   return { ...opened, file };
-}
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
 }
 
 const gridOf = (page: Page) => page.getByRole('table', { name: 'Rows of the job' });

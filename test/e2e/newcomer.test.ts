@@ -1,10 +1,9 @@
 // What the page says to somebody who begins: nothing is there yet, or something keeps a job from running. Each says what to
 // do next.
-import { AxeBuilder } from '@axe-core/playwright';
-import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
 import { definePipeline, openRowmill, type Pipeline, type Rowmill } from '../../src/index.ts';
+import { expectAccessible } from '../support/accessible.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -21,11 +20,6 @@ beforeEach(async () => {
   rowmill = await openRowmill({ databaseUrl: database.url });
 });
 afterEach(() => rowmill.close());
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
-}
 
 test('without pipelines, workers and jobs every screen says how they come to be', async () => {
   await database.query('truncate jobs, workers cascade');

@@ -3,8 +3,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AxeBuilder } from '@axe-core/playwright';
-import type { Page } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
 import {
   definePipeline,
@@ -14,6 +12,7 @@ import {
   type RowmillWorker,
 } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';
+import { expectAccessible } from '../support/accessible.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -43,11 +42,6 @@ const pipeline = definePipeline({
     },
   ],
 });
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
-}
 
 test('rows that wait for another try are tried now, from the job and from the dashboard', async () => {
   isBusy = true;

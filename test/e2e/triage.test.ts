@@ -1,10 +1,9 @@
 // What went wrong with a job, in a real browser: groups of errors are skipped or changed as a whole, rows that the file
 // lost are found, and a job that paused for money goes on.
 import { readFile } from 'node:fs/promises';
-import { AxeBuilder } from '@axe-core/playwright';
-import type { Page } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { expectAccessible } from '../support/accessible.ts';
 import { send, uploadForm } from '../support/api-pipelines.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
@@ -42,11 +41,6 @@ async function start() {
   rowmill = await openRowmill({ databaseUrl: database.url });
   worker = await rowmill.startWorker([pipeline]);
   return api;
-}
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
 }
 
 const shops = Array.from({ length: 30 }, (_, n) => ({

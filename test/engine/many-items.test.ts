@@ -12,6 +12,7 @@ import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.
 import { loadPipelines } from '../../src/worker/load-pipelines.ts';
 import { SupervisedWorker } from '../../src/worker/supervise-worker.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
+import { depth } from '../support/depth.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
 
@@ -186,7 +187,7 @@ test('any mix of outcomes over any split into calls ends every item once with it
       });
       await checkFinishedJob(database, jobId, { counts });
     }),
-    { numRuns: 15 },
+    { numRuns: depth(4, 15) },
   );
 });
 

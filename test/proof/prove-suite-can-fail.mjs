@@ -294,8 +294,8 @@ function run(folder, command, args) {
     cwd: folder,
     encoding: 'utf8',
     shell: process.platform === 'win32',
-    // Without a safety some jobs never end.
-    env: { ...process.env, TEST_PATIENCE_MS: '60000' },
+    // Every case: some safeties matter only in rare orders. Without a safety some jobs never end.
+    env: { ...process.env, TEST_DEEP: '1', TEST_PATIENCE_MS: '60000' },
   });
 }
 

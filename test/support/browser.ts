@@ -24,8 +24,8 @@ export function useBrowser(): { open(options?: WindowOptions): Promise<OpenPage>
   return {
     async open(options) {
       const window = await openWindow(browser, options);
-      // A busy machine is slow, not wrong.
-      window.setDefaultTimeout(120_000);
+      // Less than a test has, so that it is said what was waited for.
+      window.setDefaultTimeout(45_000);
       const page = await window.newPage();
       pages.push(page);
       const complaints: string[] = [];

@@ -3,8 +3,9 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type FaultProxy, MessageSplitter, startFaultProxy } from './fault-proxy.ts';
+import { testServerUrl } from './test-server-url.ts';
 
-const serverUrl = process.env.ROWMILL_TEST_DATABASE_URL ?? '';
+const serverUrl = testServerUrl();
 const database = `fault_proxy_${process.pid}`;
 const databaseUrl = Object.assign(new URL(serverUrl), { pathname: `/${database}` }).href;
 

@@ -1,9 +1,11 @@
 // One PostgreSQL for the whole run: DATABASE_URL if it is set, else the embedded server in a temporary folder.
-// A template database is migrated once; each test file clones it.
-import { mkdtempSync, rmSync } from 'node:fs';
+// A template database is migrated once; each test file clones it. The unit lane has none. A socket that the guard
+// (loopback-only.mjs) refused fails the run at its end.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
 import { migrate } from '../../src/store/migrate.ts';
 
@@ -18,13 +20,43 @@ const WITHOUT_PRESSURE = {
   PRESSURE_LOAD: '10000',
 };
 
-export default async function setup(): Promise<() => Promise<void>> {
+/** Nothing of a test outlives its run, and nobody kills this server. */
+const SERVER_SETTINGS = {
+  max_connections: '300',
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+};
+
+export default async function setup({ vitest }: TestProject): Promise<() => Promise<void>> {
+  const checkSockets = recordRefusedSockets();
+  const isUnitLane = vitest.projects.every(({ name }) => name === 'unit');
+  const stopServer = isUnitLane ? null : await startServer();
+  return async () => {
+    await stopServer?.();
+    checkSockets();
+  };
+}
+
+function recordRefusedSockets(): () => void {
+  const folder = mkdtempSync(join(tmpdir(), 'rowmill-test-sockets-'));
+  const path = join(folder, 'refused');
+  writeFileSync(path, '');
+  process.env.TEST_REFUSED_SOCKETS = path;
+  return () => {
+    const refused = readFileSync(path, 'utf8');
+    rmSync(folder, { recursive: true });
+    if (refused === '') return;
+    console.error(`sockets that the guard of the tests refused:\n${refused}`);
+    process.exitCode = 1;
+  };
+}
+
+async function startServer(): Promise<() => Promise<void>> {
   const given = process.env.DATABASE_URL;
   const folder = given ? null : mkdtempSync(join(tmpdir(), 'rowmill-test-'));
   const server =
-    folder === null
-      ? null
-      : await startEmbeddedPostgres({ dataDir: folder, settings: { max_connections: '300' } });
+    folder === null ? null : await startEmbeddedPostgres({ dataDir: folder, settings: SERVER_SETTINGS });
   const url = given ?? server!.url;
   process.env.ROWMILL_TEST_DATABASE_URL = url;
   // Code under test must take its database from the test, never from the environment.

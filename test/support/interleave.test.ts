@@ -1,8 +1,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forEveryInterleaving, interleavings, type Session } from './interleave.ts';
+import { testServerUrl } from './test-server-url.ts';
 
-const serverUrl = process.env.ROWMILL_TEST_DATABASE_URL ?? '';
+const serverUrl = testServerUrl();
 const database = `interleave_${process.pid}`;
 const databaseUrl = Object.assign(new URL(serverUrl), { pathname: `/${database}` }).href;
 

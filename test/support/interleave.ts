@@ -1,9 +1,11 @@
 // Runs the steps of several sessions in every order that keeps each session's own order, on real connections, as
 // PostgreSQL's isolationtester does. A step that waits for a lock does not stop the schedule: the other sessions go
 // on, and the later steps of its own session run as soon as it is free. What must hold afterwards is the test's part.
+// `npm test` runs a seeded sample of the orders, `npm run test:deep` all of them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { seededSequence } from '../../examples/seeded-sequence.ts';
+import { depth } from './depth.ts';
 
 export interface Step<S> {
   name: string;
@@ -44,6 +46,8 @@ export interface InterleavingOptions<S> {
   tolerate?: string[];
   limit?: number;
   seed?: number;
+  /** Orders that are run in any case, beside those of a sample. */
+  include?: string[];
   /** Replays one order, as printed by a failure. */
   only?: string;
   /** A step that neither ends nor waits for a lock for so long fails the run. */
@@ -59,20 +63,35 @@ interface Connected {
 type Connections = Map<string, Connected>;
 
 const POLL_MS = 2;
+/** Orders that a test runs in `npm test`. */
+const QUICK_ORDERS = 12;
 
-/** Tries every interleaving and throws at the first that fails, naming its order. */
+/** How many of so many orders a test runs in this lane. */
+export function ordersOf(all: number): number {
+  return Math.min(all, depth(QUICK_ORDERS, all));
+}
+
+/** Tries every interleaving of the lane and throws at the first that fails, naming its order. */
 export async function forEveryInterleaving<S>(options: InterleavingOptions<S>): Promise<InterleavingRun[]> {
   const { sessions, databaseUrl, only } = options;
-  const orders = only === undefined ? interleavings(sessions, options) : [parseOrder(sessions, only)];
+  const { limit = 1000, seed } = options;
+  const chosen = only === undefined ? (options.include ?? []) : [only];
+  const orders = new Map(chosen.map((text) => [text, parseOrder(sessions, text)]));
+  if (only === undefined) {
+    for (const order of interleavings(sessions, {
+      limit: ordersOf(limit),
+      ...(seed !== undefined && { seed }),
+    }))
+      orders.set(order.join(' '), order);
+  }
   const admin = await connect(databaseUrl, 'admin');
   const connections: Connections = new Map();
   const runs: InterleavingRun[] = [];
   try {
-    for (const order of orders) {
+    for (const [text, order] of orders) {
       try {
         runs.push(await tryOrder(options, order, admin.client, connections));
       } catch (cause) {
-        const text = order.join(' ');
         const reason = cause instanceof Error ? cause.message : String(cause);
         throw new Error(`interleaving failed: ${reason}\nreplay it with only: '${text}'`, { cause });
       }

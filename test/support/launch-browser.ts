@@ -24,12 +24,21 @@ export async function findBrowser(): Promise<{ path: string; args: string[] }> {
   throw new Error('expected a browser for the tests of the page: install Chromium, or set CHROME_BIN');
 }
 
+/** As loopback-only.mjs does for Node: no other address is reached, and nothing is looked up or fetched unasked. */
+const LOOPBACK_ONLY = [
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+];
+
 export async function launchBrowser(extraArgs: readonly string[] = []): Promise<Browser> {
   const { path, args } = await findBrowser();
   // Root cannot use the sandbox.
   return launcher.launch({
     executablePath: path,
-    args: [...args, '--no-sandbox', ...extraArgs],
+    args: [...args, '--no-sandbox', ...LOOPBACK_ONLY, ...extraArgs],
     headless: true,
   });
 }
@@ -47,6 +56,7 @@ export function openWindow(
   return browser.newContext({
     viewport: { width, height: 800 },
     colorScheme: dark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
     acceptDownloads: true,
     // What a bare machine has is no language to browsers.
     locale: 'en-US',

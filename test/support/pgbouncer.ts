@@ -5,7 +5,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { serverUrl } from './test-database.ts';
+import { testServerUrl } from './test-server-url.ts';
 import { freePort } from './free-port.ts';
 
 /** Not found on many machines in the PATH of ordinary people. */
@@ -27,8 +27,8 @@ export interface Pgbouncer {
 }
 
 /** With few sessions of the server, so that clients share them. */
-export async function startPgbouncer({ sessions = 3 } = {}): Promise<Pgbouncer> {
-  const { hostname, port, username, password } = new URL(serverUrl());
+export async function startPgbouncer({ sessions = 3, serverUrl = testServerUrl() } = {}): Promise<Pgbouncer> {
+  const { hostname, port, username, password } = new URL(serverUrl);
   const folder = mkdtempSync(join(tmpdir(), 'rowmill-pgbouncer-'));
   const ownPort = await freePort();
   const lines = [
@@ -41,7 +41,7 @@ export async function startPgbouncer({ sessions = 3 } = {}): Promise<Pgbouncer> 
     'auth_type = any',
     'pool_mode = transaction',
     `default_pool_size = ${sessions}`,
-    'max_client_conn = 200',
+    'max_client_conn = 1000',
   ];
   const file = join(folder, 'pgbouncer.ini');
   writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });

@@ -1,6 +1,7 @@
 // The compiled command line, run in a folder as a person would, to its end.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { bareEnvironment } from './bare-environment.ts';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
@@ -31,7 +32,7 @@ export function startCommand(
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
     env: {
-      PATH: process.env.PATH,
+      ...bareEnvironment(),
       ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
       ...environment,
     },

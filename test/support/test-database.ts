@@ -12,6 +12,7 @@ import { Events } from '../../src/platform/events.ts';
 import { newId } from '../../src/platform/random.ts';
 import { loadSettings, type Settings } from '../../src/platform/settings.ts';
 import { TEMPLATE_DATABASE } from './global-setup.ts';
+import { testServerUrl } from './test-server-url.ts';
 
 export interface TestDatabase {
   /** Through the pooler at TEST_POOLER (host:port) where that is set. */
@@ -25,16 +26,10 @@ export interface TestDatabase {
   keepIfFailed(): void;
 }
 
-export function serverUrl(): string {
-  const url = process.env.ROWMILL_TEST_DATABASE_URL;
-  if (!url) throw new Error('expected ROWMILL_TEST_DATABASE_URL to be set by the global setup');
-  return url;
-}
-
 /** Call at the top of a test file. */
 export function useTestDatabase(): TestDatabase {
   const name = `rowmill_test_${newId().slice(0, 8)}`;
-  const url = new URL(serverUrl());
+  const url = new URL(testServerUrl());
   url.pathname = `/${name}`;
   const direct = url.href;
   if (process.env.TEST_POOLER) url.host = process.env.TEST_POOLER;
@@ -45,7 +40,7 @@ export function useTestDatabase(): TestDatabase {
   let blobFolder: string | null = null;
 
   beforeAll(async () => {
-    admin = new pg.Client({ connectionString: serverUrl() });
+    admin = new pg.Client({ connectionString: testServerUrl() });
     await admin.connect();
     // One clone at a time: PostgreSQL refuses while another session uses the template.
     await admin.query('select pg_advisory_lock(726)');

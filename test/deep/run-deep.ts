@@ -1,0 +1,85 @@
+// `npm run test:deep`: everything, whole. Every case of every test on the embedded PostgreSQL 18 without second tries, the
+// chaos tests again, PostgreSQL 15 with and without a pooler, a real S3 server, and the proof that the tests can fail.
+// Every step runs, whatever the others say; a table of seconds and failures ends it. Words after `--` choose steps by name.
+import { spawnSync } from 'node:child_process';
+import { startOldPostgres } from './old-postgres.ts';
+
+const CHAOS_ROUNDS = 3;
+/** Browsers and pure code do not know which server or pooler is behind. */
+const SERVER_TESTS = [
+  'src/store',
+  'src/engine',
+  'src/ingest',
+  'src/worker',
+  'test/engine',
+  'test/api',
+  'test/chaos',
+];
+const PACKAGES = 'postgresql-15, pgbouncer, ceph-mon, ceph-osd, ceph-common and radosgw';
+
+interface Step {
+  name: string;
+  run(): boolean | Promise<boolean>;
+}
+
+function command(args: readonly string[], environment: Record<string, string> = {}): boolean {
+  const [program, ...rest] = args as [string, ...string[]];
+  const shell = process.platform === 'win32';
+  const env = { ...process.env, ...environment };
+  return spawnSync(program, rest, { stdio: 'inherit', shell, env }).status === 0;
+}
+
+function vitest(files: readonly string[], environment: Record<string, string> = {}): boolean {
+  return command(['npx', 'vitest', 'run', '--retry=0', ...files], environment);
+}
+
+async function onPostgres15(pooled: boolean): Promise<boolean> {
+  const server = await startOldPostgres({ pooled });
+  try {
+    return vitest(SERVER_TESTS, {
+      DATABASE_URL: server.url,
+      ...(server.pooler !== null && { TEST_POOLER: server.pooler }),
+    });
+  } finally {
+    await server.stop();
+  }
+}
+
+const STEPS: Step[] = [
+  { name: 'build', run: () => command(['npm', 'run', '-s', 'build']) },
+  { name: 'check', run: () => command(['npm', 'run', '-s', 'check']) },
+  { name: 'every case, PostgreSQL 18', run: () => vitest([], { TEST_DEEP: '1' }) },
+  {
+    name: `chaos, ${CHAOS_ROUNDS} more rounds`,
+    run: () => Array.from({ length: CHAOS_ROUNDS }, () => vitest(['test/chaos'])).every((isGreen) => isGreen),
+  },
+  { name: 'PostgreSQL 15', run: () => onPostgres15(false) },
+  { name: 'pooler, PostgreSQL 15', run: () => onPostgres15(true) },
+  { name: 's3', run: () => command(['npm', 'run', '-s', 'test:s3']) },
+  { name: 'prove', run: () => command(['npm', 'run', '-s', 'prove']) },
+];
+
+const words = process.argv.slice(2);
+const chosen = STEPS.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+if (chosen.length === 0) {
+  console.error(`No step is named ${words.join(', ')}. Steps: ${STEPS.map(({ name }) => name).join('; ')}.`);
+  process.exit(2);
+}
+const table: string[] = [];
+let failures = 0;
+for (const { name, run } of chosen) {
+  console.log(`\n== ${name}`);
+  const startedMs = performance.now();
+  const isGreen = await Promise.resolve()
+    .then(run)
+    .catch((error: unknown) => {
+      console.error(error instanceof Error ? error.message : error);
+      return false;
+    });
+  if (!isGreen) failures += 1;
+  const seconds = Math.round((performance.now() - startedMs) / 1000);
+  table.push(`${isGreen ? 'passed' : 'FAILED'} ${String(seconds).padStart(6)} s  ${name}`);
+}
+console.log(`\n${table.join('\n')}`);
+if (failures > 0) console.log(`On Debian the servers of the last steps are in ${PACKAGES}.`);
+process.exit(failures === 0 ? 0 : 1);
