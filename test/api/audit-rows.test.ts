@@ -23,7 +23,7 @@ import { writeZip } from '../support/zip-writer.ts';
 
 const database = useTestDatabase();
 const ADMIN = 'audit-admin';
-const WAIT = { timeout: 120_000 };
+const WAIT = { timeout: 45_000 };
 
 interface Call {
   params?: Record<string, string>;

@@ -9,7 +9,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 const DRIP_MS = 20;
-const WAIT = { timeout: 120_000 };
+const WAIT = { timeout: 45_000 };
 
 const timers: NodeJS.Timeout[] = [];
 afterEach(() => {

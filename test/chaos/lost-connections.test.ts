@@ -63,7 +63,7 @@ test('run goes on when the connections of its progress are cut', async () => {
   await vi.waitUntil(
     async () => (await database.query('select from spans where owner is not null')).length > 0,
     {
-      timeout: 120_000,
+      timeout: 45_000,
     },
   );
   // Only what is shown asks for the groups of errors.

@@ -10,6 +10,7 @@ import {
   mostStartsIn,
   startCountingServer,
 } from '../support/counting-server.ts';
+import { depth, isDeep } from '../support/depth.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
 import { chaosPipeline, startChaosWorker, workerIdOf } from './chaos-worker.ts';
@@ -108,7 +109,7 @@ test('calls at once: never more than declared; what a killed process held comes 
   await rowmill.close();
 });
 
-test('calls per second: never more than declared, with a process killed and replaced; a change holds', async () => {
+test.runIf(isDeep)('calls per second: never more than declared, with a process killed and replaced; a change holds', async () => {
   server = await startCountingServer(20);
   const rowmill = await openRowmill({ databaseUrl: database.url });
   const pipeline = chaosPipeline('per-second');
@@ -152,7 +153,7 @@ test('fifty hosts, each with a delay: none is called too soon, and one with many
   const rowmill = await openRowmill({ databaseUrl: database.url });
   const pipeline = chaosPipeline('hosts');
   await startAll(pipeline.name, { host: { concurrency: 1, minDelayMs: 100 } }, true);
-  const [HOT, OTHERS] = [150, 490];
+  const [HOT, OTHERS] = [depth(50, 150), depth(196, 490)];
   const rows = [
     ...Array.from({ length: HOT }, (_, n) => ({ n, host: 'hot' })),
     ...Array.from({ length: OTHERS }, (_, n) => ({ n, host: `host${n % 49}` })),

@@ -70,7 +70,7 @@ const ROWS = Array.from({ length: 80 }, (_, n) => ({
 }));
 
 /** Polls as long as a busy machine may take. */
-const eventually = <T>(look: () => Promise<T> | T) => expect.poll(look, { timeout: 120_000 });
+const eventually = <T>(look: () => Promise<T> | T) => expect.poll(look, { timeout: 45_000 });
 
 const rowNames = (page: Page): Promise<string[]> => page.getByRole('rowheader').allTextContents();
 

@@ -20,7 +20,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 const database = useTestDatabase();
 const browser = useBrowser();
 /** However busy the machine is. */
-const WAIT = { timeout: 120_000 };
+const WAIT = { timeout: 45_000 };
 let rowmill: Rowmill | undefined;
 let worker: RowmillWorker | undefined;
 afterEach(async () => {

@@ -55,7 +55,7 @@ function watched(handler: number | Promise<void>) {
 async function until(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
   const startedMs = monotonicMs();
   while (!(await test())) {
-    if (monotonicMs() - startedMs > 120_000) throw new Error(`waited in vain for ${what}`);
+    if (monotonicMs() - startedMs > 45_000) throw new Error(`waited in vain for ${what}`);
     await waitMs(10);
   }
   console.log(`${what}: after ${Math.round(monotonicMs() - startedMs)} ms`);

@@ -9,6 +9,7 @@ import {
 } from '../../src/index.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import type { Settings } from '../../src/platform/settings.ts';
+import { depth } from '../support/depth.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -229,14 +230,14 @@ test('a call of many items counts as many for its owner', async () => {
 test.each([
   ['running jobs', { maxRunningJobs: 1, maxInFlight: null }],
   ['items', { maxRunningJobs: null, maxInFlight: 1 }],
-])('a thousand jobs of an owner who is at the limit of %s do not hold up another', async (_, limits) => {
+])('many jobs of an owner who is at the limit of %s do not hold up another', async (_, limits) => {
   const log = new Log();
   const pipeline = logged(log, 20);
   await open(pipeline, 1);
   await rowmill.setOwner('blocked', limits);
   await rowmill.submit(pipeline, rows(100_000, { owner: 'other', ms: 10 }), { ownerId: 'other' });
   await log.when(() => log.handled.length > 1000);
-  for (let job = 0; job < 1000; job += 20) {
+  for (let job = 0; job < depth(200, 1000); job += 20) {
     const items = () => rows(2, { owner: 'blocked', job: String(job), ms: 20_000 });
     await Promise.all(
       Array.from({ length: 20 }, () => rowmill.submit(pipeline, items(), { ownerId: 'blocked' })),

@@ -53,7 +53,7 @@ describe('a crawl by two workers', () => {
     const params = { hosts: running.hosts };
     ({ jobId } = await rowmill.runFile(crawler, { name: 'start.txt', bytes }, { params }));
     const workers = [await rowmill.startWorker([crawler]), await rowmill.startWorker([crawler])];
-    summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(500_000));
+    summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(55_000));
     // Workers of one process tell their events in one place.
     metrics = await workers[0]!.metrics.snapshot();
     await Promise.all(workers.map((worker) => worker.stop()));

@@ -94,7 +94,7 @@ async function scan(sources: object[]): Promise<Map<string, string>> {
   return new Map(events.filter(({ event }) => event === 'taken').map(({ source, jobId }) => [source, jobId]));
 }
 
-describe('the prices example', { timeout: 600_000 }, () => {
+describe('the prices example', () => {
   it('prices what is dropped into a folder, onto an FTP server and into a bucket, rows and photos', async () => {
     const [inFolder, onFtp, inBucket] = (['fol', 'ftp', 'buc'] as const).map((prefix) =>
       generateThings({ count: 40, seed: 21, prefix }),

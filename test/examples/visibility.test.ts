@@ -23,7 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), 'rowmill-visibility-'));
 const calm: StandInOptions = { seed: 3, latencyMs: [0, 10] };
 const QUESTIONS = 2;
 /** Of a machine that does many other things. */
-const PATIENCE_MS = 500_000;
+const PATIENCE_MS = 50_000;
 let rowmill: Rowmill;
 let worker: RowmillWorker;
 let service: ModelService;
@@ -94,7 +94,7 @@ function answersTo(world: World, model: string): Record<string, number>[] {
   );
 }
 
-describe('the visibility example', { timeout: 600_000 }, () => {
+describe('the visibility example', () => {
   it('scores every business as the world has it, through 429s and 5xx, and pays for each answer once', async () => {
     const world = generateWorld({ count: 40, seed: 11 });
     await start(world, { ...calm, ratePerSecond: 100, error5xxRate: 0.1 });

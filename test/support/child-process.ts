@@ -47,7 +47,7 @@ const STDERR_TAIL_CHARS = 4000;
 const LAST_EVENTS = 100;
 /** Of a machine that is slow to bring it: only what a grandchild keeps open is waited for that long. */
 const LAST_OUTPUT_MS = 10_000;
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 50_000;
 const running = new Set<{ child: ChildProcess; exited: Promise<ChildExit> }>();
 
 // The last resort when a test file ends without killAll.

@@ -5,7 +5,7 @@ import type { Rowmill } from '../../src/open-rowmill.ts';
  * Less than a test has, so that the test fails with what is said here and not with its time. Where jobs are meant not to
  * end (test/proof), TEST_PATIENCE_MS makes it shorter.
  */
-const PATIENCE_MS = Number(process.env.TEST_PATIENCE_MS ?? 400_000);
+const PATIENCE_MS = Number(process.env.TEST_PATIENCE_MS ?? 50_000);
 
 export async function whenFinished(rowmill: Rowmill, jobId: string): ReturnType<Rowmill['whenFinished']> {
   const patience = AbortSignal.timeout(PATIENCE_MS);

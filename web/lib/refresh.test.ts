@@ -12,9 +12,9 @@ function asking() {
   };
   const known = () => queries.getQueryData(options.queryKey);
   const whenAsked = (times: number) =>
-    vi.waitUntil(() => asked.length === times, { interval: 1, timeout: 120_000 });
+    vi.waitUntil(() => asked.length === times, { interval: 1, timeout: 45_000 });
   const whenKnown = (answer: string) =>
-    vi.waitUntil(() => known() === answer, { interval: 1, timeout: 120_000 });
+    vi.waitUntil(() => known() === answer, { interval: 1, timeout: 45_000 });
   const look = () => new QueryObserver(queries, options).subscribe(() => {});
   return { queries, asked, options, whenAsked, whenKnown, look };
 }

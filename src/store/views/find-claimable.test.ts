@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { seededSequence } from '../../../examples/seeded-sequence.ts';
+import { depth } from '../../../test/support/depth.ts';
 import { claimRequest } from '../../../test/support/job-factory.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
 import { createJob } from '../../engine/create-job.ts';
@@ -13,7 +14,7 @@ beforeAll(() => {
   engine = database.context();
 });
 
-const ROUNDS = 60;
+const ROUNDS = depth(15, 60);
 const PIPELINES = ['one', 'two', 'other'];
 
 /** Says in one aggregate what the statement finds by looks into an index: the plain meaning of the question. */

@@ -28,7 +28,7 @@ function server(total: number, options: { fits?: (seq: number) => boolean; most?
 }
 
 const settled = (pages: { isLoading: boolean }) =>
-  vi.waitUntil(() => !pages.isLoading, { interval: 1, timeout: 120_000 });
+  vi.waitUntil(() => !pages.isLoading, { interval: 1, timeout: 45_000 });
 
 describe('all rows of a job', () => {
   test('in the middle and at the end are one request away', async () => {
@@ -178,7 +178,7 @@ describe('rows that fit a filter', () => {
     };
     const pages = new FoundRows(load);
     pages.want(0, 30);
-    await vi.waitUntil(() => !pages.hasMore, { interval: 1, timeout: 120_000 });
+    await vi.waitUntil(() => !pages.hasMore, { interval: 1, timeout: 45_000 });
     expect(asked).toEqual([undefined, '1', '2']);
     expect(pages.row(0)?.seq).toBe(77);
   });
@@ -194,7 +194,7 @@ describe('rows that fit a filter', () => {
     const pages = new FoundRows(load);
     const looked = async (count: number) => {
       answer!();
-      await vi.waitUntil(() => pages.looked === count, { interval: 1, timeout: 120_000 });
+      await vi.waitUntil(() => pages.looked === count, { interval: 1, timeout: 45_000 });
     };
     pages.want(0, 30);
     await looked(100);
@@ -231,7 +231,7 @@ describe('rows that fit a filter', () => {
     const { load } = server(400, { fits: (seq) => !gone.has(seq) });
     const pages = new FoundRows(load);
     pages.want(0, 350);
-    await vi.waitUntil(() => !pages.hasMore, { interval: 1, timeout: 120_000 });
+    await vi.waitUntil(() => !pages.hasMore, { interval: 1, timeout: 45_000 });
     expect(pages.count).toBe(400);
     for (let seq = 0; seq < 50; seq += 1) gone.add(seq);
     pages.want(0, 30);
@@ -239,7 +239,7 @@ describe('rows that fit a filter', () => {
     await settled(pages);
     expect(pages.row(0)?.seq).toBe(50);
     pages.want(0, 350);
-    await vi.waitUntil(() => !pages.hasMore, { interval: 1, timeout: 120_000 });
+    await vi.waitUntil(() => !pages.hasMore, { interval: 1, timeout: 45_000 });
     expect(pages.count).toBe(350);
   });
 
