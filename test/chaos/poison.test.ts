@@ -30,72 +30,75 @@ const CASES: PoisonCase[] = [
 /** The others in the deep lane: they take a lease to run out for every crash, or end alike. */
 const QUICK_CASES = CASES.slice(0, 2);
 
-test.each(isDeep ? CASES : QUICK_CASES)('$how in one of $items items, supervised: $supervised', async (poison) => {
-  database.keepIfFailed();
-  const { how, items, supervised } = poison;
-  const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
-  const pipeline = chaosPipeline(`poison-${how.replace(' ', '')}-${supervised}-${items}`);
-  const culprit = Math.floor(items * 0.6);
-  const jobId = await rowmill.submit(
-    pipeline,
-    Array.from({ length: items }, (_, n) => ({ n, poison: n === culprit })),
-  );
-  // The living must not be taken for dead: each time that happens their items count as crashed.
-  const lease = supervised ? 60_000 : 3000;
-  const settings: Partial<Settings> = {
-    claimMin: items,
-    claimMax: items,
-    flushMaxItems: items,
-    lockFloorMs: lease,
-    lockCapMs: lease,
-  };
-  const mostCrashes = 3 + Math.floor(Math.log2(items));
-
-  let crashes = 0;
-  const leased: number[] = [];
-  for (;;) {
-    const worker = startChaosWorker({
-      databaseUrl: database.url,
-      pipeline: pipeline.name,
-      handler: { kind: 'poison', how },
-      settings,
-    });
-    const workerId = await workerIdOf(worker);
-    const finished = whenFinished(rowmill, jobId).then(() => 'finished' as const);
-    finished.catch(() => {});
-    const ended = await Promise.race([finished, worker.exited]);
-    for (const { event, items: claimed } of worker.events) {
-      if (event === 'claim.made') leased.push(claimed as number);
-    }
-    if (ended === 'finished') {
-      expect(countEvents(worker, 'fault')).toBe(0);
-      worker.kill('SIGKILL');
-      await worker.exited;
-      break;
-    }
-    expect(ended).toEqual(
-      {
-        'exit 1': { code: 1, signal: null },
-        'exit 0': { code: 0, signal: null },
-        abort: { code: null, signal: 'SIGABRT' },
-      }[how],
+test.each(isDeep ? CASES : QUICK_CASES)(
+  '$how in one of $items items, supervised: $supervised',
+  async (poison) => {
+    database.keepIfFailed();
+    const { how, items, supervised } = poison;
+    const rowmill = await openRowmill({ databaseUrl: database.url, settings: CHAOS_SETTINGS });
+    const pipeline = chaosPipeline(`poison-${how.replace(' ', '')}-${supervised}-${items}`);
+    const culprit = Math.floor(items * 0.6);
+    const jobId = await rowmill.submit(
+      pipeline,
+      Array.from({ length: items }, (_, n) => ({ n, poison: n === culprit })),
     );
-    crashes += 1;
-    expect(crashes, `leases of ${leased.join(', ')} items`).toBeLessThanOrEqual(mostCrashes);
-    if (supervised) {
-      const report = await rescueLeases(rowmill.context, { deadWorkerId: workerId });
-      expect(report.leases, 'the dead worker held the culprit').toBeGreaterThan(0);
+    // The living must not be taken for dead: each time that happens their items count as crashed.
+    const lease = supervised ? 60_000 : 3000;
+    const settings: Partial<Settings> = {
+      claimMin: items,
+      claimMax: items,
+      flushMaxItems: items,
+      lockFloorMs: lease,
+      lockCapMs: lease,
+    };
+    const mostCrashes = 3 + Math.floor(Math.log2(items));
+
+    let crashes = 0;
+    const leased: number[] = [];
+    for (;;) {
+      const worker = startChaosWorker({
+        databaseUrl: database.url,
+        pipeline: pipeline.name,
+        handler: { kind: 'poison', how },
+        settings,
+      });
+      const workerId = await workerIdOf(worker);
+      const finished = whenFinished(rowmill, jobId).then(() => 'finished' as const);
+      finished.catch(() => {});
+      const ended = await Promise.race([finished, worker.exited]);
+      for (const { event, items: claimed } of worker.events) {
+        if (event === 'claim.made') leased.push(claimed as number);
+      }
+      if (ended === 'finished') {
+        expect(countEvents(worker, 'fault')).toBe(0);
+        worker.kill('SIGKILL');
+        await worker.exited;
+        break;
+      }
+      expect(ended).toEqual(
+        {
+          'exit 1': { code: 1, signal: null },
+          'exit 0': { code: 0, signal: null },
+          abort: { code: null, signal: 'SIGABRT' },
+        }[how],
+      );
+      crashes += 1;
+      expect(crashes, `leases of ${leased.join(', ')} items`).toBeLessThanOrEqual(mostCrashes);
+      if (supervised) {
+        const report = await rescueLeases(rowmill.context, { deadWorkerId: workerId });
+        expect(report.leases, 'the dead worker held the culprit').toBeGreaterThan(0);
+      }
     }
-  }
-  expect(crashes, 'void: nothing crashed').toBeGreaterThanOrEqual(3);
-  await checkFinishedJob(database, jobId, { counts: { DONE: items - 1, ERROR: 1 } });
-  const failed = await database.query(
-    `select seq::int, error_class, error from results where job_id = $1 and status = 'ERROR'`,
-    [jobId],
-  );
-  expect(failed).toMatchObject([
-    { seq: culprit, error_class: 'crashed', error: expect.stringMatching(/\w+/) },
-  ]);
-  expect(await attemptsOf(database, jobId), 'neighbours are charged nothing').toEqual([1]);
-  await rowmill.close();
-});
+    expect(crashes, 'void: nothing crashed').toBeGreaterThanOrEqual(3);
+    await checkFinishedJob(database, jobId, { counts: { DONE: items - 1, ERROR: 1 } });
+    const failed = await database.query(
+      `select seq::int, error_class, error from results where job_id = $1 and status = 'ERROR'`,
+      [jobId],
+    );
+    expect(failed).toMatchObject([
+      { seq: culprit, error_class: 'crashed', error: expect.stringMatching(/\w+/) },
+    ]);
+    expect(await attemptsOf(database, jobId), 'neighbours are charged nothing').toEqual([1]);
+    await rowmill.close();
+  },
+);

@@ -109,44 +109,47 @@ test('calls at once: never more than declared; what a killed process held comes 
   await rowmill.close();
 });
 
-test.runIf(isDeep)('calls per second: never more than declared, with a process killed and replaced; a change holds', async () => {
-  server = await startCountingServer(20);
-  const rowmill = await openRowmill({ databaseUrl: database.url });
-  const pipeline = chaosPipeline('per-second');
-  const resources = { perSecond: { ratePerSecond: 200 } };
-  const workers = await startAll(pipeline.name, resources);
-  const jobId = await rowmill.submit(
-    pipeline,
-    Array.from({ length: 100_000 }, (_, n) => ({ n })),
-  );
-  const since = (fromMs: number) => server.calls.filter(({ atMs }) => atMs >= fromMs);
-  const reached = (fromMs: number, perSecond: number) =>
-    until(() => mostStartsIn(since(fromMs), 1000, 'atMs') >= perSecond * REACHED);
-  await reached(0, 200);
-  workers[0]!.kill('SIGKILL');
-  const replaced = startWorker(pipeline.name, resources);
-  await replaced.waitFor('ready');
-  await reached(server.now, 200);
-  await rowmill.setResource('perSecond', { ratePerSecond: 50 });
-  const loweredMs = server.now + HEARD_MS;
-  await reached(loweredMs, 50);
-  await until(() => server.now > loweredMs + 2000);
-  const mostLowered = mostStartsIn(since(loweredMs), 1000, 'sentMs');
-  await rowmill.setResource('perSecond', { paused: true });
-  const pausedMs = server.now + HEARD_MS;
-  await until(() => server.now > pausedMs + 1000);
-  const whilePaused = since(pausedMs).length;
-  await rowmill.setResource('perSecond', { paused: null, ratePerSecond: null });
-  await reached(server.now, 200);
-  await rowmill.cancel(jobId);
+test.runIf(isDeep)(
+  'calls per second: never more than declared, with a process killed and replaced; a change holds',
+  async () => {
+    server = await startCountingServer(20);
+    const rowmill = await openRowmill({ databaseUrl: database.url });
+    const pipeline = chaosPipeline('per-second');
+    const resources = { perSecond: { ratePerSecond: 200 } };
+    const workers = await startAll(pipeline.name, resources);
+    const jobId = await rowmill.submit(
+      pipeline,
+      Array.from({ length: 100_000 }, (_, n) => ({ n })),
+    );
+    const since = (fromMs: number) => server.calls.filter(({ atMs }) => atMs >= fromMs);
+    const reached = (fromMs: number, perSecond: number) =>
+      until(() => mostStartsIn(since(fromMs), 1000, 'atMs') >= perSecond * REACHED);
+    await reached(0, 200);
+    workers[0]!.kill('SIGKILL');
+    const replaced = startWorker(pipeline.name, resources);
+    await replaced.waitFor('ready');
+    await reached(server.now, 200);
+    await rowmill.setResource('perSecond', { ratePerSecond: 50 });
+    const loweredMs = server.now + HEARD_MS;
+    await reached(loweredMs, 50);
+    await until(() => server.now > loweredMs + 2000);
+    const mostLowered = mostStartsIn(since(loweredMs), 1000, 'sentMs');
+    await rowmill.setResource('perSecond', { paused: true });
+    const pausedMs = server.now + HEARD_MS;
+    await until(() => server.now > pausedMs + 1000);
+    const whilePaused = since(pausedMs).length;
+    await rowmill.setResource('perSecond', { paused: null, ratePerSecond: null });
+    await reached(server.now, 200);
+    await rowmill.cancel(jobId);
 
-  const most = mostStartsIn(server.calls, 1000, 'sentMs');
-  console.log(`per second: ${most} of 200 at most, ${mostLowered} of 50 after the change`);
-  expect(most).toBeLessThanOrEqual(atMost(200));
-  expect(mostLowered).toBeLessThanOrEqual(atMost(50));
-  expect(whilePaused).toBe(0);
-  await rowmill.close();
-});
+    const most = mostStartsIn(server.calls, 1000, 'sentMs');
+    console.log(`per second: ${most} of 200 at most, ${mostLowered} of 50 after the change`);
+    expect(most).toBeLessThanOrEqual(atMost(200));
+    expect(mostLowered).toBeLessThanOrEqual(atMost(50));
+    expect(whilePaused).toBe(0);
+    await rowmill.close();
+  },
+);
 
 test('fifty hosts, each with a delay: none is called too soon, and one with many rows does not delay the others', async () => {
   server = await startCountingServer(10);

@@ -135,29 +135,33 @@ describe('a batch', () => {
     { point: 'finalize.after_commit', came: 1 },
     { point: 'callback.after_call', came: 2 },
   ];
-  const isQuick = (point: FaultPoint) => point === 'finalize.before_commit' || point === 'callback.after_call';
-  test.each(points.filter(({ point }) => isDeep || isQuick(point)))('whose worker is killed at $point is told of once', async ({ point, came }) => {
-    database.keepIfFailed();
-    const some = known.slice(0, 300);
-    const victim = startWorker(`${point}=kill`);
-    const jobId = await rowmill.submit(transactions, rowsOf(some));
-    expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
-    expect(victim.events.filter(({ event }) => event === 'fault')).toMatchObject([{ name: point }]);
-    // The dead one holds the callback for longer than the test wants to wait.
-    await database.query('update callbacks set next_attempt_at = now() where lease_token is not null');
-    startWorker();
-    startWorker();
-    await rowmill.whenFinished(jobId, patience());
-    const id = `${jobId}:1:done`;
-    await whenBooked(id);
-    const told = () => database.query('select state from callbacks where job_id = $1', [jobId]);
-    await expect.poll(told, { timeout: 45_000 }).toEqual([{ state: 'DONE' }]);
-    expect(bank.deliveries.get(id)).toBe(came);
-    expect([...bank.booked.keys()].filter((key) => key.startsWith(jobId))).toEqual([id]);
-    expect((await checkBatch(rowmill, jobId, some)).problems).toEqual([]);
-    const summaries = await database.query('select generation from summaries where job_id = $1', [jobId]);
-    expect(summaries).toEqual([{ generation: 1 }]);
-  });
+  const isQuick = (point: FaultPoint) =>
+    point === 'finalize.before_commit' || point === 'callback.after_call';
+  test.each(points.filter(({ point }) => isDeep || isQuick(point)))(
+    'whose worker is killed at $point is told of once',
+    async ({ point, came }) => {
+      database.keepIfFailed();
+      const some = known.slice(0, 300);
+      const victim = startWorker(`${point}=kill`);
+      const jobId = await rowmill.submit(transactions, rowsOf(some));
+      expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
+      expect(victim.events.filter(({ event }) => event === 'fault')).toMatchObject([{ name: point }]);
+      // The dead one holds the callback for longer than the test wants to wait.
+      await database.query('update callbacks set next_attempt_at = now() where lease_token is not null');
+      startWorker();
+      startWorker();
+      await rowmill.whenFinished(jobId, patience());
+      const id = `${jobId}:1:done`;
+      await whenBooked(id);
+      const told = () => database.query('select state from callbacks where job_id = $1', [jobId]);
+      await expect.poll(told, { timeout: 45_000 }).toEqual([{ state: 'DONE' }]);
+      expect(bank.deliveries.get(id)).toBe(came);
+      expect([...bank.booked.keys()].filter((key) => key.startsWith(jobId))).toEqual([id]);
+      expect((await checkBatch(rowmill, jobId, some)).problems).toEqual([]);
+      const summaries = await database.query('select generation from summaries where job_id = $1', [jobId]);
+      expect(summaries).toEqual([{ generation: 1 }]);
+    },
+  );
 
   test('that is aborted keeps what has ended, and is told of as cancelled', async () => {
     const some = known.slice(0, 1000);

@@ -44,6 +44,7 @@ describe('a read-modify-write by two sessions', () => {
   test('loses an update in some orders of READ COMMITTED and not in others', async () => {
     const amounts = new Map<string, number>();
     const runs = await forEveryInterleaving({
+      everyOrder: true,
       databaseUrl,
       sessions: [adder('A', plain), adder('B', plain)],
       setup: seedAccounts,
@@ -70,13 +71,14 @@ describe('a read-modify-write by two sessions', () => {
     expect(failure).toContain('sum of both additions');
     const only = /only: '(.+)'/.exec(failure)?.[1] ?? '';
     expect(only).toBe('A.begin A.read A.write B.begin B.read A.commit B.write B.commit');
-    await expect(forEveryInterleaving({ ...options, only })).rejects.toThrow(only);
+    await expect(forEveryInterleaving({ everyOrder: true, ...options, only })).rejects.toThrow(only);
     const serial = 'B.begin B.read B.write B.commit A.begin A.read A.write A.commit';
-    expect(await forEveryInterleaving({ ...options, only: serial })).toHaveLength(1);
+    expect(await forEveryInterleaving({ everyOrder: true, ...options, only: serial })).toHaveLength(1);
   });
 
   test('loses nothing with SELECT FOR UPDATE, whose waits are reported', async () => {
     const runs = await forEveryInterleaving({
+      everyOrder: true,
       databaseUrl,
       sessions: [adder('A', `${plain} for update`), adder('B', `${plain} for update`)],
       setup: seedAccounts,
@@ -116,13 +118,14 @@ describe('two sessions that lock two rows in opposite order', () => {
 
   test('fail as a deadlock that names step and order', async () => {
     const only = 'A.begin B.begin A.lock1 B.lock2 A.lock2 B.lock1 A.commit B.commit';
-    const failing = forEveryInterleaving({ ...options, check() {}, only });
+    const failing = forEveryInterleaving({ everyOrder: true, ...options, check() {}, only });
     await expect(failing).rejects.toThrow(/deadlock in (A\.lock2|B\.lock1): deadlock detected \(40P01\)/);
     await expect(failing).rejects.toThrow(only);
   });
 
   test('are counted where 40P01 is tolerated; the survivor commits and nobody is half done', async () => {
     const runs = await forEveryInterleaving({
+      everyOrder: true,
       ...options,
       tolerate: ['40P01'],
       limit: 10,
@@ -139,9 +142,9 @@ describe('two sessions that lock two rows in opposite order', () => {
     careless.steps.pop();
     const sessions = [careless, locker('B', [1])];
     const only = 'A.begin A.lock1 B.begin B.lock1 B.commit';
-    await expect(forEveryInterleaving({ ...options, sessions, check() {}, only })).rejects.toThrow(
-      'deadlock: B.lock1 waits for a lock that no remaining step releases',
-    );
+    await expect(
+      forEveryInterleaving({ everyOrder: true, ...options, sessions, check() {}, only }),
+    ).rejects.toThrow('deadlock: B.lock1 waits for a lock that no remaining step releases');
   });
 });
 
@@ -162,6 +165,7 @@ test('three sessions that queue on one row all finish, in every order', async ()
     }),
   );
   const runs = await forEveryInterleaving({
+    everyOrder: true,
     databaseUrl,
     sessions,
     setup: seedAccounts,
@@ -183,12 +187,12 @@ test('an error ends its session, fails the run and leaves the other session alon
     { name: 'B', steps: [{ name: 'add', run: (client) => client.query('update account set amount = 1') }] },
   ];
   const options = { databaseUrl, sessions, setup: seedAccounts };
-  await expect(forEveryInterleaving({ ...options, check() {} })).rejects.toThrow(
+  await expect(forEveryInterleaving({ everyOrder: true, ...options, check() {} })).rejects.toThrow(
     'error in A.fail: division by zero (22012)',
   );
   const check = async (_run: unknown, _shared: unknown, admin: pg.Client) =>
     expect(await amountOf(admin, 1)).toBe(1);
-  const runs = await forEveryInterleaving({ ...options, check, tolerate: ['22012'] });
+  const runs = await forEveryInterleaving({ everyOrder: true, ...options, check, tolerate: ['22012'] });
   expect(runs.map(({ started }) => started)).toEqual(['A.fail B.add', 'A.fail B.add', 'B.add A.fail']);
 });
 
@@ -238,10 +242,12 @@ describe('interleavings', () => {
       { name: 'B', steps: [{ name: 'y', run: async () => {} }] },
     ];
     const options = { databaseUrl, sessions, setup: seedAccounts, check() {} };
-    await expect(forEveryInterleaving({ ...options, only: 'A.x' })).rejects.toThrow(
+    await expect(forEveryInterleaving({ everyOrder: true, ...options, only: 'A.x' })).rejects.toThrow(
       "expected the order to hold 'B.y'",
     );
-    await expect(forEveryInterleaving({ ...options, only: 'A.x B.y C.z' })).rejects.toThrow("got 'C.z'");
+    await expect(forEveryInterleaving({ everyOrder: true, ...options, only: 'A.x B.y C.z' })).rejects.toThrow(
+      "got 'C.z'",
+    );
   });
 });
 
