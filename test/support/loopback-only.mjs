@@ -34,8 +34,9 @@ net.Socket.prototype.connect = function connectToLoopback(...args) {
     process.nextTick(() => this.destroy(error));
     return this;
   }
-  // A lookup of the caller's own may answer with any address.
-  if (typeof options.lookup === 'function') options.lookup = checkedLookup(options.lookup);
+  // A lookup of the caller's own may answer with any address, and so may '10.1'.
+  if (typeof host === 'string' && net.isIP(host) === 0 && typeof first === 'object')
+    options.lookup = checkedLookup(options.lookup ?? dns.lookup);
   return connect.apply(this, args);
 };
 
@@ -64,7 +65,7 @@ function unknownName(name) {
     hostname: name,
   });
 }
-const isKnown = (name) => !name || name === 'localhost' || net.isIP(name) !== 0;
+const isKnown = (name) => !name || name === 'localhost' || net.isIP(name) !== 0 || /^[\d.]+$/.test(name);
 const { lookup } = dns;
 dns.lookup = function lookupLocally(name, ...rest) {
   if (isKnown(name)) return lookup.call(dns, name, ...rest);
