@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { depth } from '../../test/support/depth.ts';
 import {
   type BudgetGrant,
   type BudgetState,
@@ -145,7 +146,7 @@ describe('a budget shared by workers that sync, are killed, or hear no answer', 
           }
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: depth(300, 1500) },
     );
   });
 
@@ -184,7 +185,7 @@ describe('a budget shared by workers that sync, are killed, or hear no answer', 
         expect(state.lost).toBeCloseTo(0, 6);
         expect(budgetLeft(state, 50)).toBeCloseTo(50 - spent, 6);
       }),
-      { numRuns: 1500 },
+      { numRuns: depth(300, 1500) },
     );
   });
 

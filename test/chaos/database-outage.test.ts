@@ -10,6 +10,7 @@ import {
   startEmbeddedPostgres,
 } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
 import { type Child, killAll } from '../support/child-process.ts';
+import { depth } from '../support/depth.ts';
 import { whenFinished } from '../support/when-finished.ts';
 import {
   CHAOS_SETTINGS,
@@ -99,8 +100,8 @@ async function strikeDuringJob(name: string, strikes: number, strike: () => Prom
   return worker;
 }
 
-test('all sessions of the worker are terminated, four times', async () => {
-  const worker = await strikeDuringJob('terminated', 4, async () => {
+test('all sessions of the worker are terminated, again and again', async () => {
+  const worker = await strikeDuringJob('terminated', depth(2, 4), async () => {
     const sessions = await workerSessions();
     expect(sessions, 'void: there was nothing to terminate').not.toEqual([]);
     await query('select pg_terminate_backend(pid) from unnest($1::int[]) as pid', [

@@ -5,6 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
 import { expectAccessible } from '../support/accessible.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
+import { depth } from '../support/depth.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -105,7 +106,7 @@ test('the rows of each choice are shown, however quickly one follows another on 
   const slow = await page.context().newCDPSession(page);
   const choices = page.getByRole('region', { name: 'Progress' });
   const grid = page.getByRole('table', { name: 'Rows of the job' });
-  for (let at = 0; at < 30; at += 1) {
+  for (let at = 0; at < depth(8, 30); at += 1) {
     await slow.send('Emulation.setCPUThrottlingRate', { rate: 1 + (at % 5) * 2 });
     const [name, first] = at % 2 === 0 ? (['Error 3', '7'] as const) : (['Done 297', '0'] as const);
     await choices.getByRole('link', { name }).click();

@@ -14,6 +14,8 @@ const FAILED_EVERY = 5000;
 /** Where rows are so large that keeping all that was seen would be noticed. */
 const WIDE = { from: 200_000, to: 279_999, bytes: 8000 };
 const WIDE_STEPS = 30;
+/** Rows around each step that are wide: more than the page asks for. */
+const WIDE_AROUND = 400;
 const NODES_MAX = 3000;
 /** Everything that was seen of these rows is more than that. */
 const HEAP_GROWTH_MAX_BYTES = 40 * 1024 * 1024;
@@ -31,11 +33,14 @@ beforeAll(async () => {
   jobId = await rowmill.submit(pipeline, first, { name: 'A million', hold: true });
   await database.query(
     `insert into items (job_id, seq, input_bytes, input)
-     select $1, n, 40, case when n between $3 and $4
+     select $1, n, 40, case when n between $3 and $4 and (n - $3 + $6::int) % $7::int < 2 * $6
          then jsonb_build_object('sku', repeat('wide ', $5::int / 5), 'title', 'product ' || n)
          else jsonb_build_object('sku', 'sku-' || n, 'title', 'product ' || n) end
      from generate_series(1, $2::int - 1) n`,
-    [jobId, ROWS, WIDE.from, WIDE.to, WIDE.bytes],
+    [
+      ...[jobId, ROWS, WIDE.from, WIDE.to, WIDE.bytes],
+      ...[WIDE_AROUND, Math.floor((WIDE.to - WIDE.from) / WIDE_STEPS)],
+    ],
   );
   await database.query(
     `insert into results (job_id, seq, generation, phase, attempt, status, result, error, error_class)

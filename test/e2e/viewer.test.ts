@@ -133,7 +133,7 @@ interface Walker {
 }
 
 async function openAs(who: { userId: string } | { headers: Record<string, string> }): Promise<Walker> {
-  const { page, complaints } = await browser.open();
+  const { page, complaints } = await browser.open({ calm: true });
   if ('userId' in who) {
     const { cookie } = await sessionHeaders(database, who.userId);
     const [name, value] = cookie.split('=') as [string, string];
@@ -261,8 +261,7 @@ test('a member has besides what a viewer has just what the server refuses to vie
       if (path.includes('overview') && (await row.count()) > 0) await row.check();
     }
     const less = await namesOf(viewer.page);
-    for (const name of await namesOf(member.page))
-      if (name !== '' && !less.includes(name)) besides.add(name);
+    for (const name of await namesOf(member.page)) if (name !== '' && !less.includes(name)) besides.add(name);
   }
   expect([...besides].toSorted()).toEqual([
     'Cancel',

@@ -46,17 +46,19 @@ export async function launchBrowser(extraArgs: readonly string[] = []): Promise<
 export interface WindowOptions {
   dark?: boolean;
   width?: number;
+  /** Without animations, as people can ask their system for. */
+  calm?: boolean;
 }
 
 /** A window with cookies of its own. */
 export function openWindow(
   browser: Browser,
-  { dark = false, width = 1280 }: WindowOptions = {},
+  { dark = false, width = 1280, calm = false }: WindowOptions = {},
 ): Promise<BrowserContext> {
   return browser.newContext({
     viewport: { width, height: 800 },
     colorScheme: dark ? 'dark' : 'light',
-    reducedMotion: 'reduce',
+    reducedMotion: calm ? 'reduce' : 'no-preference',
     acceptDownloads: true,
     // What a bare machine has is no language to browsers.
     locale: 'en-US',

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { depth } from '../../../test/support/depth.ts';
 import { allRows, shippedLimits, useTestFiles } from '../../../test/support/file-rows.ts';
 import { openJsonArray } from './read-json-array.ts';
 
@@ -114,7 +115,7 @@ describe('a JSON array', () => {
           expect(await allRows(await openJsonArray(path, {}, limits, chunkBytes))).toEqual(whole);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: depth(5, 30) },
     );
   });
 
@@ -133,7 +134,7 @@ describe('a JSON array', () => {
         const whole = await outcome(path);
         for (const chunkBytes of [1, 2, 3, 17]) expect(await outcome(path, chunkBytes)).toEqual(whole);
       }),
-      { numRuns: 100 },
+      { numRuns: depth(20, 100) },
     );
   });
 });

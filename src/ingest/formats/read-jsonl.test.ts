@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { depth } from '../../../test/support/depth.ts';
 import { allRows, shippedLimits, useTestFiles } from '../../../test/support/file-rows.ts';
 import type { FormatOptions } from '../row-reader.ts';
 import { openJsonl } from './read-jsonl.ts';
@@ -131,7 +132,7 @@ describe('JSON lines', () => {
           expect(await allRows(await openJsonl(path, {}, limits, chunkBytes))).toEqual(whole);
         }
       }),
-      { numRuns: 40 },
+      { numRuns: depth(6, 40) },
     );
   });
 
@@ -149,7 +150,7 @@ describe('JSON lines', () => {
           );
         }
       }),
-      { numRuns: 60 },
+      { numRuns: depth(12, 60) },
     );
   });
 });

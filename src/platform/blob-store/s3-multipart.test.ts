@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { inChunks, readBlob } from '../../../test/support/blob-store-contract.ts';
+import { isDeep } from '../../../test/support/depth.ts';
 import { type Operation, type S3Stub, startS3Stub } from '../../../test/support/s3-stub.ts';
 import type { BlobStore } from './blob-store.ts';
 import { partBytes } from './s3-multipart.ts';
@@ -137,7 +138,7 @@ describe('the completion of an upload', () => {
     expect((await readBlob(store, 'a')).equals(LARGE)).toBe(true);
   });
 
-  it('fails within its deadlines when it is never answered', async () => {
+  it.runIf(isDeep)('fails within its deadlines when it is never answered', async () => {
     const impatient = open({ deadlineMs: 3000 });
     stub.fail('CompleteUpload', { kind: 'hang' }, 100);
     await expect(impatient.put('a', inChunks(LARGE))).rejects.toMatchObject({

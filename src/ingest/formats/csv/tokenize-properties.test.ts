@@ -1,6 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { depth } from '../../../../test/support/depth.ts';
 import { createTokenizer, type TokenizedRow, type TokenizerDialect } from './tokenize.ts';
 
 const COMMA: TokenizerDialect = { delimiter: ',', quote: '"', escape: '"' };
@@ -123,7 +124,7 @@ describe('properties of a tokenizer', () => {
           expect(cellsOf(tokenize(text, {}, { size: cycle(chunkSizes) }))).toEqual(theirs);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: depth(150, 1000) },
     );
   });
 
@@ -179,7 +180,7 @@ describe('properties of a tokenizer', () => {
           for (const row of read) expect(row.raw.startsWith(lines[row.line - 1]!)).toBe(true);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: depth(150, 1000) },
     );
   });
 
@@ -205,7 +206,7 @@ describe('properties of a tokenizer', () => {
           }
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: depth(300, 2000) },
     );
   });
 });
