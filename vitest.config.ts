@@ -37,7 +37,8 @@ const tryAgain = {
   setupFiles: process.env.TEST_TWICE ? ['test/support/fail-first-try.ts'] : [],
 };
 
-const workers = Math.max(2, availableParallelism());
+/** One more than there are cores: many tests wait for a lease, a deadline or a process. */
+const workers = availableParallelism() + 1;
 
 export default defineConfig({
   test: {
@@ -45,7 +46,14 @@ export default defineConfig({
     reporters: ['default', './test/support/tried-again-reporter.ts'],
     projects: [
       {
-        test: { ...common, name: 'unit', include: UNIT, maxWorkers: workers, sequence: { groupOrder: 0 } },
+        test: {
+          ...common,
+          name: 'unit',
+          include: UNIT,
+          isolate: false,
+          maxWorkers: workers,
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         test: {

@@ -135,9 +135,7 @@ describe('a batch', () => {
     { point: 'finalize.after_commit', came: 1 },
     { point: 'callback.after_call', came: 2 },
   ];
-  const isQuick = (point: FaultPoint) =>
-    point === 'finalize.before_commit' || point === 'callback.after_call';
-  test.each(points.filter(({ point }) => isDeep || isQuick(point)))(
+  test.each(points.filter(({ point }) => isDeep || point === 'callback.after_call'))(
     'whose worker is killed at $point is told of once',
     async ({ point, came }) => {
       database.keepIfFailed();
