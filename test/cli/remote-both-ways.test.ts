@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { sample } from '../support/depth.ts';
 import { runCommand } from '../support/run-command.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -70,8 +71,8 @@ test('a file submitted through a server, or on its database, gives jobs that bot
     ];
     // What beats meanwhile is left out.
     const steady = (text: string) => text.replace(/"heartbeatAt":"[^"]*"/g, '');
-    for (const command of commands) {
-      const [over, on] = [await remote(...command, '--json'), await direct(...command, '--json')];
+    for (const command of sample(commands, 5)) {
+      const [over, on] = await Promise.all([remote(...command, '--json'), direct(...command, '--json')]);
       expect(over.stderr).toBe('');
       expect(steady(over.stdout), command.join(' ')).toBe(steady(on.stdout));
     }
@@ -100,8 +101,10 @@ test('a file submitted through a server, or on its database, gives jobs that bot
       newest.push(item.seq);
     expect(newest).toEqual(Array.from({ length: 20 }, (_, n) => 19 - n));
 
-    await remote('export', jobId, '--out', 'remote.csv');
-    await direct('export', jobId, '--out', 'direct.csv');
+    await Promise.all([
+      remote('export', jobId, '--out', 'remote.csv'),
+      direct('export', jobId, '--out', 'direct.csv'),
+    ]);
     expect(readFileSync(join(folder, 'remote.csv'), 'utf8')).toBe(
       readFileSync(join(folder, 'direct.csv'), 'utf8'),
     );
