@@ -65,7 +65,9 @@ export function openExplainer(databaseUrl: string, keyedAccess: boolean): Explai
         for (const before of sent) await tx.run(before, before.values);
         await tx.run({ name: `prepare ${name}`, text: `prepare ${name} as ${text}` });
         if (afterPlanning) {
+          await tx.run({ name: `before ${name}`, text: 'savepoint before' });
           await tx.run({ name: `plan ${name}`, text: `execute ${name}${toArguments(values)}` });
+          await tx.run({ name: `after ${name}`, text: 'rollback to savepoint before' });
           await afterPlanning();
         }
         const { rows } = await tx.run<{ 'QUERY PLAN': [{ Plan: PlanNode; 'Execution Time': number }] }>({
