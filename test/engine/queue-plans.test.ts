@@ -1,7 +1,8 @@
 // How much work the statements on spans, results and the ledger are for the database: in proportion to the rows they are
 // for, whatever the database believes about its tables, and whenever it made its plan.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Executor } from '../../src/platform/database.ts';
+import type { ItemStatus } from '../../src/core/outcome.ts';
+import type { Executor, Transaction } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
 import { fenceLeases } from '../../src/store/commands/fence-leases.ts';
 import { foldLedgerOf } from '../../src/store/commands/fold-ledger.ts';
@@ -80,13 +81,19 @@ const reopened = {
   generation: 3,
   fromSeq: 0,
   toSeq: ROWS,
-  statuses: ['ERROR' as const],
+  statuses: ['ERROR'] as ItemStatus[],
   leaveOutPermanent: false,
   maxAttempts: null,
   startPhase: null,
   except: [],
 };
-const byKey = async (db: Executor): Promise<void> => planByKey(db as never);
+/** As the transactions of these statements do it. */
+const byKey =
+  (send: (db: Executor) => Promise<unknown>) =>
+  async (db: Executor): Promise<unknown> => {
+    await planByKey(db as Transaction);
+    return send(db);
+  };
 
 /** The connection that sends it, the rows that it is for, and the statement. */
 const STATEMENTS: [string, 'flush' | 'control', rows: number, send: (db: Executor) => Promise<unknown>][] = [
@@ -140,30 +147,15 @@ const STATEMENTS: [string, 'flush' | 'control', rows: number, send: (db: Executo
     'rows that are skipped',
     'control',
     seqs.length,
-    async (db) => {
-      await byKey(db);
-      await skipItems(db, { jobId, generation: 3, seqs, statuses: ['ERROR'], resultJson: '{}' });
-    },
+    byKey((db) => skipItems(db, { jobId, generation: 3, seqs, statuses: ['ERROR'], resultJson: '{}' })),
   ],
-  [
-    'all failed rows again',
-    'control',
-    ROWS,
-    async (db) => (await byKey(db), reopenItems(db, { ...reopened, seqs: null })),
-  ],
-  [
-    'chosen rows again',
-    'control',
-    seqs.length,
-    async (db) => (await byKey(db), reopenItems(db, { ...reopened, seqs })),
-  ],
+  ['all failed rows again', 'control', ROWS, byKey((db) => reopenItems(db, { ...reopened, seqs: null }))],
+  ['chosen rows again', 'control', seqs.length, byKey((db) => reopenItems(db, { ...reopened, seqs }))],
   [
     'rows of any status again',
     'control',
     ROWS,
-    async (db) => (
-      await byKey(db), reopenItems(db, { ...reopened, statuses: ['DONE', 'ERROR'] as never, seqs: null })
-    ),
+    byKey((db) => reopenItems(db, { ...reopened, statuses: ['DONE', 'ERROR'], seqs: null })),
   ],
   ['the count of suspects', 'flush', 10, (db) => countSuspects(db, jobId)],
 ];
@@ -177,14 +169,12 @@ describe.each(['none', 'fresh', 'of empty tables'])('with statistics: %s', (stat
   beforeAll(async () => {
     for (const use of ['flush', 'control'])
       explainers.set(use, openExplainer(database.directUrl, use === 'flush'));
+    await empty();
+    if (statistics !== 'of empty tables') await fill();
+    if (statistics === 'fresh') await database.query(`analyze ${TABLES.join(', ')}`);
   });
   afterAll(async () => {
     for (const explainer of explainers.values()) await explainer.close();
-  });
-  beforeAll(empty);
-  beforeAll(async () => {
-    if (statistics !== 'of empty tables') await fill();
-    if (statistics === 'fresh') await database.query(`analyze ${TABLES.join(', ')}`);
   });
 
   test.each(STATEMENTS)('%s', async (_name, use, rows, send) => {
