@@ -47,7 +47,9 @@ function simulateProcesses(
     return at < 0 ? [] : queue.splice(at, 1);
   };
   while (queue.length > 0) {
-    const held = take(({ crashes }) => crashes > 0);
+    // The one that was blamed most comes first: the hardest order for the innocent.
+    const most = Math.max(1, ...queue.map(({ crashes }) => crashes));
+    const held = take(({ crashes }) => crashes === most);
     if (!held.some(({ crashes }) => crashes >= ALONE_FROM_CRASHES))
       for (let n = 0; n < beside; n += 1) held.push(...take(({ crashes }) => crashes === 0));
     const hasCulprit = held.some(({ items }) =>
@@ -98,9 +100,9 @@ describe('an item that kills its process', () => {
 
   it('is failed as soon, and nothing else is, when suspects have ordinary items beside them', () => {
     const processes = fc.record({
-      sizes: fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 12 }),
+      sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 20 }),
       beside: fc.integer({ min: 1, max: 4 }),
-      culprits: fc.uniqueArray(fc.nat({ max: 479 }), { minLength: 1, maxLength: 4 }),
+      culprits: fc.uniqueArray(fc.nat({ max: 239 }), { minLength: 1, maxLength: 12 }),
     });
     fc.assert(
       fc.property(processes, ({ sizes, beside, culprits: drawn }) => {
