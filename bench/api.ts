@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabase, dropDatabase, levelGround } from './measure.ts';
+import { type Better, Rounds, type Spreads } from './rounds.ts';
 import { runTask } from './run-task.ts';
 
 export interface ApiPlan {
@@ -25,11 +26,11 @@ export async function measureApi(
   serverUrl: string,
   plan: ApiPlan,
   report: (text: string) => void,
-): Promise<Record<string, number>> {
+): Promise<Spreads> {
   const folder = await mkdtemp(join(tmpdir(), 'rowmill-bench-api-'));
-  const best: Record<string, number> = {};
-  const keep = (key: string, value: number, pick: (a: number, b: number) => number): void => {
-    best[key] = key in best ? pick(best[key]!, value) : value;
+  const rounds = new Rounds();
+  const keep = (key: string, value: number, better: Better): void => {
+    rounds.add(key, value, better);
     report(`${key}: ${Number(value.toPrecision(4))}`);
   };
   try {
@@ -45,13 +46,13 @@ export async function measureApi(
         jobId,
         ...given,
       } as { task: string });
-      keep('apiStatus', measured.status.perSecond, Math.max);
-      keep('apiStatusP99Ms', measured.status.p99Ms, Math.min);
-      keep('apiItemsPage', measured.page.perSecond, Math.max);
-      keep('apiItemsPageP99Ms', measured.page.p99Ms, Math.min);
-      keep('deepPage', measured.deep, Math.min);
+      keep('apiStatus', measured.status.perSecond, 'more');
+      keep('apiStatusP99Ms', measured.status.p99Ms, 'less');
+      keep('apiItemsPage', measured.page.perSecond, 'more');
+      keep('apiItemsPageP99Ms', measured.page.p99Ms, 'less');
+      keep('deepPage', measured.deep, 'less');
     }
-    return best;
+    return rounds.spreads();
   } finally {
     await dropDatabase(serverUrl, DATABASE);
     await rm(folder, { recursive: true, force: true });

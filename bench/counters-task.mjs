@@ -258,9 +258,12 @@ async function changeAll(jobId, keys) {
   await db.transaction((tx) => changeEntries(tx, { jobId, generation: 1, phase: 0 }, changes));
 }
 
-const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+function spread(times) {
+  const sorted = times.toSorted((a, b) => a - b);
+  return { best: sorted[0], median: sorted[Math.floor(sorted.length / 2)], worst: sorted.at(-1) };
+}
 
-/** Medians by turns, in ms per batch. */
+/** By turns, in ms per batch. */
 async function compareWithCase({ entities, rows, rounds }) {
   await fill(0, entities);
   const jobId = await newJob(1);
@@ -278,13 +281,13 @@ async function compareWithCase({ entities, rows, rounds }) {
     }
   }
   return {
-    unnestMs: median(times.unnest),
-    caseMs: median(times.byCase),
-    wholeMs: median(times.whole),
+    unnestMs: spread(times.unnest),
+    caseMs: spread(times.byCase),
+    wholeMs: spread(times.whole),
   };
 }
 
-/** What a batch costs among few rows, and among as many as `existing`; medians in ms. */
+/** What a batch costs among few rows, and among as many as `existing`, in ms. */
 async function compareWithExisting({ entities, existing, batch, rounds }) {
   const jobId = await newJob(1);
   const measure = async (generation) => {
@@ -297,7 +300,7 @@ async function compareWithExisting({ entities, existing, batch, rounds }) {
       await change(jobId, keys, generation + rounds + at);
       times.push(performance.now() - startedMs);
     }
-    return median(times);
+    return spread(times);
   };
   await fill(0, entities);
   const fewMs = await measure(1);

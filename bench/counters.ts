@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabase, dropDatabase, levelGround } from './measure.ts';
+import { combine, type Spread, type Spreads, spreadOf } from './rounds.ts';
 import { runTask } from './run-task.ts';
 
 export interface CounterPlan {
@@ -22,10 +23,10 @@ export async function measureCounters(
   serverUrl: string,
   plan: CounterPlan,
   report: (text: string) => void,
-): Promise<Record<string, number>> {
+): Promise<Spreads> {
   const blobStore = await mkdtemp(join(tmpdir(), 'rowmill-bench-counters-'));
   const { contributions, entities, existing, rounds } = plan;
-  const run = async <Result extends Record<string, number>>(
+  const run = async <Result extends Record<string, number | Spread>>(
     task: string,
     given: Record<string, number>,
   ): Promise<Result> => {
@@ -34,7 +35,7 @@ export async function measureCounters(
     const result = await runTask<Result>('counters-task.mjs', { task, databaseUrl, blobStore, ...given } as {
       task: string;
     });
-    const numbers = Object.entries(result).map(([key, value]) => `${key} ${Number(value.toPrecision(4))}`);
+    const numbers = Object.entries(result).map(([key, value]) => `${key} ${describe(value)}`);
     report(`${task} ${JSON.stringify(given)}: ${numbers.join(', ')}`);
     return result;
   };
@@ -50,43 +51,51 @@ export async function measureCounters(
       plainUs: number;
       countingUs: number;
     }>('again', { items: contributions, entities, batch: BATCH, rounds: 10 * rounds });
-    const small = await run<{ unnestMs: number; caseMs: number; wholeMs: number }>('compareWithCase', {
+    const small = await run<Record<'unnestMs' | 'caseMs' | 'wholeMs', Spread>>('compareWithCase', {
       entities,
       rows: BATCH,
       rounds,
     });
-    const large = await run<{ unnestMs: number; caseMs: number; wholeMs: number }>('compareWithCase', {
+    const large = await run<Record<'unnestMs' | 'caseMs' | 'wholeMs', Spread>>('compareWithCase', {
       entities,
       rows: 500,
       rounds,
     });
-    const among = await run<{ fewMs: number; manyMs: number }>('compareWithExisting', {
+    const among = await run<Record<'fewMs' | 'manyMs', Spread>>('compareWithExisting', {
       entities,
       existing,
       batch: BATCH,
       rounds: 5 * rounds,
     });
     return {
-      flushPerItemUs: flush.plainUs,
-      countingFlushPerItemUs: flush.countingUs,
-      counterOverheadPerItemUs: flush.countingUs - flush.plainUs,
-      reprocessMs: again.reprocessPlainMs,
-      reprocessCountingMs: again.reprocessCountingMs,
-      flushAgainPerItemUs: again.plainUs,
-      countingFlushAgainPerItemUs: again.countingUs,
+      flushPerItemUs: once(flush.plainUs),
+      countingFlushPerItemUs: once(flush.countingUs),
+      counterOverheadPerItemUs: once(flush.countingUs - flush.plainUs),
+      reprocessMs: once(again.reprocessPlainMs),
+      reprocessCountingMs: once(again.reprocessCountingMs),
+      flushAgainPerItemUs: once(again.plainUs),
+      countingFlushAgainPerItemUs: once(again.countingUs),
       unnest50Ms: small.unnestMs,
       case50Ms: small.caseMs,
       whole50Ms: small.wholeMs,
       unnest500Ms: large.unnestMs,
       case500Ms: large.caseMs,
       whole500Ms: large.wholeMs,
-      caseOfUnnest: large.caseMs / large.unnestMs,
+      caseOfUnnest: combine(large.caseMs, large.unnestMs, (a, b) => a / b),
       batchAmongFewMs: among.fewMs,
       batchAmongManyMs: among.manyMs,
-      manyOfFew: among.manyMs / among.fewMs,
+      manyOfFew: combine(among.manyMs, among.fewMs, (a, b) => a / b),
     };
   } finally {
     await dropDatabase(serverUrl, DATABASE);
     await rm(blobStore, { recursive: true, force: true });
   }
+}
+
+/** A number that is measured once. */
+const once = (value: number): Spread => spreadOf([value], 'less');
+
+function describe(value: number | Spread): string {
+  const numbers = typeof value === 'number' ? [value] : [value.best, value.median, value.worst];
+  return numbers.map((number) => Number(number.toPrecision(4))).join(' / ');
 }

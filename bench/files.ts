@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabase, dropDatabase, levelGround } from './measure.ts';
+import { combine, Rounds, type Spread, type Spreads } from './rounds.ts';
 import { runTask } from './run-task.ts';
 
 interface FileTask {
@@ -36,19 +37,17 @@ export interface FilePlan {
   xlsxRows: number;
 }
 
-export type FileResults = Record<string, number>;
-
 const DATABASE = 'bench_files';
 
 export async function measureFiles(
   serverUrl: string,
   plan: FilePlan,
   report: (text: string) => void,
-): Promise<FileResults> {
+): Promise<Spreads> {
   const databaseUrl = await createDatabase(serverUrl, DATABASE);
   const folder = await mkdtemp(join(tmpdir(), 'rowmill-bench-files-'));
   const file = join(folder, 'rows.csv');
-  const best: FileResults = {};
+  const rounds = new Rounds();
   const run = async (task: FileTask['task'], more: Partial<FileTask> = {}): Promise<FileTaskResult> => {
     const result = await runTask<FileTaskResult>('file-task.mjs', {
       task,
@@ -64,8 +63,8 @@ export async function measureFiles(
     return result;
   };
   const keep = (name: string, { rows, ms, maxRssMb }: FileTaskResult): void => {
-    best[name] = Math.max(best[name] ?? 0, (rows / ms) * 1000);
-    best[`${name}PeakMb`] = Math.max(best[`${name}PeakMb`] ?? 0, maxRssMb);
+    rounds.add(name, (rows / ms) * 1000, 'more');
+    rounds.add(`${name}PeakMb`, maxRssMb, 'less');
   };
   try {
     await run('makeCsv');
@@ -88,9 +87,14 @@ export async function measureFiles(
       // The same file for the same owner would be the same job.
       await createDatabase(serverUrl, DATABASE);
     }
-    best.ingestOfLimit = best.ingestCsv! / best.copyLimit!;
-    best.exportOfLimit = best.exportCsv! / best.exportLimit!;
-    return best;
+    const spreads = rounds.spreads();
+    const part = (of: string, limit: string): Spread =>
+      combine(spreads[of]!, spreads[limit]!, (a, b) => a / b);
+    return {
+      ...spreads,
+      ingestOfLimit: part('ingestCsv', 'copyLimit'),
+      exportOfLimit: part('exportCsv', 'exportLimit'),
+    };
   } finally {
     await dropDatabase(serverUrl, DATABASE);
     await rm(folder, { recursive: true, force: true });

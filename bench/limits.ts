@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabase, dropDatabase, levelGround } from './measure.ts';
+import { type Better, combine, Rounds, type Spreads } from './rounds.ts';
 import { runTask } from './run-task.ts';
 
 export interface LimitPlan {
@@ -19,11 +20,11 @@ export async function measureLimits(
   serverUrl: string,
   plan: LimitPlan,
   report: (text: string) => void,
-): Promise<Record<string, number>> {
+): Promise<Spreads> {
   const folder = await mkdtemp(join(tmpdir(), 'rowmill-bench-limits-'));
-  const best: Record<string, number> = {};
-  const keep = (key: string, value: number, pick: (a: number, b: number) => number): void => {
-    best[key] = key in best ? pick(best[key]!, value) : value;
+  const rounds = new Rounds();
+  const keep = (key: string, value: number, better: Better): void => {
+    rounds.add(key, value, better);
     report(`${key}: ${Number(value.toPrecision(4))}`);
   };
   const run = async <Result>(task: string, items: number): Promise<Result> => {
@@ -42,18 +43,19 @@ export async function measureLimits(
   try {
     for (let round = 0; round < plan.rounds; round += 1) {
       const { perSecond } = await run<{ perSecond: number }>('permits', plan.items);
-      keep('permitsPerSecond', perSecond, Math.max);
+      keep('permitsPerSecond', perSecond, 'more');
       const { withUs, withoutUs } = await run<{ withUs: number; withoutUs: number }>('overhead', plan.items);
-      keep('drainLimitedPerItemUs', withUs, Math.min);
-      keep('drainPerItemUs', withoutUs, Math.min);
+      keep('drainLimitedPerItemUs', withUs, 'less');
+      keep('drainPerItemUs', withoutUs, 'less');
       const { ms } = await run<{ ms: number }>('smallJob', plan.largeItems);
-      keep('fairnessSmallJobDelayMs', ms, Math.min);
+      keep('fairnessSmallJobDelayMs', ms, 'less');
       const use = await run<{ rate: number; atOnce: number }>('use', 0);
-      keep('rateUtilisation', use.rate, Math.max);
-      keep('concurrencyUtilisation', use.atOnce, Math.max);
+      keep('rateUtilisation', use.rate, 'more');
+      keep('concurrencyUtilisation', use.atOnce, 'more');
     }
-    // Of the best rounds of both: the difference within one round is mostly noise.
-    return { ...best, limiterOverheadPerItemUs: best.drainLimitedPerItemUs! - best.drainPerItemUs! };
+    const spreads = rounds.spreads();
+    const { drainLimitedPerItemUs: limited, drainPerItemUs: plain } = spreads;
+    return { ...spreads, limiterOverheadPerItemUs: combine(limited!, plain!, (a, b) => a - b) };
   } finally {
     await dropDatabase(serverUrl, DATABASE);
     await rm(folder, { recursive: true, force: true });

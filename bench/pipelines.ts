@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabase, dropDatabase, levelGround } from './measure.ts';
+import { Rounds, type Spreads } from './rounds.ts';
 import { runTask } from './run-task.ts';
 
 export interface PipelinePlan {
@@ -26,9 +27,9 @@ export async function measurePipelines(
   serverUrl: string,
   plan: PipelinePlan,
   report: (text: string) => void,
-): Promise<Record<string, number>> {
+): Promise<Spreads> {
   const folder = await mkdtemp(join(tmpdir(), 'rowmill-bench-pipelines-'));
-  const best: Record<string, number> = {};
+  const rounds = new Rounds();
   try {
     for (let round = 0; round < plan.rounds; round += 1) {
       const run = async <Result>(task: string, items: number): Promise<Result> => {
@@ -42,7 +43,7 @@ export async function measurePipelines(
         ['emit', plan.emittingItems],
       ] as const) {
         const { count, ms } = await run<{ count: number; ms: number }>(task, items);
-        best[task] = Math.max(best[task] ?? 0, (count / ms) * 1000);
+        rounds.add(task, (count / ms) * 1000, 'more');
         report(`${task}: ${Math.round((count / ms) * 1000)} per second`);
       }
       const reopened = await run<Record<'failed' | 'all', Reopened>>('reprocess', plan.reprocessItems);
@@ -50,21 +51,21 @@ export async function measurePipelines(
         ['Failed', reopened.failed],
         ['All', reopened.all],
       ] as const) {
-        keepFastest(best, `reprocess${what}`, count, openMs);
-        keepFastest(best, `cancel${what}`, count, cancelMs);
+        for (const [key, ms] of [
+          [`reprocess${what}`, openMs],
+          [`cancel${what}`, cancelMs],
+        ] as const) {
+          rounds.add(`${key}Ms`, ms, 'less');
+          rounds.add(`${key}PerSecond`, (count / ms) * 1000, 'more');
+        }
         report(
           `reprocess${what}: ${count} items opened in ${Math.round(openMs)}, cancelled in ${Math.round(cancelMs)} ms`,
         );
       }
     }
-    return best;
+    return rounds.spreads();
   } finally {
     await dropDatabase(serverUrl, DATABASE);
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-function keepFastest(best: Record<string, number>, key: string, count: number, ms: number): void {
-  best[`${key}Ms`] = Math.min(best[`${key}Ms`] ?? Number.POSITIVE_INFINITY, ms);
-  best[`${key}PerSecond`] = (count / best[`${key}Ms`]!) * 1000;
 }

@@ -1,4 +1,4 @@
-// The bench: Rowmill, its peers and the limit on one server, interleaved, best of all rounds.
+// The bench: Rowmill, its peers and the limit on one server, interleaved; best, median and worst of all rounds.
 //   npm run bench -- [--quick] [--json] [--only=rowmill,copyLimit,files,pipelines,limits,counters,api,simulation]
 // --quick takes under two minutes; --json prints one JSON object as the last line.
 import { existsSync } from 'node:fs';
@@ -20,6 +20,7 @@ import {
 import { measurePipelines } from './pipelines.ts';
 import { openServer } from './server.ts';
 import { formatSimulation, simulateProvider } from './simulation.ts';
+import { pick, Rounds, type Spread, type Spreads } from './rounds.ts';
 import { formatTable } from './table.ts';
 
 const { values: flags } = parseArgs({
@@ -79,6 +80,8 @@ const KEYS = [
   'finishLagMsP99',
   'idleQueriesPerSecond',
 ] as const;
+
+const MEASURED_ONCE: readonly string[] = ['finishLagMsP99', 'idleQueriesPerSecond'];
 
 const LABELS: Record<(typeof KEYS)[number], string> = {
   drain: 'drain, items/s',
@@ -170,30 +173,19 @@ function report(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Keeps the best of all rounds per contestant; `drain` also gives the enqueue rate and the server's counters. */
-function keepBest(
-  results: Record<(typeof KEYS)[number], PerContestant>,
-  key: Scenario['key'],
-  name: string,
-  measured: Measurement,
-): void {
-  const better = (target: PerContestant, value: number | null, pick: (...values: number[]) => number) => {
-    if (value !== null) target[name] = typeof target[name] === 'number' ? pick(target[name], value) : value;
-  };
-  better(results[key], measured.itemsPerSecond, Math.max);
+/** `drain` also gives the enqueue rate and the server's counters. */
+function keep(rounds: Rounds, key: Scenario['key'], measured: Measurement): void {
+  rounds.add(key, measured.itemsPerSecond, 'more');
   if (key !== 'drain') return;
-  better(results.enqueue, measured.enqueuedPerSecond, Math.max);
-  better(results.txPerItem, measured.txPerItem, Math.min);
-  better(results.deadTuplesPerItem, measured.deadTuplesPerItem, Math.min);
+  if (measured.enqueuedPerSecond !== null) rounds.add('enqueue', measured.enqueuedPerSecond, 'more');
+  if (measured.txPerItem !== null) rounds.add('txPerItem', measured.txPerItem, 'less');
+  if (measured.deadTuplesPerItem !== null)
+    rounds.add('deadTuplesPerItem', measured.deadTuplesPerItem, 'less');
 }
 
-async function runAll(
-  serverUrl: string,
-  chosen: readonly Entry[],
-): Promise<Record<(typeof KEYS)[number], PerContestant>> {
-  const results = Object.fromEntries(
-    KEYS.map((key) => [key, Object.fromEntries(entries.map((entry) => [entry.key, null]))]),
-  ) as Record<(typeof KEYS)[number], PerContestant>;
+/** Numbers of each contestant, by key. */
+async function runAll(serverUrl: string, chosen: readonly Entry[]): Promise<Map<string, Spreads>> {
+  const rounds = new Map<string, Rounds>(chosen.map(({ key }) => [key, new Rounds()]));
 
   for (let round = 0; round < plan.rounds; round++) {
     for (const scenario of scenarios) {
@@ -203,7 +195,7 @@ async function runAll(
         if (entry.isLimit && scenario.key !== 'drain') continue;
         const itemCount = scenario.itemCount * entry.share;
         const measured = await runScenario(serverUrl, entry, { ...scenario, itemCount });
-        keepBest(results, scenario.key, entry.key, measured);
+        keep(rounds.get(entry.key)!, scenario.key, measured);
         report(
           `round ${round + 1}/${plan.rounds} ${scenario.key} ${entry.key}: ${Math.round(measured.itemsPerSecond)} items/s`,
         );
@@ -212,10 +204,32 @@ async function runAll(
   }
 
   const queues = chosen.filter(({ isLimit }) => !isLimit);
+  const keepOnce = (entry: Entry, key: string, value: number | null): void => {
+    if (value !== null) rounds.get(entry.key)!.add(key, value, 'less');
+  };
   for (const entry of queues)
-    results.finishLagMsP99[entry.key] = await measureFinishLag(serverUrl, entry, plan.lagJobs);
-  Object.assign(results.idleQueriesPerSecond, await measureIdle(serverUrl, queues, plan.idleSeconds));
-  return results;
+    keepOnce(entry, 'finishLagMsP99', await measureFinishLag(serverUrl, entry, plan.lagJobs));
+  const idle: PerContestant = await measureIdle(serverUrl, queues, plan.idleSeconds);
+  for (const entry of queues) keepOnce(entry, 'idleQueriesPerSecond', idle[entry.key] ?? null);
+  return new Map([...rounds].map(([key, each]) => [key, each.spreads()]));
+}
+
+function printSpreads(labels: Record<string, string>, spreads: Spreads | null): void {
+  if (!spreads) return;
+  const rows = Object.entries(labels).map(([key, label]) => ({ label, values: { ...spreads[key] } }));
+  console.log(`${formatTable(['best', 'median', 'worst'], rows)}\n`);
+}
+
+/** Of each key the best; of those that are measured in rounds also the others. */
+function contestantRows(all: ReadonlyMap<string, Spreads>): Parameters<typeof formatTable>[1] {
+  const values = (key: string, which: keyof Spread): PerContestant =>
+    Object.fromEntries([...all].map(([name, spreads]) => [name, spreads[key]?.[which] ?? null]));
+  return KEYS.flatMap((key) => [
+    { label: LABELS[key], values: values(key, 'best') },
+    ...(['median', 'worst'] as const)
+      .filter(() => plan.rounds > 1 && !MEASURED_ONCE.includes(key))
+      .map((which) => ({ label: `  ${which}`, values: values(key, which) })),
+  ]);
 }
 
 const chosen = chooseEntries();
@@ -262,59 +276,27 @@ try {
     rounds: plan.rounds,
     seconds: Math.round((Date.now() - startedMs) / 1000),
   };
-  if (files) {
-    const rows = Object.entries(FILE_LABELS).map(([key, label]) => ({
-      label,
-      values: { rowmill: files[key] ?? null },
-    }));
-    console.log(`${formatTable(['rowmill'], rows)}\n`);
-  }
-  if (pipelines) {
-    const rows = Object.entries(PIPELINE_LABELS).map(([key, label]) => ({
-      label,
-      values: { rowmill: pipelines[key] ?? null },
-    }));
-    console.log(`${formatTable(['rowmill'], rows)}\n`);
-  }
-  if (counters) {
-    const rows = Object.entries(COUNTER_LABELS).map(([key, label]) => ({
-      label,
-      values: { rowmill: counters[key] ?? null },
-    }));
-    console.log(`${formatTable(['rowmill'], rows)}\n`);
-  }
-  if (limits) {
-    const rows = Object.entries(LIMIT_LABELS).map(([key, label]) => ({
-      label,
-      values: { rowmill: limits[key] ?? null },
-    }));
-    console.log(`${formatTable(['rowmill'], rows)}\n`);
-  }
-  if (api) {
-    const rows = Object.entries(API_LABELS).map(([key, label]) => ({
-      label,
-      values: { rowmill: api[key] ?? null },
-    }));
-    console.log(`${formatTable(['rowmill'], rows)}\n`);
-  }
+  printSpreads(FILE_LABELS, files);
+  printSpreads(PIPELINE_LABELS, pipelines);
+  printSpreads(COUNTER_LABELS, counters);
+  printSpreads(LIMIT_LABELS, limits);
+  printSpreads(API_LABELS, api);
+  console.log(formatTable(columns, contestantRows(results)));
   console.log(
-    formatTable(
-      columns,
-      KEYS.map((key) => ({ label: LABELS[key], values: results[key] })),
-    ),
-  );
-  console.log(
-    `\nbest of ${about.rounds}; ${about.drainItems} items (others ${about.otherItems}); PostgreSQL ${about.postgres}, ` +
+    `\n${about.rounds} rounds; ${about.drainItems} items (others ${about.otherItems}); PostgreSQL ${about.postgres}, ` +
       `synchronous_commit on; Node ${about.node}; ${about.cpus} cores; ${about.seconds} s; bullmq gets a twentieth of the items`,
   );
   if (flags.json) {
-    // `drain` compares all; the other keys are Rowmill's own numbers, with everybody's under `all`.
-    const own = Object.fromEntries(
-      KEYS.map((key) => [key, key === 'drain' ? results.drain : results[key].rowmill]),
-    );
-    console.log(
-      JSON.stringify({ ...own, ...files, ...pipelines, ...limits, ...counters, ...api, all: results, about }),
-    );
+    // The keys are the best of Rowmill, and medians of counters; `drain` compares all. `spread` has best, median and worst.
+    const all = Object.fromEntries(results);
+    const drain = Object.fromEntries(entries.map(({ key }) => [key, all[key]?.drain?.best ?? null]));
+    const spread = { ...files, ...pipelines, ...limits, ...counters, ...api };
+    const best = {
+      ...pick(all.rowmill ?? null, 'best'),
+      ...pick(spread, 'best'),
+      ...pick(counters, 'median'),
+    };
+    console.log(JSON.stringify({ ...best, drain, spread, all, about }));
   }
 } finally {
   await server.stop();

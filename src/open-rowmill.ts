@@ -39,6 +39,7 @@ import type { OwnerChange, OwnerLimits } from './store/commands/set-owner.ts';
 import { migrate } from './store/migrate.ts';
 import { listAbilities } from './store/views/list-abilities.ts';
 import { type ListedOwner, listOwners } from './store/views/list-owners.ts';
+import { countSuspects } from './store/views/count-suspects.ts';
 import { listPressures } from './store/views/list-pressures.ts';
 import { listResources } from './store/views/list-resources.ts';
 import { type BudgetStatus, readBudgets } from './store/views/read-budgets.ts';
@@ -290,11 +291,12 @@ export class Rowmill {
   async slowBecause(job: Job): Promise<string | null> {
     if (!CLAIMABLE_STATES.includes(job.state)) return null;
     const { db, settings } = this.context;
-    const [resources, pressures] = await Promise.all([
+    const [resources, pressures, suspects] = await Promise.all([
       this.resources(),
       listPressures(db, settings.heartbeatMs * 3, job.pipeline),
+      countSuspects(db, job.jobId),
     ]);
-    return slowBecause(resources, pressures);
+    return slowBecause(resources, pressures, suspects);
   }
 
   errorGroups(jobId: string, limit = 20): Promise<ErrorGroup[]> {

@@ -10,6 +10,7 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import { slowBecause } from '../core/slow-because.ts';
 import { controlOptions } from '../engine/sync-resources.ts';
 import { wallClockMs } from '../platform/clock.ts';
+import { countSuspects } from '../store/views/count-suspects.ts';
 import { jobsPage, type ListedJobRow } from '../store/views/jobs-page.ts';
 import { listAbilities } from '../store/views/list-abilities.ts';
 import { listPressures } from '../store/views/list-pressures.ts';
@@ -129,13 +130,14 @@ export async function describeJob(context: ApiContext, job: Job): Promise<z.infe
   const { jobId, generation } = job;
   const isOpen = CLAIMABLE_STATES.includes(job.state);
   const silentMs = engine.settings.heartbeatMs * SILENT_BEATS;
-  const [phases, budgets, columns, limits, abilities, pressures, createdBy] = await Promise.all([
+  const [phases, budgets, columns, limits, abilities, pressures, suspects, createdBy] = await Promise.all([
     readPhases(db, jobId, LATELY_MS),
     readBudgets(db, jobId),
     readExportColumns(db, job, generation),
     readLimits(context, job),
     isOpen ? listAbilities(db, silentMs) : null,
     isOpen ? listPressures(db, silentMs, job.pipeline) : null,
+    isOpen ? countSuspects(db, jobId) : 0,
     readCreator(db, jobId),
   ]);
   const [first] = phases;
@@ -194,7 +196,7 @@ export async function describeJob(context: ApiContext, job: Job): Promise<z.infe
     eta: blocked === null ? estimateOf(job, phases) : null,
     limits: limits.map((limit) => ({ ...limit })),
     blockedBecause: blocked,
-    slowBecause: pressures && slowBecause(limits, pressures),
+    slowBecause: pressures && slowBecause(limits, pressures, suspects),
     lastError: job.lastError,
     sealedAt: timeOrNull(job.sealedAt),
     cancelledAt: timeOrNull(job.cancelledAt),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { judgeCrash, MAX_CRASHES } from './crash-policy.ts';
+import { ALONE_FROM_CRASHES, EXPIRED_ONCE, judgeCrash, judgeExpiry, MAX_CRASHES } from './crash-policy.ts';
 import { countSeqs, eachSeq, rangesOf, type SeqRanges, subtractRanges, unionRanges } from './seq-ranges.ts';
 
 interface Waiting {
@@ -27,6 +27,42 @@ function simulate(
     const verdict = judgeCrash(lease.items, lease.crashes);
     if (verdict.kind === 'fail') end.failed.push(...eachSeq(verdict.items));
     else queue.push(...verdict.parts);
+  }
+  return end;
+}
+
+/**
+ * Processes one after another: each takes a suspect span, and unless that must be alone up to `beside` ordinary spans. All
+ * that a process holds is charged when it holds a culprit, and done when it does not.
+ */
+function simulateProcesses(
+  spans: SeqRanges[],
+  culprits: number[],
+  beside: number,
+): { crashes: number; failed: number[]; done: number[] } {
+  const queue: Waiting[] = spans.map((items) => ({ items, crashes: 0 }));
+  const end = { crashes: 0, failed: [] as number[], done: [] as number[] };
+  const take = (fits: (span: Waiting) => boolean): Waiting[] => {
+    const at = queue.findIndex(fits);
+    return at < 0 ? [] : queue.splice(at, 1);
+  };
+  while (queue.length > 0) {
+    // The one that was blamed most comes first: the hardest order for the innocent.
+    const most = Math.max(1, ...queue.map(({ crashes }) => crashes));
+    const held = take(({ crashes }) => crashes === most);
+    if (!held.some(({ crashes }) => crashes >= ALONE_FROM_CRASHES))
+      for (let n = 0; n < beside; n += 1) held.push(...take(({ crashes }) => crashes === 0));
+    const hasCulprit = held.some(({ items }) =>
+      culprits.some((seq) => countSeqs(subtractRanges([[seq, seq + 1]], items)) === 0),
+    );
+    if (hasCulprit) end.crashes += 1;
+    if (end.crashes > 10_000) throw new Error('the crashes do not end');
+    for (const { items, crashes } of held) {
+      const verdict = hasCulprit ? judgeCrash(items, crashes) : null;
+      if (verdict === null) end.done.push(...eachSeq(items));
+      else if (verdict.kind === 'fail') end.failed.push(...eachSeq(items));
+      else queue.push(...verdict.parts);
+    }
   }
   return end;
 }
@@ -58,6 +94,29 @@ describe('an item that kills its process', () => {
         expect(new Set(end.failed)).toEqual(new Set(culprits));
         expect(end.done).toHaveLength(seqs.length - 2);
         expect(end.crashes).toBeLessThanOrEqual(2 * (MAX_CRASHES + Math.log2(seqs.length)));
+      }),
+    );
+  });
+
+  it('is failed as soon, and nothing else is, when suspects have ordinary items beside them', () => {
+    const processes = fc.record({
+      sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 20 }),
+      beside: fc.integer({ min: 1, max: 4 }),
+      culprits: fc.uniqueArray(fc.nat({ max: 239 }), { minLength: 1, maxLength: 12 }),
+    });
+    fc.assert(
+      fc.property(processes, ({ sizes, beside, culprits: drawn }) => {
+        let next = 0;
+        const spans = sizes.map((size): SeqRanges => {
+          next += size;
+          return [[next - size, next]];
+        });
+        const culprits = [...new Set(drawn.map((seq) => seq % next))];
+        const end = simulateProcesses(spans, culprits, beside);
+        expect(new Set(end.failed)).toEqual(new Set(culprits));
+        expect(end.done).toHaveLength(next - culprits.length);
+        const most = MAX_CRASHES + Math.log2(Math.max(...sizes));
+        expect(end.crashes).toBeLessThanOrEqual(culprits.length * most);
       }),
     );
   });
@@ -98,5 +157,21 @@ describe('the parts of a crashed lease', () => {
         for (const part of verdict.parts) expect(part.crashes).toBe(Math.max(crashes, 1));
       }),
     );
+  });
+});
+
+describe('a lease that ran out', () => {
+  it('comes back whole and makes no suspects the first time', () => {
+    expect(judgeExpiry([[0, 8]], 0)).toEqual({
+      kind: 'requeue',
+      parts: [{ items: [[0, 8]], crashes: EXPIRED_ONCE }],
+    });
+    expect(EXPIRED_ONCE).toBeLessThan(0);
+  });
+
+  it('counts as a crash the second time, and when its items are suspects', () => {
+    for (const crashes of [EXPIRED_ONCE, 1, 2])
+      for (const items of [[[0, 8]], [[7, 8]]] satisfies SeqRanges[])
+        expect(judgeExpiry(items, crashes)).toEqual(judgeCrash(items, Math.max(crashes, 0)));
   });
 });

@@ -2,7 +2,7 @@
 // reason: they are what was declared.
 import type { ResourceStatus } from './resource-status.ts';
 
-/** What a worker takes on of what it could, above 0 up to 1. */
+/** What a worker takes on of what it could, from 0 up to 1. */
 export interface WorkerPressure {
   worker: string;
   share: number;
@@ -14,8 +14,10 @@ const MAX_REASONS = 4;
 export function slowBecause(
   resources: readonly ResourceStatus[],
   pressures: readonly WorkerPressure[],
+  suspectRows = 0,
 ): string | null {
   const reasons = [
+    ...(suspectRows > 0 ? [describeSuspects(suspectRows)] : []),
     ...pressures.filter(({ share }) => share < 1).map(describePressure),
     // Whoever wants more has rows that wait, and slots for them.
     ...resources.filter(({ wanted, inUse }) => wanted > inUse).flatMap(describeResource),
@@ -24,6 +26,11 @@ export function slowBecause(
   const told = reasons.slice(0, MAX_REASONS);
   const more = reasons.length - told.length;
   return `rows wait although there are slots for them: ${told.join('; ')}${more > 0 ? `; and ${more} more` : ''}`;
+}
+
+function describeSuspects(rows: number): string {
+  const subject = rows === 1 ? '1 row was' : `${rows} rows were`;
+  return `${subject} on a worker whose process ended without an answer, and a worker runs one group of such rows at a time`;
 }
 
 function describePressure({ worker, share, reason }: WorkerPressure): string {

@@ -4,6 +4,7 @@ import { faultPoint } from '../platform/fault-point.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { beginCancelling } from '../store/commands/begin-cancelling.ts';
 import { cancelItems } from '../store/commands/cancel-items.ts';
+import { planByKey } from '../store/commands/plan-by-key.ts';
 import { hasItemsToCancel } from '../store/views/has-items-to-cancel.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finishJob } from './finish-job.ts';
@@ -34,17 +35,42 @@ export async function decideCancel(context: EngineContext, jobId: string): Promi
   return began;
 }
 
-/** What is left of a cancellation; safe to run everywhere at once. */
+/** The rest of a cancellation; safe to run everywhere at once. */
 export async function cancelRest(
   context: EngineContext,
   jobId: string,
   itemsPerStep = ITEMS_PER_STEP,
 ): Promise<void> {
+  let size = itemsPerStep;
   do {
-    while ((await retryPassing(() => cancelItems(context.db, jobId, itemsPerStep))) > 0)
+    for (;;) {
+      const taken = await cancelStep(context, jobId, size);
+      if (taken.items === 0) break;
+      size = Math.min(itemsPerStep, taken.size * 2);
       faultPoint('cancel.after_step');
+    }
     faultPoint('cancel.before_finish');
     await finishJob(context, jobId);
     // A flush that the last step waited for may have left a new span behind its back.
   } while (await hasItemsToCancel(context.db, jobId));
+}
+
+/** A step that fails may have run into the deadline: each further try takes a quarter of the items, down to one. */
+export async function cancelStep(
+  context: EngineContext,
+  jobId: string,
+  itemsPerStep: number,
+): Promise<{ items: number; size: number }> {
+  let size = itemsPerStep;
+  const step = (): Promise<number> =>
+    context.db.transaction(async (tx) => {
+      await planByKey(tx);
+      return cancelItems(tx, jobId, size);
+    });
+  const items = await retryPassing(step, {
+    onRetry: () => {
+      size = Math.ceil(size / 4);
+    },
+  });
+  return { items, size };
 }

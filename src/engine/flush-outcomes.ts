@@ -72,7 +72,6 @@ export interface LeaseOutcomes {
   token: string;
   attempt: number;
   failures: string;
-  crashes: number;
   priority: number;
   outcomes: RecordedOutcome[];
 }
@@ -299,17 +298,18 @@ class SpanCollector {
   }
 
   retry(lease: LeaseOutcomes, errorClass: ErrorClass, delayMs: number, seq: number): void {
+    // It answered, so it ends no process: what was counted against it is forgotten.
     // Ready times are rounded up to a tenth of the delay, so that retries of one flush share spans.
     const step = Math.max(50, 10 ** Math.floor(Math.log10(Math.max(delayMs, 10))));
     const rounded = Math.ceil(delayMs / step) * step;
-    const { priority, crashes } = lease;
+    const { priority } = lease;
     const attempt = lease.attempt + 1;
     const failures = addFailure(lease.failures, errorClass);
-    this.#add({ phase: this.#phase, priority, delayMs: rounded, attempt, failures, crashes }, seq);
+    this.#add({ phase: this.#phase, priority, delayMs: rounded, attempt, failures, crashes: 0 }, seq);
   }
 
   #add(span: Omit<NewSpan, 'items'>, seq: number): void {
-    const key = `${span.phase} ${span.priority} ${span.delayMs} ${span.attempt} ${span.crashes} ${span.failures}`;
+    const key = `${span.phase} ${span.priority} ${span.delayMs} ${span.attempt} ${span.failures}`;
     const known = this.#seqs.get(key);
     if (known) known.seqs.push(seq);
     else this.#seqs.set(key, { span, seqs: [seq] });

@@ -14,6 +14,7 @@ import {
   type OpenedGeneration,
   openGeneration,
 } from '../store/commands/open-generation.ts';
+import { planByKey } from '../store/commands/plan-by-key.ts';
 import { type Reopened, type ReopenRequest, reopenItems } from '../store/commands/reopen-items.ts';
 import { findGeneration } from '../store/views/find-generation.ts';
 import type { Job } from '../store/views/read-job.ts';
@@ -70,6 +71,7 @@ export async function reprocessJob(
   const report = await retryPassing(() =>
     context.db.transaction(
       async (tx) => {
+        await planByKey(tx);
         const opened = await reopen(tx, requestId, plan);
         if (!opened.found)
           await recordChange(tx, context, {

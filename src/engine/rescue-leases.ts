@@ -1,6 +1,6 @@
 // Takes back the leases of workers that are gone. Safe to run everywhere at once: rows are skipped when
 // somebody else holds them, and taking a lease back destroys its token, which fences the old holder.
-import { crashMessage, judgeCrash } from '../core/crash-policy.ts';
+import { type CrashVerdict, crashMessage, judgeCrash, judgeExpiry } from '../core/crash-policy.ts';
 import { errorSignature } from '../core/error-signature.ts';
 import { countSeqs, eachSeq, formatRanges } from '../core/seq-ranges.ts';
 import type { Transaction } from '../platform/database.ts';
@@ -88,8 +88,11 @@ async function settleLostLeases(
   // Error groups are shared: two rescues touch them in the same order.
   lost.sort((a, b) => (a.jobId === b.jobId ? a.phase - b.phase : a.jobId < b.jobId ? -1 : 1));
   const settled: SettledLease[] = [];
-  for (const lease of lost)
-    settled.push({ lease, failed: (await settleLease(tx, lease, keepsCounted)) ? 1 : 0 });
+  const sawTheEnd = typeof lostBy === 'object' && 'deadWorkerId' in lostBy;
+  for (const lease of lost) {
+    const verdict = (sawTheEnd ? judgeCrash : judgeExpiry)(lease.items, lease.crashes);
+    settled.push({ lease, failed: (await settleLease(tx, lease, verdict, keepsCounted)) ? 1 : 0 });
+  }
   // Counters last, and all at once, as in a flush.
   const ended = settled.flatMap(({ lease: { jobId, generation, phase, items }, failed }) =>
     failed > 0 && generation > 1 ? [...eachSeq(items)].map((seq) => ({ jobId, seq, generation, phase })) : [],
@@ -99,8 +102,12 @@ async function settleLostLeases(
 }
 
 /** True when the item was failed for good. */
-async function settleLease(tx: Transaction, lease: LostLease, keepsCounted: boolean): Promise<boolean> {
-  const verdict = judgeCrash(lease.items, lease.crashes);
+async function settleLease(
+  tx: Transaction,
+  lease: LostLease,
+  verdict: CrashVerdict,
+  keepsCounted: boolean,
+): Promise<boolean> {
   if (verdict.kind === 'fail') {
     const message = crashMessage(verdict.crashes);
     await failItem(tx, lease, keepsCounted && lease.generation > 1 ? `${message}. ${STILL_COUNTS}` : message);

@@ -12,6 +12,7 @@ import {
   type OpenedGeneration,
   openGeneration,
 } from '../store/commands/open-generation.ts';
+import { planByKey } from '../store/commands/plan-by-key.ts';
 import { type SkippedItem, skipItems } from '../store/commands/skip-items.ts';
 import { takeBackContributions } from '../store/commands/take-back-contributions.ts';
 import { findGeneration } from '../store/views/find-generation.ts';
@@ -55,6 +56,7 @@ export async function skipErrorGroup(
   const report = await retryPassing(() =>
     context.db.transaction(
       async (tx) => {
+        await planByKey(tx);
         if (!(await openGeneration(tx, jobId, job.generation, null))) {
           const opened = await findGeneration(tx, jobId, generation, requestId);
           if (opened) return opened;

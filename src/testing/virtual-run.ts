@@ -201,7 +201,8 @@ export class VirtualRun {
     if (kind === 'retry') {
       const failures = addFailure(waiting.failures, failure!.class);
       const readyAtMs = now + delayMs;
-      stage.waiting.add({ ...waiting, attempt: attempt + 1, failures, readyAtMs }, now);
+      const again = { attempt: attempt + 1, failures, crashes: 0, suspects: null, readyAtMs };
+      stage.waiting.add({ ...waiting, ...again }, now);
       return;
     }
     const next = this.#stages[stage.index + 1]!;

@@ -16,7 +16,7 @@ import type { ClaimableWork } from '../store/views/find-claimable.ts';
 import { readItemCosts } from '../store/views/read-item-costs.ts';
 import { ClaimGate } from './claim-gate.ts';
 import { abilityOf } from './define-pipeline.ts';
-import { ExclusiveTurns, type Turn } from './exclusive-turns.ts';
+import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';
 import { JobParams } from './job-params.ts';
 import type { PhasePool } from './phase-pool.ts';
 import type { WorkFinder } from './work-finder.ts';
@@ -37,6 +37,8 @@ export interface ClaimLoopsOptions {
   leftMs: () => number;
   /** The claim is the receiver's now; so is its turn, which it ends together with the lease. */
   onClaim: (pool: PhasePool, claim: Claim, leaseMs: number, turn: Turn) => void;
+  /** `isAlone` may have changed. */
+  onAlone: () => void;
   /** A claim on this job brought nothing. */
   onNothing: (jobId: string) => void;
   inBackground: (work: Promise<unknown>) => void;
@@ -44,7 +46,7 @@ export interface ClaimLoopsOptions {
 
 export class ClaimLoops {
   readonly #options: ClaimLoopsOptions;
-  readonly #turns = new ExclusiveTurns();
+  readonly #turns: ExclusiveTurns;
   readonly #gate: ClaimGate;
   readonly #hungry = new Map<PhasePool, (() => void)[]>();
   /** Jobs that a claim is under way for, one entry per claim. */
@@ -58,6 +60,7 @@ export class ClaimLoops {
 
   constructor(options: ClaimLoopsOptions) {
     this.#options = options;
+    this.#turns = new ExclusiveTurns(options.onAlone);
     this.#gate = new ClaimGate(options.claims.settings.claimConcurrency);
   }
 
@@ -83,6 +86,11 @@ export class ClaimLoops {
     await Promise.all(this.#loops);
   }
 
+  /** One item that may have ended processes runs with nothing beside it, or waits until the rest has ended. */
+  get isAlone(): boolean {
+    return this.#turns.isAlone;
+  }
+
   isClaiming(jobId: string): boolean {
     return this.#claiming.includes(jobId);
   }
@@ -103,6 +111,7 @@ export class ClaimLoops {
     const here = {
       wantsOf: (ownerId: string): boolean => pool.owners.wantsOf(ownerId),
       countOf: (ownerId: string): number => pool.owners.countOf(ownerId),
+      takes: (work: ClaimableWork): boolean => this.#turns.offers(turnKind(work)),
     };
     while (!this.#stopping) {
       await this.#whenHungry(pool);
@@ -148,8 +157,9 @@ export class ClaimLoops {
     isGuest = false,
   ): Promise<'claimed' | 'nothing' | 'unwanted'> {
     const { claims } = this.#options;
-    // Suspects run alone in this process, so that their crash blames nobody else.
-    const turn = await (work.suspect ? this.#turns.takeAlone() : this.#turns.take());
+    const kind = turnKind(work);
+    if (!this.#turns.offers(kind)) return 'unwanted';
+    const turn = await this.#turns.take(kind);
     await this.#gate.take(pool.order);
     // Another claim was enough meanwhile.
     if (this.#stopping || !isWanted()) {
@@ -217,6 +227,7 @@ export class ClaimLoops {
         token,
         leaseMs,
         suspects: work.suspect,
+        alone: work.alone,
         hasEdits: work.hasEdits,
         owner: work.owner,
         budget: work.budget,
@@ -248,8 +259,18 @@ export class ClaimLoops {
       ms: monotonicMs() - startedMs,
       reason: itemMs === null ? 'first claim' : `p75 item ${itemMs.toFixed(2)} ms`,
     });
-    onClaim(pool, claim, leaseMs, turn);
+    onClaim(pool, claim, leaseMs, work.suspect ? this.#withHint(turn) : turn);
     return true;
+  }
+
+  /** Once these suspects are done others may be claimed. */
+  #withHint(turn: Turn): Turn {
+    return {
+      end: () => {
+        turn.end();
+        this.#options.finder.hint();
+      },
+    };
   }
 
   /** What was never called has cost nothing. */
@@ -268,4 +289,9 @@ export class ClaimLoops {
     claim.itemCount = claim.items.length;
     claim.ranges = kept;
   }
+}
+
+/** Suspects run one span at a time, so that a crash says which; the last try of one has nothing beside it. */
+function turnKind({ suspect, alone }: ClaimableWork): TurnKind {
+  return alone ? 'alone' : suspect ? 'suspects' : 'ordinary';
 }

@@ -217,8 +217,8 @@ export class FlushWriter {
       lane.pendingCount -= outcomes.length;
       for (const outcome of outcomes) lane.pendingBytes -= outcomeBytes(outcome);
       leases.push(lease);
-      const { spanId, token, attempt, failures, crashes, priority } = lease.claim;
-      parts.push({ spanId, token, attempt, failures, crashes, priority, outcomes });
+      const { spanId, token, attempt, failures, priority } = lease.claim;
+      parts.push({ spanId, token, attempt, failures, priority, outcomes });
     }
     if (leases.length === 0) return null;
     const { jobId, generation, phase } = leases[0]!.claim;

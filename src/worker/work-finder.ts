@@ -20,14 +20,16 @@ export interface WorkFinderOptions {
   look: () => Promise<ClaimableWork[]>;
 }
 
-/** What a pool has of owners. */
+/** What a pool has of owners, and its process of suspects. */
 export interface OwnersHere {
   /** It takes more of this owner. */
   wantsOf: (ownerId: string) => boolean;
   countOf: (ownerId: string) => number;
+  /** The process may claim suspects of this kind now. */
+  takes: (work: ClaimableWork) => boolean;
 }
 
-const NOBODY_HERE: OwnersHere = { wantsOf: () => true, countOf: () => 0 };
+const NOBODY_HERE: OwnersHere = { wantsOf: () => true, countOf: () => 0, takes: () => true };
 
 export class WorkFinder {
   readonly #options: WorkFinderOptions;
@@ -117,8 +119,10 @@ export class WorkFinder {
     }
   }
 
-  #choose(ability: Ability, phase: number, { wantsOf, countOf }: OwnersHere): ClaimableWork | null {
-    const fitting = this.#fitting(ability, phase).filter((work) => wantsOf(work.owner.ownerId));
+  #choose(ability: Ability, phase: number, { wantsOf, countOf, takes }: OwnersHere): ClaimableWork | null {
+    const fitting = this.#fitting(ability, phase).filter(
+      (work) => wantsOf(work.owner.ownerId) && (!work.suspect || takes(work)),
+    );
     if (fitting.length === 0) return null;
     // Suspects first: until they are cleared or failed every crash costs a whole process.
     const suspect = fitting.find((work) => work.suspect);

@@ -51,6 +51,11 @@ import { ZombieWatch } from './zombie-watch.ts';
 /** What outcomes get to be written at a shutdown, however short the drain. */
 const MIN_FLUSH_MS = 2000;
 
+const RUNS_ONE_ALONE = {
+  share: 0,
+  reason: 'it runs one row with nothing beside it, whose processes ended without an answer before',
+};
+
 export interface WorkerOptions {
   databaseUrl: string;
   pipelines: Pipeline[];
@@ -204,6 +209,7 @@ export class RowmillWorker {
       isCongested: (pool) => this.#writer.isCongestedAt(this.#order.backlogShare(pool)),
       leftMs: () => only?.leftMs() ?? Number.POSITIVE_INFINITY,
       onClaim: (pool, claim, leaseMs, turn) => this.#take(pool, claim, leaseMs, turn),
+      onAlone: () => this.#inBackground(this.#register()),
       onNothing: (jobId) => this.#writer.claimEnded(jobId),
       inBackground: (work) => this.#inBackground(work),
     });
@@ -431,7 +437,7 @@ export class RowmillWorker {
       version: VERSION,
       abilities: this.#abilities,
       pools: this.pools(),
-      pressure: this.#pressure.told,
+      pressure: this.#loops.isAlone ? RUNS_ONE_ALONE : this.#pressure.told,
     });
   }
 

@@ -342,6 +342,45 @@ describe('a cancelled job', () => {
     await expectCancelled(context, jobId, { DONE: 2, CANCELLED: 10 });
   });
 
+  /** Ends each statement that gives results to more items of these jobs than that, as a deadline does. */
+  async function endLargeSteps(most: number, jobIds: string[], code = '57014'): Promise<void> {
+    await database.query(`
+      create or replace function end_large_step() returns trigger language plpgsql as $$ begin
+        if (select count(*) from added where job_id = any('{${jobIds.join()}}')) > ${most} then
+          raise exception 'canceling statement due to statement timeout' using errcode = '${code}';
+        end if;
+        return null;
+      end $$`);
+    await database.query(`
+      create or replace trigger end_large_step after insert on results referencing new table as added
+      for each statement execute function end_large_step()`);
+  }
+
+  test('whose steps run into the deadline is cancelled in smaller ones', async () => {
+    const context = database.context();
+    const jobId = await sealedJob(context, 200);
+    await endLargeSteps(60, [jobId]);
+    await beginCancelling(context.db, jobId);
+    await cancelRest(context, jobId);
+    await expectCancelled(context, jobId, { CANCELLED: 200 });
+  });
+
+  test('that cannot be cancelled does not keep the sweep from others', async () => {
+    const context = database.context();
+    const jobIds = [await sealedJob(context, 1), await sealedJob(context, 1), await sealedJob(context, 1)];
+    await endLargeSteps(0, jobIds.slice(0, 2), 'ZZ001');
+    for (const jobId of jobIds) await beginCancelling(context.db, jobId);
+    await expect(sweep(context)).rejects.toMatchObject({ code: 'ZZ001' });
+    expect(await Promise.all(jobIds.map((jobId) => stateOf(context, jobId)))).toEqual([
+      'CANCELLING',
+      'CANCELLING',
+      'CANCELLED',
+    ]);
+    await endLargeSteps(1, []);
+    await sweep(context);
+    for (const jobId of jobIds) await expectCancelled(context, jobId, { CANCELLED: 1 });
+  });
+
   test('is not cancelled again while its files are written', async () => {
     const context = database.context();
     const jobId = await sealedJob(context, 1);

@@ -277,7 +277,7 @@ describe('claims that meet', () => {
     expect(runs).toHaveLength(ordersOf(90));
   });
 
-  test('with a rescue find the items of the lost lease once, charged with one crash', async () => {
+  test('with a rescue find the items of the lost lease once, marked as expired', async () => {
     const runs = await forEveryInterleaving({
       databaseUrl,
       sessions: [
@@ -297,11 +297,11 @@ describe('claims that meet', () => {
         const rescued = [...meeting.rescues.values()].reduce((sum, report) => sum + report.leases, 0);
         expect(rescued).toBe(1);
         const { rows } = await admin.query(
-          `select sum(item_count) filter (where crashes = 1)::int as blamed,
+          `select sum(item_count) filter (where crashes = -1)::int as expired,
              sum(item_count) filter (where crashes = 0)::int as others from spans where job_id = $1`,
           [meeting.jobId],
         );
-        expect(rows[0]).toEqual({ blamed: 4, others: 3 });
+        expect(rows[0]).toEqual({ expired: 4, others: 3 });
       },
     });
     expect(runs).toHaveLength(ordersOf(90));

@@ -1,6 +1,6 @@
 // The model of a job, pure: what every item is doing, by the rules that the documentation gives, without spans,
 // statements or locks. Commands tell it what happened; the database must then say the same.
-import { crashMessage, MAX_CRASHES } from '../../src/core/crash-policy.ts';
+import { crashMessage, EXPIRED_ONCE, MAX_CRASHES } from '../../src/core/crash-policy.ts';
 import { addFailure, NO_FAILURES } from '../../src/core/failure-counts.ts';
 import type { JobState } from '../../src/core/job-state.ts';
 import { type ErrorClass, ITEM_STATUSES, type ItemStatus } from '../../src/core/outcome.ts';
@@ -225,7 +225,7 @@ export function applyOutcome(model: Model, lease: ModelLease, outcome: RecordedO
   } else if (outcome.kind === 'retry') {
     const failures = addFailure(lease.failures, outcome.failure!.class);
     const attempt = lease.attempt + 1;
-    item.place = { ...item.place!, token: null, attempt, failures, delayed: outcome.delayMs > 0 };
+    item.place = { ...item.place!, token: null, attempt, failures, crashes: 0, delayed: outcome.delayMs > 0 };
   } else {
     item.place = null;
     item.results.push({
@@ -244,6 +244,21 @@ export function forgetLease(model: Model, lease: ModelLease): void {
   if (lease.seqs.length > 0) model.dead.push(lease);
 }
 
+/** The first expiry of a lease is not a crash. */
+function expireLeases(model: Model, leases: ModelLease[]): number {
+  const isFirst = ({ seqs }: ModelLease): boolean =>
+    seqs.every((seq) => model.items[seq]!.place!.crashes === 0);
+  for (const lease of leases.filter(isFirst)) {
+    for (const seq of lease.seqs)
+      Object.assign(model.items[seq]!.place!, { token: null, crashes: EXPIRED_ONCE });
+    forgetLease(model, lease);
+  }
+  return crashLeases(
+    model,
+    leases.filter((lease) => model.held.includes(lease)),
+  );
+}
+
 /** A lone item is blamed for the crash; in company the first one counts once. The number of items that failed. */
 export function crashLeases(model: Model, leases: ModelLease[]): number {
   let failed = 0;
@@ -253,7 +268,7 @@ export function crashLeases(model: Model, leases: ModelLease[]): number {
       const item = model.items[seq]!;
       const place = item.place!;
       place.token = null;
-      place.crashes = lone ? place.crashes + 1 : Math.max(place.crashes, 1);
+      place.crashes = lone ? Math.max(place.crashes, 0) + 1 : Math.max(place.crashes, 1);
       if (!lone || place.crashes < MAX_CRASHES) continue;
       failed += 1;
       item.results.push({
@@ -275,7 +290,7 @@ export function crashLeases(model: Model, leases: ModelLease[]): number {
 
 export const crashExpired = (model: Model): { leases: number; failedItems: number } => {
   const expired = model.held.filter((lease) => lease.expired);
-  return { leases: expired.length, failedItems: crashLeases(model, expired) };
+  return { leases: expired.length, failedItems: expireLeases(model, expired) };
 };
 
 // Control.

@@ -90,8 +90,8 @@ export async function seedJob(
 
 /** The part of a flush that belongs to one lease: these seqs, all done. */
 export function doneOutcomes(lease: SeededLease, seqs: number[]): LeaseOutcomes {
-  const { spanId, token, attempt, crashes } = lease;
-  return { spanId, token, attempt, failures: '', crashes, priority: 0, outcomes: seqs.map(doneOutcome) };
+  const { spanId, token, attempt } = lease;
+  return { spanId, token, attempt, failures: '', priority: 0, outcomes: seqs.map(doneOutcome) };
 }
 
 export function doneOutcome(seq: number): RecordedOutcome {

@@ -2,9 +2,17 @@
 // on a connection like theirs. Everything it changed is taken back.
 import { Database, type Executor, type Statement } from '../../src/platform/database.ts';
 
-interface PlanNode {
+export interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'CTE Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Join Filter'?: number;
   'Shared Hit Blocks': number;
   'Shared Read Blocks': number;
+  Plans?: PlanNode[];
 }
 
 export interface Explained {
@@ -15,9 +23,24 @@ export interface Explained {
 }
 
 export interface Explainer {
-  /** Of the only statement that `send` sends. */
-  explain(send: (db: Executor) => Promise<unknown>): Promise<Explained>;
+  /** Of the last statement that `send` sends; `afterPlanning` fills tables that were empty when the plan was made. */
+  explain(
+    send: (db: Executor) => Promise<unknown>,
+    afterPlanning?: () => Promise<unknown>,
+  ): Promise<Explained>;
   close(): Promise<void>;
+}
+
+/** Every node of a plan. */
+export function nodesOf(plan: PlanNode): PlanNode[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+/** Rows that the nodes of a plan returned or discarded, in all their loops: its work, in no unit of time. */
+export function rowsVisited(plan: PlanNode): number {
+  const perLoop = (node: PlanNode): number =>
+    node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
+  return nodesOf(plan).reduce((sum, node) => sum + node['Actual Loops'] * perLoop(node), 0);
 }
 
 class TakeBack extends Error {}
@@ -32,13 +55,21 @@ export function openExplainer(databaseUrl: string, keyedAccess: boolean): Explai
   });
   let prepared = 0;
   return {
-    async explain(send) {
-      const { text, values } = await recordStatement(send);
+    async explain(send, afterPlanning) {
+      const sent = await recordStatements(send);
+      const { text, values } = sent.pop()!;
       prepared += 1;
       const name = `explained_${prepared}`;
       let found: Explained | undefined;
       const work = db.transaction(async (tx) => {
+        for (const before of sent) await tx.run(before, before.values);
         await tx.run({ name: `prepare ${name}`, text: `prepare ${name} as ${text}` });
+        if (afterPlanning) {
+          await tx.run({ name: `before ${name}`, text: 'savepoint before' });
+          await tx.run({ name: `plan ${name}`, text: `execute ${name}${toArguments(values)}` });
+          await tx.run({ name: `after ${name}`, text: 'rollback to savepoint before' });
+          await afterPlanning();
+        }
         const { rows } = await tx.run<{ 'QUERY PLAN': [{ Plan: PlanNode; 'Execution Time': number }] }>({
           name: `explain ${name}`,
           text: `explain (analyze, buffers, timing off, format json) execute ${name}${toArguments(values)}`,
@@ -56,12 +87,12 @@ export function openExplainer(databaseUrl: string, keyedAccess: boolean): Explai
   };
 }
 
-async function recordStatement(
-  send: (db: Executor) => Promise<unknown>,
-): Promise<{ text: string; values: unknown[] }> {
-  const sent: { text: string; values: unknown[] }[] = [];
-  const record = ({ text }: Statement, values: unknown[] = []): void => {
-    sent.push({ text, values });
+type Sent = Statement & { values: unknown[] };
+
+async function recordStatements(send: (db: Executor) => Promise<unknown>): Promise<Sent[]> {
+  const sent: Sent[] = [];
+  const record = (statement: Statement, values: unknown[] = []): void => {
+    sent.push({ ...statement, values });
   };
   await send({
     run: async (statement, values) => {
@@ -73,8 +104,8 @@ async function recordStatement(
       return [];
     },
   });
-  if (sent.length !== 1) throw new Error(`expected one statement, got ${sent.length}`);
-  return sent[0]!;
+  if (sent.length === 0) throw new Error('expected a statement, got none');
+  return sent;
 }
 
 /** As EXECUTE takes them. */

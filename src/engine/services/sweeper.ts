@@ -9,10 +9,14 @@ import { rescueLeases } from '../rescue-leases.ts';
 
 export async function sweep(context: EngineContext): Promise<void> {
   const overdue = await findOverdue(context.db);
-  if (overdue.expired) await rescueLeases(context);
-  for (const jobId of overdue.cancelling) await cancelRest(context, jobId);
-  for (const jobId of overdue.ended) await finishJob(context, jobId);
-  for (const jobId of overdue.finalizing) await finalizeJob(context, jobId);
+  const failures: unknown[] = [];
+  const attempt = (work: Promise<unknown>): Promise<unknown> => work.catch((error) => failures.push(error));
+  if (overdue.expired) await attempt(rescueLeases(context));
+  for (const jobId of overdue.cancelling) await attempt(cancelRest(context, jobId));
+  for (const jobId of overdue.ended) await attempt(finishJob(context, jobId));
+  for (const jobId of overdue.finalizing) await attempt(finalizeJob(context, jobId));
+  // A job that cannot be ended does not keep the others from their end.
+  if (failures.length > 0) throw failures[0];
 }
 
 export function createSweeper(context: EngineContext): PeriodicService {

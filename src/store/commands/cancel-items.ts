@@ -38,26 +38,26 @@ const CANCEL_ITEMS: Statement = {
       from placed p
       where p.before < $2::bigint
     ),
-    had as materialized (
-      select r.generation, r.phase, r.status, r.signature, n.seq
+    each as materialized (
+      select c.generation, c.phase, c.attempt, n.seq, r.generation as had_generation, r.phase as had_phase, r.status, r.signature
       from cut c
       cross join lateral unnest(c.taken) as u(r)
       cross join lateral generate_series(lower(u.r), upper(u.r) - 1) as n(seq)
-      cross join lateral (
-        select * from results r
-        where r.job_id = $1 and r.seq = n.seq and r.generation < c.generation
+      left join lateral (
+        select r.generation, r.phase, r.status, r.signature from results r
+        where c.generation > 1 and r.job_id = $1 and r.seq = n.seq and r.generation < c.generation
         order by r.generation desc
         limit 1
-      ) r
-      where c.generation > 1
+      ) r on true
+    ),
+    had as (
+      select had_generation as generation, had_phase as phase, status, signature from each where had_generation is not null
     ),
     ended as (
       insert into results (job_id, seq, generation, phase, attempt, status)
-      select $1, n.seq, c.generation, c.phase, c.attempt, 'CANCELLED'
-      from cut c
-      cross join lateral unnest(c.taken) as u(r)
-      cross join lateral generate_series(lower(u.r), upper(u.r) - 1) as n(seq)
-      where c.generation = 1 or n.seq not in (select seq from had)
+      select $1, seq, generation, phase, attempt, 'CANCELLED'
+      from each
+      where had_generation is null
       returning generation, phase
     ),
     groups as materialized (

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { toArguments } from '../../../test/support/explain-statement.ts';
 import {
   claimRequest,
   jobWithItems,
@@ -397,9 +398,8 @@ describe('the plan of a claim', () => {
       for (const [name, value] of sessionParameters({ keyedAccess: true, deadlineMs: 60_000 }))
         await database.query(`set local ${name} = ${value}`);
       await database.query(`prepare explained as ${text}`);
-      const literals = values.map((value) => (typeof value === 'number' ? value : `'${value}'`)).join(', ');
       const rows = await database.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-        `explain (analyze, timing off, format json) execute explained(${literals})`,
+        `explain (analyze, timing off, format json) execute explained${toArguments(values)}`,
       );
       return rows[0]!['QUERY PLAN'][0].Plan;
     } finally {

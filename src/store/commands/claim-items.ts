@@ -1,6 +1,10 @@
+import { ALONE_FROM_CRASHES } from '../../core/crash-policy.ts';
 import { parseRanges, type SeqRanges } from '../../core/seq-ranges.ts';
 import type { WorkBudget } from '../../core/work-budget.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
+
+// Suspects of which one more crash would be the last are claimed apart from the others: $9 asks for these or those.
+const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.owner is null`;
 
 // The claim: one statement, one round trip, inputs included, whatever the number of items.
 //
@@ -30,7 +34,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       (
         select s.priority, s.ready_at
         from spans s
-        where s.job_id = $1 and s.phase = $2 and s.suspect = $8::boolean and s.owner is null
+        where s.job_id = $1 and s.phase = $2 and ${WANTED}
         order by s.priority desc, s.ready_at
         limit 1
       )
@@ -40,7 +44,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       cross join lateral (
         select s.priority, s.ready_at
         from spans s
-        where s.job_id = $1 and s.phase = $2 and s.suspect = $8::boolean and s.owner is null and s.priority < l.priority
+        where s.job_id = $1 and s.phase = $2 and ${WANTED} and s.priority < l.priority
         order by s.priority desc, s.ready_at
         limit 1
       ) n
@@ -51,7 +55,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       cross join lateral (
         select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.failures, s.crashes, s.generation
         from spans s
-        where s.job_id = $1 and s.phase = $2 and s.suspect = $8::boolean and s.owner is null
+        where s.job_id = $1 and s.phase = $2 and ${WANTED}
           and s.priority = l.priority and s.ready_at <= now()
         order by s.ready_at, s.span_id
         limit 1
@@ -65,14 +69,14 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
     more as materialized (
       select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.failures, s.crashes, s.generation
       from spans s
-      where s.job_id = $1 and s.phase = $2 and s.suspect = $8::boolean and s.owner is null and s.ready_at <= now()
+      where s.job_id = $1 and s.phase = $2 and ${WANTED} and s.ready_at <= now()
         and s.span_id <> (select span_id from head)
         and s.priority = (select priority from head)
         and s.attempt = (select attempt from head) and s.failures = (select failures from head)
         and s.crashes = (select crashes from head)
         and s.generation = (select generation from head)
       order by s.ready_at, s.span_id
-      limit (select case when item_count < $3::bigint and crashes = 0 then 64 else 0 end from head)
+      limit (select case when item_count < $3::bigint and crashes <= 0 then 64 else 0 end from head)
       for update skip locked
     ),
     picked as (
@@ -179,6 +183,8 @@ export interface ClaimRequest {
   leaseMs: number;
   /** Items of a lease that crashed, instead of ordinary ones: one span of them, never gathered. */
   suspects?: boolean;
+  /** Of suspects: those that must run alone, or those that need not; null: either. */
+  alone?: boolean | null;
   /** The job has items whose input was edited. */
   hasEdits?: boolean;
   /** Whose job it is; goes with the claim. */
@@ -229,6 +235,7 @@ export async function claimItems(db: Executor, request: ClaimRequest): Promise<C
     request.token,
     request.leaseMs,
     request.suspects ?? false,
+    request.alone ?? null,
   ]);
   const row = rows[0];
   if (!row) return null;

@@ -2,23 +2,21 @@ import type { Executor, Statement } from '../../platform/database.ts';
 
 // Replaces the ledger rows of one job that are older than $2 by one row per generation, phase and minute with
 // the same sums. Rows another folder holds are skipped; rows already alone in their minute are left as they
-// are. What is deleted and what is inserted is one statement, so no reader sees a wrong sum.
+// are. Ledger rows are never updated, so a locked one stays where it is: no join can go wrong. What is deleted and what is inserted is one statement, so no reader sees a wrong sum.
 const FOLD_LEDGER: Statement = {
   name: 'fold-ledger',
   text: `
     with old as materialized (
-      select l.entry_id, l.generation, l.phase, date_trunc('minute', l.at) as minute
+      select l.ctid, l.generation, l.phase, date_trunc('minute', l.at) as minute
       from ledger l
       where l.job_id = $1 and l.at < now() - $2::float8 * interval '1 millisecond'
       for update skip locked
     ),
     crowded as (
-      select o.entry_id from old o
-      where (select count(*) from old p
-             where p.generation = o.generation and p.phase = o.phase and p.minute = o.minute) > 1
+      select o.ctid, count(*) over (partition by o.generation, o.phase, o.minute) as entries from old o
     ),
     gone as (
-      delete from ledger l using crowded c where l.job_id = $1 and l.entry_id = c.entry_id returning l.*
+      delete from ledger l where l.ctid = any(array(select ctid from crowded where entries > 1)) and l.job_id = $1 returning l.*
     )
     insert into ledger (job_id, entry_id, generation, phase, at, flushes, done, error, not_found, skipped, cancelled,
                         advanced, retried, fenced, bytes, handler_ms, cost, fenced_cost)

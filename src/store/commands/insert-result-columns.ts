@@ -10,7 +10,7 @@ const INSERT_RESULT_COLUMNS: Statement = {
       select name from result_columns where job_id = $1 and generation = $2
     ), wanted as (
       select c.name, min(c.position) as position from unnest($3::text[], $4::int[]) as c(name, position)
-      where c.name not in (select name from known) group by c.name
+      where (select true from result_columns k where k.job_id = $1 and k.generation = $2 and k.name = c.name limit 1) is null group by c.name
     ), fitting as (
       select name, position, row_number() over (order by position, name) <= $5 - (select count(*) from known) as fits
       from wanted

@@ -24,13 +24,13 @@ const READY_ITEMS: Statement = {
     ),
     whole as (
       update spans s set ready_at = now(), updated_at = now()
-      from cut c
-      where s.job_id = $1 and s.span_id = c.span_id and c.taken_count = c.item_count
+      where s.job_id = $1 and s.span_id = any(array(select span_id from cut where taken_count = item_count))
     ),
     shrunk as (
-      update spans s set items = c.items - c.taken, item_count = c.item_count - c.taken_count, updated_at = now()
-      from cut c
-      where s.job_id = $1 and s.span_id = c.span_id and c.taken_count < c.item_count
+      update spans s
+      set items = s.items - $2::int8multirange, updated_at = now(),
+          item_count = (select sum(upper(r) - lower(r)) from unnest(s.items - $2::int8multirange) as u(r))
+      where s.job_id = $1 and s.span_id = any(array(select span_id from cut where taken_count < item_count))
     ),
     moved as (
       insert into spans (job_id, generation, phase, items, item_count, priority, ready_at, attempt, failures, crashes)

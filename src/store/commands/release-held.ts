@@ -13,8 +13,7 @@ const RELEASE_HELD: Statement = {
       for update
     )
     update spans s set ready_at = now(), updated_at = now()
-    from held h
-    where s.job_id = $1 and s.span_id = h.span_id
+    where s.job_id = $1 and s.span_id = any(array(select span_id from held))
     returning s.item_count`,
 };
 

@@ -8,14 +8,13 @@ export const RENEW_LEASES: Statement = {
     with held as materialized (
       select s.span_id
       from unnest($2::bigint[], $3::uuid[]) as h(span_id, token)
-      join spans s on s.job_id = $1 and s.span_id = h.span_id
+      join spans s on s.job_id = $1 and s.span_id = any($2::bigint[]) and s.span_id = h.span_id
       where s.token = h.token
       order by s.span_id
       for update of s
     )
     update spans s
     set expires_at = now() + $4::float8 * interval '1 millisecond'
-    from held
-    where s.job_id = $1 and s.span_id = held.span_id
+    where s.job_id = $1 and s.span_id = any(array(select span_id from held))
     returning s.span_id`,
 };

@@ -1,3 +1,4 @@
+import { ALONE_FROM_CRASHES } from '../../core/crash-policy.ts';
 import { type BudgetColumns, toBudget, type WorkBudget } from '../../core/work-budget.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 import type { WorkOwner } from '../commands/claim-items.ts';
@@ -11,17 +12,17 @@ const OWNERS_PER_LOOK = 500;
 const KINDS = `(
       with recursive kind as (
         (
-          select s.phase, s.suspect, s.ready_at
+          select s.phase, s.suspect, s.ready_at, s.crashes
           from spans s
           where s.job_id = j.job_id and s.owner is null and s.ready_at < 'infinity'
           order by s.phase, s.suspect, s.ready_at
           limit 1
         )
         union all
-        select n.phase, n.suspect, n.ready_at
+        select n.phase, n.suspect, n.ready_at, n.crashes
         from kind k
         cross join lateral (
-          select s.phase, s.suspect, s.ready_at
+          select s.phase, s.suspect, s.ready_at, s.crashes
           from spans s
           where s.job_id = j.job_id and s.owner is null and s.ready_at < 'infinity'
             and (s.phase, s.suspect) > (k.phase, k.suspect)
@@ -29,10 +30,10 @@ const KINDS = `(
           limit 1
         ) n
       )
-      select phase, suspect, ready_at from kind
+      select phase, suspect, ready_at, crashes from kind
     ) k`;
 const FIELDS = `j.job_id, j.owner_id, w.weight, w.max_in_flight, w.max_running_jobs, w.budget_total, w.budget_per_day, j.budget_max, j.budget_per_item, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority,
-           j.started_at is null as unstarted, j.has_edits, k.phase, k.suspect,
+           j.started_at is null as unstarted, j.has_edits, k.phase, k.suspect, k.crashes,
            greatest(0, extract(epoch from (k.ready_at - now())) * 1000)::float8 as ready_in_ms`;
 
 // What waits of these pipelines. One look serves all pools of a worker. It goes from owner to owner through an index and
@@ -113,8 +114,10 @@ export interface ClaimableWork {
   phases: string[];
   phase: number;
   priority: number;
-  /** Items of leases that crashed: they must run alone. */
+  /** Items of leases that crashed: one span of them at a time. */
   suspect: boolean;
+  /** The first of these suspects must run with nothing beside it. */
+  alone: boolean;
   /** The job has not been marked as started. */
   unstarted: boolean;
   /** Its owner has a limit on running jobs: it must be admitted before its first claim. */
@@ -139,6 +142,7 @@ interface ClaimableRow extends BudgetColumns {
   has_edits: boolean;
   phase: number;
   suspect: boolean;
+  crashes: number;
   ready_in_ms: number;
 }
 
@@ -174,6 +178,7 @@ function toWork(row: ClaimableRow): ClaimableWork {
     phase: row.phase,
     priority: row.priority,
     suspect: row.suspect,
+    alone: row.crashes >= ALONE_FROM_CRASHES,
     unstarted: row.unstarted || row.state === 'QUEUED',
     needsAdmission: row.unstarted && row.max_running_jobs !== null,
     hasEdits: row.has_edits,
