@@ -7,6 +7,11 @@ import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embed
 import { databaseUrlFromEnvironment } from '../platform/environment.ts';
 import { TEXT_SETTINGS } from '../platform/setting-table.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
+import {
+  type DatabaseWait,
+  describeDatabaseWait,
+  whenDatabaseAnswers,
+} from '../platform/when-database-answers.ts';
 
 export interface ServerOptions {
   databaseUrl?: string;
@@ -61,6 +66,19 @@ export async function openServer(options: ServerOptions, say: (line: string) => 
       stop: async () => {},
     };
   }
+}
+
+export function sayDatabaseWait(wait: DatabaseWait): void {
+  console.error(describeDatabaseWait(wait));
+}
+
+/** For commands that open the database without the frame of with-rowmill. */
+export function whenServerAnswers<T>(
+  work: () => Promise<T>,
+  { databaseStartWaitMs: waitMs }: Settings,
+  signal?: AbortSignal,
+): Promise<T> {
+  return whenDatabaseAnswers(work, { waitMs, onWait: sayDatabaseWait, ...(signal && { signal }) });
 }
 
 function withoutPassword(url: string): string {

@@ -8,7 +8,6 @@ import { rescueLeases } from '../engine/rescue-leases.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { compiledFile } from '../platform/compiled-file.ts';
 import { randomFraction } from '../platform/random.ts';
-import { retryPassing } from '../platform/retry-passing.ts';
 import type { MetricsAddress } from '../platform/serve-metrics.ts';
 import type { Settings } from '../platform/settings.ts';
 import { toRowmillError } from '../platform/to-rowmill-error.ts';
@@ -108,9 +107,9 @@ export class SupervisedWorker {
       }
       this.#leftInOrder = this.#stopping && (end.code === 0 || end.code === FRESH_PROCESS_CODE);
       const { workerId: deadWorkerId } = end;
-      if (deadWorkerId && !this.#leftInOrder) {
-        await retryPassing(() => rescueLeases(this.#options.context, { deadWorkerId })).catch(() => {});
-      }
+      // A child that could not start holds none. The rescue has retries of its own, and leases expire without it.
+      if (deadWorkerId && !this.#leftInOrder && !end.failure)
+        await rescueLeases(this.#options.context, { deadWorkerId }).catch(() => {});
       if (this.#stopping) return;
       if (end.code !== FRESH_PROCESS_CODE) this.crashes += 1;
       this.#report(end);

@@ -102,7 +102,7 @@ async function contextBehindProxy(): Promise<{
   const url = new URL(database.url);
   const proxy = await startCuttableProxy(database.url);
   url.host = new URL(proxy.url).host;
-  const context = database.context();
+  const context = database.context({ databaseStartWaitMs: 0 });
   const db = new Database({ url: url.href, maxConnections: 2, applicationName: 'test', deadlineMs: 60_000 });
   databases.push(db);
   return { context: { ...context, db }, proxy };
