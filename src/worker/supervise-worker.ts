@@ -149,13 +149,15 @@ export class SupervisedWorker {
     this.#child = child;
     let workerId: string | null = null;
     let failure: RowmillError | null = null;
+    let isUp = false;
     // Handlers run in that process, and libraries they use send messages of their own to any parent.
     child.on('message', (message: FromChild | null) => {
       if (message?.kind === 'worker') workerId = message.workerId;
       else if (message?.kind === 'started') {
         this.metricsUrl = message.metricsUrl;
+        isUp = true;
         onStarted();
-      } else if (message?.kind === 'failed') failure = toRowmillError(message);
+      } else if (message?.kind === 'failed' && !isUp) failure = toRowmillError(message);
     });
     this.#send({
       kind: 'start',
