@@ -283,10 +283,10 @@ const MUTATIONS = [
     tests: ['src/platform/to-rowmill-error.test.ts'],
   },
   {
-    name: 'after faults: the supervisor survives messages of libraries',
+    name: 'after faults: messages of handlers are not those of the worker',
     file: 'src/worker/supervise-worker.ts',
-    from: "if (message?.kind === 'worker')",
-    to: "if (message!.kind === 'worker')",
+    from: "message?.kind === 'failed' && !isUp",
+    to: "message?.kind === 'failed' && (isUp || !isUp)",
     tests: ['test/engine/supervision.test.ts'],
     named: 'messages that handlers send',
   },
