@@ -33,6 +33,7 @@ import { Events } from './platform/events.ts';
 import { createLogger } from './platform/logger.ts';
 import { WorkNotifier } from './platform/notifier.ts';
 import { loadSettings, type Settings } from './platform/settings.ts';
+import { type DatabaseWait, logDatabaseWait, whenDatabaseAnswers } from './platform/when-database-answers.ts';
 import type { OpenedGeneration } from './store/commands/open-generation.ts';
 import type { OverrideChange } from './store/commands/override-resource.ts';
 import type { OwnerChange, OwnerLimits } from './store/commands/set-owner.ts';
@@ -61,6 +62,8 @@ export interface RowmillOptions {
   databaseUrl: string;
   settings?: Partial<Settings>;
   events?: Events;
+  /** Called when PostgreSQL is not ready and waited for (databaseStartWaitMs), and when it is. Default: a log line. */
+  onDatabaseWait?: (wait: DatabaseWait) => void;
 }
 
 export interface FileBytes {
@@ -375,8 +378,11 @@ export class Rowmill {
 
 /** Connects, and brings the database to the schema of this version. */
 export async function openRowmill(options: RowmillOptions): Promise<Rowmill> {
-  await migrate(options.databaseUrl);
   const settings = loadSettings({ flags: options.settings ?? {} });
+  await whenDatabaseAnswers(() => migrate(options.databaseUrl), {
+    waitMs: settings.databaseStartWaitMs,
+    onWait: options.onDatabaseWait ?? logDatabaseWait(createLogger()),
+  });
   const db = new Database({
     url: options.databaseUrl,
     maxConnections: 4,

@@ -10,6 +10,7 @@ import { Events } from '../platform/events.ts';
 import type { Logger } from '../platform/logger.ts';
 import { WorkNotifier } from '../platform/notifier.ts';
 import type { Settings } from '../platform/settings.ts';
+import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { openConnections } from '../worker/worker-connections.ts';
 import type { ApiContext } from './api-context.ts';
@@ -105,7 +106,10 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     );
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
     warnOfPlainHttp(settings, log);
-    await offerFirstAccount(context, url);
+    await whenDatabaseAnswers(() => offerFirstAccount(context, url), {
+      waitMs: settings.databaseStartWaitMs,
+      onWait: logDatabaseWait(log),
+    });
     for (const service of services) service.start();
     return { url, server, context, stop: close };
   } catch (error) {

@@ -2,11 +2,16 @@
 // folder, which is started here or shared with the process that runs it.
 import { join, resolve } from 'node:path';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { attachToRunning } from '../platform/embedded-postgres/attach-to-running.ts';
+import { joinEmbeddedPostgres } from '../platform/embedded-postgres/join-embedded-postgres.ts';
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embedded-postgres.ts';
 import { databaseUrlFromEnvironment } from '../platform/environment.ts';
 import { TEXT_SETTINGS } from '../platform/setting-table.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
+import {
+  type DatabaseWait,
+  describeDatabaseWait,
+  whenDatabaseAnswers,
+} from '../platform/when-database-answers.ts';
 
 export interface ServerOptions {
   databaseUrl?: string;
@@ -37,6 +42,9 @@ export interface OpenedServer {
 /** What the driver takes: an address, or the folder of a socket. */
 const ADDRESS = /^(postgres(ql)?:\/\/|socket:|\/)/;
 
+/** An owner that leaves while another process joins it makes one more try necessary, and seldom a third. */
+const MOST_TRIES = 5;
+
 export async function openServer(options: ServerOptions, say: (line: string) => void): Promise<OpenedServer> {
   const given = options.databaseUrl ?? databaseUrlFromEnvironment();
   if (given && !ADDRESS.test(given))
@@ -45,22 +53,45 @@ export async function openServer(options: ServerOptions, say: (line: string) => 
       'expected the address of a database such as postgres://user@host:5432/name',
     );
   if (given) return { url: given, description: withoutPassword(given), stop: async () => {} };
-  const dataDir = resolve(options.dataDir ?? '.rowmill');
-  try {
-    let starting = true;
-    const server = await startEmbeddedPostgres({ dataDir, onLog: (line) => starting && say(line) });
-    starting = false;
-    return { url: server.url, description: `embedded PostgreSQL in ${dataDir}`, stop: () => server.stop() };
-  } catch (error) {
-    if (!(error instanceof RowmillError) || error.code !== 'EMBEDDED_POSTGRES_FOLDER_IN_USE') throw error;
-    const url = await attachToRunning(dataDir);
-    if (!url) throw error;
-    return {
-      url,
-      description: `embedded PostgreSQL in ${dataDir}, run by another process`,
-      stop: async () => {},
+  return openEmbedded(resolve(options.dataDir ?? '.rowmill'), say);
+}
+
+/** Owns the embedded server of the folder, or joins the process that does, whichever is possible. */
+async function openEmbedded(dataDir: string, say: (line: string) => void): Promise<OpenedServer> {
+  const description = `embedded PostgreSQL in ${dataDir}`;
+  for (let tries = 1; ; tries += 1) {
+    let isStopping = false;
+    const onLog = (line: string): void => {
+      if (!isStopping) say(line);
     };
+    try {
+      const server = await startEmbeddedPostgres({ dataDir, onLog });
+      const stop = (): Promise<void> => {
+        isStopping = true;
+        return server.stop();
+      };
+      return { url: server.url, description, stop };
+    } catch (error) {
+      if (!(error instanceof RowmillError) || error.code !== 'EMBEDDED_POSTGRES_FOLDER_IN_USE') throw error;
+      const url = await joinEmbeddedPostgres({ dataDir, onLog });
+      if (url !== null)
+        return { url, description: `${description}, run by another process`, stop: async () => {} };
+      if (tries === MOST_TRIES) throw error;
+    }
   }
+}
+
+export function sayDatabaseWait(wait: DatabaseWait): void {
+  console.error(describeDatabaseWait(wait));
+}
+
+/** For commands that open the database without the frame of with-rowmill. */
+export function whenServerAnswers<T>(
+  work: () => Promise<T>,
+  { databaseStartWaitMs: waitMs }: Settings,
+  signal?: AbortSignal,
+): Promise<T> {
+  return whenDatabaseAnswers(work, { waitMs, onWait: sayDatabaseWait, ...(signal && { signal }) });
 }
 
 function withoutPassword(url: string): string {

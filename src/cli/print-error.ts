@@ -1,7 +1,7 @@
 // Errors as a person at the terminal sees them: what, where, and what to do. A stack only for what we did not foresee.
 import type { RowmillApiError } from '../client/rowmill-api-error.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
-import { databaseErrorKind } from '../platform/database-error.ts';
+import { databaseErrorKind, databaseErrorText } from '../platform/database-error.ts';
 import { originOf } from './error-origin.ts';
 import { printable } from './progress-lines.ts';
 
@@ -32,9 +32,13 @@ export function printError(thrown: unknown, json = false): void {
 function ofDatabase(error: unknown): RowmillError | null {
   if (!(error instanceof Error) || error instanceof RowmillError || isOfServer(error)) return null;
   if (databaseErrorKind(error) !== 'passing') return null;
-  return new RowmillError('DATABASE_UNREACHABLE', `the database did not answer: ${error.message}`, {
-    hint: 'Nothing that was stored is lost. Ask again when the server is back.',
-  });
+  return new RowmillError(
+    'DATABASE_UNREACHABLE',
+    `the database did not answer: ${databaseErrorText(error)}`,
+    {
+      hint: 'Nothing that was stored is lost. Ask again when the server is back.',
+    },
+  );
 }
 
 /** By its name: commands that speak to no server do not load the client. */

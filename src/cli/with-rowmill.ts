@@ -1,6 +1,12 @@
 // The frame of every command that works on the database itself: opens the server and the door, and closes both.
 import { openRowmill, type Rowmill } from '../open-rowmill.ts';
-import { commandSettings, type OpenedServer, openServer, type ServerOptions } from './open-server.ts';
+import {
+  commandSettings,
+  type OpenedServer,
+  openServer,
+  type ServerOptions,
+  sayDatabaseWait,
+} from './open-server.ts';
 
 export interface FrameOptions {
   /** What the embedded server says while it starts. Default: nothing. */
@@ -15,7 +21,7 @@ export async function withRowmill<Result>(
   const settings = commandSettings(options);
   const server = await openServer(options, say);
   try {
-    const rowmill = await openRowmill({ databaseUrl: server.url, settings });
+    const rowmill = await openRowmill({ databaseUrl: server.url, settings, onDatabaseWait: sayDatabaseWait });
     try {
       return await work(rowmill, server);
     } finally {

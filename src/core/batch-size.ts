@@ -1,5 +1,11 @@
-// How many rows the next ingest batch should have. Starts small, doubles while the database answers well within its
-// targets, and shrinks at once when it does not: slow commits, waiting for a connection, or an error.
+// How many rows the next ingest batch should have. Starts small and doubles while the database answers well within its
+// targets. When it does not, or when connections are waited for, another size is tried, and kept only if it stores rows
+// faster: on a machine where everything is slow, small batches are as slow as large ones and only hold fewer rows.
+//
+//   well within the targets ─► double
+//   near to them ─► try double, unless the last step up gained nothing
+//   too slow ─► try half for a few batches ─► faster per row: keep it, else go back, and later try double likewise
+//   after an error, or close to a deadline ─► shrink at once, whatever it costs per row
 import { QuantileWindow } from './quantile-window.ts';
 
 export interface BatchBounds {
@@ -7,6 +13,8 @@ export interface BatchBounds {
   maxRows: number;
   p50Ms: number;
   p95Ms: number;
+  /** A batch must never take this long: beyond it lie deadlines and leases, after which its work is lost. */
+  maxMs: number;
 }
 
 export interface BatchObservation {
@@ -16,14 +24,41 @@ export interface BatchObservation {
   poolWaitMs: number;
 }
 
+interface Trial {
+  fromRows: number;
+  direction: 'smaller' | 'larger';
+  /** Milliseconds per row at the former size. */
+  costBefore: number;
+  costs: number[];
+  seen: number;
+}
+
 const WINDOW = 20;
 /** Connecting and BEGIN take a few milliseconds; more means that others hold the connections. */
 const POOL_WAIT_MS = 50;
+/** One batch is stored while the next is gathered. */
+const IN_FLIGHT = 2;
+/** Batches that a size is judged by: their median, so that one slow commit does not decide. */
+const TRIAL_BATCHES = 3;
+/** Batches of the former size may still be under way, and bytes may cut some short; a trial must end nevertheless. */
+const TRIAL_LIMIT = 10;
+/** A size is better when a row costs this much less: times of a busy machine differ by more than a few percent by chance. */
+const BETTER = 0.85;
+/** Batches between a trial that failed and the next one; doubles up to the bound, because trials cost time too. */
+const FIRST_REST = 5;
+const LONGEST_REST = 80;
 
 export class BatchSize {
   readonly #bounds: BatchBounds;
   #recent = new QuantileWindow(WINDOW);
+  #costs: number[] = [];
+  /** Milliseconds per row at the smaller size before this one. */
+  #costBelow: number | null = null;
   #rows: number;
+  #trial: Trial | null = null;
+  #next: Trial['direction'] = 'smaller';
+  #restLeft = 0;
+  #rest = FIRST_REST;
 
   constructor(bounds: BatchBounds) {
     this.#bounds = bounds;
@@ -35,15 +70,21 @@ export class BatchSize {
   }
 
   committed({ rows, ms, poolWaitMs }: BatchObservation): void {
+    // Gathered before the size was reduced.
+    if (rows > this.#rows) return;
     this.#recent.add(ms);
+    this.#costs = [...this.#costs, ms / Math.max(1, rows)].slice(-TRIAL_BATCHES);
     const p50 = this.#recent.quantile(0.5)!;
     const p95 = this.#recent.quantile(0.95)!;
-    const { p50Ms, p95Ms } = this.#bounds;
-    if (p50 > p50Ms || p95 > p95Ms || poolWaitMs > POOL_WAIT_MS) return this.#shrink(2);
+    const { p50Ms, p95Ms, maxMs } = this.#bounds;
+    if (ms > maxMs) return this.#shrink(2);
+    const isSlow = p50 > p50Ms || p95 > p95Ms || poolWaitMs > POOL_WAIT_MS;
     // A batch twice as large takes up to twice as long: growing only where that still fits keeps the size from
     // swinging around the target. A batch that bytes or the end of the file cut short says nothing about more rows.
-    const fits = p50 * 2 <= p50Ms && ms * 2 <= p95Ms;
-    if (fits && rows >= this.#rows) this.#rows = Math.min(this.#bounds.maxRows, this.#rows * 2);
+    const fits = !isSlow && p50 * 2 <= p50Ms && ms * 2 <= p95Ms;
+    if (fits && rows >= this.#rows) return this.#settleAt(this.#rows * 2);
+    if (this.#trial) return this.#judge(this.#trial, rows, ms);
+    if (isSlow || this.#promisesMore()) this.#tryAnother(rows, ms, isSlow);
   }
 
   /** After a batch that had to be tried again. */
@@ -51,9 +92,77 @@ export class BatchSize {
     this.#shrink(4);
   }
 
-  #shrink(divisor: number): void {
-    this.#rows = Math.max(this.#bounds.minRows, Math.floor(this.#rows / divisor));
-    // What larger batches took says nothing about smaller ones.
-    this.#recent = new QuantileWindow(WINDOW);
+  /** The last step up made rows cheaper, or nothing is known about one. */
+  #promisesMore(): boolean {
+    if (this.#costs.length < TRIAL_BATCHES) return false;
+    return this.#costBelow === null || median(this.#costs) < this.#costBelow * BETTER;
   }
+
+  #tryAnother(rows: number, ms: number, isSlow: boolean): void {
+    // A batch that is short may have been gathered before the size grew; if more follow, bytes cut them.
+    if (rows < this.#rows && this.#recent.count <= IN_FLIGHT) return;
+    if (this.#restLeft > 0) {
+      this.#restLeft -= 1;
+      return;
+    }
+    const { minRows, maxRows, maxMs } = this.#bounds;
+    const canGrow = rows >= this.#rows && this.#rows < maxRows && ms * 2 <= maxMs;
+    const canShrink = isSlow && this.#rows > minRows;
+    if (!canGrow && !canShrink) return;
+    const direction = !canGrow || (canShrink && this.#next === 'smaller') ? 'smaller' : 'larger';
+    this.#trial = {
+      fromRows: this.#rows,
+      direction,
+      costBefore: median(this.#costs),
+      costs: [],
+      seen: 0,
+    };
+    this.#resize(direction === 'smaller' ? Math.min(this.#rows, rows) / 2 : this.#rows * 2);
+  }
+
+  #judge(trial: Trial, rows: number, ms: number): void {
+    trial.seen += 1;
+    const isOfThisSize = trial.direction === 'smaller' ? rows <= this.#rows : rows >= this.#rows;
+    if (isOfThisSize) trial.costs.push(ms / Math.max(1, rows));
+    if (trial.costs.length < TRIAL_BATCHES && trial.seen < TRIAL_LIMIT) return;
+    this.#trial = null;
+    if (trial.costs.length > 0 && median(trial.costs) < trial.costBefore * BETTER) {
+      this.#next = trial.direction;
+      this.#rest = FIRST_REST;
+      return;
+    }
+    this.#next = trial.direction === 'smaller' ? 'larger' : 'smaller';
+    this.#restLeft = this.#rest;
+    this.#rest = Math.min(LONGEST_REST, this.#rest * 2);
+    this.#resize(trial.fromRows);
+  }
+
+  #shrink(divisor: number): void {
+    this.#settleAt(this.#rows / divisor);
+  }
+
+  /** A size that needs no trial: all that was learned about others is forgotten. */
+  #settleAt(rows: number): void {
+    this.#trial = null;
+    this.#restLeft = 0;
+    this.#rest = FIRST_REST;
+    this.#next = 'smaller';
+    this.#resize(rows);
+  }
+
+  #resize(rows: number): void {
+    const { minRows, maxRows } = this.#bounds;
+    const bounded = Math.max(minRows, Math.min(maxRows, Math.floor(rows)));
+    if (bounded === this.#rows) return;
+    this.#costBelow = bounded > this.#rows && this.#costs.length > 0 ? median(this.#costs) : null;
+    this.#rows = bounded;
+    // What batches of another size took says nothing about this one.
+    this.#recent = new QuantileWindow(WINDOW);
+    this.#costs = [];
+  }
+}
+
+function median(values: number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 }

@@ -112,7 +112,10 @@ export const ERROR_REGISTRY = {
     status: 429,
     hint: 'Wait until something has ended or remove something; an administrator can raise the setting that the message names.',
   },
-  INTERNAL_ERROR: { status: 500, hint: 'Look for the request id in the log of the server.' },
+  INTERNAL_ERROR: {
+    status: 500,
+    hint: 'Look for the request id, or for the message, in the log of the process that reported it.',
+  },
   CURSOR_INVALID: { status: 400, hint: 'Begin at the first page: leave `after` out.' },
   FEATURE_DISABLED: {
     status: 404,

@@ -11,7 +11,13 @@ export class RowmillError extends Error {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'RowmillError';
     this.code = code;
-    this.hint = options?.hint ?? ERROR_REGISTRY[code].hint;
-    this.status = ERROR_REGISTRY[code].status;
+    // A code may come from another process, another version or a handler: an unknown one must not hide the error itself.
+    const entry = isErrorCode(code) ? ERROR_REGISTRY[code] : ERROR_REGISTRY.INTERNAL_ERROR;
+    this.hint = options?.hint ?? entry.hint;
+    this.status = entry.status;
   }
+}
+
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(ERROR_REGISTRY, code);
 }

@@ -5,6 +5,7 @@ import { monotonicMs } from '../platform/clock.ts';
 import { Database } from '../platform/database.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
 import { Events } from '../platform/events.ts';
+import { toRowmillError } from '../platform/to-rowmill-error.ts';
 import { findProblems, INVARIANTS, type Problem } from '../store/views/check-invariants.ts';
 import { listOutputFiles } from '../store/views/list-output-files.ts';
 import { auditCounters, type CounterDrift } from './audit-counters.ts';
@@ -62,9 +63,8 @@ export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {
     );
     if (options.blobs) invariants.push(await checkFiles(db, options.blobs, scope, budgetMs));
   } catch (cause) {
-    throw new RowmillError('DATABASE_UNREACHABLE', `cannot check the database: ${(cause as Error).message}`, {
-      cause,
-    });
+    const { code, message, hint } = toRowmillError(cause);
+    throw new RowmillError(code, `cannot check the database: ${message}`, { hint, cause });
   } finally {
     await db.close();
   }

@@ -36,6 +36,8 @@ interface Gathered {
 }
 
 const REJECTED_ROW_BYTES = 200;
+/** A batch that takes four times as long as the one before still meets its deadlines. */
+const DEADLINE_MARGIN = 4;
 /** A call for every row would cost more than the hash itself. */
 const HASHED_AT_ONCE = 32 * 1024;
 
@@ -50,7 +52,8 @@ export class BatchWriter {
   readonly #report: IngestReport;
 
   constructor(context: EngineContext, options: BatchWriterOptions) {
-    const { ingestMinRows, ingestMaxRows, dbP50Ms, dbP95Ms } = context.settings;
+    const { ingestMinRows, ingestMaxRows, dbP50Ms, dbP95Ms, ingestLeaseMs, databaseDeadlineMs } =
+      context.settings;
     this.#context = context;
     this.#options = options;
     this.#report = { ...options.report };
@@ -59,6 +62,7 @@ export class BatchWriter {
       maxRows: ingestMaxRows,
       p50Ms: dbP50Ms,
       p95Ms: dbP95Ms,
+      maxMs: Math.min(ingestLeaseMs, databaseDeadlineMs) / DEADLINE_MARGIN,
     });
   }
 

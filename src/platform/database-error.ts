@@ -47,6 +47,15 @@ export function databaseErrorKind(error: unknown): DatabaseErrorKind {
     : 'other';
 }
 
+/** Never empty: a host with several addresses fails with an AggregateError, whose own message is. */
+export function databaseErrorText(error: unknown): string {
+  if (error === null || typeof error !== 'object') return String(error);
+  const { message, errors, code } = error as { message?: unknown; errors?: unknown; code?: unknown };
+  if (typeof message === 'string' && message !== '') return message;
+  if (Array.isArray(errors) && errors.length > 0) return errors.map(databaseErrorText).join('; ');
+  return typeof code === 'string' ? code : Object.prototype.toString.call(error);
+}
+
 /** The server forgot, or another client of the same pooler took, a named statement. */
 export function isStatementNameError(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;

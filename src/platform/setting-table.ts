@@ -157,11 +157,17 @@ export const NUMBER_SETTINGS = {
     max: 3_600_000,
     why: 'A statement or transaction without an answer for this long has its connection destroyed.',
   },
+  databaseStartWaitMs: {
+    default: 60_000,
+    min: 0,
+    max: 3_600_000,
+    why: 'How long a process that starts waits for a PostgreSQL that restarts or recovers; 0: not at all.',
+  },
   ingestMinRows: {
     default: 64,
     min: 1,
     max: 100_000,
-    why: 'Rows of the first ingest batch, and what batches shrink to when the database is slow.',
+    why: 'Rows of the first ingest batch, and of the smallest.',
   },
   ingestMaxRows: { default: 10_000, min: 1, max: 100_000, why: 'Rows in one ingest batch, at the most.' },
   ingestMaxBatchBytes: {
@@ -174,13 +180,13 @@ export const NUMBER_SETTINGS = {
     default: 250,
     min: 1,
     max: 60_000,
-    why: 'Ingest batches grow only while half of them commit within this time.',
+    why: 'Ingest batches grow while half of them commit within half this time; beyond it only if that stores rows faster.',
   },
   dbP95Ms: {
     default: 1000,
     min: 1,
     max: 600_000,
-    why: 'Ingest batches shrink when one in twenty takes longer than this.',
+    why: 'When one ingest batch in twenty takes longer, smaller ones are tried, and kept if they store rows faster.',
   },
   ingestLeaseMs: {
     default: 30_000,

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { databaseErrorText } from '../platform/database-error.ts';
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
 // "rowmill" in the two-key space of advisory locks; any constant nobody else uses.
@@ -152,7 +153,7 @@ async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => P
   } catch (cause) {
     throw new RowmillError(
       'DATABASE_UNREACHABLE',
-      `cannot connect to PostgreSQL: ${(cause as Error).message || String(cause)}`,
+      `cannot connect to PostgreSQL: ${databaseErrorText(cause)}`,
       { cause },
     );
   }

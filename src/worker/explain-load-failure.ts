@@ -1,8 +1,7 @@
 // Says in a sentence why a pipeline module could not be imported, and what to do about it.
 import { basename, isAbsolute, relative } from 'node:path';
 import { describe } from '../core/classify-error.ts';
-import { ERROR_REGISTRY } from '../core/error-registry.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { isErrorCode, RowmillError } from '../core/rowmill-error.ts';
 
 const PARSE_ERROR = /^ParseError: (.*?)\s*\n\s*(.+):(\d+):(\d+)/s;
 const MISSING_MODULE = /Cannot find (?:module|package) '([^']+)'/;
@@ -13,8 +12,11 @@ export function explainLoadFailure(path: string, file: string, cause: unknown): 
   const message = describe(cause);
   // By its fields: the module may use another copy of this one.
   const { code, hint, stack } = (cause ?? {}) as { code?: unknown; hint?: unknown; stack?: unknown };
-  if (typeof code === 'string' && Object.hasOwn(ERROR_REGISTRY, code))
-    return failure(`${path}: ${message}`, String(hint), cause);
+  if (isErrorCode(code))
+    return new RowmillError('PIPELINE_INVALID', `${path}: ${message}`, {
+      ...(typeof hint === 'string' && { hint }),
+      cause,
+    });
 
   const parse = PARSE_ERROR.exec(message);
   if (parse) {

@@ -1,15 +1,16 @@
 // Runs a worker in a child process and starts it again when it dies: user code may exit, run out of memory or block
 // for ever, and the job goes on. The leases of a dead child are taken back at once, because its end was seen.
 import { type ChildProcess, fork } from 'node:child_process';
-import type { ErrorCode } from '../core/error-registry.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { restartDelayMs } from '../core/restart-delay.ts';
+import type { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { rescueLeases } from '../engine/rescue-leases.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { compiledFile } from '../platform/compiled-file.ts';
-import { retryPassing } from '../platform/retry-passing.ts';
+import { randomFraction } from '../platform/random.ts';
 import type { MetricsAddress } from '../platform/serve-metrics.ts';
 import type { Settings } from '../platform/settings.ts';
+import { toRowmillError } from '../platform/to-rowmill-error.ts';
 
 export type ToChild =
   | {
@@ -25,7 +26,7 @@ export type ToChild =
 export type FromChild =
   | { kind: 'worker'; workerId: string }
   | { kind: 'started'; metricsUrl: string | null }
-  | { kind: 'failed'; code: string | null; message: string; hint: string | null };
+  | { kind: 'failed'; code: string; message: string; hint: string };
 
 export interface SuperviseOptions {
   context: EngineContext;
@@ -43,7 +44,6 @@ export const FRESH_PROCESS_CODE = 4;
 
 /** A child that lived this long was healthy: the next restart comes at once again. */
 const HEALTHY_MS = 10_000;
-const RESTART_CAP_MS = 10_000;
 
 interface ChildEnd {
   code: number | null;
@@ -107,22 +107,39 @@ export class SupervisedWorker {
       }
       this.#leftInOrder = this.#stopping && (end.code === 0 || end.code === FRESH_PROCESS_CODE);
       const { workerId: deadWorkerId } = end;
-      if (deadWorkerId && !this.#leftInOrder) {
-        await retryPassing(() => rescueLeases(this.#options.context, { deadWorkerId })).catch(() => {});
-      }
+      // A child that could not start holds none. The rescue has retries of its own, and leases expire without it.
+      if (deadWorkerId && !this.#leftInOrder && !end.failure)
+        await rescueLeases(this.#options.context, { deadWorkerId }).catch(() => {});
       if (this.#stopping) return;
       if (end.code !== FRESH_PROCESS_CODE) this.crashes += 1;
-      const because = end.failure ? `: ${end.failure.message}` : '';
-      this.#options.onCrash?.((end.signal ? `signal ${end.signal}` : `exit code ${end.code}`) + because);
+      this.#report(end);
       failedStarts = end.failure ? failedStarts + 1 : 0;
       quickDeaths = monotonicMs() - bornMs > HEALTHY_MS ? 0 : quickDeaths + 1;
-      // A poison item is isolated by some ten crashes: the first few restarts must not wait.
-      const waits = Math.max(failedStarts, quickDeaths - 20);
-      if (waits > 0) await waitMs(Math.min(RESTART_CAP_MS, 100 * 2 ** waits), this.#stopDelay.signal);
+      await waitMs(restartDelayMs({ failedStarts, quickDeaths }, randomFraction()), this.#stopDelay.signal);
     }
   }
 
-  #runChild(onStarted: () => void): Promise<ChildEnd> {
+  /** A listener that throws must not end the loop that replaces children. */
+  #report({ code, signal, failure }: ChildEnd): void {
+    const how = signal ? `signal ${signal}` : code === null ? 'no process' : `exit code ${code}`;
+    try {
+      this.#options.onCrash?.(how + (failure ? `: ${failure.message}` : ''));
+    } catch {
+      // The next child matters more than the report.
+    }
+  }
+
+  /** Never rejects: a child that could not even be created, for want of processes or memory, is a failed start. */
+  async #runChild(onStarted: () => void): Promise<ChildEnd> {
+    try {
+      return await this.#forkChild(onStarted);
+    } catch (error) {
+      this.#child = null;
+      return { code: null, signal: null, workerId: null, failure: toRowmillError(error) };
+    }
+  }
+
+  #forkChild(onStarted: () => void): Promise<ChildEnd> {
     const { context, modules, name, logLevel, metrics } = this.#options;
     // Stand-ins and secrets of the parent's environment are passed on; flags of a debugger are not.
     const child = fork(compiledFile(import.meta.url, 'worker-child.js'), [], {
@@ -132,15 +149,15 @@ export class SupervisedWorker {
     this.#child = child;
     let workerId: string | null = null;
     let failure: RowmillError | null = null;
-    child.on('message', (message: FromChild) => {
-      if (message.kind === 'worker') workerId = message.workerId;
-      else if (message.kind === 'started') {
+    let isUp = false;
+    // Handlers run in that process, and libraries they use send messages of their own to any parent.
+    child.on('message', (message: FromChild | null) => {
+      if (message?.kind === 'worker') workerId = message.workerId;
+      else if (message?.kind === 'started') {
         this.metricsUrl = message.metricsUrl;
+        isUp = true;
         onStarted();
-      } else {
-        const hint = message.hint === null ? {} : { hint: message.hint };
-        failure = new RowmillError((message.code ?? 'PIPELINE_INVALID') as ErrorCode, message.message, hint);
-      }
+      } else if (message?.kind === 'failed' && !isUp) failure = toRowmillError(message);
     });
     this.#send({
       kind: 'start',
@@ -151,7 +168,11 @@ export class SupervisedWorker {
       logLevel: logLevel ?? 'warn',
       metrics: metrics ?? null,
     });
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
+      child.on('error', (error) => {
+        // A process that runs reports its end; only one that was never created does not.
+        if (child.pid === undefined) reject(error);
+      });
       child.on('exit', (code, signal) => {
         this.#child = null;
         resolve({ code, signal, workerId, failure });

@@ -2,6 +2,7 @@
 // stops by itself, in order.
 import { createLogger } from '../platform/logger.ts';
 import { serveMetrics } from '../platform/serve-metrics.ts';
+import { toRowmillError } from '../platform/to-rowmill-error.ts';
 import { loadPipelines } from './load-pipelines.ts';
 import { logDecisions } from './log-decisions.ts';
 import { FRESH_PROCESS_CODE, type FromChild, type ToChild } from './supervise-worker.ts';
@@ -57,8 +58,8 @@ process.on('message', (message: ToChild) => {
   if (message.kind === 'stop') void stop(message.drainMs);
   else {
     start(message).catch((error: unknown) => {
-      const { code, message: text, hint } = error as { code?: string; message: string; hint?: string };
-      tell({ kind: 'failed', code: code ?? null, message: text, hint: hint ?? null }, () => process.exit(2));
+      const { code, message: text, hint } = toRowmillError(error);
+      tell({ kind: 'failed', code, message: text, hint }, () => process.exit(2));
     });
   }
 });

@@ -22,6 +22,7 @@ import type { PeriodicService } from '../platform/periodic-service.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
+import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
 import { VERSION } from '../platform/version.ts';
 import { beginFinalizing } from '../store/commands/begin-finalizing.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
@@ -265,15 +266,19 @@ export class RowmillWorker {
 
   async start(): Promise<void> {
     const counters = this.#options.pipelines.flatMap((pipeline) => pipeline.counters);
-    await registerDefinitions(this.#control.db, counters).catch(async (error: unknown) => {
+    const register = async (): Promise<void> => {
+      await registerDefinitions(this.#control.db, counters);
+      if (this.#options.only) return this.#inBackground(retryPassing(() => this.#register()));
+      await this.#register();
+      await removeSilentWorkers(this.#control.db, this.settings.heartbeatMs * 20);
+    };
+    await whenDatabaseAnswers(register, {
+      waitMs: this.#options.only ? 0 : this.settings.databaseStartWaitMs,
+      onWait: logDatabaseWait(this.#log),
+    }).catch(async (error: unknown) => {
       await Promise.allSettled(this.#opened.map(({ db }) => db.close()));
       throw error;
     });
-    if (this.#options.only) this.#inBackground(retryPassing(() => this.#register()));
-    else {
-      await retryPassing(() => this.#register());
-      await removeSilentWorkers(this.#control.db, this.settings.heartbeatMs * 20);
-    }
     // What is over before its leases are half gone needs nobody to renew them.
     this.#keeper.start(this.#options.only ? this.settings.lockFloorMs / 6 : 0);
     this.#listener?.start();

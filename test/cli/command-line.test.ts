@@ -206,7 +206,8 @@ test('an address that is none is told as such', async () => {
 });
 
 test('an unreachable database is one clear line', async () => {
-  const { code, stderr } = await rowmill(['status'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+  const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/none';
+  const { code, stderr } = await rowmill(['status'], { DATABASE_URL, DATABASE_START_WAIT_MS: '0' });
   expect(code).toBe(1);
   expect(stderr).toContain('cannot connect to PostgreSQL');
 });

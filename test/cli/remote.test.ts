@@ -444,7 +444,7 @@ describe('where a command goes', () => {
     const [refused, asJson, overridden, flag, both] = await Promise.all([
       run('jobs'),
       json('jobs'),
-      at(server.url, { DATABASE_URL: database }).run('jobs'),
+      at(server.url, { DATABASE_URL: database, DATABASE_START_WAIT_MS: '0' }).run('jobs'),
       at('http://127.0.0.1:9', { DATABASE_URL: database }).run('jobs', '--api', server.url),
       run('jobs', '--api', server.url, '--database-url', database),
     ]);

@@ -7,15 +7,19 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { Database } from '../../src/platform/database.ts';
 import { loadPipelines } from '../../src/worker/load-pipelines.ts';
 import { type SuperviseOptions, SupervisedWorker } from '../../src/worker/supervise-worker.ts';
+import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
 
 const database = useTestDatabase();
 const fileOf = (path: string): string => fileURLToPath(new URL(`../../dist/${path}`, import.meta.url));
 const supervised: SupervisedWorker[] = [];
+const databases: Database[] = [];
 let command: ChildProcess | null = null;
 let folder: string;
 let rowmill: Rowmill;
@@ -28,7 +32,8 @@ beforeAll(async () => {
     `import { existsSync, writeFileSync } from 'node:fs';
      import { definePipeline } from '${fileOf('index.js')}';
      if (existsSync('${folder}/broken')) throw new Error('not now');
-     export const fragile = definePipeline({ name: 'fragile', phases: [{ name: 'only', run: ({ exit }) => {
+     export const fragile = definePipeline({ name: 'fragile', phases: [{ name: 'only', run: ({ exit, messages }) => {
+       for (const message of messages ?? []) process.send(message);
        if (exit && !existsSync('${folder}/exited')) {
          writeFileSync('${folder}/exited', '');
          writeFileSync('${folder}/broken', '');
@@ -44,6 +49,7 @@ afterEach(() => {
   for (const mark of ['broken', 'exited']) rmSync(join(folder, mark), { force: true });
 });
 afterAll(async () => {
+  for (const db of databases) await db.close();
   await rowmill.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -86,6 +92,84 @@ test('a child that cannot start in place of another is tried again until it can,
 test('one that cannot even start for the first time is an error', async () => {
   writeFileSync(join(folder, 'broken'), '');
   await expect(supervise().start()).rejects.toThrow('not now');
+});
+
+/** Its children reach the database through an address that the test can cut. */
+async function contextBehindProxy(): Promise<{
+  context: EngineContext;
+  proxy: CuttableProxy;
+}> {
+  const url = new URL(database.url);
+  const proxy = await startCuttableProxy(database.url);
+  url.host = new URL(proxy.url).host;
+  const context = database.context({ databaseStartWaitMs: 0 });
+  const db = new Database({ url: url.href, maxConnections: 2, applicationName: 'test', deadlineMs: 60_000 });
+  databases.push(db);
+  return { context: { ...context, db }, proxy };
+}
+
+test('a replacement that cannot reach the database is tried again until it can, and names the database', async () => {
+  const { context, proxy } = await contextBehindProxy();
+  const ends: string[] = [];
+  const worker = supervise({
+    context,
+    onCrash: (how) => {
+      ends.push(how);
+      rmSync(join(folder, 'broken'), { force: true });
+      if (ends.length === 1) proxy.cut();
+      if (ends.length === 3) proxy.heal();
+    },
+  });
+  await worker.start();
+  await run([{ exit: true }]);
+  expect(ends).toEqual([
+    'exit code 9',
+    ...Array(2).fill(expect.stringContaining('the database did not answer')),
+  ]);
+  expect(await worker.stop()).toBe(true);
+});
+
+test('a first child that cannot reach the database is a database error, not one of the pipeline', async () => {
+  const { context, proxy } = await contextBehindProxy();
+  proxy.cut();
+  await expect(supervise({ context }).start()).rejects.toMatchObject({ code: 'DATABASE_UNREACHABLE' });
+});
+
+test('a replacement that cannot even be created is tried again, and a listener that throws ends nothing', async () => {
+  const node = process.execPath;
+  const ends: string[] = [];
+  const worker = supervise({
+    onCrash: (how) => {
+      ends.push(how);
+      rmSync(join(folder, 'broken'), { force: true });
+      process.execPath = ends.length === 1 ? join(folder, 'no-such-program') : node;
+      throw new Error('a listener that throws');
+    },
+  });
+  try {
+    await worker.start();
+    await run([{ exit: true }]);
+  } finally {
+    process.execPath = node;
+  }
+  expect(ends).toEqual(['exit code 9', expect.stringMatching(/no process: .*ENOENT/)]);
+  expect(await worker.stop()).toBe(true);
+});
+
+test('messages that handlers send to the parent are not taken for those of the worker', async () => {
+  const ends: string[] = [];
+  const worker = supervise({
+    onCrash: (how) => {
+      ends.push(how);
+      rmSync(join(folder, 'broken'), { force: true });
+    },
+  });
+  await worker.start();
+  const failed = { kind: 'failed', code: 'NO_SUCH_CODE', message: 'of a library' };
+  // The row runs again at once: the leases of this child are taken back as those of any other.
+  await run([{ messages: [null, 'ready', { kind: 'else' }, failed], exit: true }]);
+  expect(ends).toEqual(['exit code 9']);
+  expect(await worker.stop()).toBe(true);
 });
 
 test('its numbers are served where it was told to, and nothing else', async () => {

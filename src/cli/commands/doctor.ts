@@ -4,7 +4,7 @@ import { openRowmill } from '../../open-rowmill.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { checkMigrated } from '../../store/migrate.ts';
 import { findJob } from '../find-job.ts';
-import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
 
 export interface DoctorOptions extends ServerOptions {
   json?: boolean;
@@ -15,9 +15,10 @@ export interface DoctorOptions extends ServerOptions {
 
 export async function doctor(options: DoctorOptions): Promise<number> {
   const server = await openServer(options, () => {});
-  const blobs = openBlobStore(commandSettings(options).blobStore);
+  const settings = commandSettings(options);
+  const blobs = openBlobStore(settings.blobStore);
   try {
-    await checkMigrated(server.url);
+    await whenServerAnswers(() => checkMigrated(server.url), settings);
     const jobId = options.job === undefined ? undefined : await resolveJob(server.url, options.job);
     const diagnosis = await diagnose(server.url, {
       blobs,

@@ -1,11 +1,11 @@
 // rowmill migrate: bring the database to the schema of this version.
 import { migrate } from '../../store/migrate.ts';
-import { openServer, type ServerOptions } from '../open-server.ts';
+import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
 
 export async function migrateDatabase(options: ServerOptions): Promise<number> {
   const server = await openServer(options, (line) => console.error(line));
   try {
-    const report = await migrate(server.url);
+    const report = await whenServerAnswers(() => migrate(server.url), commandSettings(options));
     if (report.applied.length === 0)
       console.log(`nothing to do: the database is at version ${report.version}`);
     for (const name of report.applied) console.log(`applied ${name}`);

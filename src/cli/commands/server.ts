@@ -7,7 +7,7 @@ import type { Settings } from '../../platform/settings.ts';
 import { migrate } from '../../store/migrate.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { loadPipelines } from '../../worker/load-pipelines.ts';
-import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { runWorkers } from './worker.ts';
 
@@ -28,7 +28,7 @@ export async function runServer(modules: string[], given: ServerCommandOptions):
   const server = await openServer(options, say);
   const stop = listenForStop(() => {}, say);
   try {
-    await migrate(server.url);
+    await whenServerAnswers(() => migrate(server.url), settings, stop.signal);
     const api = await listen(server.url, pipelines, settings, options);
     say(`web page and API on ${api.url} for ${namesOf(pipelines)}, with ${server.description}`);
     if (!stop.signal.aborted)

@@ -4,7 +4,7 @@ import type { MetricsAddress } from '../../platform/serve-metrics.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { loadPipelines } from '../../worker/load-pipelines.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
-import { commandSettings, openServer, type ServerOptions } from '../open-server.ts';
+import { commandSettings, openServer, type ServerOptions, sayDatabaseWait } from '../open-server.ts';
 import { listenForStop } from '../stop-signals.ts';
 
 export interface WorkerCommandOptions extends ServerOptions {
@@ -30,7 +30,7 @@ export async function runWorkers(
   const settings = commandSettings(options);
   const pipelines = await loadPipelines(modules);
   const server = await openServer(options, say);
-  const rowmill = await openRowmill({ databaseUrl: server.url, settings });
+  const rowmill = await openRowmill({ databaseUrl: server.url, settings, onDatabaseWait: sayDatabaseWait });
   const workers = Array.from(
     { length: options.processes ?? 1 },
     (_, index) =>

@@ -11,16 +11,15 @@ export interface DataFolder {
   logFile: string;
   passwordFile: string;
   portFile: string;
+  /** Settings that the owner started the server with: whoever restarts it needs them. */
+  settingsFile: string;
   lockDir: string;
+  launchLockDir: string;
 }
 
 export async function prepareDataFolder(dataDir: string): Promise<DataFolder> {
-  await mkdir(dataDir, { recursive: true });
-  // Two spellings of one folder must meet at the same lock.
-  const root = await realpath(dataDir);
-  // It holds a password and data, neither of which belongs in a repository.
-  await writeFile(join(root, '.gitignore'), '*\n', { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
+  const root = await prepareRoot(dataDir).catch((cause: unknown) => {
+    throw folderInvalid(dataDir, cause);
   });
   return {
     root,
@@ -28,8 +27,30 @@ export async function prepareDataFolder(dataDir: string): Promise<DataFolder> {
     logFile: join(root, 'postgres.log'),
     passwordFile: join(root, 'postgres.password'),
     portFile: join(root, 'postgres.port'),
+    settingsFile: join(root, 'postgres.settings.json'),
     lockDir: join(root, 'lock'),
+    launchLockDir: join(root, 'launch-lock'),
   };
+}
+
+async function prepareRoot(dataDir: string): Promise<string> {
+  await mkdir(dataDir, { recursive: true });
+  // Two spellings of one folder must meet at the same lock.
+  const root = await realpath(dataDir);
+  // It holds a password and data, neither of which belongs in a repository.
+  await writeFile(join(root, '.gitignore'), '*\n', { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  return root;
+}
+
+export function folderInvalid(dataDir: string, cause: unknown): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    'EMBEDDED_POSTGRES_FOLDER_INVALID',
+    `expected to be able to write to the data folder ${dataDir}, got: ${(cause as Error).message}`,
+    'Run as the user who made the folder, or choose another data folder.',
+    { cause },
+  );
 }
 
 /**

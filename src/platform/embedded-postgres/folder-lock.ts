@@ -21,6 +21,8 @@ interface LockEntry extends ProcessIdentity {
 }
 
 export interface FolderLock {
+  /** False when another process took it over: this one looked dead, frozen in another container for instance. */
+  isHeld(): Promise<boolean>;
   release(): Promise<void>;
 }
 
@@ -83,6 +85,10 @@ function holdEntry(lockDir: string, generation: number, self: LockEntry): Folder
   }, TOUCH_EVERY_MS);
   timer.unref();
   return {
+    isHeld: async () => {
+      const generations = await listGenerations(lockDir).catch(() => []);
+      return Math.max(0, ...generations) === generation;
+    },
     release: async () => {
       clearInterval(timer);
       await replaceEntry(lockDir, generation, { ...self, released: true });

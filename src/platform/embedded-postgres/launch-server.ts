@@ -9,7 +9,7 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { awaitReady } from './await-ready.ts';
-import { choosePort } from './choose-port.ts';
+import { choosePort, readPort } from './choose-port.ts';
 import type { ServerUser } from './choose-server-user.ts';
 import { type DataFolder, giveToServerUser, nameForServer } from './data-folder.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
@@ -33,6 +33,8 @@ export interface LaunchOptions {
   password: string;
   deadlineMs: number;
   onLog: (line: string) => void;
+  /** For a server that others know the address of: no other port will do. */
+  keepPort?: boolean;
 }
 
 export interface RunningServer {
@@ -74,9 +76,7 @@ export async function launchServer(options: LaunchOptions): Promise<RunningServe
 /** False when the server found was on its way out. */
 async function adoptServer(found: Postmaster, options: LaunchOptions): Promise<boolean> {
   const { folder, user, password, deadlineMs, onLog } = options;
-  onLog(
-    `found PostgreSQL left running by an earlier process (process ${found.identity.pid}), taking it over`,
-  );
+  onLog(`found PostgreSQL running already (process ${found.identity.pid}), taking it over`);
   const readiness = await awaitReady({
     ...{ pgdata: folder.pgdata, user, port: found.port, password, deadlineMs },
     hasExited: () => !isRunning(found.identity),
@@ -96,7 +96,8 @@ async function startServer(options: LaunchOptions): Promise<RunningServer | null
   const { folder, binaries, user, password, deadlineMs } = options;
   await giveToServerUser(folder.pgdata, user);
   const pgdataName = await nameForServer(folder.pgdata, user);
-  const port = await choosePort(folder.portFile);
+  const port =
+    (options.keepPort ? await readPort(folder.portFile) : null) ?? (await choosePort(folder.portFile));
   const args = ['-D', pgdataName, ...settingArguments(options.settings, port)];
   let spawnError: Error | undefined;
   const log = await openLog(folder.logFile);

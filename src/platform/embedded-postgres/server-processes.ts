@@ -37,8 +37,8 @@ export async function removeMisleadingPidFile(pgdata: string): Promise<void> {
 
 /**
  * Backends outlive a killed postmaster while they compute, and the next server refuses to start beside them. Ends
- * them as pg_terminate_backend would, and as a crash of the server would when they do not listen. Only the owner of
- * the folder's lock may call this, with no postmaster alive.
+ * them as pg_terminate_backend would, and as a crash of the server would when they do not listen. Only the
+ * holder of the launch lock may call this, with no postmaster alive.
  */
 export async function endLeftoverBackends(pgdata: string, deadlineMs: number): Promise<void> {
   const askedMs = new Map<number, number>();

@@ -1,5 +1,6 @@
 // The PostgreSQL settings of the embedded server. They are passed at each start and not written to postgresql.conf,
 // so a new version of Rowmill brings its own and the file stays the user's.
+import { readFile, writeFile } from 'node:fs/promises';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 
 const DEFAULT_SETTINGS: Record<string, string> = {
@@ -47,4 +48,17 @@ export function settingArguments(userSettings: Record<string, string>, port: num
     port: String(port),
   };
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+export async function writeSettings(file: string, userSettings: Record<string, string>): Promise<void> {
+  await writeFile(file, `${JSON.stringify(userSettings)}\n`);
+}
+
+/** None when there is no such file, or one that a power loss tore: the defaults do. */
+export async function readSettings(file: string): Promise<Record<string, string>> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Record<string, string>;
+  } catch {
+    return {};
+  }
 }

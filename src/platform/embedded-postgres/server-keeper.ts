@@ -1,0 +1,85 @@
+// Keeps the server of an owner running until the owner stops it: looks once a second whether its process lives, and
+// starts another one when it does not, on the same port. A process that joined may have been faster; then its server is
+// taken over.
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FolderLock } from './folder-lock.ts';
+import { withLaunchLock } from './launch-lock.ts';
+import { type LaunchOptions, launchServer, type RunningServer } from './launch-server.ts';
+import { isRunning } from './process-identity.ts';
+import { findPostmaster } from './server-processes.ts';
+import { stopServer } from './stop-server.ts';
+
+const LOOK_EVERY_MS = 1_000;
+/** A server that cannot start, for want of disk space say, is tried again this seldom in the end. */
+const LONGEST_PAUSE_MS = 60_000;
+const LAUNCH_MS = 60_000;
+
+export class ServerKeeper {
+  readonly #launch: LaunchOptions;
+  readonly #lock: FolderLock;
+  #server: RunningServer;
+  #isStopping = false;
+  #failures = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #round: Promise<void> = Promise.resolve();
+
+  constructor(launch: LaunchOptions, server: RunningServer, lock: FolderLock) {
+    this.#launch = launch;
+    this.#server = server;
+    this.#lock = lock;
+    this.#lookLater();
+  }
+
+  /** Stops the server that runs in the folder, whoever started it, and leaves the folder. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#timer);
+    await this.#round;
+    const { folder, binaries } = this.#launch;
+    const stopIt = async (): Promise<void> => {
+      const running = await findPostmaster(folder.pgdata);
+      await stopServer(running?.identity ?? this.#server.postmaster, folder.pgdata, binaries);
+      await this.#lock.release();
+    };
+    // To lock a folder that the user has deleted would create it again.
+    if (await this.#hasFolder()) await withLaunchLock(folder, Date.now() + LAUNCH_MS, stopIt);
+    else await stopIt();
+  }
+
+  #lookLater(): void {
+    if (this.#isStopping) return;
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, LOOK_EVERY_MS * 2 ** this.#failures);
+    this.#timer = setTimeout(() => {
+      this.#round = this.#look().finally(() => this.#lookLater());
+    }, pauseMs);
+    // The process may end while it owns a server; the next one takes it over.
+    this.#timer.unref();
+  }
+
+  async #look(): Promise<void> {
+    if (isRunning(this.#server.postmaster)) return;
+    // Deleted by the user, or taken over by another process: nothing of ours is left to keep.
+    if (!(await this.#hasFolder()) || !(await this.#lock.isHeld())) return;
+    const { folder, onLog } = this.#launch;
+    const deadlineMs = Date.now() + LAUNCH_MS;
+    onLog(`PostgreSQL (process ${this.#server.postmaster.pid}) has ended, starting it again`);
+    try {
+      this.#server = await withLaunchLock(folder, deadlineMs, () =>
+        launchServer({ ...this.#launch, deadlineMs, keepPort: true }),
+      );
+      this.#failures = 0;
+      onLog(`PostgreSQL is ready again on 127.0.0.1:${this.#server.port}`);
+    } catch (error) {
+      this.#failures += 1;
+      onLog(`PostgreSQL could not be started again: ${(error as Error).message}`);
+    }
+  }
+
+  #hasFolder(): Promise<boolean> {
+    return access(join(this.#launch.folder.pgdata, 'PG_VERSION')).then(
+      () => true,
+      () => false,
+    );
+  }
+}

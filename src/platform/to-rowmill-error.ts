@@ -1,0 +1,17 @@
+// Any thrown value, or an error that crossed a process boundary as plain fields, as the one error type. A code that the
+// registry does not know is never looked up, and the message always survives.
+import { isErrorCode, RowmillError } from '../core/rowmill-error.ts';
+import { databaseErrorKind, databaseErrorText } from './database-error.ts';
+
+export function toRowmillError(error: unknown): RowmillError {
+  if (error instanceof RowmillError) return error;
+  const { code, hint } = (error ?? {}) as { code?: unknown; hint?: unknown };
+  const message = databaseErrorText(error);
+  const options = { cause: error, ...(typeof hint === 'string' && { hint }) };
+  if (isErrorCode(code)) return new RowmillError(code, message, options);
+  if (databaseErrorKind(error) === 'passing')
+    return new RowmillError('DATABASE_UNREACHABLE', `the database did not answer: ${message}`, {
+      cause: error,
+    });
+  return new RowmillError('INTERNAL_ERROR', message, { cause: error });
+}

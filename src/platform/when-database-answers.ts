@@ -1,0 +1,72 @@
+// The wait of a process that starts while PostgreSQL restarts or recovers: bounded, and logged. Processes that run
+// already have retries of their own.
+import { RowmillError } from '../core/rowmill-error.ts';
+import { monotonicMs, waitMs as pause } from './clock.ts';
+import { databaseErrorKind, databaseErrorText } from './database-error.ts';
+import type { Logger } from './logger.ts';
+import { randomFraction } from './random.ts';
+
+export type DatabaseWait =
+  | { state: 'waiting'; because: string; waitMs: number }
+  | { state: 'ready'; afterMs: number };
+
+export interface DatabaseWaitOptions {
+  /** The setting databaseStartWaitMs; 0: the first failure is the end. */
+  waitMs: number;
+  onWait: (wait: DatabaseWait) => void;
+  signal?: AbortSignal;
+}
+
+const FIRST_PAUSE_MS = 100;
+/** A recovery takes seconds to minutes: asking once a second costs the server nothing. */
+const LONGEST_PAUSE_MS = 1000;
+
+/** Runs `work`, which must be repeatable, again while the server does not answer. Any other error is thrown at once. */
+export async function whenDatabaseAnswers<T>(
+  work: () => Promise<T>,
+  { waitMs, onWait, signal }: DatabaseWaitOptions,
+): Promise<T> {
+  const startedMs = monotonicMs();
+  for (let failures = 0; ; failures += 1) {
+    try {
+      const value = await work();
+      if (failures > 0) onWait({ state: 'ready', afterMs: monotonicMs() - startedMs });
+      return value;
+    } catch (error) {
+      // A connection that failed may come wrapped, as a refusal with the failure as its cause.
+      const origin = error instanceof RowmillError ? error.cause : error;
+      if (!isAway(origin) || waitMs === 0 || signal?.aborted) throw error;
+      const because = databaseErrorText(origin);
+      const leftMs = waitMs - (monotonicMs() - startedMs);
+      if (leftMs <= 0) throw notReady(because, waitMs, error);
+      if (failures === 0) onWait({ state: 'waiting', because, waitMs });
+      const ceiling = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
+      await pause(Math.min(leftMs, ceiling * (0.5 + randomFraction() / 2)), signal);
+    }
+  }
+}
+
+/** A name that does not resolve is a mistake in the address, not a server that restarts. */
+function isAway(error: unknown): boolean {
+  return databaseErrorKind(error) === 'passing' && (error as { code?: unknown } | null)?.code !== 'ENOTFOUND';
+}
+
+function notReady(because: string, waitMs: number, cause: unknown): RowmillError {
+  return new RowmillError(
+    'DATABASE_UNREACHABLE',
+    `PostgreSQL was not ready within ${waitMs} ms (databaseStartWaitMs): ${because}`,
+    { cause },
+  );
+}
+
+export function logDatabaseWait(log: Logger): (wait: DatabaseWait) => void {
+  return ({ state, ...fields }) =>
+    log.warn(fields, state === 'waiting' ? 'waiting for PostgreSQL' : 'PostgreSQL is ready');
+}
+
+/** For a person at the terminal. */
+export function describeDatabaseWait(wait: DatabaseWait): string {
+  return wait.state === 'waiting'
+    ? `PostgreSQL is not ready: ${wait.because}. Waiting up to ${wait.waitMs / 1000} s (databaseStartWaitMs).`
+    : `PostgreSQL is ready after ${(wait.afterMs / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,15 @@
+// A process that owns the embedded server of a folder until SIGTERM, or joins it, as its arguments say.
+import { joinEmbeddedPostgres } from '../../src/platform/embedded-postgres/join-embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
+
+const [does, dataDir, settings = '{}'] = process.argv.slice(2) as ['own' | 'join', string, string?];
+const say = (event: object): void => void process.stdout.write(`${JSON.stringify(event)}\n`);
+
+if (does === 'join') say({ event: 'joined', url: await joinEmbeddedPostgres({ dataDir }) });
+else {
+  const server = await startEmbeddedPostgres({ dataDir, settings: JSON.parse(settings) });
+  // The timer keeps the process: a server does not.
+  const alive = setInterval(() => {}, 60_000);
+  process.on('SIGTERM', () => void server.stop().finally(() => clearInterval(alive)));
+  say({ event: 'started', url: server.url });
+}
