@@ -7,15 +7,10 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
 import type { Logger } from '../platform/logger.ts';
 
-/** Seconds after which a database that did not answer may be asked again. */
-const DATABASE_RETRY_SECONDS = 5;
-
 /** A refusal that says when to come back. */
 export class RetryLaterError extends RowmillError {
-  readonly retryAfterMs: number;
   constructor(code: ConstructorParameters<typeof RowmillError>[0], message: string, retryAfterMs: number) {
-    super(code, message);
-    this.retryAfterMs = retryAfterMs;
+    super(code, message, { retryAfterMs });
   }
 }
 
@@ -51,9 +46,8 @@ export function answerError(
       },
       'a request failed',
     );
-  if (refusal instanceof RetryLaterError)
+  if (refusal.retryAfterMs !== null)
     void reply.header('retry-after', Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
-  else if (refusal.code === 'DATABASE_UNREACHABLE') void reply.header('retry-after', DATABASE_RETRY_SECONDS);
   const body: ErrorAnswer = {
     code: refusal.code,
     message: refusal.message,

@@ -40,7 +40,7 @@ const MAX_KEY_LENGTH = 200;
 /** Two requests with one idempotency key at the same moment: one waits for the other, this often and this long. */
 const CONFLICT_TRIES = 40;
 /** Another one stores them, or has just sealed the job. */
-const BUSY: readonly string[] = ['JOB_CONFLICT', 'JOB_NOT_INGESTING'];
+const BUSY: readonly string[] = ['JOB_BUSY', 'JOB_NOT_INGESTING'];
 const CONFLICT_WAIT_MS = 100;
 
 export const makeJob: Handler<typeof jobRoutes.createJob> = async (request, context) => {

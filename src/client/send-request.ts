@@ -63,7 +63,9 @@ export async function sendRequest(
 /** Null: another try would be answered the same. */
 export function retryWaitMs(error: unknown, tried: number): number | null {
   if (!(error instanceof RowmillApiError)) return null;
-  if (error.status !== 0 && !PASSING_STATUSES.includes(error.status)) return null;
+  const isPassing =
+    error.status === 0 || PASSING_STATUSES.includes(error.status) || error.retryAfterMs !== null;
+  if (!isPassing) return null;
   const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** tried);
   return (error.retryAfterMs ?? 0) + backoff * (0.5 + randomFraction() / 2);
 }

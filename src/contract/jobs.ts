@@ -251,6 +251,7 @@ export const jobRoutes = defineRoutes({
       'BLOB_STORE_UNAVAILABLE',
       'JOB_NOT_FOUND',
       'JOB_CONFLICT',
+      'JOB_BUSY',
       'ITEM_INVALID',
       'BUDGET_INVALID',
       'FILE_INVALID',

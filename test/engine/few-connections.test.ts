@@ -31,7 +31,7 @@ test('one connection is enough for every change of a job, and for every refusal'
   });
   await addItems(context, jobId, [{ n: 1 }, { n: 2 }]);
   await expect(addItems(context, jobId, [{ n: 9 }], { behind: 7 })).rejects.toMatchObject({
-    code: 'JOB_CONFLICT',
+    code: 'JOB_BUSY',
   });
   await pauseJob(context, jobId);
   await resumeJob(context, jobId);
