@@ -128,9 +128,8 @@ function success(route: Route, schemas: Record<string, Schema>): Schema {
 
 /** Refusals that follow from what a route is. */
 export function errorsOf(route: Route): ErrorCode[] {
-  const codes: ErrorCode[] = [...COMMON_ERRORS, ...(route.errors ?? [])];
+  const codes: ErrorCode[] = [...COMMON_ERRORS, 'CROSS_SITE', ...(route.errors ?? [])];
   if (route.access !== 'open') codes.push('UNAUTHENTICATED', 'FORBIDDEN');
-  if (route.method !== 'GET') codes.push('CROSS_SITE');
   if (route.body) codes.push('BODY_TOO_LARGE');
   if (route.path.includes(':jobId')) codes.push('JOB_NOT_FOUND');
   return [...new Set(codes)];

@@ -40,6 +40,7 @@ export interface Route {
 export const COMMON_ERRORS = [
   'REQUEST_INVALID',
   'RATE_LIMITED',
+  'SERVER_BUSY',
   'DATABASE_UNREACHABLE',
   'INTERNAL_ERROR',
 ] as const satisfies readonly ErrorCode[];

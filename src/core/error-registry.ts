@@ -125,6 +125,10 @@ export const ERROR_REGISTRY = {
   METHOD_NOT_ALLOWED: { status: 405, hint: '/api/openapi.json lists what there is.' },
   BODY_TOO_LARGE: { status: 413, hint: 'Send less at once, or raise the setting that the message names.' },
   RATE_LIMITED: { status: 429, hint: 'Wait as long as the header Retry-After says.' },
+  SERVER_BUSY: {
+    status: 503,
+    hint: 'Wait as long as the header Retry-After says; an administrator can raise the setting that the message names.',
+  },
   QUOTA_EXCEEDED: {
     status: 429,
     hint: 'Wait until something has ended or remove something; an administrator can raise the setting that the message names.',
