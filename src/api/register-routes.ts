@@ -6,10 +6,12 @@ import type { z } from 'zod';
 import type { Route } from '../contract/route.ts';
 import { ROUTES, type Routes } from '../contract/routes.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import type { Reserved } from '../engine/answer-once.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { readVisibleJob } from '../store/views/read-job.ts';
 import { type Actor, actorLabel, checkAllowed, seenBy } from './actor.ts';
 import { ClientGoneError } from './answer-error.ts';
+import { checkIdempotencyKey, keepAnswer, reserveOnce } from './answer-once.ts';
 import type { ApiContext } from './api-context.ts';
 import { admitAnybody, authenticate } from './authenticate.ts';
 import { checkStorable } from './check-storable.ts';
@@ -73,6 +75,7 @@ async function admit(
       'expected an API key that is known, not revoked and not expired, as Bearer rmk_…',
     );
   checkAllowed(actor, route);
+  checkIdempotencyKey(route, raw);
   admitted.set(raw, actor);
 }
 
@@ -106,8 +109,12 @@ async function answer(
     raw,
     reply,
   };
+  const reserved = await reserveOnce(name, route, request);
+  if (reserved?.kind === 'answered') return sendAgain(reply, reserved.answer);
   const startedMs = monotonicMs();
-  const answered: unknown = await handle(request, context);
+  const answered = reserved
+    ? await handleOnce(route, reserved, handle, request, context)
+    : await handle(request, context);
   notes.note(name, monotonicMs() - startedMs, {
     requestId: raw.id,
     query: request.query,
@@ -120,6 +127,29 @@ async function answer(
   if (type === 'bytes') return sendBytes(reply, answered as unknown as BytesAnswer);
   if (type === 'text') return reply.type('text/plain; charset=utf-8').send(answered);
   return status === 204 ? reply.send() : reply.send(answered);
+}
+
+/** To its end also when the client is gone: it can come back for the answer. */
+async function handleOnce(
+  route: Route,
+  reserved: Extract<Reserved, { kind: 'new' }>,
+  handle: Handler<Route>,
+  request: ApiRequest<Route>,
+  context: ApiContext,
+): Promise<unknown> {
+  try {
+    const answered = await handle({ ...request, signal: new AbortController().signal }, context);
+    await keepAnswer(reserved, { status: route.answer.status, answered }, request, context);
+    return answered;
+  } catch (error) {
+    await keepAnswer(reserved, { error }, request, context);
+    throw error;
+  }
+}
+
+function sendAgain(reply: FastifyReply, { status, text }: { status: number; text: string }): FastifyReply {
+  void reply.code(status).header('idempotent-replayed', 'true');
+  return status === 204 ? reply.send() : reply.type('application/json; charset=utf-8').send(text);
 }
 
 /** A job of somebody else is answered like one that is missing. */

@@ -1,5 +1,5 @@
 // One request to the server: its address, who asks, and another try where that is safe. Safe are requests that change
-// nothing and those with an idempotency key.
+// nothing and those with an idempotency key that their route honours.
 
 import type { CallOptions } from './route-call.ts';
 import { RowmillApiError, refusalOf, unreachable } from './rowmill-api-error.ts';
@@ -26,6 +26,8 @@ export interface Request {
   body?: () => RequestBody;
   /** The body can be made only once. */
   once?: boolean;
+  /** The route carries out requests with the same idempotency key once. */
+  honoursKey?: boolean;
 }
 
 export interface RequestBody {
@@ -43,7 +45,8 @@ export async function sendRequest(
   request: Request,
   options: CallOptions,
 ): Promise<Response> {
-  const isSafe = request.method === 'GET' || options.idempotencyKey !== undefined;
+  const isKeyed = options.idempotencyKey !== undefined && request.honoursKey === true;
+  const isSafe = request.method === 'GET' || isKeyed;
   const tries = isSafe && request.once !== true ? connection.maxRetries : 0;
   for (let tried = 0; ; tried += 1) {
     try {

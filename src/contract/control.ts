@@ -156,6 +156,7 @@ export const controlRoutes = defineRoutes({
   },
   previewErrorEdit: {
     ...control,
+    idempotency: 'refused',
     path: '/api/jobs/:jobId/errors/edit/preview',
     summary: 'What a change of a field would do to the rows of an error group. Nothing is changed.',
     body: groupEdit,

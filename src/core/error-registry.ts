@@ -37,7 +37,10 @@ export const ERROR_REGISTRY = {
   },
   JOB_NOT_FOUND: { status: 404, hint: 'Run `rowmill status` for the list of jobs.' },
   JOB_NOT_INGESTING: { status: 409, hint: 'Items can be added only before the job is sealed.' },
-  JOB_CONFLICT: { status: 409, hint: 'Use another idempotency key, or the parameters of the first request.' },
+  JOB_CONFLICT: {
+    status: 409,
+    hint: 'Look at the state of the job: `rowmill status`, or GET /api/jobs/:jobId.',
+  },
   JOB_BUSY: {
     status: 409,
     hint: 'Try again in a moment, or let the other process finish.',
@@ -124,6 +127,15 @@ export const ERROR_REGISTRY = {
   ROUTE_NOT_FOUND: { status: 404, hint: '/api/openapi.json lists what there is.' },
   METHOD_NOT_ALLOWED: { status: 405, hint: '/api/openapi.json lists what there is.' },
   BODY_TOO_LARGE: { status: 413, hint: 'Send less at once, or raise the setting that the message names.' },
+  IDEMPOTENCY_KEY_REUSED: {
+    status: 422,
+    hint: 'Use a new idempotency key for each request; with the same key send exactly the first request.',
+  },
+  IDEMPOTENCY_KEY_IN_USE: {
+    status: 409,
+    hint: 'Try again in a moment. If it stays so, its server ended before the answer was stored: look what it did, and use a new key.',
+    retryAfterMs: 1000,
+  },
   RATE_LIMITED: { status: 429, hint: 'Wait as long as the header Retry-After says.' },
   SERVER_BUSY: {
     status: 503,

@@ -149,6 +149,12 @@ export const SERVER_NUMBERS = {
     max: 31_536_000_000,
     why: 'How long events of jobs are kept for streams that come back, and deliveries for the log.',
   },
+  idempotencyKeepMs: {
+    default: 86_400_000,
+    min: 60_000,
+    max: 2_592_000_000,
+    why: 'How long an idempotency key and the answer of its request are kept.',
+  },
   sessionIdleMs: {
     default: 43_200_000,
     min: 60_000,
