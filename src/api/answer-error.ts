@@ -7,17 +7,28 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
 import type { Logger } from '../platform/logger.ts';
 
-/** Seconds after which a database that did not answer may be asked again. */
-const DATABASE_RETRY_SECONDS = 5;
-
 /** A refusal that says when to come back. */
 export class RetryLaterError extends RowmillError {
-  readonly retryAfterMs: number;
   constructor(code: ConstructorParameters<typeof RowmillError>[0], message: string, retryAfterMs: number) {
-    super(code, message);
-    this.retryAfterMs = retryAfterMs;
+    super(code, message, { retryAfterMs });
   }
 }
+
+/** The client closed its connection: the reason of the signal that handlers get. */
+export class ClientGoneError extends Error {
+  constructor(cause?: unknown) {
+    super('the client is gone', cause === undefined ? undefined : { cause });
+  }
+}
+
+/** Errors of streams whose other end is gone. */
+const ABORT_CODES = [
+  'ECONNRESET',
+  'EPIPE',
+  'ABORT_ERR',
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'ERR_STREAM_DESTROYED',
+];
 
 /** The value is not what the route expects; says where. */
 export class InvalidRequestError extends RowmillError {
@@ -40,28 +51,34 @@ export function answerError(
   reply: FastifyReply,
   log: Logger,
 ): FastifyReply {
-  const refusal = toRefusal(error, request);
-  if (refusal.status >= 500)
-    log.error(
-      {
-        requestId: request.id,
-        method: request.method,
-        route: request.routeOptions.url,
-        error: describe(error),
-      },
-      'a request failed',
-    );
-  if (refusal instanceof RetryLaterError)
+  const { refusal, body } = errorAnswerOf(error, request);
+  const { id: requestId, method, routeOptions } = request;
+  const detail = { requestId, method, route: routeOptions.url };
+  if (isAbort(error, request)) log.debug(detail, 'request aborted by the client');
+  else if (refusal.status >= 500) log.error({ ...detail, error: describe(error) }, 'a request failed');
+  if (refusal.retryAfterMs !== null)
     void reply.header('retry-after', Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
-  else if (refusal.code === 'DATABASE_UNREACHABLE') void reply.header('retry-after', DATABASE_RETRY_SECONDS);
-  const body: ErrorAnswer = {
-    code: refusal.code,
-    message: refusal.message,
-    hint: refusal.hint,
-    requestId: request.id,
-    ...(refusal instanceof InvalidRequestError && { issues: refusal.issues }),
-  };
   return reply.code(refusal.status).type('application/json; charset=utf-8').send(body);
+}
+
+/** What a client is told of an error. */
+export function errorAnswerOf(
+  error: unknown,
+  request: FastifyRequest,
+): { refusal: RowmillError; body: ErrorAnswer } {
+  const refusal = toRefusal(error, request);
+  const { code, message, hint } = refusal;
+  const issues = refusal instanceof InvalidRequestError && { issues: refusal.issues };
+  return { refusal, body: { code, message, hint, requestId: request.id, ...issues } };
+}
+
+/** Other errors of a request whose client is gone are still errors of ours. */
+function isAbort(error: unknown, { raw }: FastifyRequest): boolean {
+  if (!raw.socket.destroyed) return false;
+  return (
+    error instanceof ClientGoneError ||
+    ABORT_CODES.includes(String((error as { code?: unknown } | null)?.code))
+  );
 }
 
 function toRefusal(error: unknown, request: FastifyRequest): RowmillError {

@@ -14,10 +14,14 @@ import { readSessionCookie } from './session-cookie.ts';
 
 const KEY = /^rmk_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
 
-/** Of routes that are open to everybody. A page of another site may not use them for somebody either. */
+/**
+ * The caller of an open route. A page of another site may not change anything for somebody here, and without accounts it
+ * may not read either: whoever reaches the server has all rights, and its streams are few.
+ */
 export function admitAnybody(request: FastifyRequest, { engine }: ApiContext): Actor | null {
-  if (isUnsafe(request)) checkSameOrigin(request, engine.settings, { byCookie: false });
-  return engine.settings.authentication === 'none' ? LOCAL_ACTOR : null;
+  const isLocal = engine.settings.authentication === 'none';
+  if (isLocal || isUnsafe(request)) checkSameOrigin(request, engine.settings, { byCookie: false });
+  return isLocal ? LOCAL_ACTOR : null;
 }
 
 export async function authenticate(request: FastifyRequest, context: ApiContext): Promise<Actor | null> {

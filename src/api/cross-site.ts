@@ -1,5 +1,6 @@
 // What pages of other sites may make a browser do here: nothing. Browsers say where a request comes from; a request that
-// changes something with the rights of a cookie, or of the machine it comes from, has to come from our own page.
+// changes something with the rights of a cookie has to come from our own page, and so has every request with the rights of
+// the machine it comes from.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { Settings } from '../platform/settings.ts';
@@ -10,7 +11,7 @@ const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 const PREFLIGHT_SECONDS = 600;
 const ALLOWED_METHODS = 'GET, POST, PATCH, DELETE';
 const ALLOWED_HEADERS = 'authorization, content-digest, content-type, idempotency-key, last-event-id';
-const EXPOSED_HEADERS = 'x-request-id, retry-after, content-disposition, upload-offset';
+const EXPOSED_HEADERS = 'x-request-id, retry-after, content-disposition, idempotent-replayed, upload-offset';
 
 export function isUnsafe(request: FastifyRequest): boolean {
   return !SAFE_METHODS.includes(request.method);
@@ -24,9 +25,11 @@ export function checkSameOrigin(
 ): void {
   const site = request.headers['sec-fetch-site'];
   const { origin, host } = request.headers;
+  // A person may type the address of something to read.
+  const isTyped = site === 'none' && !isUnsafe(request);
   const isOurs =
     site !== undefined
-      ? site === 'same-origin'
+      ? site === 'same-origin' || isTyped
       : origin !== undefined
         ? origin === publicOrigin(settings) || (isLoopback(host) && origin === `http://${host}`)
         : !byCookie;

@@ -3,19 +3,25 @@
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { Settings } from '../platform/settings.ts';
+import type { BodyBounds } from './hold-body.ts';
 import { drainRest } from './receive-upload.ts';
 
-export function dropSlowSenders(app: FastifyInstance, { apiBodyMs }: Pick<Settings, 'apiBodyMs'>): void {
+export function dropSlowSenders(
+  app: FastifyInstance,
+  settings: Pick<Settings, BodyBounds['bodyMsName']>,
+): void {
   app.addHook('onRequest', async (request, reply) => {
     const { headers, raw } = request;
     if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
+    const { bodyMsName = 'apiBodyMs' } = request.routeOptions.config as Partial<BodyBounds>;
+    const bodyMs = settings[bodyMsName];
     const timer = /^multipart\//i.test(headers['content-type'] ?? '')
       ? undefined
       : setTimeout(() => {
           if (raw.complete || reply.sent) return;
-          const message = `expected the whole body within ${apiBodyMs} ms (apiBodyMs)`;
+          const message = `expected the whole body within ${bodyMs} ms (${bodyMsName})`;
           void reply.send(new RowmillError('REQUEST_INVALID', message));
-        }, apiBodyMs);
+        }, bodyMs);
     for (const event of ['end', 'close']) raw.once(event, () => clearTimeout(timer));
     reply.raw.once('finish', () => {
       clearTimeout(timer);

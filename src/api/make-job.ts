@@ -22,6 +22,7 @@ import { readJob, readVisibleJob } from '../store/views/read-job.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { seenBy } from './actor.ts';
 import { RetryLaterError } from './answer-error.ts';
+import { idempotencyKeyOf } from './answer-once.ts';
 import type { ApiContext } from './api-context.ts';
 import { checkStorable } from './check-storable.ts';
 import { chooseOwner } from './choose-owner.ts';
@@ -36,11 +37,10 @@ type Request = ApiRequest<typeof jobRoutes.createJob>;
 type NewJob = z.output<typeof newJob>;
 type CreatedJob = z.output<typeof createdJob>;
 
-const MAX_KEY_LENGTH = 200;
 /** Two requests with one idempotency key at the same moment: one waits for the other, this often and this long. */
 const CONFLICT_TRIES = 40;
 /** Another one stores them, or has just sealed the job. */
-const BUSY: readonly string[] = ['JOB_CONFLICT', 'JOB_NOT_INGESTING'];
+const BUSY: readonly string[] = ['JOB_BUSY', 'JOB_NOT_INGESTING'];
 const CONFLICT_WAIT_MS = 100;
 
 export const makeJob: Handler<typeof jobRoutes.createJob> = async (request, context) => {
@@ -229,16 +229,10 @@ function defined<T extends object>(given: T): Defined<T> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
+/** Apart from the keys that files and sources have by themselves. */
 function keyOf({ raw }: Request): string | undefined {
-  const given = raw.headers['idempotency-key'];
-  if (given === undefined) return undefined;
-  if (typeof given !== 'string' || given === '' || given.length > MAX_KEY_LENGTH)
-    throw new RowmillError(
-      'REQUEST_INVALID',
-      `expected the header Idempotency-Key to have 1 to ${MAX_KEY_LENGTH} characters`,
-    );
-  // Apart from the keys that files and sources have by themselves.
-  return `api:${given}`;
+  const given = idempotencyKeyOf(raw);
+  return given === undefined ? undefined : `api:${given}`;
 }
 
 function fingerprintOf(body: NewJob): string {

@@ -1,6 +1,6 @@
 // The route table as an OpenAPI 3.1 document. Schemas with a name stand among the components, once.
 import { z } from 'zod';
-import { COMMON_ERRORS, errorAnswer, type Route } from '../contract/route.ts';
+import { COMMON_ERRORS, errorAnswer, honoursKey, type Route } from '../contract/route.ts';
 import { ROUTES } from '../contract/routes.ts';
 import { ERROR_REGISTRY, type ErrorCode } from '../core/error-registry.ts';
 import { VERSION } from '../platform/version.ts';
@@ -34,7 +34,7 @@ function makeDocument(): Schema {
       parameters: [
         ...parameters(route.params, 'path', schemas),
         ...parameters(route.query, 'query', schemas),
-        ...(name === 'createJob' ? [idempotencyKey] : []),
+        ...(honoursKey(route) ? [idempotencyKey] : []),
       ],
       ...(route.body && { requestBody: requestBody(route, schemas) }),
       ...(route.takesBytes && { requestBody: { required: true, content: BYTES } }),
@@ -59,7 +59,7 @@ const idempotencyKey = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'The same key again is the same job.',
+  description: 'The same key again is the same request: it is carried out once.',
   schema: { type: 'string', minLength: 1, maxLength: 200 },
 };
 
@@ -128,10 +128,10 @@ function success(route: Route, schemas: Record<string, Schema>): Schema {
 
 /** Refusals that follow from what a route is. */
 export function errorsOf(route: Route): ErrorCode[] {
-  const codes: ErrorCode[] = [...COMMON_ERRORS, ...(route.errors ?? [])];
+  const codes: ErrorCode[] = [...COMMON_ERRORS, 'CROSS_SITE', ...(route.errors ?? [])];
   if (route.access !== 'open') codes.push('UNAUTHENTICATED', 'FORBIDDEN');
-  if (route.method !== 'GET') codes.push('CROSS_SITE');
   if (route.body) codes.push('BODY_TOO_LARGE');
+  if (honoursKey(route)) codes.push('IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_IN_USE');
   if (route.path.includes(':jobId')) codes.push('JOB_NOT_FOUND');
   return [...new Set(codes)];
 }

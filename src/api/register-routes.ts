@@ -1,18 +1,24 @@
 // Puts every route of the table on the server: who asks, may they, is the request as it should be, then the handler. Who asks
 // is settled before the body is read.
+import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Route } from '../contract/route.ts';
 import { ROUTES, type Routes } from '../contract/routes.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import type { Reserved } from '../engine/answer-once.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import { readVisibleJob } from '../store/views/read-job.ts';
 import { type Actor, actorLabel, checkAllowed, seenBy } from './actor.ts';
+import { ClientGoneError } from './answer-error.ts';
+import { checkIdempotencyKey, keepAnswer, reserveOnce } from './answer-once.ts';
 import type { ApiContext } from './api-context.ts';
 import { admitAnybody, authenticate } from './authenticate.ts';
 import { checkStorable } from './check-storable.ts';
 import { dropIdleReader } from './drop-idle-reader.ts';
 import type { ApiRequest, BytesAnswer, Handler, Handlers } from './handler.ts';
+import { HeldBytes } from './held-bytes.ts';
+import { bodyBounds, holdBody, WITH_ROWS } from './hold-body.ts';
 import { parseGiven } from './parse-given.ts';
 import { RequestNotes } from './request-notes.ts';
 import { callerOf, RequestRate } from './request-rate.ts';
@@ -22,16 +28,22 @@ export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>,
   const { apiRequestsPerSecond: perSecond, apiRequestBurst: burst } = context.engine.settings;
   const rate = new RequestRate({ perSecond, burst });
   const notes = new RequestNotes(context);
+  const held = new HeldBytes(context.engine.settings, context.metrics);
   for (const [name, route] of Object.entries(ROUTES) as [keyof Routes, Route][]) {
     const handle = handlers[name] as unknown as Handler<Route>;
     const add = (scope: FastifyInstance): unknown =>
       scope.route({
         method: route.method,
         url: route.path,
-        ...bodyLimit(name, context),
+        bodyLimit: context.engine.settings[bodyBounds(name).bodyLimitName],
+        config: bodyBounds(name) as object,
         // Nothing would ever end a stream that nobody reads.
         exposeHeadRoute: route.method === 'GET' && route.answer.type !== 'events',
         onRequest: (raw) => admit(route, raw, rate, context),
+        ...(!route.takesBytes && {
+          preParsing: async (raw, reply, payload) =>
+            holdBody(held, context, admitted.get(raw) ?? null, raw, reply, payload as Readable),
+        }),
         handler: (raw, reply) => answer(name, handle, raw, reply, context, notes),
       });
     if (route.takesBytes) void app.register(async (scope) => void add(leaveBytes(scope)));
@@ -63,6 +75,7 @@ async function admit(
       'expected an API key that is known, not revoked and not expired, as Bearer rmk_…',
     );
   checkAllowed(actor, route);
+  checkIdempotencyKey(route, raw);
   admitted.set(raw, actor);
 }
 
@@ -96,8 +109,12 @@ async function answer(
     raw,
     reply,
   };
+  const reserved = await reserveOnce(name, route, request);
+  if (reserved?.kind === 'answered') return sendAgain(reply, reserved.answer);
   const startedMs = monotonicMs();
-  const answered: unknown = await handle(request, context);
+  const answered = reserved
+    ? await handleOnce(route, reserved, handle, request, context)
+    : await handle(request, context);
   notes.note(name, monotonicMs() - startedMs, {
     requestId: raw.id,
     query: request.query,
@@ -110,6 +127,29 @@ async function answer(
   if (type === 'bytes') return sendBytes(reply, answered as unknown as BytesAnswer);
   if (type === 'text') return reply.type('text/plain; charset=utf-8').send(answered);
   return status === 204 ? reply.send() : reply.send(answered);
+}
+
+/** To its end also when the client is gone: it can come back for the answer. */
+async function handleOnce(
+  route: Route,
+  reserved: Extract<Reserved, { kind: 'new' }>,
+  handle: Handler<Route>,
+  request: ApiRequest<Route>,
+  context: ApiContext,
+): Promise<unknown> {
+  try {
+    const answered = await handle({ ...request, signal: new AbortController().signal }, context);
+    await keepAnswer(reserved, { status: route.answer.status, answered }, request, context);
+    return answered;
+  } catch (error) {
+    await keepAnswer(reserved, { error }, request, context);
+    throw error;
+  }
+}
+
+function sendAgain(reply: FastifyReply, { status, text }: { status: number; text: string }): FastifyReply {
+  void reply.code(status).header('idempotent-replayed', 'true');
+  return status === 204 ? reply.send() : reply.type('application/json; charset=utf-8').send(text);
 }
 
 /** A job of somebody else is answered like one that is missing. */
@@ -142,17 +182,8 @@ function bodyOf(name: keyof Routes, raw: FastifyRequest): unknown {
 function goneSignal(raw: FastifyRequest, reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(new Error('the client is gone'));
+    if (!reply.raw.writableFinished) gone.abort(new ClientGoneError());
   });
-  raw.raw.once('error', (error) => gone.abort(error));
+  raw.raw.once('error', (error) => gone.abort(new ClientGoneError(error)));
   return gone.signal;
-}
-
-/** Routes whose body holds rows. */
-const WITH_ROWS: readonly string[] = ['createJob', 'appendItems', 'reprocessJob'] satisfies (keyof Routes)[];
-
-/** The name of the setting goes along for whoever is refused. */
-function bodyLimit(name: keyof Routes, { engine }: ApiContext) {
-  const bodyLimitName = WITH_ROWS.includes(name) ? 'apiItemsMaxBytes' : 'apiBodyMaxBytes';
-  return { bodyLimit: engine.settings[bodyLimitName], config: { bodyLimitName } };
 }

@@ -1,11 +1,12 @@
 // The HTTP server: limits, headers, errors and routes around one Fastify instance.
 import multipart from '@fastify/multipart';
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { newId } from '../platform/random.ts';
 import { answerBrokenRequest } from './answer-broken-request.ts';
 import { answerError } from './answer-error.ts';
 import type { ApiContext } from './api-context.ts';
+import { boundConnections } from './bound-connections.ts';
 import { addCrossSiteRules, checkPublicUrl } from './cross-site.ts';
 import { addDocsPage } from './docs-page.ts';
 import { dropSlowSenders } from './drop-slow-senders.ts';
@@ -54,19 +55,26 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
   });
   const sendPage = await serveWeb(app, path);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, context.log));
-  app.setNotFoundHandler((request, reply) => {
-    const address = request.url.split('?', 1)[0]!;
-    if (sendPage !== null && isForPage(request, address)) return sendPage(reply);
+  const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const address = addressOf(request);
     const other = METHODS.filter((method) => app.findRoute({ method, url: address }) !== null);
     const refusal =
       other.length > 0
         ? new RowmillError('METHOD_NOT_ALLOWED', `expected ${other.join(' or ')}, got ${request.method}`)
         : new RowmillError('ROUTE_NOT_FOUND', 'there is nothing at this address');
     return answerError(refusal, request, reply, context.log);
-  });
+  };
+  app.setNotFoundHandler((request, reply) =>
+    sendPage !== null && isForPage(request) ? sendPage(reply) : refuse(request, reply),
+  );
+  boundConnections(app, settings, context.metrics);
   dropSlowSenders(app, settings);
   addCrossSiteRules(app, settings);
   addSecurityHeaders(app, { isHttps });
+  // Before its body is read: nobody has to be signed in to send one.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404 && !isForPage(request)) return refuse(request, reply);
+  });
   await app.register(multipart, {
     limits: {
       files: 1,
@@ -82,7 +90,13 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
 }
 
 /** Addresses of screens: whatever a browser shows that is not the API's. */
-function isForPage({ method, headers }: FastifyRequest, address: string): boolean {
+function isForPage(request: FastifyRequest): boolean {
+  const { method, headers } = request;
+  const address = addressOf(request);
   const isApi = address === '/api' || address.startsWith('/api/');
   return method === 'GET' && !isApi && (headers.accept ?? '').includes('text/html');
+}
+
+function addressOf({ url }: FastifyRequest): string {
+  return url.split('?', 1)[0]!;
 }

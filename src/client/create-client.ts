@@ -1,6 +1,6 @@
 // The typed client: one method per line of the route table, and what is more than one request: uploads with progress,
 // events, pages. Runs in browsers and in Node.
-import type { Route } from '../contract/route.ts';
+import { honoursKey, type Route } from '../contract/route.ts';
 import { ROUTES, type RouteName, type Routes } from '../contract/routes.ts';
 import { type FollowedEvent, readEvents, type StreamedEvent, type StreamOptions } from './follow-events.ts';
 import { followJob } from './follow-job.ts';
@@ -149,6 +149,7 @@ async function callRoute(
       method: route.method,
       address,
       accept: ACCEPT[type],
+      honoursKey: honoursKey(route),
       ...(body && { body: () => ({ content: JSON.stringify(body), contentType: 'application/json' }) }),
     },
     options,

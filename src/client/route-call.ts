@@ -27,7 +27,7 @@ export type Answered<R extends Route> = R['answer'] extends { type: 'bytes' }
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
-  /** The same key again is the same request: with it a POST may be sent again when the answer got lost. */
+  /** The same key again is the same request: with it a POST may be sent again when the answer got lost. Some routes refuse it. */
   idempotencyKey?: string | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
   /** Sees the answer before it is read, for its headers. */

@@ -1,6 +1,6 @@
 // A file and what is to be done with it, with progress: as the browser tells it, elsewhere counted as the connection takes
 // the bytes.
-import type { Route } from '../contract/route.ts';
+import { honoursKey, type Route } from '../contract/route.ts';
 import { multipartBody } from './multipart-body.ts';
 import { type CallOptions, splitCall } from './route-call.ts';
 import { sendByXhr, xhrOf } from './send-by-xhr.ts';
@@ -80,6 +80,7 @@ export async function sendFile(
     method: route.method,
     address,
     once: !isFunction,
+    honoursKey: honoursKey(route),
     body: () =>
       multipartBody(body, { name, bytes: guarded(isFunction ? bytes() : bytes) }, (sent) =>
         options.onProgress?.({ sent, total }),

@@ -1,5 +1,5 @@
 // One request to the server: its address, who asks, and another try where that is safe. Safe are requests that change
-// nothing and those with an idempotency key.
+// nothing and those with an idempotency key that their route honours.
 
 import type { CallOptions } from './route-call.ts';
 import { RowmillApiError, refusalOf, unreachable } from './rowmill-api-error.ts';
@@ -26,6 +26,8 @@ export interface Request {
   body?: () => RequestBody;
   /** The body can be made only once. */
   once?: boolean;
+  /** The route carries out requests with the same idempotency key once. */
+  honoursKey?: boolean;
 }
 
 export interface RequestBody {
@@ -43,7 +45,8 @@ export async function sendRequest(
   request: Request,
   options: CallOptions,
 ): Promise<Response> {
-  const isSafe = request.method === 'GET' || options.idempotencyKey !== undefined;
+  const isKeyed = options.idempotencyKey !== undefined && request.honoursKey === true;
+  const isSafe = request.method === 'GET' || isKeyed;
   const tries = isSafe && request.once !== true ? connection.maxRetries : 0;
   for (let tried = 0; ; tried += 1) {
     try {
@@ -63,7 +66,9 @@ export async function sendRequest(
 /** Null: another try would be answered the same. */
 export function retryWaitMs(error: unknown, tried: number): number | null {
   if (!(error instanceof RowmillApiError)) return null;
-  if (error.status !== 0 && !PASSING_STATUSES.includes(error.status)) return null;
+  const isPassing =
+    error.status === 0 || PASSING_STATUSES.includes(error.status) || error.retryAfterMs !== null;
+  if (!isPassing) return null;
   const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** tried);
   return (error.retryAfterMs ?? 0) + backoff * (0.5 + randomFraction() / 2);
 }

@@ -82,6 +82,7 @@ export const accountRoutes = defineRoutes({
     answer: { status: 200, schema: z.object({ needed: z.boolean() }) },
   },
   setUp: {
+    idempotency: 'refused',
     method: 'POST',
     path: '/api/setup',
     summary: 'Make the first account, with the token that the server wrote to its log.',
@@ -92,6 +93,7 @@ export const accountRoutes = defineRoutes({
     errors: [...NO_ACCOUNTS, 'SETUP_DONE', 'SETUP_TOKEN_WRONG', 'ACCOUNT_CONFLICT', 'PASSWORD_WEAK'],
   },
   signIn: {
+    idempotency: 'refused',
     method: 'POST',
     path: '/api/session',
     summary: 'Sign in; the session is a cookie.',
@@ -110,6 +112,7 @@ export const accountRoutes = defineRoutes({
     answer: { status: 200, schema: session },
   },
   confirmSession: {
+    idempotency: 'refused',
     method: 'POST',
     path: '/api/session/confirm',
     summary: 'Give the password again, before something that needs it.',
@@ -127,6 +130,7 @@ export const accountRoutes = defineRoutes({
     answer: { status: 204, schema: null },
   },
   changePassword: {
+    idempotency: 'refused',
     method: 'POST',
     path: '/api/account/password',
     summary: 'Change the own password; all other sessions end.',
@@ -144,6 +148,7 @@ export const accountRoutes = defineRoutes({
     errors: NO_ACCOUNTS,
   },
   createUser: {
+    idempotency: 'refused',
     method: 'POST',
     path: '/api/users',
     summary: 'Add somebody.',
@@ -211,6 +216,7 @@ export const accountRoutes = defineRoutes({
     errors: [...NO_ACCOUNTS, 'FORBIDDEN'],
   },
   createKey: {
+    idempotency: 'refused',
     method: 'POST',
     path: '/api/keys',
     summary: 'Make an API key. Its text is shown this once.',

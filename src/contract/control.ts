@@ -72,11 +72,18 @@ export const controlRoutes = defineRoutes({
     summary: 'Append items to a job that is not sealed.',
     body: z.strictObject({
       items: z.array(row).min(1).max(100_000),
-      /** How many items the job had before: the same request again appends nothing. */
+      /** How many items the job had before: the same items again append nothing, others are refused. */
       from: z.number().int().min(0).optional(),
     }),
     answer: { status: 200, schema: z.object({ itemCount: z.number(), appended: z.number() }) },
-    errors: ['JOB_NOT_INGESTING', 'JOB_CONFLICT', 'ITEM_INVALID', 'QUOTA_EXCEEDED'],
+    errors: [
+      'JOB_NOT_INGESTING',
+      'JOB_CONFLICT',
+      'JOB_BUSY',
+      'ITEMS_DIFFER',
+      'ITEM_INVALID',
+      'QUOTA_EXCEEDED',
+    ],
   },
   kickoffJob: {
     ...control,
@@ -149,6 +156,7 @@ export const controlRoutes = defineRoutes({
   },
   previewErrorEdit: {
     ...control,
+    idempotency: 'refused',
     path: '/api/jobs/:jobId/errors/edit/preview',
     summary: 'What a change of a field would do to the rows of an error group. Nothing is changed.',
     body: groupEdit,

@@ -234,6 +234,7 @@ export const summary = z
 
 export const jobRoutes = defineRoutes({
   createJob: {
+    idempotency: 'own',
     method: 'POST',
     path: '/api/jobs',
     summary:
@@ -251,6 +252,7 @@ export const jobRoutes = defineRoutes({
       'BLOB_STORE_UNAVAILABLE',
       'JOB_NOT_FOUND',
       'JOB_CONFLICT',
+      'JOB_BUSY',
       'ITEM_INVALID',
       'BUDGET_INVALID',
       'FILE_INVALID',
@@ -263,6 +265,7 @@ export const jobRoutes = defineRoutes({
     ],
   },
   previewJob: {
+    idempotency: 'refused',
     method: 'POST',
     path: '/api/jobs/preview',
     summary: 'How a file would be read: dialect, columns, first rows, mapping, problems. Nothing is kept.',

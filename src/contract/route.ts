@@ -9,6 +9,13 @@ export type Access = 'open' | 'viewer' | 'member' | 'admin';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
+/**
+ * What a route does with the header Idempotency-Key. `stored`: it is carried out once, and its first answer is given again.
+ * `own`: the key names what is made. `refused`: the answer holds a secret, the body is not known before it is read, or a
+ * repetition does no harm.
+ */
+export type Idempotency = 'stored' | 'own' | 'refused';
+
 export interface Route {
   method: Method;
   /** With `:name` for parameters. A path with `:jobId` is answered only for jobs that the caller may see. */
@@ -22,6 +29,8 @@ export interface Route {
   body?: z.ZodType;
   /** The body may be multipart: a field `job` with the JSON body, then the part `file`. */
   upload?: boolean;
+  /** Default: `stored` for POST, `refused` for PATCH and DELETE. */
+  idempotency?: Idempotency;
   /** The body is bytes as they are: application/octet-stream. */
   takesBytes?: boolean;
   /** Status and schema of what comes back when it went well. */
@@ -36,10 +45,25 @@ export interface Route {
   errors?: readonly ErrorCode[];
 }
 
+/** Null: nothing is changed, so a key means nothing. */
+export function idempotencyOf({
+  method,
+  idempotency,
+}: Pick<Route, 'method' | 'idempotency'>): Idempotency | null {
+  if (method === 'GET') return null;
+  return idempotency ?? (method === 'POST' ? 'stored' : 'refused');
+}
+
+/** Requests to it with the same key are carried out once. */
+export function honoursKey(route: Pick<Route, 'method' | 'idempotency'>): boolean {
+  return ['stored', 'own'].includes(idempotencyOf(route) ?? '');
+}
+
 /** Refusals that any route can answer with. */
 export const COMMON_ERRORS = [
   'REQUEST_INVALID',
   'RATE_LIMITED',
+  'SERVER_BUSY',
   'DATABASE_UNREACHABLE',
   'INTERNAL_ERROR',
 ] as const satisfies readonly ErrorCode[];

@@ -41,6 +41,7 @@ export const uploadRoutes = defineRoutes({
   },
   appendUpload: {
     ...write,
+    idempotency: 'refused',
     method: 'POST',
     path: '/api/uploads/:uploadId/parts',
     summary: 'The next bytes of it, as they are.',

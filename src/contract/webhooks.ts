@@ -55,6 +55,7 @@ export const webhookRoutes = defineRoutes({
     errors: ['FORBIDDEN'],
   },
   createWebhook: {
+    idempotency: 'refused',
     method: 'POST',
     path: '/api/webhooks',
     summary: 'Add a webhook. Its secret is shown this once.',
@@ -102,6 +103,7 @@ export const webhookRoutes = defineRoutes({
     errors: ['WEBHOOK_NOT_FOUND'],
   },
   rotateWebhookSecret: {
+    idempotency: 'refused',
     method: 'POST',
     path: '/api/webhooks/:webhookId/secret',
     summary: 'A new secret; messages are signed with both for a day.',

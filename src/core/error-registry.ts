@@ -1,6 +1,13 @@
 // Every error a person can meet, with its HTTP status and what to do about it.
 // docs/errors.md lists the same codes; a test keeps the two equal.
 
+export interface RegisteredError {
+  status: number;
+  hint: string;
+  /** The same request may be answered otherwise after this time. */
+  retryAfterMs?: number;
+}
+
 export const ERROR_REGISTRY = {
   SETTINGS_INVALID: {
     status: 500,
@@ -9,6 +16,7 @@ export const ERROR_REGISTRY = {
   DATABASE_UNREACHABLE: {
     status: 503,
     hint: 'Check DATABASE_URL and that the server is running, or unset DATABASE_URL to use the embedded PostgreSQL.',
+    retryAfterMs: 5000,
   },
   DATABASE_TOO_OLD: { status: 500, hint: 'Rowmill needs PostgreSQL 15 or newer.' },
   DATABASE_NOT_MIGRATED: { status: 503, hint: 'Run `rowmill migrate`.' },
@@ -29,7 +37,19 @@ export const ERROR_REGISTRY = {
   },
   JOB_NOT_FOUND: { status: 404, hint: 'Run `rowmill status` for the list of jobs.' },
   JOB_NOT_INGESTING: { status: 409, hint: 'Items can be added only before the job is sealed.' },
-  JOB_CONFLICT: { status: 409, hint: 'Use another idempotency key, or the parameters of the first request.' },
+  JOB_CONFLICT: {
+    status: 409,
+    hint: 'Look at the state of the job: `rowmill status`, or GET /api/jobs/:jobId.',
+  },
+  JOB_BUSY: {
+    status: 409,
+    hint: 'Try again in a moment, or let the other process finish.',
+    retryAfterMs: 1000,
+  },
+  ITEMS_DIFFER: {
+    status: 409,
+    hint: 'Another request appended these positions. Read `itemCount` of the job and append behind it, without `from` if the order does not matter.',
+  },
   JOB_FAILED: { status: 409, hint: 'Nothing of it was run. Correct the file and make a new job of it.' },
   JOB_UNFINISHED: { status: 504, hint: 'Give it more time, or look at it with `rowmill status`.' },
   RESOURCE_INVALID: { status: 400, hint: 'docs/resources.md lists what can be set of a resource.' },
@@ -107,7 +127,20 @@ export const ERROR_REGISTRY = {
   ROUTE_NOT_FOUND: { status: 404, hint: '/api/openapi.json lists what there is.' },
   METHOD_NOT_ALLOWED: { status: 405, hint: '/api/openapi.json lists what there is.' },
   BODY_TOO_LARGE: { status: 413, hint: 'Send less at once, or raise the setting that the message names.' },
+  IDEMPOTENCY_KEY_REUSED: {
+    status: 422,
+    hint: 'Use a new idempotency key for each request; with the same key send exactly the first request.',
+  },
+  IDEMPOTENCY_KEY_IN_USE: {
+    status: 409,
+    hint: 'Try again in a moment. If it stays so, its server ended before the answer was stored: look what it did, and use a new key.',
+    retryAfterMs: 1000,
+  },
   RATE_LIMITED: { status: 429, hint: 'Wait as long as the header Retry-After says.' },
+  SERVER_BUSY: {
+    status: 503,
+    hint: 'Wait as long as the header Retry-After says; an administrator can raise the setting that the message names.',
+  },
   QUOTA_EXCEEDED: {
     status: 429,
     hint: 'Wait until something has ended or remove something; an administrator can raise the setting that the message names.',
@@ -201,6 +234,6 @@ export const ERROR_REGISTRY = {
     hint: 'Read the log named in the message, or set DATABASE_URL to a PostgreSQL server of your own.',
   },
   EMBEDDED_POSTGRES_STOP_FAILED: { status: 500, hint: 'Read the log named in the message.' },
-} as const satisfies Record<string, { status: number; hint: string }>;
+} as const satisfies Record<string, RegisteredError>;
 
 export type ErrorCode = keyof typeof ERROR_REGISTRY;

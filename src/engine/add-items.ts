@@ -4,7 +4,7 @@ import { summarize } from '../core/input-summary.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toStorableJson, toStorableText } from '../core/storable-json.ts';
 import type { EngineContext } from './engine-context.ts';
-import { type IngestRow, storeBatch } from './store-batch.ts';
+import { type IngestRow, type RepeatedItems, storeBatch } from './store-batch.ts';
 
 const MAX_ITEM_BYTES = 64 * 1024 * 1024;
 
@@ -15,6 +15,8 @@ export interface AddItemsOptions {
   resumeAfter?: number;
   /** So many items the job has, emitted ones apart: these are appended right behind them, or refused. */
   behind?: number;
+  /** Items that an earlier try of the request stored, as JSON texts: they must be there. */
+  repeated?: RepeatedItems;
   /** Each batch leaves an entry in the audit. */
   audited?: boolean;
 }
@@ -32,6 +34,7 @@ export async function addItems(
   let read = 0;
   const isPlaced = options.resumeAfter !== undefined || options.behind !== undefined;
   const columns = new ColumnsMet(context.settings.ingestMaxColumns);
+  let { repeated } = options;
   const store = async (): Promise<void> => {
     if (batch.length === 0) return;
     await storeBatch(context, {
@@ -45,7 +48,9 @@ export async function addItems(
       newColumns: columns.takeNew(),
       updatesJobId: null,
       audited: options.audited ?? false,
+      repeated,
     });
+    repeated = undefined;
     batch = [];
     batchBytes = 0;
   };

@@ -104,7 +104,10 @@ export async function createJob(
     isDeepStrictEqual(existing.params, JSON.parse(JSON.stringify(params))) &&
     (request.fingerprint === undefined || [null, request.fingerprint].includes(existing.fingerprint));
   if (!same) {
-    throw new RowmillError('JOB_CONFLICT', `this idempotency key was used for another job (${jobId})`);
+    throw new RowmillError(
+      'IDEMPOTENCY_KEY_REUSED',
+      `this idempotency key was used for another job (${jobId})`,
+    );
   }
   return { jobId, created: false };
 }

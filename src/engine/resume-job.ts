@@ -11,6 +11,8 @@ import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 
 export interface ResumeReport {
+  /** This call lifted the stop. Of several at once one does. */
+  changed: boolean;
   state: JobState;
   /** Items of a trial that may run from now on. */
   released: number;
@@ -27,11 +29,11 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
   );
   if (resumed !== null) {
     await finishJob(context, jobId);
-    return { state: resumed, released: 0 };
+    return { changed: true, state: resumed, released: 0 };
   }
   const released = await retryPassing(() =>
     context.db.transaction(async (tx) => {
-      if (!(await endTrial(tx, jobId))) return 0;
+      if (!(await endTrial(tx, jobId))) return null;
       const items = await releaseHeld(tx, jobId);
       await recordChange(tx, context, { ...change, detail: { released: items } });
       return items;
@@ -40,5 +42,5 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
   const { state } = await refuseControl(context, jobId, 'resume', (job) =>
     CLAIMABLE_STATES.includes(job.state),
   );
-  return { state, released };
+  return { changed: released !== null, state, released: released ?? 0 };
 }

@@ -34,6 +34,7 @@ import {
   type ErrorGroupDelta,
   upsertErrorGroups,
 } from '../store/commands/upsert-error-groups.ts';
+import { hasItems } from '../store/views/has-items.ts';
 import { readJob } from '../store/views/read-job.ts';
 import { auditJob } from './audit-job.ts';
 import type { EngineContext } from './engine-context.ts';
@@ -71,6 +72,13 @@ export interface IngestBatch {
   updatesJobId: string | null;
   /** Somebody appended these by hand. */
   audited?: boolean;
+  repeated?: RepeatedItems | undefined;
+}
+
+/** Items that are stored already, as JSON texts. */
+export interface RepeatedItems {
+  from: number;
+  inputs: readonly string[];
 }
 
 export interface StoredBatch {
@@ -94,6 +102,7 @@ export async function storeBatch(context: EngineContext, batch: IngestBatch): Pr
         stored.poolWaitMs = monotonicMs() - askedMs;
         const reserved = await reserveSeqs(tx, { ...batch, count: rows.length, batchId });
         if (!reserved) return refuseUnlessStored(tx, batch, batchId);
+        await checkRepeated(tx, batch);
         if (rows.length > 0) await copyItems(tx, itemLines(jobId, reserved.firstSeq, rows));
         if (batch.rejected.length > 0) await copyRejectedRows(tx, rejectedLines(batch));
         const open = await storeKnownResults(tx, batch, reserved, stored);
@@ -215,6 +224,16 @@ async function storeKnownResults(
   return rangesOf(open) as [number, number][];
 }
 
+/** Under the lock of the job's row, which the reservation of seqs took. */
+async function checkRepeated(tx: Transaction, { jobId, repeated }: IngestBatch): Promise<void> {
+  if (repeated === undefined || repeated.inputs.length === 0) return;
+  if (!(await hasItems(tx, jobId, repeated.from, repeated.inputs))) throw itemsDiffer(jobId, repeated.from);
+}
+
+export function itemsDiffer(jobId: string, from: number): RowmillError {
+  return new RowmillError('ITEMS_DIFFER', `job ${jobId} has other items from position ${from} on`);
+}
+
 /** On the connection of the batch: to wait for a second one while holding one is a deadlock once all do it. */
 async function refuseUnlessStored(tx: Transaction, batch: IngestBatch, batchId: string): Promise<void> {
   const { jobId } = batch;
@@ -222,9 +241,11 @@ async function refuseUnlessStored(tx: Transaction, batch: IngestBatch, batchId: 
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (job.ingestBatch === batchId) return;
   if (job.sealedAt === null && (job.state === 'INGESTING' || job.state === 'PAUSED')) {
-    throw new RowmillError('JOB_CONFLICT', `another process is adding items to job ${jobId}`, {
-      hint: 'Let it finish, or stop it and resume.',
-    });
+    throw batch.lease === null
+      ? new RowmillError('JOB_BUSY', `another process is adding items to job ${jobId}`)
+      : new RowmillError('JOB_CONFLICT', `another process reads the file of job ${jobId}`, {
+          hint: 'Let it finish, or stop it and resume.',
+        });
   }
   throw new RowmillError(
     'JOB_NOT_INGESTING',

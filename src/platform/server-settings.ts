@@ -21,12 +21,43 @@ export const SERVER_NUMBERS = {
     max: 268_435_456,
     why: 'Largest JSON body with items.',
   },
+  apiAccountMaxBytes: {
+    default: 8192,
+    min: 1024,
+    max: 1_048_576,
+    why: 'Largest body of a request about accounts, such as signing in: nobody has to be signed in to send one.',
+  },
+  apiHeldBytes: {
+    default: 268_435_456,
+    min: 65_536,
+    max: 68_719_476_736,
+    why: 'Bytes of request bodies in memory at once, files apart; never less than apiItemsMaxBytes.',
+  },
+  apiAddressHeldBytes: {
+    default: 134_217_728,
+    min: 65_536,
+    max: 68_719_476_736,
+    why: 'Bytes of request bodies from one address in memory at once, files apart; never less than apiItemsMaxBytes.',
+  },
+  apiSocketsAtOnce: { default: 1024, min: 1, max: 100_000, why: 'Connections of clients at once.' },
+  apiSocketsAtOnceAddress: {
+    default: 256,
+    min: 1,
+    max: 100_000,
+    why: 'Connections from one address at once; not counted behind a proxy (apiTrustedProxies).',
+  },
   apiHeaderMs: { default: 15_000, min: 100, max: 600_000, why: 'Time for the headers of a request.' },
   apiBodyMs: {
     default: 300_000,
     min: 100,
     max: 86_400_000,
     why: 'Time for the whole body of a request that is no upload.',
+  },
+  apiAccountBodyMs: {
+    default: 10_000,
+    min: 100,
+    max: 600_000,
+    why: 'Time for the whole body of a request about accounts.',
   },
   apiIdleMs: {
     default: 30_000,
@@ -59,7 +90,12 @@ export const SERVER_NUMBERS = {
     max: 10,
     why: 'Proxies in front of the server whose X-Forwarded-For is believed.',
   },
-  uploadsAtOnce: { default: 4, min: 1, max: 1000, why: 'Uploads of one caller at once.' },
+  uploadsAtOnce: {
+    default: 4,
+    min: 1,
+    max: 1000,
+    why: 'Uploads of one caller at once; a JSON body over apiBodyMaxBytes is one.',
+  },
   uploadKeepMs: {
     default: 86_400_000,
     min: 60_000,
@@ -112,6 +148,12 @@ export const SERVER_NUMBERS = {
     min: 60_000,
     max: 31_536_000_000,
     why: 'How long events of jobs are kept for streams that come back, and deliveries for the log.',
+  },
+  idempotencyKeepMs: {
+    default: 86_400_000,
+    min: 60_000,
+    max: 2_592_000_000,
+    why: 'How long an idempotency key and the answer of its request are kept.',
   },
   sessionIdleMs: {
     default: 43_200_000,

@@ -10,6 +10,7 @@ export const WORKER_ROLE = 'rowmill_worker';
 const ACCOUNT_TABLES = [
   'api_keys',
   'deliveries',
+  'idempotency_keys',
   'sessions',
   'setup_token',
   'sign_in_attempts',

@@ -116,6 +116,7 @@ describe('without accounts', () => {
     ['a program', {}, 204],
     ['our own page', { 'sec-fetch-site': 'same-origin' }, 204],
     ['another site', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['another port of this machine in a browser', { 'sec-fetch-site': 'same-site' }, 403],
     ['another site in an old browser', { origin: 'http://evil.example' }, 403],
     ['another port of this machine', { origin: 'http://localhost:1' }, 403],
     ['a name that was pointed to this machine', { host: 'evil.example' }, 403],
@@ -124,13 +125,20 @@ describe('without accounts', () => {
     ['a name of this machine', { host: 'localhost:1234' }, 204],
     ['another name of this machine', { host: '[::1]' }, 204],
     ['the public address', { host: 'rows.example.org' }, 204],
-  ])('%s changes something: %j', async (_, headers, status) => {
+  ])('%s changes or reads something: %j', async (_, headers, status) => {
     const { url } = await start({ authentication: 'none', apiPublicUrl: PUBLIC });
     const answered = await sendRequest(`${url}/api/session`, { method: 'DELETE', headers });
     expect(answered.status).toBe(status);
     if (status !== 204) expect(answered.body).toMatchObject({ code: 'CROSS_SITE' });
-    const isForeignHost = 'host' in headers && status !== 204;
-    expect((await sendRequest(`${url}/api/session`, { headers })).status).toBe(isForeignHost ? 403 : 200);
+    for (const path of ['/api/session', '/api/events'])
+      expect((await sendRequest(url + path, { headers })).status, path).toBe(status === 204 ? 200 : 403);
+  });
+
+  test('an address that somebody types reads, and changes nothing', async () => {
+    const { url } = await start({ authentication: 'none' });
+    const headers = { 'sec-fetch-site': 'none' };
+    expect((await sendRequest(`${url}/api/session`, { headers })).status).toBe(200);
+    expect((await sendRequest(`${url}/api/session`, { method: 'DELETE', headers })).status).toBe(403);
   });
 });
 

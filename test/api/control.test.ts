@@ -69,6 +69,23 @@ test('a job is paused, resumed and run to its end inside of requests', async () 
   expect([refused.status, refused.body.code]).toEqual([409, 'JOB_CONFLICT']);
 });
 
+test('of many resumes, pauses and cancellations at once one says that it changed the job', async () => {
+  const { url } = await startTestApi(database.url, { pipelines: [doubling] });
+  const jobId = await makeItems(url, numbers(1), { open: true, hold: true });
+  for (const action of ['resume', 'pause', 'resume', 'cancel']) {
+    const path = `/api/jobs/${jobId}/${action}`;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(url, 'POST', path)));
+    expect(
+      answers.filter(({ body }) => body.changed),
+      action,
+    ).toHaveLength(1);
+  }
+  const trial = await makeItems(url, numbers(3), { trial: 1 });
+  const path = `/api/jobs/${trial}/resume`;
+  const answers = await Promise.all(Array.from({ length: 20 }, () => send(url, 'POST', path)));
+  expect(answers.filter(({ body }) => body.changed).map(({ body }) => body.released)).toEqual([2]);
+});
+
 test('a cancellation is answered when it is decided, and ends every row', async () => {
   const { url, context } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, numbers(50));
@@ -95,13 +112,15 @@ test('items are appended until the seal, once each', async () => {
     send(url, 'POST', `/api/jobs/${jobId}/items`, { items, ...(from !== undefined && { from }) });
   expect((await append(numbers(3), 2)).body).toEqual({ itemCount: 5, appended: 3 });
   expect((await append(numbers(3), 2)).body).toEqual({ itemCount: 5, appended: 0 });
-  // The first of these are there from a request that was cut off.
-  expect((await append(numbers(4), 4)).body).toEqual({ itemCount: 8, appended: 3 });
+  // The first of these is there from a request that was cut off.
+  expect((await append([{ n: 2 }, ...numbers(3)], 4)).body).toEqual({ itemCount: 8, appended: 3 });
+  // Others came behind it meanwhile.
+  expect((await append(numbers(3), 2)).body).toEqual({ itemCount: 8, appended: 0 });
   const gap = await append(numbers(1), 9);
   expect([gap.status, gap.body.code]).toEqual([409, 'JOB_CONFLICT']);
   expect((await append(numbers(1))).body).toEqual({ itemCount: 9, appended: 1 });
   const many = await Promise.all(Array.from({ length: 6 }, () => append(numbers(2), 9)));
-  expect(many.filter(({ status }) => status === 200 || status === 409)).toHaveLength(6);
+  expect(many.map(({ body }) => body.appended).sort()).toEqual([0, 0, 0, 0, 0, 2]);
   const audit = await database.query<{ items: number }>(
     `select (detail ->> 'items')::int as items from audit where subject = $1 and action = 'job.items_append' order by audit_id`,
     [`job ${jobId}`],
@@ -109,8 +128,64 @@ test('items are appended until the seal, once each', async () => {
   expect(audit.map(({ items }) => items)).toEqual([3, 3, 1, 2]);
   expect((await send(url, 'POST', `/api/jobs/${jobId}/seal`)).body).toEqual({ itemCount: 11 });
   expect((await send(url, 'POST', `/api/jobs/${jobId}/seal`)).body).toEqual({ itemCount: 11 });
+  expect((await append(numbers(2), 9)).body).toEqual({ itemCount: 11, appended: 0 });
   const late = await append(numbers(1));
   expect([late.status, late.body.code]).toEqual([409, 'JOB_NOT_INGESTING']);
+});
+
+test('other items at a position that is taken are refused, and nothing of them is stored', async () => {
+  const { url } = await startTestApi(database.url, { pipelines: [doubling] });
+  const jobId = await makeItems(url, numbers(10), { open: true });
+  const append = (items: object[], from: number) =>
+    send(url, 'POST', `/api/jobs/${jobId}/items`, { items, from });
+  const others = (count: number) => numbers(count).map(({ n }) => ({ n: n + 100 }));
+  expect((await append(numbers(5), 10)).body).toEqual({ itemCount: 15, appended: 5 });
+  for (const items of [
+    others(5),
+    others(7),
+    [...numbers(4), { n: 9 }],
+    [...numbers(4), { n: 9 }, { n: 10 }],
+  ]) {
+    const { status, body, headers } = await append(items, 10);
+    expect([status, body.code, headers.get('retry-after')]).toEqual([409, 'ITEMS_DIFFER', null]);
+  }
+  // Of several requests with different items at one position, at the same moment, one is stored as a whole.
+  const rivals = await Promise.all(
+    Array.from({ length: 8 }, (_, each) => append([{ n: each }, { n: each }, { n: each }], 15)),
+  );
+  expect(rivals.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)]);
+  expect(new Set(rivals.filter(({ status }) => status === 409).map(({ body }) => body.code))).toEqual(
+    new Set(['ITEMS_DIFFER']),
+  );
+  const stored = await database.query<{ n: number }>(
+    `select (input ->> 'n')::int as n from items where job_id = $1 and seq >= 10 order by seq`,
+    [jobId],
+  );
+  const won = rivals.findIndex(({ status }) => status === 200);
+  expect(stored.map(({ n }) => n)).toEqual([0, 1, 2, 3, 4, won, won, won]);
+});
+
+test('positions count items of requests, not those that handlers emitted between them', async () => {
+  const { url } = await startTestApi(database.url, { pipelines: [doubling] });
+  const jobId = await makeItems(url, numbers(2), { open: true });
+  const append = (items: object[], from: number) =>
+    send(url, 'POST', `/api/jobs/${jobId}/items`, { items, from });
+  const emit = (seq: number) =>
+    database.query(
+      `with added as (
+         insert into items (job_id, seq, input_bytes, input, parent_seq, depth) values ($1, $2, 8, '{"n": 2}', 0, 1)
+       )
+       update jobs set item_count = item_count + 1, ingest_report = ingest_report
+         || jsonb_build_object('emitted', coalesce((ingest_report ->> 'emitted')::bigint, 0) + 1)
+       where job_id = $1`,
+      [jobId, seq],
+    );
+  await emit(2);
+  expect((await append(numbers(3), 2)).body).toEqual({ itemCount: 6, appended: 3 });
+  await emit(6);
+  expect((await append(numbers(3), 2)).body).toMatchObject({ appended: 0 });
+  expect((await append([{ n: 2 }, { n: 7 }], 4)).body).toEqual({ itemCount: 8, appended: 1 });
+  expect((await append([{ n: 1 }, { n: 7 }], 4)).body.code).toBe('ITEMS_DIFFER');
 });
 
 test('so many time slices run at once, and end when their client goes', async () => {

@@ -74,7 +74,7 @@ describe('a job of an upload', () => {
     const first = await post(csvOf(2, 2000));
     expect((await post(csvOf(2, 2000))).body).toEqual({ jobId: first.body.jobId, created: false });
     const other = await post(csvOf(2, 3000));
-    expect([other.status, other.body.code]).toEqual([409, 'JOB_CONFLICT']);
+    expect([other.status, other.body.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
   });
 
   test.each([
@@ -236,7 +236,7 @@ describe('a job of items', () => {
     expect(answers.filter((answer) => answer.body.created)).toHaveLength(1);
     expect(await jobRow(answers[0]!.body.jobId)).toMatchObject({ item_count: '2', sealed: true });
     const other = await send(url, 'POST', '/api/jobs', { pipeline: 'doubling', items: [{ n: 9 }] }, key);
-    expect([other.status, other.body.code]).toEqual([409, 'JOB_CONFLICT']);
+    expect([other.status, other.body.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
   });
 
   test.each([

@@ -43,21 +43,31 @@ function refusalIn(said: string): { status: number; code: string; message: strin
   return { status: Number(head.split(' ')[1]), code, message };
 }
 
-const post = (path: string, type = 'application/json'): string =>
-  `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ncontent-length: 1000000\r\n\r\n{`;
+const post = (path: string, { type = 'application/json', bytes = 1_000_000 } = {}): string =>
+  `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ncontent-length: ${bytes}\r\n\r\n{`;
 
 describe('a body that dribbles', () => {
-  test.each(['/api/jobs', '/api/session', '/api/nothing'])(
-    'to %s is answered when its time is over, and the connection ends',
-    async (path) => {
-      const api = await startTestApi(database.url, { settings: { apiBodyMs: 200 } });
-      expect(refusalIn(await dribble(api, post(path)))).toMatchObject({
-        status: 400,
-        code: 'REQUEST_INVALID',
-        message: expect.stringContaining('apiBodyMs'),
-      });
-    },
-  );
+  test.each([
+    ['/api/jobs', 'apiBodyMs', 1_000_000],
+    ['/api/session', 'apiAccountBodyMs', 5000],
+    ['/api/setup', 'apiAccountBodyMs', 5000],
+  ])('to %s is answered when its time is over (%s), and the connection ends', async (path, name, bytes) => {
+    const api = await startTestApi(database.url, { settings: { [name]: 200 } });
+    expect(refusalIn(await dribble(api, post(path, { bytes })))).toMatchObject({
+      status: 400,
+      code: 'REQUEST_INVALID',
+      message: expect.stringContaining(name),
+    });
+  });
+
+  test.each([
+    ['to an address that is none', '/api/nothing', 404],
+    ['that is larger than accounts need', '/api/session', 413],
+  ])('%s is refused before it is read', async (_, path, status) => {
+    const settings = { authentication: 'password', apiBodyMs: 1000, apiAccountBodyMs: 1000 };
+    const api = await startTestApi(database.url, { settings });
+    expect(refusalIn(await dribble(api, post(path)))).toMatchObject({ status });
+  });
 
   test('of a request that was refused already is not waited for', async () => {
     const api = await startTestApi(database.url, { settings: { authentication: 'password' } });
@@ -66,7 +76,7 @@ describe('a body that dribbles', () => {
 
   test('that nobody reads because of its type is not waited for either', async () => {
     const api = await startTestApi(database.url);
-    const said = await dribble(api, post('/api/webhooks', 'multipart/form-data; boundary=x'));
+    const said = await dribble(api, post('/api/webhooks', { type: 'multipart/form-data; boundary=x' }));
     expect(refusalIn(said)).toMatchObject({ code: 'REQUEST_INVALID' });
   });
 

@@ -151,15 +151,15 @@ describe('a paused job', () => {
     const context = database.context();
     const jobId = await jobWithItems(context, { items: 2 });
     await pauseJob(context, jobId);
-    expect(await resumeJob(context, jobId)).toEqual({ state: 'INGESTING', released: 0 });
+    expect(await resumeJob(context, jobId)).toEqual({ changed: true, state: 'INGESTING', released: 0 });
     await pauseJob(context, jobId);
     await addItems(context, jobId, [{ n: 2 }]);
     expect(await sealJob(context, jobId)).toBe(3);
     expect(await stateOf(context, jobId)).toBe('PAUSED');
-    expect(await resumeJob(context, jobId)).toEqual({ state: 'QUEUED', released: 0 });
+    expect(await resumeJob(context, jobId)).toEqual({ changed: true, state: 'QUEUED', released: 0 });
     await database.query('update jobs set started_at = now() where job_id = $1', [jobId]);
     await pauseJob(context, jobId);
-    expect(await resumeJob(context, jobId)).toEqual({ state: 'RUNNING', released: 0 });
+    expect(await resumeJob(context, jobId)).toEqual({ changed: true, state: 'RUNNING', released: 0 });
   });
 
   test('takes back the items that a worker has not started, and leaves it the others', async () => {
@@ -234,7 +234,7 @@ describe('a trial', () => {
   test('that was released holds nothing of later batches', async () => {
     const context = database.context();
     const jobId = await trialJob(context, [4], 2);
-    expect(await resumeJob(context, jobId)).toEqual({ state: 'INGESTING', released: 2 });
+    expect(await resumeJob(context, jobId)).toEqual({ changed: true, state: 'INGESTING', released: 2 });
     await addItems(context, jobId, [{ n: 4 }]);
     expect((await readProgress(context.db, jobId))!.held).toBe(0);
   });
@@ -243,7 +243,7 @@ describe('a trial', () => {
     const context = database.context();
     const jobId = await trialJob(context, [4], 2);
     await pauseJob(context, jobId);
-    expect(await resumeJob(context, jobId)).toEqual({ state: 'INGESTING', released: 0 });
+    expect(await resumeJob(context, jobId)).toEqual({ changed: true, state: 'INGESTING', released: 0 });
     expect((await readProgress(context.db, jobId))!.held).toBe(2);
   });
 

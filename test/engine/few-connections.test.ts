@@ -27,11 +27,11 @@ test('one connection is enough for every change of a job, and for every refusal'
   const { jobId } = await createJob(context, request);
   expect(await createJob(context, request)).toEqual({ jobId, created: false });
   await expect(createJob(context, { ...request, pipeline: 'other' })).rejects.toMatchObject({
-    code: 'JOB_CONFLICT',
+    code: 'IDEMPOTENCY_KEY_REUSED',
   });
   await addItems(context, jobId, [{ n: 1 }, { n: 2 }]);
   await expect(addItems(context, jobId, [{ n: 9 }], { behind: 7 })).rejects.toMatchObject({
-    code: 'JOB_CONFLICT',
+    code: 'JOB_BUSY',
   });
   await pauseJob(context, jobId);
   await resumeJob(context, jobId);

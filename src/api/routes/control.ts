@@ -22,9 +22,9 @@ export const controlHandlers: Handlers<typeof controlRoutes> = {
   },
 
   async resumeJob({ engine, job }, { notifier }) {
-    const { state, released } = await resumeJob(engine, job.jobId);
+    const report = await resumeJob(engine, job.jobId);
     await notifier.hint();
-    return { changed: job.state === 'PAUSED' || released > 0, state, released };
+    return { ...report };
   },
 
   async cancelJob({ engine, job }, { background }) {

@@ -65,8 +65,8 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
       return { changed, state: await stateOf(jobId), released: 0 };
     },
     async resume(jobId) {
-      const { released } = await rowmill.resume(jobId);
-      return { changed: true, state: await stateOf(jobId), released };
+      const { changed, released } = await rowmill.resume(jobId);
+      return { changed, state: await stateOf(jobId), released };
     },
     async cancel(jobId) {
       const changed = await rowmill.cancel(jobId);

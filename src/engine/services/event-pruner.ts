@@ -1,6 +1,7 @@
-// Removes events of jobs, callbacks and deliveries that are older than the setting eventKeepMs. Workers leave deliveries to the
-// server: they may not see them.
+// Removes events of jobs, callbacks and deliveries that are older than the setting eventKeepMs, and idempotency keys that are
+// older than idempotencyKeepMs. Workers leave deliveries and keys to the server: they may not see them.
 import { PeriodicService } from '../../platform/periodic-service.ts';
+import { pruneKeys } from '../../store/commands/idempotency-keys.ts';
 import { pruneOld } from '../../store/commands/prune-events.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { numberEvents } from '../number-events.ts';
@@ -13,6 +14,7 @@ export async function pruneEvents(context: EngineContext, options: { deliveries:
   // Where no server runs nobody else gives them the positions by which they are removed.
   await numberEvents(context);
   while ((await pruneOld(db, settings.eventKeepMs, AT_ONCE, options)) === AT_ONCE);
+  if (options.deliveries) while ((await pruneKeys(db, settings.idempotencyKeepMs, AT_ONCE)) === AT_ONCE);
 }
 
 export function createEventPruner(context: EngineContext, options: { deliveries: boolean }): PeriodicService {

@@ -61,7 +61,8 @@ const MAX_REASON_LENGTH = 4000;
 const MAX_PATH_LENGTH = 8192;
 const ABANDONED_AT_ONCE = 1000;
 /** Errors with a code below 500 that say nothing about the file. In a conflict another process reads it into its job. */
-const NOT_THE_FILE = ['FILE_INCOMPLETE', 'BLOB_NOT_FOUND', 'PIPELINE_NOT_FOUND', 'JOB_CONFLICT'];
+const CONFLICTS: readonly string[] = ['JOB_CONFLICT', 'IDEMPOTENCY_KEY_REUSED'];
+const NOT_THE_FILE = ['FILE_INCOMPLETE', 'BLOB_NOT_FOUND', 'PIPELINE_NOT_FOUND', ...CONFLICTS];
 
 const refusedBefore = new WeakMap<SourceAdapter, Set<string>>();
 
@@ -355,7 +356,7 @@ function isElsewhere(error: unknown): boolean {
 }
 
 function isConflict(error: unknown): boolean {
-  return error instanceof RowmillError && error.code === 'JOB_CONFLICT';
+  return error instanceof RowmillError && CONFLICTS.includes(error.code);
 }
 
 function oneLine(error: unknown): string {
