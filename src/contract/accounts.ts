@@ -227,8 +227,9 @@ export const accountRoutes = defineRoutes({
   revokeKey: {
     method: 'DELETE',
     path: '/api/keys/:keyId',
-    summary: 'End an API key at once.',
-    ...own,
+    summary: 'Revoke an API key. A key without the scope admin can revoke only itself.',
+    access: 'viewer',
+    scope: 'any',
     params: keyParams,
     answer: { status: 204, schema: null },
     errors: [...NO_ACCOUNTS, 'KEY_NOT_FOUND'],

@@ -115,7 +115,7 @@ test('a password makes a key and leaves no session; signing out ends the key', a
   expect(created.body).toMatchObject({ scopes: ['read', 'admin'], days: 7 });
   expect(server.asked.at(-1)!.name).toBe('signOut');
   const out = await rowmill(['logout']);
-  expect(out.stdout).toContain('the key is of no use any more');
+  expect(out.stdout).toContain('the key is revoked');
   expect(server.asked.at(-1)).toMatchObject({ name: 'revokeKey', params: { keyId: made.keyId } });
 });
 
