@@ -1,6 +1,7 @@
 // Whose a new job is.
-import { RowmillError } from '../core/rowmill-error.ts';
+
 import { maySeeAll } from '../contract/permission.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
 import { type Actor, ownerOf } from './actor.ts';
 
 export function chooseOwner(actor: Actor, wanted: string | undefined): string {

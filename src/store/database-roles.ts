@@ -31,6 +31,7 @@ const WORK_TABLES = [
   'error_groups',
   'event_positions',
   'exports',
+  'file_sets',
   'generations',
   'item_edits',
   'items',
