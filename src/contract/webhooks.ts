@@ -14,6 +14,8 @@ export const webhook = z
     state: z.enum(['ACTIVE', 'DISABLED']),
     /** Why it is disabled; null: somebody did it, or it is not. */
     disabledBecause: z.string().nullable(),
+    /** Account that created it; it is disabled with the account. Null: not recorded. */
+    createdBy: z.string().nullable(),
     createdAt: time,
     lastDeliveredAt: time.nullable(),
   })
