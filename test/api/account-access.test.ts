@@ -8,6 +8,7 @@ import { createKey } from '../../src/engine/accounts/create-key.ts';
 import { createWebhook } from '../../src/engine/webhooks/create-webhook.ts';
 import { secretBoxOf } from '../../src/engine/webhooks/secret-box-of.ts';
 import { newId } from '../../src/platform/random.ts';
+import { claimSecretKeyId, readSecretKeyId } from '../../src/store/commands/secret-key-id.ts';
 import { addTeam, addUser, keyHeaders, PASSWORD, sessionHeaders } from '../support/account-factory.ts';
 import { sendRequest } from '../support/send-request.ts';
 import { startTestApi } from '../support/test-api.ts';
@@ -110,16 +111,27 @@ test('of many keys at the same moment as many are created as an account may have
 });
 
 test('servers of one database generate one key, which is not in the database', async () => {
-  const servers = Array.from({ length: 4 }, () => database.context({ blobStore }));
-  const boxes = await Promise.all(servers.map(secretBoxOf));
-  const sealed = boxes[0]!.seal('whsec_canary', 'webhook 1');
-  expect(sealed).not.toContain('canary');
-  for (const box of boxes) expect(box.open(sealed, 'webhook 1')).toBe('whsec_canary');
-  const { blobs, settings } = servers[0]!;
-  const keys: string[] = [];
-  for await (const { key } of blobs.list('keys/')) keys.push(key);
-  expect(keys).toHaveLength(1);
-  expect(statSync(join(settings.blobStore, keys[0]!)).mode & 0o077).toBe(0);
-  const secretKey = Buffer.concat(await (await blobs.get(keys[0]!)).toArray()).toString();
-  expect(JSON.stringify(await database.query('select * from webhook_intake'))).not.toContain(secretKey);
+  const folder = join(blobStore, newId());
+  const servers = Array.from({ length: 4 }, () => database.context({ blobStore: folder }));
+  const { blobs, db } = servers[0]!;
+  const forget = () => database.query('update webhook_intake set secret_key_id = null');
+  await forget();
+  try {
+    await claimSecretKeyId(db, 'first');
+    await claimSecretKeyId(db, 'second');
+    expect(await readSecretKeyId(db)).toBe('first');
+    await forget();
+    const boxes = await Promise.all(servers.map(secretBoxOf));
+    const sealed = boxes[0]!.seal('whsec_canary', 'webhook 1');
+    expect(sealed).not.toContain('canary');
+    for (const box of boxes) expect(box.open(sealed, 'webhook 1')).toBe('whsec_canary');
+    const keys: string[] = [];
+    for await (const { key } of blobs.list('keys/')) keys.push(key);
+    expect(keys).toHaveLength(1);
+    expect(statSync(join(folder, keys[0]!)).mode & 0o077).toBe(0);
+    const secretKey = Buffer.concat(await (await blobs.get(keys[0]!)).toArray()).toString();
+    expect(JSON.stringify(await database.query('select * from webhook_intake'))).not.toContain(secretKey);
+  } finally {
+    await forget();
+  }
 });

@@ -295,7 +295,7 @@ const MUTATIONS = [
     name: 'access: a weak key revokes only itself',
     file: 'src/api/routes/accounts.ts',
     from: "if (!actor.scopes.includes('admin') && keyId !== actor.keyId) throw keyNotFound(keyId);",
-    to: '',
+    to: "if (keyId === '') throw keyNotFound(keyId);",
     tests: ['test/api/authorisation-matrix.test.ts'],
     named: 'does not revoke other keys',
   },
@@ -325,7 +325,7 @@ const MUTATIONS = [
     name: 'access: a refused upload deletes what it stored',
     file: 'src/engine/file-set.ts',
     from: '  await removeFiles(context, prefix, null);\n  for (const key of images.keys())',
-    to: '  for (const key of images.keys())',
+    to: "  if (prefix === '') await removeFiles(context, prefix, null);\n  for (const key of images.keys())",
     tests: ['test/api/leftover-blobs.test.ts'],
   },
   {
