@@ -67,7 +67,7 @@ export const webhookRoutes = defineRoutes({
       description: z.string().max(500).default(''),
     }),
     answer: { status: 201, schema: webhook.extend({ secret: z.string() }) },
-    errors: ['WEBHOOK_URL_REFUSED', 'QUOTA_EXCEEDED'],
+    errors: ['WEBHOOK_URL_REFUSED', 'QUOTA_EXCEEDED', 'BLOB_STORE_UNAVAILABLE', 'SETTINGS_INVALID'],
   },
   getWebhook: {
     method: 'GET',
@@ -110,7 +110,7 @@ export const webhookRoutes = defineRoutes({
     ...manage,
     params,
     answer: { status: 200, schema: z.object({ secret: z.string() }) },
-    errors: ['WEBHOOK_NOT_FOUND', 'CONFIRMATION_REQUIRED'],
+    errors: ['WEBHOOK_NOT_FOUND', 'CONFIRMATION_REQUIRED', 'BLOB_STORE_UNAVAILABLE', 'SETTINGS_INVALID'],
   },
   testWebhook: {
     method: 'POST',
