@@ -26,6 +26,7 @@ import { readRows } from './export/read-rows.ts';
 import { ingestWhenFree } from './ingest/ingest-when-free.ts';
 import { type SubmitFileOptions, type SubmittedFile, submitFile } from './ingest/submit-file.ts';
 import { submitPaths } from './ingest/submit-paths.ts';
+import { openStored } from './platform/blob-store/image-copies.ts';
 import { openBlobStore } from './platform/blob-store/open-blob-store.ts';
 import { waitMs } from './platform/clock.ts';
 import { Database } from './platform/database.ts';
@@ -328,7 +329,7 @@ export class Rowmill {
 
   /** Bytes from the blob store: an output file of a summary, by its `key`. */
   openFile(key: string): Promise<Readable> {
-    return this.context.blobs.get(key);
+    return openStored(this.context.blobs, key);
   }
 
   /** Waits until the job is finished. A job whose file could not be read, or that is gone, is an error. */

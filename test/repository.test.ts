@@ -1,5 +1,6 @@
 // What STYLE.md asks of the repository as a whole: who imports whom, where SQL, time, randomness and the environment
 // are touched, how files are named and how long they are.
+import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { listFiles, readSources, type SourceFile } from './support/read-sources.ts';
@@ -197,5 +198,33 @@ describe('files', () => {
     for (const { path, lineCount } of long)
       console.warn(`${path} has ${lineCount} lines: is it still one thing?`);
     expect(long.filter((source) => source.lineCount > 500).map((source) => source.path)).toEqual([]);
+  });
+});
+
+describe('the lock file', () => {
+  interface Entry {
+    version?: string;
+    integrity?: string;
+    resolved?: string;
+    link?: boolean;
+    dev?: boolean;
+    optional?: boolean;
+    cpu?: string[];
+  }
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, Entry>;
+  };
+  const entries = Object.entries(packages).filter(([path, { link }]) => path !== '' && !link);
+
+  it('has the checksum of every package', () => {
+    // Binaries for other machines that tools of development bring: nobody who installs Rowmill gets one.
+    const isForeignTool = ({ dev, optional, cpu }: Entry): boolean => Boolean(dev && optional && cpu);
+    const without = entries.filter(([, entry]) => !/^sha512-/.test(entry.integrity ?? ''));
+    expect(without.filter(([, entry]) => !isForeignTool(entry)).map(([path]) => path)).toEqual([]);
+    expect(without.length, 'complete them, add none').toBeLessThanOrEqual(71);
+  });
+
+  it('names no host', () => {
+    expect(entries.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
   });
 });

@@ -43,7 +43,11 @@ export function seenBy(actor: Actor): readonly string[] | null {
 /** Owners whose things are listed: the caller's own, or everybody's where an admin asks for it. */
 export function listedFor(actor: Actor, all: boolean | undefined): readonly string[] | null {
   if (!all) return actor.own;
-  if (!maySeeAll(actor)) throw new RowmillError('FORBIDDEN', 'only an administrator can ask for everything');
+  if (!maySeeAll(actor))
+    throw new RowmillError(
+      'FORBIDDEN',
+      'expected the role admin, and the scope admin of an API key, for things of all owners',
+    );
   return null;
 }
 

@@ -24,14 +24,20 @@ test('only an administrator makes jobs for others', () => {
   expect(chooseOwner({ ...member, role: 'admin' }, 'bob')).toBe('bob');
 });
 
-test('a source of somebody else is answered like one that is missing', () => {
+test('a key of an administrator without the scope admin makes jobs for its account only', () => {
+  const key: Actor = { ...member, role: 'admin', via: 'key', scopes: ['read', 'write'] };
+  expect(() => chooseOwner(key, 'bob')).toThrow(expect.objectContaining({ code: 'FORBIDDEN' }));
+  expect(chooseOwner(key, 'ann')).toBe('ann');
+});
+
+test('a source of somebody else, or of nobody, is answered like one that is missing', () => {
   const source = (name: string, owner?: string) => ({ name, ...(owner && { owner }) }) as SourceConfig;
   const context = {
     sources: [source('open'), source('ours', '@team'), source('theirs', 'bob')],
   } as unknown as ApiContext;
-  expect(findSource(context, member, 'open').name).toBe('open');
   expect(findSource(context, member, 'ours').name).toBe('ours');
-  expect(findSource(context, { ...member, role: 'admin' }, 'theirs').name).toBe('theirs');
+  for (const name of ['theirs', 'open'])
+    expect(findSource(context, { ...member, role: 'admin' }, name).name).toBe(name);
   const refusal = (name: string) => {
     try {
       return findSource(context, member, name);
@@ -40,4 +46,5 @@ test('a source of somebody else is answered like one that is missing', () => {
     }
   };
   expect(refusal('theirs')).toBe(refusal('nothing'));
+  expect(refusal('open')).toBe(refusal('nothing'));
 });

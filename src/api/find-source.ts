@@ -11,8 +11,8 @@ export function findSource({ sources }: ApiContext, actor: Actor, name: string):
   throw new RowmillError('SOURCE_NOT_FOUND', `there is no source ${name}`);
 }
 
-/** Those whose files would be the caller's, or anybody's. */
+/** Sources whose files would be the caller's. A source without an owner is for administrators. */
 export function sourcesFor(sources: readonly SourceConfig[], actor: Actor): SourceConfig[] {
   const owners = seenBy(actor);
-  return sources.filter(({ owner }) => owners === null || owner === undefined || owners.includes(owner));
+  return sources.filter(({ owner }) => owners === null || (owner !== undefined && owners.includes(owner)));
 }

@@ -3,13 +3,15 @@ import type { operationRoutes } from '../contract/operations.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { RESOURCE_SAMPLE_MS, RESOURCE_SAMPLES_KEEP_MS } from '../engine/services/resource-sampler.ts';
 import { wallClockMs } from '../platform/clock.ts';
+import { isKeySeen } from '../store/views/list-resources.ts';
 import { resourceHistory } from '../store/views/resource-history.ts';
+import { seenBy } from './actor.ts';
 import { checkStorable } from './check-storable.ts';
 import type { Handler } from './handler.ts';
 import { boundedTimeMs } from './wire-values.ts';
 
 export const getResourceHistory: Handler<typeof operationRoutes.getResourceHistory> = async (
-  { params, query },
+  { actor, params, query },
   { reads },
 ) => {
   const resource = { name: params.name, key: query.key ?? '' };
@@ -20,7 +22,9 @@ export const getResourceHistory: Handler<typeof operationRoutes.getResourceHisto
   if (toMs <= fromMs) throw new RowmillError('REQUEST_INVALID', 'expected `to` to be later than `from`');
   const samples = Math.ceil((toMs - fromMs) / RESOURCE_SAMPLE_MS);
   const stepMs = Math.ceil(samples / query.points) * RESOURCE_SAMPLE_MS;
-  const steps = await resourceHistory(reads, resource, { fromMs, toMs, stepMs });
+  // A key of somebody else has no history, like one that was never used.
+  const isSeen = await isKeySeen(reads, resource, seenBy(actor));
+  const steps = isSeen ? await resourceHistory(reads, resource, { fromMs, toMs, stepMs }) : [];
   return {
     stepMs,
     points: steps.map(({ atMs, ...step }) => ({ at: new Date(atMs).toISOString(), ...step })),

@@ -58,7 +58,7 @@ export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJ
     const toListed = (row: ListedJobRow) => toListedJob(row, abilities);
     return cutPage(rows, query.pageSize, toListed, CURSOR, (last) => [last.cursor_time, last.job_id]);
   },
-  getJob: ({ job }, context) => describeJob(context, job),
+  getJob: ({ actor, job }, context) => describeJob(context, actor, job),
   getSummary: async ({ job, query }, { reads }) => {
     const { generation = job.generation } = query;
     const summary = generation <= job.generation ? await readSummary(reads, job.jobId, generation) : null;
@@ -125,7 +125,11 @@ function toListedJob(row: ListedJobRow, abilities: readonly Ability[]): z.infer<
 }
 
 /** Everything about one job. */
-export async function describeJob(context: ApiContext, job: Job): Promise<z.infer<typeof jobSchema>> {
+export async function describeJob(
+  context: ApiContext,
+  actor: Actor,
+  job: Job,
+): Promise<z.infer<typeof jobSchema>> {
   const { reads: db, engine } = context;
   const { jobId, generation } = job;
   const isOpen = CLAIMABLE_STATES.includes(job.state);
@@ -134,7 +138,7 @@ export async function describeJob(context: ApiContext, job: Job): Promise<z.infe
     readPhases(db, jobId, LATELY_MS),
     readBudgets(db, jobId),
     readExportColumns(db, job, generation),
-    readLimits(context, job),
+    readLimits(context, job, seenBy(actor)),
     isOpen ? listAbilities(db, silentMs) : null,
     isOpen ? listPressures(db, silentMs, job.pipeline) : null,
     isOpen ? countSuspects(db, jobId) : 0,
@@ -222,12 +226,18 @@ function estimateOf(job: Job, phases: readonly PhaseCounts[]): { at: string; bas
   return end && { at: new Date(wallClockMs() + end.inMs).toISOString(), basis: end.basis };
 }
 
-/** The resources that its pipeline declares, as far as this process knows it. */
-async function readLimits({ reads, pipelines, engine: { settings } }: ApiContext, job: Job) {
+/** Resources that its pipeline declares, as far as this process knows it, without keys of other owners. */
+async function readLimits(
+  { reads, pipelines, engine: { settings } }: ApiContext,
+  job: Job,
+  owners: readonly string[] | null,
+) {
   const pipeline =
     pipelines.find(({ name, version }) => name === job.pipeline && version === job.pipelineVersion) ??
     pipelines.find(({ name }) => name === job.pipeline);
   const names = Object.keys(pipeline?.resources ?? {});
-  const stored = await Promise.all(names.map((name) => listResources(reads, name, KEYS_PER_RESOURCE)));
+  const stored = await Promise.all(
+    names.map((name) => listResources(reads, name, KEYS_PER_RESOURCE, owners)),
+  );
   return stored.flat().map((each) => resourceStatus(each, controlOptions(settings)));
 }

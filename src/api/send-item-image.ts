@@ -4,9 +4,10 @@ import { Readable } from 'node:stream';
 import { imageKeys } from '../contract/image-keys.ts';
 import type { itemRoutes } from '../contract/items.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { setOfFile } from '../engine/file-set.ts';
 import { type ImageType, identifyBytes, isImageType, MAGIC_LENGTH } from '../ingest/formats/magic-bytes.ts';
-import { isImageKey } from '../ingest/formats/read-images.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
+import { imageCopyKey, isImageKey } from '../platform/blob-store/image-copies.ts';
 import { readItemImage } from '../store/views/read-item-image.ts';
 import { RetryLaterError } from './answer-error.ts';
 import { dropIdleReader } from './drop-idle-reader.ts';
@@ -42,7 +43,10 @@ export const sendItemImage: Handler<typeof itemRoutes.getItemImage> = async (req
       1000,
     );
   try {
-    const known = await lookAt(blobs, key, settings.imageMaxBytes, params.seq);
+    const setId = setOfFile(job.source!.blobKey);
+    // The job's own copy, never one of somebody else: a manifest can be written by hand.
+    const storedKey = setId === null ? key : imageCopyKey(key, setId);
+    const known = await lookAt(blobs, storedKey, settings.imageMaxBytes, params.seq);
     const answer: Omit<BytesAnswer, 'stream'> = {
       ...known,
       name: image?.name ?? `image-${params.seq}`,
@@ -52,7 +56,7 @@ export const sendItemImage: Handler<typeof itemRoutes.getItemImage> = async (req
       release();
       return { ...answer, stream: Readable.from([]) };
     }
-    const stream = await blobs.get(key);
+    const stream = await blobs.get(storedKey);
     stream.once('close', release);
     stream.once('error', () => {});
     if (signal.aborted) stream.destroy();

@@ -106,6 +106,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     );
     const url = await server.listen({ host: settings.apiHost, port: settings.apiPort });
     warnOfPlainHttp(settings, log);
+    warnOfOpenSources(settings, sources, log);
     await whenDatabaseAnswers(() => offerFirstAccount(context, url), {
       waitMs: settings.databaseStartWaitMs,
       onWait: logDatabaseWait(log),
@@ -138,4 +139,15 @@ function warnOfPlainHttp({ authentication, apiPublicUrl }: Settings, log: Logger
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
   if (authentication === 'password' && protocol === 'http:' && !isHere)
     log.warn({ url: apiPublicUrl }, 'people sign in over plain http: use https and set apiPublicUrl to it');
+}
+
+/** Members would expect to find them. */
+function warnOfOpenSources(
+  { authentication }: Settings,
+  sources: readonly SourceConfig[],
+  log: Logger,
+): void {
+  const open = sources.filter(({ owner }) => owner === undefined).map(({ name }) => name);
+  if (authentication === 'password' && open.length > 0)
+    log.warn({ sources: open }, 'sources without an owner are for administrators only');
 }

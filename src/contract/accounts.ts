@@ -133,9 +133,13 @@ export const accountRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/account/password',
-    summary: 'Change the own password; all other sessions end.',
+    summary: 'Change the own password; all other sessions end, with revokeKeys also all API keys.',
     ...own,
-    body: z.strictObject({ current: z.string().min(1).max(256), password }),
+    body: z.strictObject({
+      current: z.string().min(1).max(256),
+      password,
+      revokeKeys: z.boolean().optional(),
+    }),
     answer: { status: 204, schema: null },
     errors: [...NO_ACCOUNTS, 'SIGN_IN_FAILED', 'SIGN_IN_THROTTLED', 'PASSWORD_WEAK'],
   },
@@ -165,7 +169,8 @@ export const accountRoutes = defineRoutes({
   changeUser: {
     method: 'PATCH',
     path: '/api/users/:userId',
-    summary: 'Change role, team or password, or disable somebody: their sessions and keys end at once.',
+    summary:
+      'Change role, team or password, or disable somebody: their sessions, keys and webhooks end at once.',
     ...admin,
     params: userParams,
     body: z.strictObject({
@@ -173,6 +178,8 @@ export const accountRoutes = defineRoutes({
       teamId: teamId.nullable().optional(),
       disabled: z.boolean().optional(),
       password: password.optional(),
+      /** Revokes the account's API keys, as for a password that somebody else may know. */
+      revokeKeys: z.boolean().optional(),
     }),
     answer: { status: 200, schema: user },
     errors: [
@@ -228,13 +235,14 @@ export const accountRoutes = defineRoutes({
       days: z.number().int().min(1).max(3650).nullable().default(90),
     }),
     answer: { status: 201, schema: apiKey.extend({ key: z.string() }) },
-    errors: [...NO_ACCOUNTS, 'FORBIDDEN', 'CONFIRMATION_REQUIRED'],
+    errors: [...NO_ACCOUNTS, 'FORBIDDEN', 'CONFIRMATION_REQUIRED', 'QUOTA_EXCEEDED'],
   },
   revokeKey: {
     method: 'DELETE',
     path: '/api/keys/:keyId',
-    summary: 'End an API key at once.',
-    ...own,
+    summary: 'Revoke an API key. A key without the scope admin can revoke only itself.',
+    access: 'viewer',
+    scope: 'any',
     params: keyParams,
     answer: { status: 204, schema: null },
     errors: [...NO_ACCOUNTS, 'KEY_NOT_FOUND'],

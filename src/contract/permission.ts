@@ -24,7 +24,8 @@ const SCOPES_OF: Record<Role, readonly Scope[]> = {
 export function refusalOf(caller: Caller, route: Pick<Route, 'access' | 'scope'>): Refusal | null {
   if (route.access === 'open') return null;
   if (RANK[caller.role] < RANK[route.access]) return { lacks: 'role', needed: route.access };
-  if (!caller.scopes.includes(route.scope)) return { lacks: 'scope', needed: route.scope };
+  if (route.scope !== 'any' && !caller.scopes.includes(route.scope))
+    return { lacks: 'scope', needed: route.scope };
   return null;
 }
 
@@ -33,7 +34,7 @@ export function scopesOf(role: Role): readonly Scope[] {
   return SCOPES_OF[role];
 }
 
-/** Lists of everybody's things are for administrators. */
-export function maySeeAll({ role }: Pick<Caller, 'role'>): boolean {
-  return role === 'admin';
+/** Things of other owners are for administrators; an API key of one needs the scope `admin` for them. */
+export function maySeeAll({ role, scopes }: Caller): boolean {
+  return role === 'admin' && scopes.includes('admin');
 }

@@ -22,8 +22,8 @@ export interface Route {
   path: `/${string}`;
   summary: string;
   access: Access;
-  /** What an API key must be allowed to do. */
-  scope: Scope;
+  /** The scope that an API key needs. `any`: whatever scopes it has. */
+  scope: Scope | 'any';
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;

@@ -14,6 +14,8 @@ export const webhook = z
     state: z.enum(['ACTIVE', 'DISABLED']),
     /** Why it is disabled; null: somebody did it, or it is not. */
     disabledBecause: z.string().nullable(),
+    /** Account that created it; it is disabled with the account. Null: not recorded. */
+    createdBy: z.string().nullable(),
     createdAt: time,
     lastDeliveredAt: time.nullable(),
   })
@@ -66,7 +68,7 @@ export const webhookRoutes = defineRoutes({
       description: z.string().max(500).default(''),
     }),
     answer: { status: 201, schema: webhook.extend({ secret: z.string() }) },
-    errors: ['WEBHOOK_URL_REFUSED', 'QUOTA_EXCEEDED'],
+    errors: ['WEBHOOK_URL_REFUSED', 'QUOTA_EXCEEDED', 'BLOB_STORE_UNAVAILABLE', 'SETTINGS_INVALID'],
   },
   getWebhook: {
     method: 'GET',
@@ -110,7 +112,7 @@ export const webhookRoutes = defineRoutes({
     ...manage,
     params,
     answer: { status: 200, schema: z.object({ secret: z.string() }) },
-    errors: ['WEBHOOK_NOT_FOUND', 'CONFIRMATION_REQUIRED'],
+    errors: ['WEBHOOK_NOT_FOUND', 'CONFIRMATION_REQUIRED', 'BLOB_STORE_UNAVAILABLE', 'SETTINGS_INVALID'],
   },
   testWebhook: {
     method: 'POST',

@@ -65,6 +65,8 @@ export interface JobSource {
   blobKey: string;
   sha256: string;
   bytes: number;
+  /** Bytes of the images that its rows name, beside the file. */
+  imageBytes?: number;
   options: FormatOptions;
   /** Field of the pipeline's input to column, as a person said it. */
   mapping?: Record<string, string>;

@@ -8,6 +8,7 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import type { Transaction } from '../platform/database.ts';
 import { derivedId, newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
+import { claimFileSet } from '../store/commands/change-file-sets.ts';
 import { insertJob } from '../store/commands/insert-job.ts';
 import { lockOwner } from '../store/commands/lock-owner.ts';
 import { isBeingRemoved } from '../store/views/is-being-removed.ts';
@@ -27,6 +28,8 @@ export interface CreateJobRequest {
   priority?: number;
   idempotencyKey?: string;
   source?: JobSource;
+  /** Blobs of the source (engine/file-set.ts): from the commit on they are the job's. */
+  fileSetId?: string;
   inputColumns?: InputColumn[];
   keyColumns?: readonly string[];
   updatesJobId?: string;
@@ -89,6 +92,8 @@ export async function createJob(
     });
     if (!isNew) return false;
     await refuseWhileRemoved(tx, jobId);
+    if (request.fileSetId !== undefined && !(await claimFileSet(tx, request.fileSetId, jobId)))
+      throw new RowmillError('FILE_INCOMPLETE', 'the file was removed from the blob store before its end');
     if (request.withinQuota) await checkQuota(tx, context.settings, ownerId);
     const detail = { pipeline: request.pipeline, name: request.name ?? '' };
     await recordChange(tx, context, { jobId, kind: 'job.created', action: 'job.create', detail });

@@ -3,12 +3,14 @@
 import { isFinished } from '../core/job-state.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
+import { dropFileSetOfJob } from '../store/commands/change-file-sets.ts';
 import { endRemoval, removeJobRow, removeRest, removeRows } from '../store/commands/remove-job.ts';
 import { settleContributions } from '../store/commands/settle-contributions.ts';
 import { findReferencedFiles } from '../store/views/find-referenced-blobs.ts';
 import { type JobRemoval, listRemovals } from '../store/views/list-removals.ts';
 import { readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
+import { removeSetBlobs, setOfFile } from './file-set.ts';
 import { recordChange } from './record-change.ts';
 
 const ROWS_PER_STEP = 10_000;
@@ -85,6 +87,11 @@ async function removeBlobs(
   const { blobs, db } = context;
   for (const prefix of [`outputs/${jobId}/`, `exports/${jobId}/`])
     for await (const { key } of blobs.list(prefix)) await blobs.delete(key);
+  const setId = blobKey && setOfFile(blobKey);
+  if (blobKey !== null && setId !== null) {
+    await dropFileSetOfJob(db, setId, jobId);
+    return removeSetBlobs(context, setId, blobKey);
+  }
   if (blobKey === null || (await findReferencedFiles(db, [blobKey])).has(blobKey)) return;
   // Written again since: somebody is about to make a job of the same bytes. If not, the collector finds them.
   const blob = await blobs.head(blobKey);

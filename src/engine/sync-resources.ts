@@ -21,6 +21,8 @@ import type { EngineContext } from './engine-context.ts';
 
 export interface KeyReport extends ResourceKey {
   limits: ResourceLimits;
+  /** Owners whose rows use the key; none for a resource without keys, which everybody may see. */
+  owners?: Iterable<string>;
   report: ResourceReport;
 }
 
@@ -45,7 +47,7 @@ export async function syncResources(context: EngineContext, reports: KeyReport[]
     const { nowMs, saidAtMs } = locked;
     const asked = new Map(reports.map((each) => [keyOf(each), each]));
     const synced = locked.resources.map(({ name, key, state, override }) => {
-      const { limits: declared, report } = asked.get(keyOf({ name, key }))!;
+      const { limits: declared, report, owners = [] } = asked.get(keyOf({ name, key }))!;
       const { paused: isPaused = false, ...changed } = override;
       const limits = { ...declared, ...changed };
       const before = state ?? initialResourceState(limits, options, nowMs);
@@ -53,6 +55,7 @@ export async function syncResources(context: EngineContext, reports: KeyReport[]
         name,
         key,
         limits: declared,
+        owners: [...owners],
         ...endedCalls(report),
         ...syncResource(before, limits, report, nowMs, { ...options, isPaused }),
       };

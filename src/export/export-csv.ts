@@ -4,6 +4,7 @@
 import { cellReader, cellText, type ExportColumn } from '../core/export-columns.ts';
 import type { ExportRow } from '../core/export-row.ts';
 import type { CsvDialect } from '../core/file-format.ts';
+import { FORMULA_START } from '../core/formula-guard.ts';
 import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
 
 export type CsvStyle = Pick<CsvDialect, 'bom' | 'delimiter' | 'quote' | 'escape' | 'lineEnd' | 'header'>;
@@ -21,6 +22,8 @@ export interface CsvOptions {
   style?: CsvStyle;
   /** Leave cells alone that a spreadsheet would take for a formula. */
   raw?: boolean;
+  /** Guard formulas so that reading the file again gives the same texts (core/formula-guard.ts). */
+  isReversible?: boolean;
   /** Whole lines before the header. */
   preamble?: string;
   /** The beginning of the file is there already: rows only. */
@@ -37,7 +40,7 @@ export async function* exportCsv(
   const { style = STANDARD_CSV, chunkBytes = CHUNK_BYTES } = options;
   const progress = options.progress ?? { rowCount: 0, seq: -1, bytes: 0 };
   const readCells = cellReader(columns);
-  const lineOf = lineWriter(style, options.raw ?? false);
+  const lineOf = lineWriter(style, options);
   let text = options.isContinued ? '' : headOf(columns, options, lineOf);
   let rowCount = 0;
   let seq = progress.seq;
@@ -71,13 +74,10 @@ function headOf(columns: readonly ExportColumn[], options: CsvOptions, lineOf: L
 
 type LineWriter = (cells: readonly unknown[]) => string;
 
-/** Characters that make spreadsheets take a text for a formula, or hide one behind them. */
-const FORMULA_START = '=+\\-@\\t\\r\\n\\0＝＋－＠';
-const STARTS_FORMULA = new RegExp(`^[${FORMULA_START}]`);
 /** Made of nothing but digits, points and commas: a number, however it is written. */
 const NUMBER = /^[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?$/;
 
-function lineWriter(style: CsvStyle, raw: boolean): LineWriter {
+function lineWriter(style: CsvStyle, { raw = false, isReversible = false }: CsvOptions): LineWriter {
   const { delimiter, lineEnd } = style;
   const isBlank = delimiter === ' ';
   const inside = [
@@ -85,8 +85,10 @@ function lineWriter(style: CsvStyle, raw: boolean): LineWriter {
   ];
   // The byte order mark, because readers drop it where it stands bare at the beginning of the file.
   const special = `[\\r\\n${BOM}${inside.map(escapeForClass).join('')}]`;
+  const formula = `^${isReversible ? "'*" : ''}[${FORMULA_START}]`;
+  const startsFormula = new RegExp(formula);
   // One look finds both what has to be quoted and what may be a formula.
-  const unusual = new RegExp(raw ? special : `^[${FORMULA_START}]|${special}`);
+  const unusual = new RegExp(raw ? special : `${formula}|${special}`);
   const needsQuote = new RegExp(special);
   const quoted = quoteWriter(style);
   const looksAtNumbers = /[-+.\dEe]/.test(inside.join(''));
@@ -94,7 +96,7 @@ function lineWriter(style: CsvStyle, raw: boolean): LineWriter {
   const textCell = (text: string): string => {
     if (text === '') return isBlank ? quoted(text) : '';
     if (!unusual.test(text)) return text;
-    if (!raw && STARTS_FORMULA.test(text) && !NUMBER.test(text)) return quoted(`'${text}`);
+    if (!raw && startsFormula.test(text) && !NUMBER.test(text)) return quoted(`'${text}`);
     return needsQuote.test(text) ? quoted(text) : text;
   };
   const cell = (value: unknown): string => {

@@ -8,6 +8,7 @@ import { seedResultColumns, seedResults } from '../../test/support/seed-results.
 import { useTestDatabase } from '../../test/support/test-database.ts';
 import { cellText } from '../core/export-columns.ts';
 import type { CsvDialect, DetectedFormat } from '../core/file-format.ts';
+import { unguard } from '../core/formula-guard.ts';
 import type { OutputFormat } from '../core/output-format.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { newId } from '../platform/random.ts';
@@ -361,13 +362,16 @@ describe('failed rows', () => {
     expect(bytes.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf]))).toBe(
       csv.bom || csv.encoding !== 'utf-8',
     );
-    const read = parse(bytes, {
+    const guarded = parse(bytes, {
       bom: true,
       delimiter: csv.delimiter,
       quote: csv.quote,
       escape: csv.escape,
       record_delimiter: csv.lineEnd,
     }) as string[][];
+    expect(guarded.flat()).toContain("'=1+1");
+    expect(guarded.flat()).not.toContain('=1+1');
+    const read = guarded.map((row) => row.map(unguard));
     const added = ['rowmill_status', 'rowmill_error', 'rowmill_error_class', 'rowmill_attempts'];
     if (csv.header) expect(read.shift()).toEqual([...headers, ...added]);
     expect(read).toEqual(
@@ -387,13 +391,13 @@ describe('failed rows', () => {
     );
   });
 
-  it('of items that came from no file are plain CSV, as they are', async () => {
+  it('of items that came from no file are plain CSV, guarded against formulas', async () => {
     const jobId = await jobWithItems(context(), { items: 1, input: () => ({ a: '=1+1', b: -2 }) });
     await seedResults(database, jobId, [
       { seq: 0, status: 'NOT_FOUND', errorClass: 'not_found', error: '-' },
     ]);
     expect(await textOf({ jobId, format: 'csv', kind: 'failed' })).toBe(
-      'a,b,rowmill_status,rowmill_error,rowmill_error_class,rowmill_attempts\n=1+1,-2,NOT_FOUND,-,not_found,1\n',
+      'a,b,rowmill_status,rowmill_error,rowmill_error_class,rowmill_attempts\n"\'=1+1",-2,NOT_FOUND,"\'-",not_found,1\n',
     );
   });
 

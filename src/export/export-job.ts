@@ -5,6 +5,7 @@ import { type ExportColumn, exportColumns, failedColumns } from '../core/export-
 import { checkExportFilter, type ExportFilter } from '../core/export-filter.ts';
 import type { ExportRow } from '../core/export-row.ts';
 import type { CsvDialect } from '../core/file-format.ts';
+import { guardLine } from '../core/formula-guard.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { Executor } from '../platform/database.ts';
@@ -201,19 +202,21 @@ function csvOptions(request: ExportRequest, { source }: Job): CsvOptions {
   const isContinued = afterSeq !== undefined && afterSeq >= 0;
   const dialect = source?.detected.csv;
   if (kind !== 'failed' || dialect === undefined) {
-    // Failed rows come back: they must be read as they were, whatever they begin with.
-    return { style: { ...STANDARD_CSV, bom }, raw: raw || kind === 'failed', isContinued };
+    const style = { ...STANDARD_CSV, bom };
+    // Failed rows come back: they are always guarded, and read as they were, whatever they begin with.
+    return kind === 'failed' ? { style, isReversible: true, isContinued } : { style, raw, isContinued };
   }
   const isUtf8 = /^utf-?8$/i.test(dialect.encoding);
   const style = { ...dialect, bom: bom || dialect.bom || !isUtf8 };
   // A file of one column has nothing to put between it and what is added here.
   if (dialect.delimiter === '') Object.assign(style, { delimiter: ',', quote: '"', escape: '"' });
-  return { style, raw: true, preamble: preambleOf(dialect, source?.detected.preamble ?? ''), isContinued };
+  const preamble = preambleOf(dialect, source?.detected.preamble ?? '');
+  return { style, isReversible: true, preamble, isContinued };
 }
 
 /** As many lines as were skipped, so that a person who said how many says right again. */
-function preambleOf({ skipLines, lineEnd }: CsvDialect, text: string): string {
-  const lines = text.split(/\r\n|\r|\n/);
+function preambleOf({ skipLines, lineEnd, delimiter }: CsvDialect, text: string): string {
+  const lines = text.split(/\r\n|\r|\n/).map((line) => guardLine(line, delimiter));
   return Array.from({ length: skipLines }, (_, index) => `${lines[index] ?? ''}${lineEnd}`).join('');
 }
 

@@ -8,6 +8,7 @@ import { openUrlList } from './formats/read-url-list.ts';
 import { withXlsx } from './formats/read-xlsx.ts';
 import { type UnpackedFile, withUnpacked } from './formats/sniff-format.ts';
 import { fitsFormat } from './formats/sniff-text.ts';
+import { unguardRows } from './formats/unguard-rows.ts';
 import type { FormatName, FormatOptions, ReadLimits, RowReader } from './row-reader.ts';
 
 const NAMES: Record<FormatName, string> = {
@@ -44,7 +45,7 @@ export function withRows<T>(
   });
 }
 
-function openTextFormat(
+async function openTextFormat(
   format: Exclude<FormatName, 'xlsx'>,
   path: string,
   options: FormatOptions,
@@ -52,7 +53,7 @@ function openTextFormat(
 ): Promise<RowReader> {
   switch (format) {
     case 'csv':
-      return openCsv(path, options, limits);
+      return unguardRows(await openCsv(path, options, limits));
     case 'jsonl':
       return openJsonl(path, options, limits);
     case 'json':

@@ -1,5 +1,5 @@
-// A byte stream becomes a job: stored whole under its hash, looked at, and written down as a job that is open for its
-// rows. Nothing is created for a file that did not arrive whole or cannot be read. The same file with the same options
+// A byte stream becomes a job: stored whole, looked at, and written down as a job that is open for its rows. Nothing is
+// created or kept for a file that did not arrive whole, cannot be read or is refused. The same file with the same options
 // for the same owner is the same job.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -15,12 +15,14 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import { replaceUnstorable } from '../core/storable-json.ts';
 import { createJob } from '../engine/create-job.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
+import { type FileSet, withFileSet } from '../engine/file-set.ts';
 import type { StoredBlob } from '../platform/blob-store/blob-store.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
 import { readJob } from '../store/views/read-job.ts';
 import { type ImageFile, imagesOfZip, storeImageSet } from './formats/read-images.ts';
 import { sniffFormat } from './formats/sniff-format.ts';
+import { keepImageIn } from './keep-image.ts';
 import { withRows } from './open-rows.ts';
 import { readLimits } from './read-options.ts';
 
@@ -85,9 +87,19 @@ export async function submitFile(
   given: SubmitFileOptions = {},
 ): Promise<SubmittedFile> {
   const options = await withParams(pipeline, given);
+  return withFileSet(context, (set) => submitBytes(context, pipeline, file, set, options));
+}
+
+async function submitBytes(
+  context: EngineContext,
+  pipeline: FilePipeline,
+  file: FileToSubmit,
+  set: FileSet,
+  options: SubmitFileOptions,
+): Promise<SubmittedFile> {
   const { blobs } = context;
   const limits = readLimits(context.settings);
-  const blob = await blobs.putByHash('files/', file.bytes, putOptions(context, options.signal));
+  const blob = await blobs.putByHash(set.prefix, file.bytes, putOptions(context, options.signal));
   faultPoint('ingest.file_stored');
   if (file.expectedBytes !== undefined && blob.bytes !== file.expectedBytes) {
     throw new RowmillError(
@@ -98,9 +110,11 @@ export async function submitFile(
   // One local copy for all looks at it: from S3 each would be a download.
   return blobs.withLocalFile(blob.key, async (path) => {
     const { kind } = await sniffFormat(path, limits);
-    if (kind === 'image') return storeImages(context, pipeline, file, oneImage(file.name, path), options);
-    if (kind === 'imageZip') return storeImages(context, pipeline, file, imagesOfZip(path, limits), options);
-    return submitBlob(context, pipeline, file, { blob, path }, options);
+    const store = (images: AsyncIterable<ImageFile>): Promise<SubmittedFile> =>
+      storeImages(context, pipeline, file, images, set, options);
+    if (kind === 'image') return store(oneImage(file.name, path));
+    if (kind === 'imageZip') return store(imagesOfZip(path, limits));
+    return submitBlob(context, pipeline, file, { blob, path }, set, options);
   });
 }
 
@@ -116,7 +130,8 @@ export async function submitImages(
   images: AsyncIterable<ImageFile>,
   options: SubmitFileOptions = {},
 ): Promise<SubmittedFile> {
-  return storeImages(context, pipeline, file, images, await withParams(pipeline, options));
+  const checked = await withParams(pipeline, options);
+  return withFileSet(context, (set) => storeImages(context, pipeline, file, images, set, checked));
 }
 
 /** Before a byte is read: what a pipeline refuses needs no file. */
@@ -129,12 +144,14 @@ async function storeImages(
   pipeline: FilePipeline,
   file: Omit<FileToSubmit, 'bytes' | 'expectedBytes'>,
   images: AsyncIterable<ImageFile>,
+  set: FileSet,
   options: SubmitFileOptions,
 ): Promise<SubmittedFile> {
-  const manifest = storeImageSet(images, context.blobs, readLimits(context.settings));
-  const blob = await context.blobs.putByHash('files/', manifest, putOptions(context, options.signal));
-  return context.blobs.withLocalFile(blob.key, (path) =>
-    submitBlob(context, pipeline, file, { blob, path }, options),
+  const { blobs } = context;
+  const manifest = storeImageSet(images, keepImageIn(blobs, set), readLimits(context.settings));
+  const blob = await blobs.putByHash(set.prefix, manifest, putOptions(context, options.signal));
+  return blobs.withLocalFile(blob.key, (path) =>
+    submitBlob(context, pipeline, file, { blob, path }, set, options),
   );
 }
 
@@ -147,6 +164,7 @@ async function submitBlob(
   pipeline: FilePipeline,
   file: Omit<FileToSubmit, 'bytes' | 'expectedBytes'>,
   { blob, path }: { blob: StoredBlob; path: string },
+  { setId, images }: FileSet,
   options: SubmitFileOptions,
 ): Promise<SubmittedFile> {
   const { format = {}, mapping = {}, params = {} } = options;
@@ -165,6 +183,7 @@ async function submitBlob(
     blobKey: blob.key,
     sha256: blob.sha256,
     bytes: blob.bytes,
+    ...(images.size > 0 && { imageBytes: [...images.values()].reduce((sum, bytes) => sum + bytes, 0) }),
     options: format,
     ...(Object.keys(mapping).length > 0 && { mapping }),
     detected: storable(look.detected),
@@ -182,6 +201,7 @@ async function submitBlob(
     idempotencyKey: options.idempotencyKey ?? (options.again ? newId() : fingerprint),
     fingerprint,
     source,
+    fileSetId: setId,
     inputColumns: look.columns,
     keyColumns: key,
     ...(options.updatesJobId !== undefined && { updatesJobId: options.updatesJobId }),

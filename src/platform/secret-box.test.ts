@@ -31,3 +31,10 @@ test('without a key it is stored as it is, and stays readable when a key comes',
 test('a key of another length is refused', () => {
   expect(() => new SecretBox('c2hvcnQ=')).toThrow('32 bytes as base64, got 5 bytes');
 });
+
+test('the first of several keys seals, and all of them open', () => {
+  const old = new SecretBox(OTHER).seal('whsec_canary', 'webhook 1');
+  const both = new SecretBox(`${KEY}, ${OTHER}`);
+  expect(both.open(old, 'webhook 1')).toBe('whsec_canary');
+  expect(new SecretBox(KEY).open(both.seal('whsec_new', 'webhook 1'), 'webhook 1')).toBe('whsec_new');
+});

@@ -136,6 +136,7 @@ export const SERVER_NUMBERS = {
     why: "Uploaded bytes of one owner's jobs.",
   },
   ownerMaxUploads: { default: 20, min: 1, max: 10_000, why: 'Unfinished uploads in parts of one owner.' },
+  userMaxKeys: { default: 50, min: 1, max: 100_000, why: 'Valid API keys of one account.' },
   ownerMaxWebhooks: { default: 20, min: 1, max: 10_000, why: 'Webhooks of one owner.' },
   jobRetentionMinMs: {
     default: 0,
@@ -226,7 +227,7 @@ export const SERVER_TEXTS = {
     why: 'Whether there is a list of what is not done over all jobs: `on` or `off`.',
   },
   secretKey: {
-    default: 'none',
-    why: 'Key that secrets of webhooks are encrypted with: 32 bytes as base64. Without it they are stored as they are.',
+    default: 'generated',
+    why: 'Key that secrets of webhooks are encrypted with: 32 bytes as base64, older ones behind commas; `generated` or `none`.',
   },
 } as const satisfies Record<string, { default: string; why: string }>;

@@ -32,6 +32,7 @@ const WORK_TABLES = [
   'error_groups',
   'event_positions',
   'exports',
+  'file_sets',
   'generations',
   'item_edits',
   'items',

@@ -5,8 +5,9 @@ import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 
 export type GivenFiles = Readonly<Record<string, Uint8Array | string>>;
 
-export function givenFiles(files: GivenFiles): Pick<BlobStore, 'get'> {
+export function givenFiles(files: GivenFiles): Pick<BlobStore, 'get' | 'list'> {
   return {
+    async *list() {},
     get: async (key) => {
       if (Object.hasOwn(files, key)) return Readable.from([Buffer.from(files[key]!)]);
       const known = Object.keys(files).join(', ') || 'none';

@@ -47,6 +47,8 @@ export class KeyPermits implements Permit, PermitLine {
   /** A call of several items needs one for each of them; otherwise one call is one permit. */
   readonly isPerItem: boolean;
   limits: ResourceLimits;
+  /** Owners whose rows asked for it here. */
+  readonly owners = new Set<string>();
   inUse = 0;
   /** By whoever asks: a resource may be used by several phases. */
   readonly demands = new Map<object, Demand>();

@@ -54,11 +54,11 @@ export class PhaseGate implements ItemGate {
     const permits: KeyPermits[] = [];
     for (const { name, keyOf } of this.#uses) {
       const key = keyOf === null ? '' : keyFor(keyOf, input, call);
-      if (key !== null) permits.push(this.#desk.permits(name, key));
+      if (key !== null) permits.push(this.#desk.permits(name, key, ownerId));
     }
     if (maxInFlight === null) return permits.length === 0 ? null : permits;
     // First: an item whose owner has enough under way waits for that, whatever else it needs.
-    return [this.#desk.permits(OWNER_RESOURCE, ownerId, ownerLimits(maxInFlight)), ...permits];
+    return [this.#desk.permits(OWNER_RESOURCE, ownerId, ownerId, ownerLimits(maxInFlight)), ...permits];
   }
 
   chargeOf({ claim }: Lease, claimed: ClaimedItem): ItemCharge | null {

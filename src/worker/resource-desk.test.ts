@@ -38,7 +38,7 @@ function openDesk(limits: Partial<ResourceLimits>, context = engine) {
   return {
     desk,
     want(key: string, calls: number): KeyPermits {
-      const permits = desk.permits('api', key);
+      const permits = desk.permits('api', key, 'local');
       permits.demands.set(looks, { items: calls, slots: calls, cost: 0, next: 0 });
       wanted.add(permits);
       permits.want();

@@ -48,11 +48,14 @@ export class ResourceDesk {
   /** Changes whenever permits may have come. */
   version = 0;
 
-  /** Of a declared resource, or with limits of its own. */
-  permits(name: string, key: string, own?: ResourceLimits): KeyPermits {
-    const id = keyOf({ name, key });
-    const known = this.#keys.get(id);
-    if (known) return known;
+  /** Of a declared resource, or with limits of its own; for a row of this owner. */
+  permits(name: string, key: string, ownerId: string, own?: ResourceLimits): KeyPermits {
+    const permits = this.#keys.get(keyOf({ name, key })) ?? this.#newPermits(name, key, own);
+    if (key !== '') permits.owners.add(ownerId);
+    return permits;
+  }
+
+  #newPermits(name: string, key: string, own?: ResourceLimits): KeyPermits {
     const limits = own ?? this.#options.resources.get(name);
     if (!limits) throw new RowmillError('PIPELINE_INVALID', `there is no resource ${name}`);
     const permits: KeyPermits = new KeyPermits(name, key, limits, {
@@ -61,7 +64,7 @@ export class ResourceDesk {
       },
       onWant: () => this.#want(permits),
     });
-    this.#keys.set(id, permits);
+    this.#keys.set(permits.id, permits);
     return permits;
   }
 
@@ -96,8 +99,8 @@ export class ResourceDesk {
     if (chosen.length === 0) return;
     const slowness = this.#loop.slowness(askedAtMs);
     const reports: KeyReport[] = chosen.map((permits) => {
-      const { name, key, limits } = permits;
-      return { name, key, limits, report: permits.report(workerId, askedAtMs, slowness) };
+      const { name, key, limits, owners } = permits;
+      return { name, key, limits, owners, report: permits.report(workerId, askedAtMs, slowness) };
     });
     try {
       const { grants, saidAtMs } = await syncResources(context, reports);

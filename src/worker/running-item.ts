@@ -6,6 +6,7 @@ import { strategyOf } from '../core/failure-counts.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EmittedChild } from '../engine/flush-outcomes.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
+import { openStored } from '../platform/blob-store/image-copies.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
 import { emittedChild } from './emitted-child.ts';
@@ -21,7 +22,7 @@ export interface ItemServices {
     limits: { emitMaxPerItem: number };
   };
   log: Logger;
-  blobs: Pick<BlobStore, 'get'>;
+  blobs: Pick<BlobStore, 'get' | 'list'>;
 }
 
 export class RunningItem implements ItemContext {
@@ -139,7 +140,7 @@ export class RunningItem implements ItemContext {
   }
 
   get openFile(): ItemContext['openFile'] {
-    return (key) => this.#shared.blobs.get(key);
+    return (key) => openStored(this.#shared.blobs, key);
   }
 
   get signal(): AbortSignal {

@@ -1,5 +1,7 @@
 // Who may use which route, and whose things: one row for every route of the table, written down apart from it. A route
-// without a row fails. Allowed means that the request came through to its handler, whatever that says to an empty body.
+// without a row fails, and so do a route beside the table and an id in a path that no test asks for. Allowed means that the request came through to its handler, whatever that says to an empty body.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../src/api/start-api.ts';
 import type { Route } from '../../src/contract/route.ts';
@@ -8,25 +10,37 @@ import { silentLogger } from '../../src/platform/logger.ts';
 import { newId } from '../../src/platform/random.ts';
 import { loadSettings } from '../../src/platform/settings.ts';
 import { addTeam, addUser, keyHeaders, sessionHeaders } from '../support/account-factory.ts';
+import { registeredRoutes } from '../support/registered-routes.ts';
 import { type Answered, sendRequest } from '../support/send-request.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 
-/** Signed in as somebody with the role, or with a key of a member that has this scope only, or of an admin with all. */
-const CALLERS = ['viewer', 'member', 'admin', 'readKey', 'writeKey', 'exportKey', 'adminKey'] as const;
+/** Keys of a member and of an administrator with one scope only. */
+const WEAK_KEYS = [
+  'readKey',
+  'writeKey',
+  'exportKey',
+  'adminsReadKey',
+  'adminsWriteKey',
+  'adminsExportKey',
+] as const;
+/** Signed in as somebody with the role, with a key of one scope, or with a key of an administrator that has all scopes. */
+const CALLERS = ['viewer', 'member', 'admin', ...WEAK_KEYS, 'adminKey'] as const;
 type Caller = (typeof CALLERS)[number];
 /** Always nobody. */
 const STRANGERS = ['nobody', 'disabled', 'disabledKey', 'revokedKey'] as const;
 
 type Row = readonly Caller[] | 'everybody';
-const READ: Row = ['viewer', 'member', 'admin', 'readKey', 'adminKey'];
-const EXPORT: Row = ['viewer', 'member', 'admin', 'exportKey', 'adminKey'];
-const WRITE: Row = ['member', 'admin', 'writeKey', 'adminKey'];
-const MEMBERS_READ: Row = ['member', 'admin', 'readKey', 'adminKey'];
+const READ: Row = ['viewer', 'member', 'admin', 'readKey', 'adminsReadKey', 'adminKey'];
+const EXPORT: Row = ['viewer', 'member', 'admin', 'exportKey', 'adminsExportKey', 'adminKey'];
+const WRITE: Row = ['member', 'admin', 'writeKey', 'adminsWriteKey', 'adminKey'];
+const MEMBERS_READ: Row = ['member', 'admin', 'readKey', 'adminsReadKey', 'adminKey'];
 /** The own account: not with a key, unless it is one for administration. */
 const OWN: Row = ['viewer', 'member', 'admin', 'adminKey'];
 const ADMIN: Row = ['admin', 'adminKey'];
+/** With any key: handlers restrict what a weak one may do. */
+const ANY_KEY: Row = CALLERS;
 
 const MATRIX: Record<RouteName, Row> = {
   createJob: WRITE,
@@ -94,7 +108,7 @@ const MATRIX: Record<RouteName, Row> = {
   createTeam: ADMIN,
   listKeys: OWN,
   createKey: OWN,
-  revokeKey: OWN,
+  revokeKey: ANY_KEY,
   createUpload: WRITE,
   getUpload: WRITE,
   appendUpload: WRITE,
@@ -123,6 +137,9 @@ const ROLE_OF: Record<Caller, 'viewer' | 'member' | 'admin'> = {
   readKey: 'member',
   writeKey: 'member',
   exportKey: 'member',
+  adminsReadKey: 'admin',
+  adminsWriteKey: 'admin',
+  adminsExportKey: 'admin',
   adminKey: 'admin',
 };
 /** Accounts of the matrix; the members share a team. */
@@ -138,6 +155,7 @@ beforeAll(async () => {
     apiRequestBurst: 100_000,
     ownerMaxWebhooks: 10_000,
     webhookTimeoutMs: 100,
+    // Nothing is ever sent to another machine.
     webhookAllow: '127.0.0.0/8',
   };
   api = await startApi({
@@ -183,6 +201,12 @@ async function newHeaders(caller: AnyCaller): Promise<Record<string, string>> {
     case 'writeKey':
     case 'exportKey':
       return keyHeaders(database, 'matrix-member', [caller.replace('Key', '')]);
+    case 'adminsReadKey':
+    case 'adminsWriteKey':
+    case 'adminsExportKey':
+      return keyHeaders(database, 'matrix-admin', [
+        caller.slice('admins'.length, -'Key'.length).toLowerCase(),
+      ]);
     case 'adminKey':
       return keyHeaders(database, 'matrix-admin', ['read', 'write', 'export', 'admin']);
     default:
@@ -217,10 +241,31 @@ async function addWebhook(userId: string): Promise<string> {
   const made = await sendRequest(`${api.url}/api/webhooks`, {
     method: 'POST',
     headers: await sessionHeaders(database, userId),
-    body: { url: 'http://127.0.0.1:9/hook' },
+    body: { url: 'https://127.0.0.1:1/hook' },
   });
   expect(made.status, made.text).toBe(201);
   return (made.body as { webhookId: string }).webhookId;
+}
+
+/** A message to a new webhook of somebody. */
+async function addDelivery(userId: string): Promise<string> {
+  const [row] = await database.query(
+    `insert into deliveries (webhook_id, kind, body, state) values ($1, 'webhook.test', '{}', 'DEAD')
+     returning delivery_id`,
+    [await addWebhook(userId)],
+  );
+  return String(row!.delivery_id);
+}
+
+/** A prepared file of a new job of somebody. */
+async function addFile(ownerId: string): Promise<string> {
+  const exportId = newId();
+  await database.query(
+    `insert into exports (export_id, job_id, owner_id, request, name, content_type, generation)
+     values ($1, $2, $3, '{}', 'results.csv', 'text/csv', 1)`,
+    [exportId, await addJob(ownerId), ownerId],
+  );
+  return exportId;
 }
 
 /** The path with something in place of each parameter; `ids` for those that matter. */
@@ -262,6 +307,16 @@ test('every route has a row, and every row a route', () => {
   expect(Object.keys(MATRIX).sort()).toEqual(Object.keys(ROUTES).sort());
 });
 
+test('the server has no route beside the table, the files of the page and those of /api/docs', () => {
+  const table = ROUTE_LIST.map(([, { method, path }]) => `${method} ${path}`);
+  const registered = registeredRoutes(api.server);
+  expect(registered).toEqual(expect.arrayContaining(table));
+  const isFile = (route: string): boolean =>
+    route.startsWith('GET /') && existsSync(join('dist/web', route.slice('GET /'.length)));
+  const beside = registered.filter((route) => !table.includes(route) && !isFile(route));
+  expect(beside.filter((route) => !/^GET \/api\/docs(?:\/|$)/.test(route))).toEqual([]);
+});
+
 describe.each(ROUTE_LIST)('%s', (name, route) => {
   const row = MATRIX[name] ?? [];
   const hasJob = route.path.includes(':jobId');
@@ -271,8 +326,7 @@ describe.each(ROUTE_LIST)('%s', (name, route) => {
   test('is open to whom the matrix says, and to nobody else', async () => {
     for (const caller of CALLERS) {
       const isAllowed = row === 'everybody' || row.includes(caller);
-      const owner = ROLE_OF[caller] === 'admin' ? 'matrix-admin' : TEAM;
-      const jobId = hasJob ? await addJob(owner) : newId();
+      const jobId = hasJob ? await addJob(ownerOf(caller)) : newId();
       const code = codeOf(await send(route, await headersOf(caller), { jobId }));
       if (isAllowed) expect([...REFUSED, '404 JOB_NOT_FOUND'], `${name} for ${caller}`).not.toContain(code);
       else expect([caller, code]).toEqual([caller, '403 FORBIDDEN']);
@@ -286,38 +340,114 @@ describe.each(ROUTE_LIST)('%s', (name, route) => {
   });
 });
 
-const OBJECTS: [
-  param: string,
-  add: (owner: string) => Promise<string>,
-  missing: () => string,
-  code: string,
-][] = [
-  ['jobId', addJob, newId, 'JOB_NOT_FOUND'],
-  ['webhookId', addWebhook, newId, 'WEBHOOK_NOT_FOUND'],
-  ['uploadId', addUpload, newId, 'UPLOAD_NOT_FOUND'],
-  ['keyId', addKey, () => 'fedcba9876543210', 'KEY_NOT_FOUND'],
-];
+interface OwnedObject {
+  param: string;
+  add: (owner: string) => Promise<string>;
+  missing: () => string;
+  notFound: string;
+  /** Ids of the caller's own around it. */
+  within?: (caller: Caller) => Promise<Record<string, string>>;
+}
 
-describe.each(OBJECTS)('%s', (param, add, missingId, notFound) => {
+const OBJECTS: OwnedObject[] = [
+  { param: 'jobId', add: addJob, missing: newId, notFound: 'JOB_NOT_FOUND' },
+  { param: 'webhookId', add: addWebhook, missing: newId, notFound: 'WEBHOOK_NOT_FOUND' },
+  { param: 'uploadId', add: addUpload, missing: newId, notFound: 'UPLOAD_NOT_FOUND' },
+  { param: 'keyId', add: addKey, missing: () => 'fedcba9876543210', notFound: 'KEY_NOT_FOUND' },
+  {
+    param: 'deliveryId',
+    add: addDelivery,
+    missing: newId,
+    notFound: 'DELIVERY_NOT_FOUND',
+    within: async (caller) => ({ webhookId: await addWebhook(`matrix-${ROLE_OF[caller]}`) }),
+  },
+  {
+    param: 'fileId',
+    add: addFile,
+    missing: newId,
+    notFound: 'FILE_NOT_FOUND',
+    within: async (caller) => ({ jobId: await addJob(ownerOf(caller)) }),
+  },
+];
+/** Numbers within something that has a row above. */
+const NUMBERS = ['seq'];
+/** Names that say nothing about an owner: tests of their own show that what is behind them is cut by owner. */
+const SHARED_NAMES: Record<string, RouteName[]> = {
+  name: ['getResourceHistory', 'changeResource'],
+  counter: ['getCounter', 'listCounterEntities', 'listCounterScopes', 'getCounterValue'],
+};
+
+test.each(ROUTE_LIST)('every id in the path of %s has a row', (name, { path }) => {
+  for (const [, param] of path.matchAll(/:(\w+)/g)) {
+    const isKnown =
+      OBJECTS.some((object) => object.param === param) ||
+      NUMBERS.includes(param!) ||
+      MATRIX[name] === ADMIN ||
+      SHARED_NAMES[param!]?.includes(name);
+    expect(isKnown, `:${param} of ${path}`).toBe(true);
+  }
+});
+
+function ownerOf(caller: Caller): string {
+  return ROLE_OF[caller] === 'admin' ? 'matrix-admin' : TEAM;
+}
+
+describe.each(OBJECTS)('$param', ({ param, add, missing: missingId, notFound, within }) => {
   const routes = ROUTE_LIST.filter(([, route]) => route.path.includes(`:${param}`));
 
   test.each(routes)("%s answers for somebody else's like for a missing one", async (name, route) => {
     const row = MATRIX[name];
-    for (const caller of ['viewer', 'member', 'readKey', 'writeKey', 'exportKey'] as const) {
+    for (const caller of ['viewer', 'member', ...WEAK_KEYS] as const) {
       if (row !== 'everybody' && !row.includes(caller)) continue;
       const [foreignId, noId] = [await add(OTHER), missingId()];
+      const around = await within?.(caller);
+      const headers = await headersOf(caller);
       const [foreign, missing] = [
-        await send(route, await headersOf(caller), { [param]: foreignId }),
-        await send(route, await headersOf(caller), { [param]: noId }),
+        await send(route, headers, { ...around, [param]: foreignId }),
+        await send(route, headers, { ...around, [param]: noId }),
       ];
       expect(withoutIds(foreign, foreignId)).toEqual(withoutIds(missing, noId));
-      expect(codeOf(foreign)).toBe(`404 ${notFound}`);
+      expect([caller, codeOf(foreign)]).toEqual([caller, `404 ${notFound}`]);
     }
-    // An administrator acts for all.
+    // An administrator acts for all; what is within something else belongs to that.
+    if (within) return;
     const code = codeOf(await send(route, await headersOf('admin'), { [param]: await add(OTHER) }));
     expect([...REFUSED, `404 ${notFound}`], `${name} for an administrator`).not.toContain(code);
   });
 });
+
+test('any key revokes itself', async () => {
+  for (const scope of ['read', 'write', 'export', 'admin']) {
+    const headers = await keyHeaders(database, 'matrix-admin', [scope]);
+    const keyId = headers.authorization.split('_')[1]!;
+    expect((await send(ROUTES.revokeKey, headers, { keyId })).status).toBe(204);
+    expect(codeOf(await send(ROUTES.revokeKey, headers, { keyId }))).toBe('401 UNAUTHENTICATED');
+  }
+});
+
+test('a weak key does not revoke other keys of its account', async () => {
+  const keyId = await addKey('matrix-member');
+  const refused = await send(ROUTES.revokeKey, await headersOf('writeKey'), { keyId });
+  expect(codeOf(refused)).toBe('404 KEY_NOT_FOUND');
+  expect((await send(ROUTES.revokeKey, await headersOf('member'), { keyId })).status).toBe(204);
+});
+
+test.each(ROUTE_LIST.filter(([, { query }]) => query && 'all' in query.shape))(
+  '%s lists things of all owners for administrators with the scope admin only',
+  async (name, route) => {
+    const asks = async (caller: Caller): Promise<string> =>
+      codeOf(
+        await sendRequest(`${api.url}${pathOf(route)}?all=true`, {
+          headers: await headersOf(caller),
+          ...(route.answer.type === 'events' && { method: 'GET' }),
+        }),
+      );
+    for (const caller of MATRIX[name] as readonly Caller[])
+      if (caller === 'adminKey' || caller === 'admin') {
+        if (route.answer.type !== 'events') expect(await asks(caller)).not.toBe('403 FORBIDDEN');
+      } else expect([caller, await asks(caller)]).toEqual([caller, '403 FORBIDDEN']);
+  },
+);
 
 function withoutIds({ status, body, headers }: Answered, id: string): unknown {
   const { 'x-request-id': requestId, date: _, 'content-length': __, ...rest } = headers;

@@ -6,6 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
+import { MANIFEST_LINE } from '../../src/core/image-manifest-line.ts';
+import { setOfFile } from '../../src/engine/file-set.ts';
+import { imageCopyKey } from '../../src/platform/blob-store/image-copies.ts';
 import { openBlobStore } from '../../src/platform/blob-store/open-blob-store.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
@@ -136,6 +139,15 @@ test('nothing but the image of the row is reached by columns, mappings, edits or
   expect(await codeOf(await imageOf(api, mapped, 1))).toBe('404 FILE_NOT_FOUND');
 });
 
+test('a manifest that was written by hand shows no image of another job', async () => {
+  const api = await start();
+  const secret = png(78, 78);
+  await upload(api, [{ name: 'secret.png', data: secret }]);
+  const line = { file: 'x.png', type: 'png', bytes: 1, width: 1, height: 1, blob: keyOf(secret) };
+  const jobId = await upload(api, `${MANIFEST_LINE}\n${JSON.stringify(line)}\n`);
+  expect(await codeOf(await imageOf(api, jobId, 0))).toBe('404 FILE_NOT_FOUND');
+});
+
 test('what is no longer there, no picture, or too large is not shown', async () => {
   const api = await start();
   const image = png(21, 22);
@@ -143,12 +155,14 @@ test('what is no longer there, no picture, or too large is not shown', async () 
   const store = openBlobStore(blobStore);
   const small = await start({ imageMaxBytes: image.length - 1 });
   expect(await codeOf(await imageOf(small, jobId, 0))).toBe('404 FILE_NOT_FOUND');
-  await store.put(
-    keyOf(image),
-    once('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'),
+  const [source] = await database.query<{ key: string }>(
+    `select source ->> 'blobKey' as key from jobs where job_id = $1`,
+    [jobId],
   );
+  const copyKey = imageCopyKey(keyOf(image), setOfFile(source!.key)!);
+  await store.put(copyKey, once('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'));
   expect(await codeOf(await imageOf(api, jobId, 0))).toBe('404 FILE_NOT_FOUND');
-  await store.delete(keyOf(image));
+  await store.delete(copyKey);
   expect(await codeOf(await imageOf(api, jobId, 0))).toBe('404 FILE_NOT_FOUND');
   await store.close();
 });

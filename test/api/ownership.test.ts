@@ -32,7 +32,11 @@ async function start(): Promise<{ api: RunningApi; ada: Person; bob: Person }> {
   const api = await startTestApi(database.url, {
     pipelines: [doubling],
     sources,
-    settings: { authentication: 'password', blobStore: join(folder, 'blobs'), webhookAllow: '127.0.0.0/8' },
+    settings: {
+      authentication: 'password',
+      blobStore: join(folder, 'blobs'),
+      webhookAllow: '127.0.0.0/8',
+    },
   });
   const as =
     (userId: string): Person =>
@@ -102,7 +106,7 @@ test.each(['/api/jobs', '/api/jobs/preview'])(
 test('a message to the webhook of another owner is not sent again through an own one', async () => {
   const { ada, bob } = await start();
   const make = async (who: Person): Promise<string> =>
-    (await who('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/hook' })).body.webhookId;
+    (await who('POST', '/api/webhooks', { url: 'https://127.0.0.1:1/hook' })).body.webhookId;
   const [hers, his] = [await make(ada), await make(bob)];
   const [{ delivery_id: deliveryId }] = (await database.query<{ delivery_id: string }>(
     `insert into deliveries (webhook_id, kind, body, state) values ($1, 'job.created', '{}', 'DEAD') returning delivery_id`,

@@ -1,5 +1,8 @@
 // Webhooks over the API: what happens to a job arrives signed, again and again until it is taken, and nowhere else.
-import { afterEach, describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { delivery, webhook } from '../../src/contract/webhooks.ts';
 import { createJob } from '../../src/engine/create-job.ts';
@@ -24,7 +27,10 @@ import { useTestDatabase } from '../support/test-database.ts';
 import { isSignedWith, startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.ts';
 
 const database = useTestDatabase();
-const ALLOW = { webhookAllow: '127.0.0.0/8' };
+// One blob store for all servers: the generated key is in it.
+const blobStore = mkdtempSync(join(tmpdir(), 'rowmill-webhooks-'));
+afterAll(() => rmSync(blobStore, { recursive: true, force: true }));
+const ALLOW = { webhookAllow: '127.0.0.0/8', blobStore };
 const receivers: WebhookReceiver[] = [];
 const senders: WebhookSender[] = [];
 

@@ -11,6 +11,6 @@ const { databaseUrl, callbackUrl } = JSON.parse(process.argv[2]!) as {
   callbackUrl: string;
 };
 const db = new Database({ url: databaseUrl, maxConnections: 4, applicationName: 'told', deadlineMs: 60_000 });
-const settings = loadSettings({ flags: { webhookAllow: '127.0.0.1' }, environment: {} });
+const settings = loadSettings({ flags: { webhookAllow: '127.0.0.1', secretKey: 'none' }, environment: {} });
 await tellWhatIsDue({ db, events: new Events(), settings } as EngineContext, callbackUrl);
 await db.close();

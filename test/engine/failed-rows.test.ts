@@ -1,5 +1,5 @@
 // Failed rows leave as a file that is read again as the rows it holds, by the reader that read them first.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import iconv from 'iconv-lite';
@@ -8,6 +8,7 @@ import type { FormatOptions } from '../../src/core/file-format.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { writeExportFile } from '../../src/export/write-file.ts';
 import { openCsv } from '../../src/ingest/formats/csv/read-csv.ts';
+import { unguardRows } from '../../src/ingest/formats/unguard-rows.ts';
 import type { ReadLimits } from '../../src/ingest/row-reader.ts';
 import { jobWithItems } from '../support/job-factory.ts';
 import { seedResults } from '../support/seed-results.ts';
@@ -36,13 +37,18 @@ const LIMITS: ReadLimits = {
 };
 
 async function readFile(path: string, options: FormatOptions) {
-  const reader = await openCsv(path, options, LIMITS);
+  const reader = unguardRows(await openCsv(path, options, LIMITS));
   const rows: string[][] = [];
   for await (const batch of reader.rows()) {
     for (const row of batch)
       rows.push(row.kind === 'cells' ? row.cells : [`${row.kind}: ${JSON.stringify(row)}`]);
   }
   return { detected: reader.detected, headers: reader.headers!, rows };
+}
+
+/** Texts behind any delimiter or quote, as a spreadsheet might cut them. */
+function cellsOf(text: string): string[] {
+  return text.split(/[\n,;|]|\t(?!x)/).map((cell) => cell.replace(/^[\ufeff"]+/, ''));
 }
 
 test.each<[string, string | Buffer, FormatOptions]>([
@@ -54,6 +60,9 @@ test.each<[string, string | Buffer, FormatOptions]>([
   ['titles above the header', 'Report of May\n\nid,name,price\n1,one,5\n2,two,6\n3,three,7\n', {}],
   ['lines skipped as asked', 'x\ny\nid,name\n1,one\n2,two\n', { skipLines: 2 }],
   ['no header', '1,one,5.5\n2,two,6.5\n3,three,7.5\n', { header: false }],
+  ['formulas', `id,=note\n1,=1+1\n2,'=1+1\n3,''@x\n4,'\n5,-5\n6,'-5\n7,+49 30\n8,"\tx"\n9,'plain\n`, {}],
+  ['formulas above the header', 'Report;=cmd()\n\nid;name;price\n1;one;=1\n2;two;6\n3;three;7\n', {}],
+  ['formulas in one column', 'email\n=x()\n@b\nc@x.org\n', {}],
   ['one column', 'email\na@x.org\nb@x.org\nc@x.org\n', {}],
   ['backslashes', 'id,name\n1,"a \\"b\\" c"\n2,"d \\"e\\""\n3,"f, g"\n', { escape: '\\' }],
   ['two characters between cells', 'id||name||n\n1||one||5\n2||t|wo||6\n3||three||7\n', {}],
@@ -82,7 +91,7 @@ test.each<[string, string | Buffer, FormatOptions]>([
     JSON.stringify(columns),
     JSON.stringify(source),
   ]);
-  const error = 'no "answer", 500;\nreally';
+  const error = '=HYPERLINK("http://x", "no answer, 500;")\nreally';
   await seedResults(
     database,
     jobId,
@@ -91,8 +100,12 @@ test.each<[string, string | Buffer, FormatOptions]>([
 
   const failedPath = join(folder, `${name} failed.csv`);
   await writeExportFile(context.db, { jobId, format: 'csv', kind: 'failed', pageRows: 100 }, failedPath);
+  for (const cell of cellsOf(readFileSync(failedPath, 'utf8')))
+    expect(cell, 'a spreadsheet runs no cell').not.toMatch(/^[=@+\t]|^-\D/);
   const again = await readFile(failedPath, options);
   const added = ['rowmill_status', 'rowmill_error', 'rowmill_error_class', 'rowmill_attempts'];
   if (original.detected.csv!.header) expect(again.headers).toEqual([...original.headers, ...added]);
-  expect(again.rows).toEqual(original.rows.map((row) => [...row, 'ERROR', error, 'overloaded', '1']));
+  // Without a header nothing tells that the file is one of ours.
+  const readError = original.detected.csv!.header ? error : `'${error}`;
+  expect(again.rows).toEqual(original.rows.map((row) => [...row, 'ERROR', readError, 'overloaded', '1']));
 });

@@ -1,6 +1,6 @@
 // First-run setup, sessions, people, teams and API keys. Without accounts there is only the person at the machine.
 import type { accountRoutes } from '../../contract/accounts.ts';
-import { scopesOf } from '../../contract/permission.ts';
+import { maySeeAll, scopesOf } from '../../contract/permission.ts';
 import type { AnswerOf } from '../../contract/route.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
@@ -10,7 +10,7 @@ import { confirmSession } from '../../engine/accounts/confirm-session.ts';
 import { createKey } from '../../engine/accounts/create-key.ts';
 import { createTeam } from '../../engine/accounts/create-team.ts';
 import { createUser } from '../../engine/accounts/create-user.ts';
-import { revokeKey } from '../../engine/accounts/revoke-key.ts';
+import { keyNotFound, revokeKey } from '../../engine/accounts/revoke-key.ts';
 import { setUp } from '../../engine/accounts/set-up.ts';
 import { signIn } from '../../engine/accounts/sign-in.ts';
 import { signOut } from '../../engine/accounts/sign-out.ts';
@@ -94,7 +94,10 @@ const handlers: Handlers<typeof accountRoutes> = {
     return { ...toKey({ keyId, name, userId, scopes, createdAt, expiresAt, ...unused }), key };
   },
   revokeKey: async ({ actor, params, engine }) => {
-    await revokeKey(engine, params.keyId, actor.role === 'admin' ? null : [actor.userId]);
+    const { keyId } = params;
+    // A key without the scope admin knows of no other key.
+    if (!actor.scopes.includes('admin') && keyId !== actor.keyId) throw keyNotFound(keyId);
+    await revokeKey(engine, keyId, maySeeAll(actor) ? null : [actor.userId]);
     return undefined;
   },
 };

@@ -13,7 +13,7 @@ import { listOwners } from '../../store/views/list-owners.ts';
 import { listResources } from '../../store/views/list-resources.ts';
 import { listWorkers } from '../../store/views/list-workers.ts';
 import { readStats } from '../../store/views/read-stats.ts';
-import { listedFor } from '../actor.ts';
+import { listedFor, seenBy } from '../actor.ts';
 import { cutPage } from '../cut-page.ts';
 import { describePipeline } from '../describe-pipeline.ts';
 import { sourcesFor } from '../find-source.ts';
@@ -33,8 +33,8 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
     items: sourcesFor(sources, actor).map(({ name, kind, pipeline }) => ({ name, kind, pipeline })),
   }),
   scanSources,
-  listResources: async ({ query, engine }) => {
-    const listed = await listResources(engine.db, query.name ?? null, query.limit);
+  listResources: async ({ actor, query, engine }) => {
+    const listed = await listResources(engine.db, query.name ?? null, query.limit, seenBy(actor));
     const options = controlOptions(engine.settings);
     return {
       items: listed.map((each) => {

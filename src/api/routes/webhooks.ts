@@ -26,7 +26,7 @@ export const webhookHandlers: Handlers<typeof webhookRoutes> = {
   },
 
   async createWebhook({ actor, body, engine }) {
-    const made = await createWebhook(engine, { ownerId: ownerOf(actor), ...body });
+    const made = await createWebhook(engine, { ownerId: ownerOf(actor), createdBy: actor.userId, ...body });
     return { ...toAnswer(made.webhook), secret: made.secret };
   },
 

@@ -119,12 +119,14 @@ export async function logout(given: string | undefined): Promise<number> {
   return 0;
 }
 
-/** A key may be too weak to end itself; that must not keep anybody from signing out. */
+/** Revokes the key that `login` created. A server that cannot be reached does not prevent signing out. */
 async function endKey(url: string, { apiKey, keyId }: Login): Promise<string> {
-  if (apiKey === null || keyId === null) return '';
+  if (apiKey === null) return '';
+  // Other programs may use a key that was given.
+  if (keyId === null) return '; the key was not created by login and stays valid';
   try {
     await createClient({ baseUrl: url, apiKey, maxRetries: 0 }).revokeKey({ keyId });
-    return '; the key is of no use any more';
+    return '; the key is revoked';
   } catch (error) {
     const reason = error instanceof Error ? printable(error.message) : String(error);
     return `; the key ${keyId} could not be revoked (${reason}) and is valid until it expires`;

@@ -4,6 +4,7 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken, newToken } from '../../platform/secret-token.ts';
 import { endSessionsOf } from '../../store/commands/end-sessions.ts';
 import { insertSession } from '../../store/commands/insert-session.ts';
+import { revokeKeysOf } from '../../store/commands/revoke-keys.ts';
 import { giveBackSignInAttempts } from '../../store/commands/sign-in-attempts.ts';
 import { replacePassword } from '../../store/commands/update-user.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -13,7 +14,13 @@ import { type PasswordProof, provePassword } from './prove-password.ts';
 
 export async function changePassword(
   context: EngineContext,
-  given: { userId: string; current: string; password: string; hasSession: boolean },
+  given: {
+    userId: string;
+    current: string;
+    password: string;
+    hasSession: boolean;
+    revokeKeys?: boolean | undefined;
+  },
 ): Promise<Exclude<PasswordProof, { kind: 'right' }> | { kind: 'changed'; token: string | null }> {
   const { userId, password, hasSession } = given;
   checkPassword(password, userId);
@@ -29,7 +36,8 @@ export async function changePassword(
       if (token !== null)
         await insertSession(tx, { tokenHash: hashToken(token), userId, passwordHash: next, maxMs });
       await giveBackSignInAttempts(tx, proof.attempts);
-      await auditAccount(tx, context, { action: 'user.password', subject: `user ${userId}` });
+      const detail = given.revokeKeys ? { endedKeys: await revokeKeysOf(tx, userId) } : {};
+      await auditAccount(tx, context, { action: 'user.password', subject: `user ${userId}`, detail });
       return true;
     }),
   );

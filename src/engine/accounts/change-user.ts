@@ -1,10 +1,11 @@
 // An administrator changes somebody. A new role or password, and being disabled, end their sessions; being disabled also
-// ends their keys. There is always an administrator who can sign in.
+// ends their keys and disables webhooks that they created. There is always an administrator who can sign in.
 
 import type { Role } from '../../core/role.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import { disableWebhooksOf } from '../../store/commands/change-webhooks.ts';
 import { endSessionsOf } from '../../store/commands/end-sessions.ts';
 import { lockAdmins } from '../../store/commands/lock-admins.ts';
 import { revokeKeysOf } from '../../store/commands/revoke-keys.ts';
@@ -20,10 +21,12 @@ export interface UserChanges {
   teamId?: string | null | undefined;
   disabled?: boolean | undefined;
   password?: string | undefined;
+  /** Revokes the account's keys, whatever else changes. */
+  revokeKeys?: boolean | undefined;
 }
 
 export async function changeUser(context: EngineContext, userId: string, given: UserChanges): Promise<User> {
-  const { password, ...change } = given;
+  const { password, revokeKeys = false, ...change } = given;
   if (password !== undefined) checkPassword(password, userId);
   // Not before the account is known to exist: a hash is expensive.
   if (!(await readUser(context.db, userId))) throw notFound(userId);
@@ -43,8 +46,10 @@ export async function changeUser(context: EngineContext, userId: string, given: 
       if (!updated || !before) throw notFound(userId);
       const hasNewRole = change.role !== undefined && change.role !== before.role;
       if (hasNewRole || change.disabled || passwordHash !== undefined) await endSessionsOf(tx, userId);
-      const endedKeys = change.disabled ? await revokeKeysOf(tx, userId) : 0;
-      const detail = { ...change, ...(password !== undefined && { password: 'new' }), endedKeys };
+      const endedKeys = change.disabled || revokeKeys ? await revokeKeysOf(tx, userId) : 0;
+      const endedWebhooks = change.disabled ? await disableWebhooksOf(tx, userId) : 0;
+      const secret = password !== undefined && { password: 'new' };
+      const detail = { ...change, ...secret, endedKeys, ...(endedWebhooks > 0 && { endedWebhooks }) };
       await auditAccount(tx, context, { action: 'user.change', subject: `user ${userId}`, detail });
       return (await readUser(tx, userId))!;
     }),

@@ -2,7 +2,7 @@
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken, newKeyId, newToken } from '../../platform/secret-token.ts';
-import { insertKey } from '../../store/commands/insert-key.ts';
+import { insertKey, lockAccount } from '../../store/commands/insert-key.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 
@@ -24,12 +24,20 @@ export async function createKey(
   },
 ): Promise<MadeKey> {
   const { userId, name, scopes, days } = given;
+  const { userMaxKeys } = context.settings;
   const keyId = newKeyId();
   const secret = newToken();
   const times = await retryPassing(() =>
     context.db.transaction(async (tx) => {
-      const made = await insertKey(tx, { ...given, keyId, secretHash: hashToken(secret) });
-      if (made === null) throw new RowmillError('FORBIDDEN', `the account ${userId} is disabled`);
+      if (!(await lockAccount(tx, userId)))
+        throw new RowmillError('FORBIDDEN', `the account ${userId} is disabled`);
+      const made = await insertKey(tx, { ...given, keyId, secretHash: hashToken(secret) }, userMaxKeys);
+      if (made === null)
+        throw new RowmillError(
+          'QUOTA_EXCEEDED',
+          `expected ${userId} to have at most ${userMaxKeys} valid API keys (userMaxKeys), this would be one more`,
+          { hint: 'Revoke keys that are not used any more.' },
+        );
       const detail = { userId, name, scopes, days };
       await auditAccount(tx, context, { action: 'key.create', subject: `key ${keyId}`, detail });
       return made;

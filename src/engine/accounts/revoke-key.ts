@@ -14,10 +14,14 @@ export async function revokeKey(
   await retryPassing(() =>
     context.db.transaction(async (tx) => {
       const revoked = await revokeKeyRow(tx, keyId, owners);
-      if (revoked === null) throw new RowmillError('KEY_NOT_FOUND', `there is no key ${keyId}`);
+      if (revoked === null) throw keyNotFound(keyId);
       if (!revoked.isNew) return;
       const detail = { userId: revoked.userId };
       await auditAccount(tx, context, { action: 'key.revoke', subject: `key ${keyId}`, detail });
     }),
   );
+}
+
+export function keyNotFound(keyId: string): RowmillError {
+  return new RowmillError('KEY_NOT_FOUND', `there is no key ${keyId}`);
 }

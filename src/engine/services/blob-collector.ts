@@ -1,16 +1,21 @@
 // Deletes what nobody will ask for again: writes that did not end, uploads that never became a job, and output files of
 // endings that a crash interrupted. Only what is old enough that nobody can still be about to name it.
 import type { BlobInfo } from '../../platform/blob-store/blob-store.ts';
+import { IMAGE_COPIES } from '../../platform/blob-store/image-copies.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
+import { dropOldFileSets } from '../../store/commands/change-file-sets.ts';
 import { findKnownExports } from '../../store/views/find-known-exports.ts';
 import {
+  findFileSets,
   findFinalizing,
   findReferencedFiles,
   findReferencedOutputs,
+  hasSharedImages,
 } from '../../store/views/find-referenced-blobs.ts';
 import { findKnownUploads } from '../../store/views/read-upload.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { setOfFile } from '../file-set.ts';
 
 const COLLECT_INTERVAL_MS = 10 * 60_000;
 const PAGE = 500;
@@ -21,13 +26,21 @@ const JOB_OF_OUTPUT = /^outputs\/([0-9a-f-]{36})\//;
 export async function collectBlobs(context: EngineContext): Promise<number> {
   const { blobs, db, settings } = context;
   let count = await blobs.collectLeftovers(settings.blobLeftoverMs);
+  await dropOldFileSets(db, settings.blobLeftoverMs);
   count += await sweep(context, 'files/', async (page) => {
-    const kept = await findReferencedFiles(
-      db,
-      page.map(({ key }) => key),
-    );
-    return page.filter(({ key }) => !kept.has(key));
+    const keys = page.map(({ key }) => key);
+    const [sets, kept] = await Promise.all([
+      findFileSets(db, [...new Set(keys.flatMap((key) => setOfFile(key) ?? []))]),
+      findReferencedFiles(db, keys),
+    ]);
+    return page.filter(({ key }) => !kept.has(key) && !sets.has(setOfFile(key) ?? ''));
   });
+  count += await sweep(context, IMAGE_COPIES, async (page) => {
+    const setOf = (key: string): string => key.slice(key.lastIndexOf('/') + 1);
+    const sets = await findFileSets(db, [...new Set(page.map(({ key }) => setOf(key)))]);
+    return page.filter(({ key }) => !sets.has(setOf(key)));
+  });
+  count += await sweep(context, 'images/', async (page) => ((await hasSharedImages(db)) ? [] : page));
   count += await sweep(context, 'outputs/', async (page) => {
     const jobOf = (key: string): string | undefined => JOB_OF_OUTPUT.exec(key)?.[1];
     const jobIds = [...new Set(page.flatMap(({ key }) => jobOf(key) ?? []))];

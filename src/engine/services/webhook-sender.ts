@@ -6,9 +6,10 @@ import { PeriodicService } from '../../platform/periodic-service.ts';
 import { newId } from '../../platform/random.ts';
 import { type ClaimedDelivery, claimDeliveries } from '../../store/commands/claim-deliveries.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { checkSecretKey } from '../webhooks/secret-box-of.ts';
 import { type Sending, sendDelivery } from '../webhooks/send-delivery.ts';
 import { takeEvents } from '../webhooks/take-events.ts';
-import { guardOf, secretBoxOf } from '../webhooks/webhook-target.ts';
+import { guardOf } from '../webhooks/webhook-target.ts';
 
 const LOOK_MS = 500;
 /** For the result to be written after the time for the answer is over. */
@@ -29,10 +30,10 @@ export class WebhookSender {
   /** Refuses settings that it could not work with. */
   constructor(context: EngineContext, { lookMs = LOOK_MS } = {}) {
     const { settings, events } = context;
+    checkSecretKey(settings);
     this.#context = context;
     this.#sending = {
       guard: guardOf(settings),
-      box: secretBoxOf(settings),
       maxAttempts: settings.webhookMaxAttempts,
       signal: this.#stopping.signal,
     };

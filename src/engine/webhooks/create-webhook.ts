@@ -4,14 +4,17 @@ import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { randomSecret } from '../../platform/secret-box.ts';
 import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
-import { insertWebhook } from '../../store/commands/change-webhooks.ts';
+import { insertWebhook, isCreatorDisabled } from '../../store/commands/change-webhooks.ts';
 import { readWebhook, type Webhook } from '../../store/views/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-change.ts';
-import { checkWebhookUrl, guardOf, secretBoxOf, secretPurpose } from './webhook-target.ts';
+import { secretBoxOf } from './secret-box-of.ts';
+import { checkWebhookUrl, guardOf, secretPurpose } from './webhook-target.ts';
 
 export interface WebhookRequest {
   ownerId: string;
+  /** Account that creates it. Default: the owner. */
+  createdBy?: string;
   url: string;
   kinds: readonly string[];
   description: string;
@@ -19,16 +22,18 @@ export interface WebhookRequest {
 
 export async function createWebhook(
   context: EngineContext,
-  { ownerId, url, kinds, description }: WebhookRequest,
+  { ownerId, createdBy = ownerId, url, kinds, description }: WebhookRequest,
 ): Promise<{ webhook: Webhook; secret: string }> {
   const { db, settings } = context;
   const target = await checkWebhookUrl(url, guardOf(settings));
   const webhookId = newId();
   const secret = SECRET_PREFIX + randomSecret();
-  const stored = secretBoxOf(settings).seal(secret, secretPurpose(webhookId));
+  const stored = (await secretBoxOf(context)).seal(secret, secretPurpose(webhookId));
   const webhook = await retryPassing(() =>
     db.transaction(async (tx) => {
-      const row = { webhookId, ownerId, ...target, kinds, description, secret: stored };
+      if (await isCreatorDisabled(tx, createdBy))
+        throw new RowmillError('FORBIDDEN', `the account ${createdBy} is disabled`);
+      const row = { webhookId, ownerId, ...target, kinds, description, secret: stored, createdBy };
       const inserted = await insertWebhook(tx, row, settings.ownerMaxWebhooks);
       if (inserted === null) return readWebhook(tx, webhookId, null);
       const detail = { ownerId, host: target.host, kinds };

@@ -7,8 +7,9 @@ import { rotateSecret } from '../../store/commands/change-webhooks.ts';
 import { readWebhook } from '../../store/views/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-change.ts';
+import { secretBoxOf } from './secret-box-of.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
-import { secretBoxOf, secretPurpose } from './webhook-target.ts';
+import { secretPurpose } from './webhook-target.ts';
 
 const BOTH_MS = 86_400_000;
 
@@ -18,7 +19,7 @@ export async function rotateWebhookSecret(
   owners: readonly string[] | null,
 ): Promise<string> {
   const secret = SECRET_PREFIX + randomSecret();
-  const stored = secretBoxOf(context.settings).seal(secret, secretPurpose(webhookId));
+  const stored = (await secretBoxOf(context)).seal(secret, secretPurpose(webhookId));
   await retryPassing(() =>
     context.db.transaction(async (tx) => {
       if (await rotateSecret(tx, { webhookId, owners, secret: stored, bothMs: BOTH_MS })) {

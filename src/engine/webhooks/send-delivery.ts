@@ -7,7 +7,6 @@ import { faultPoint } from '../../platform/fault-point.ts';
 import { type GuardedAnswer, type GuardOptions, guardedPost } from '../../platform/guarded-http.ts';
 import { randomFraction } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import type { SecretBox } from '../../platform/secret-box.ts';
 import { VERSION } from '../../platform/version.ts';
 import { signWebhook } from '../../platform/webhook-signature.ts';
 import { disableWebhook } from '../../store/commands/change-webhooks.ts';
@@ -19,6 +18,7 @@ import {
 import type { Delivery } from '../../store/views/list-deliveries.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-change.ts';
+import { secretBoxOf } from './secret-box-of.ts';
 import { secretPurpose } from './webhook-target.ts';
 
 const GONE = 410;
@@ -27,7 +27,6 @@ const ERROR_MAX_LENGTH = 500;
 
 export interface Sending {
   guard: GuardOptions;
-  box: SecretBox;
   /** Attempts before it is given up. */
   maxAttempts: number;
   signal?: AbortSignal;
@@ -68,11 +67,12 @@ export async function sendDelivery(
 }
 
 async function post(
-  { settings }: EngineContext,
+  context: EngineContext,
   delivery: ClaimedDelivery,
-  { guard, box, signal }: Sending,
+  { guard, signal }: Sending,
 ): Promise<GuardedAnswer> {
   const { webhookId, messageId: id, body, url } = delivery;
+  const box = await secretBoxOf(context);
   const timestamp = Math.floor(wallClockMs() / 1000);
   const secrets = delivery.secrets.map((secret) => box.open(secret, secretPurpose(webhookId)));
   return guardedPost(guard, {
@@ -85,7 +85,7 @@ async function post(
       'webhook-signature': signWebhook(secrets, { id, timestamp, body }),
     },
     body,
-    timeoutMs: settings.webhookTimeoutMs,
+    timeoutMs: context.settings.webhookTimeoutMs,
     ...(signal && { signal }),
   });
 }

@@ -8,7 +8,7 @@ import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-change.ts';
 import { sendDelivery } from './send-delivery.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
-import { guardOf, secretBoxOf } from './webhook-target.ts';
+import { guardOf } from './webhook-target.ts';
 
 const LEASE_MARGIN_MS = 30_000;
 
@@ -32,6 +32,6 @@ export async function testWebhook(
       return inserted;
     }),
   );
-  const sending = { guard: guardOf(settings), box: secretBoxOf(settings), maxAttempts: 1 };
+  const sending = { guard: guardOf(settings), maxAttempts: 1 };
   return (await sendDelivery(context, claimed, sending)) ?? claimed;
 }

@@ -1,4 +1,4 @@
-// Where webhooks may go, and how their secrets are stored: both come from the settings.
+// Where webhooks may go, as the settings say, and what their secrets are bound to.
 
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { parseAddressRanges } from '../../platform/address-ranges.ts';
@@ -8,15 +8,10 @@ import {
   type GuardOptions,
   parseGuardedUrl,
 } from '../../platform/guarded-http.ts';
-import { SecretBox } from '../../platform/secret-box.ts';
 import type { Settings } from '../../platform/settings.ts';
 
 export function guardOf({ webhookAllow }: Settings): GuardOptions {
   return { allow: parseAddressRanges(webhookAllow) };
-}
-
-export function secretBoxOf({ secretKey }: Settings): SecretBox {
-  return new SecretBox(secretKey);
 }
 
 /** What a secret is bound to when it is stored. */

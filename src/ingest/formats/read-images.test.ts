@@ -7,7 +7,13 @@ import { deflatedZeros, writeZip } from '../../../test/support/zip-writer.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { describeImage } from './image-manifest.ts';
-import { type ImageFile, imagesOfZip, openImageManifest, storeImageSet } from './read-images.ts';
+import {
+  type ImageFile,
+  imagesOfZip,
+  type KeepImage,
+  openImageManifest,
+  storeImageSet,
+} from './read-images.ts';
 
 const files = useTestFiles();
 const limits = shippedLimits();
@@ -30,6 +36,10 @@ function memoryStore(fail?: Error): { store: BlobStore; blobs: Map<string, Buffe
   return { store: store as BlobStore, blobs };
 }
 
+function keepIn(store: BlobStore): KeepImage {
+  return async (bytes) => (await store.putByHash('images/', Readable.from([bytes]))).key;
+}
+
 async function* filesOf(contents: Record<string, Buffer | string>): AsyncGenerator<ImageFile> {
   for (const [name, content] of Object.entries(contents)) {
     yield { name, open: () => Readable.from([Buffer.from(content)]) };
@@ -38,7 +48,7 @@ async function* filesOf(contents: Record<string, Buffer | string>): AsyncGenerat
 
 async function manifestOf(set: AsyncIterable<ImageFile>, store: BlobStore, changed = {}): Promise<string> {
   const lines: Buffer[] = [];
-  for await (const line of storeImageSet(set, store, { ...limits, ...changed })) lines.push(line);
+  for await (const line of storeImageSet(set, keepIn(store), { ...limits, ...changed })) lines.push(line);
   return Buffer.concat(lines).toString();
 }
 

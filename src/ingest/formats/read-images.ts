@@ -1,11 +1,11 @@
 // A set of images to rows. The images go to the blob store and a manifest of them is written: JSON lines that begin with
 // MANIFEST_LINE, then one line an image. What ingest reads and resumes is the manifest, never the set itself.
+import { MANIFEST_LINE } from '../../core/image-manifest-line.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
-import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
+import { isImageKey } from '../../platform/blob-store/image-copies.ts';
 import { MAX_RAW_LENGTH, type ReadLimits, type ReadRow, type RowReader } from '../row-reader.ts';
 import { describeImage, tooManyBytes } from './image-manifest.ts';
 import { readLines } from './read-lines.ts';
-import { MANIFEST_LINE } from './sniff-text.ts';
 import { isLitter } from './sniff-zip.ts';
 import { openZip } from './zip-archive.ts';
 
@@ -16,17 +16,13 @@ export interface ImageFile {
 
 export const IMAGE_HEADERS = ['file', 'type', 'bytes', 'width', 'height', 'blob'];
 
-const BLOB_PREFIX = 'images/';
-const BLOB_KEY = /^images\/[0-9a-f]{64}$/;
 /** Images that are on their way to the store at once; each is in memory. */
 const PARALLEL_PUTS = 4;
 /** Of one entry of a zip; anything else concerns the archive. */
 const ENTRY_ERRORS: readonly string[] = ['FILE_INVALID', 'FILE_INCOMPLETE', 'FILE_UNSUPPORTED'];
 
-/** Keys of stored images, and of nothing else. */
-export function isImageKey(key: string): boolean {
-  return BLOB_KEY.test(key);
-}
+/** Stores an image and gives its name. */
+export type KeepImage = (bytes: Buffer, sha256: string) => Promise<string>;
 
 /** The files of a zip in the order of its directory, under the limits of archives. */
 export async function* imagesOfZip(path: string, limits: ReadLimits): AsyncGenerator<ImageFile> {
@@ -43,7 +39,7 @@ export async function* imagesOfZip(path: string, limits: ReadLimits): AsyncGener
 /** Stores the images and gives the manifest. A file is read to its end before the next is asked for. */
 export async function* storeImageSet(
   files: AsyncIterable<ImageFile>,
-  store: BlobStore,
+  keep: KeepImage,
   limits: ReadLimits,
 ): AsyncGenerator<Buffer> {
   yield Buffer.from(`${MANIFEST_LINE}\n`);
@@ -51,7 +47,7 @@ export async function* storeImageSet(
   try {
     for await (const file of files) {
       const bytes = await readImage(file, limits);
-      const line = storeImage(file.name, bytes, store, limits);
+      const line = storeImage(file.name, bytes, keep, limits);
       // It is awaited in its turn; until then its failure is nobody's unhandled rejection.
       line.catch(() => {});
       waiting.push(line);
@@ -82,20 +78,16 @@ async function readImage(file: ImageFile, limits: ReadLimits): Promise<Buffer | 
 async function storeImage(
   name: string,
   bytes: Buffer | { reason: string },
-  store: BlobStore,
+  keep: KeepImage,
   limits: ReadLimits,
 ): Promise<string> {
   const described = Buffer.isBuffer(bytes)
     ? await describeImage(bytes, name, limits)
     : { ok: false as const, reason: bytes.reason };
   if (!described.ok) return `${JSON.stringify({ file: name, rejected: described.reason })}\n`;
-  const { type, width, height } = described.image;
-  const { key } = await store.putByHash(BLOB_PREFIX, once(bytes as Buffer));
-  return `${JSON.stringify({ file: name, type, bytes: described.image.bytes, width, height, blob: key })}\n`;
-}
-
-async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
-  yield bytes;
+  const { type, width, height, sha256 } = described.image;
+  const blob = await keep(bytes as Buffer, sha256);
+  return `${JSON.stringify({ file: name, type, bytes: described.image.bytes, width, height, blob })}\n`;
 }
 
 export async function openImageManifest(path: string, limits: ReadLimits): Promise<RowReader> {

@@ -1,11 +1,10 @@
 // What a text holds, from its beginning: JSON lines, a JSON array, URLs, a manifest of images, or a table. Pure.
+import { MANIFEST_LINE } from '../../core/image-manifest-line.ts';
 import { isHttpUrl } from './read-url-list.ts';
 
 export type TextLook =
   | { kind: 'csv' | 'json' | 'jsonl' | 'urls' | 'images' }
   | { kind: 'unsupported'; found: string; advice: string };
-
-export const MANIFEST_LINE = '{"rowmill":"images","version":1}';
 
 const MAX_LINES = 200;
 const DELIMITERS = [',', ';', '\t', '|'];

@@ -175,7 +175,8 @@ export function openFileSystemStore(folder: string): BlobStore {
 
     list(prefix) {
       checkBlobPrefix(prefix);
-      return walk('', prefix);
+      // From the innermost folder that the prefix names: the others may have very many entries.
+      return walk(prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix);
     },
 
     async delete(key) {

@@ -10,8 +10,8 @@ const LOCK_OWNER: Statement = {
 const INSERT_WEBHOOK: Statement = {
   name: 'insert-webhook',
   text: `
-    insert into webhooks (webhook_id, owner_id, url, host, kinds, description, secret)
-    select $1, $2, $3, $4, $5, $6, $7
+    insert into webhooks (webhook_id, owner_id, url, host, kinds, description, secret, created_by)
+    select $1, $2, $3, $4, $5, $6, $7, $9
     where (select count(*) from webhooks where owner_id = $2) < $8
     on conflict (webhook_id) do nothing
     returning ${WEBHOOK_COLUMNS}`,
@@ -48,6 +48,21 @@ const DISABLE_WEBHOOK: Statement = {
   text: `update webhooks set state = 'DISABLED', disabled_because = $2 where webhook_id = $1 and state = 'ACTIVE'`,
 };
 
+// Against an account that is being disabled: either this sees it, or DISABLE_WEBHOOKS_OF sees the webhook.
+const LOCK_CREATOR: Statement = {
+  name: 'lock-creator-of-webhook',
+  text: 'select disabled from users where user_id = $1 for share',
+};
+
+// Webhooks of before have no creator; those of a team go on. Indexes: webhooks_by_creator, webhooks_by_owner.
+const DISABLE_WEBHOOKS_OF: Statement = {
+  name: 'disable-webhooks-of',
+  text: `
+    update webhooks
+    set state = 'DISABLED', disabled_because = 'the account ' || $1 || ', which created it, was disabled'
+    where state = 'ACTIVE' and (created_by = $1 or created_by is null and owner_id = $1)`,
+};
+
 export interface NewWebhook {
   webhookId: string;
   ownerId: string;
@@ -57,6 +72,18 @@ export interface NewWebhook {
   description: string;
   /** As it is stored. */
   secret: string;
+  /** Account that creates it. */
+  createdBy: string;
+}
+
+/** Whether the account was disabled meanwhile; a server without accounts has none. */
+export async function isCreatorDisabled(tx: Executor, userId: string): Promise<boolean> {
+  return (await tx.run<{ disabled: boolean }>(LOCK_CREATOR, [userId])).rows[0]?.disabled ?? false;
+}
+
+/** How many were active. */
+export async function disableWebhooksOf(tx: Executor, userId: string): Promise<number> {
+  return (await tx.run(DISABLE_WEBHOOKS_OF, [userId])).rowCount ?? 0;
 }
 
 /** Null when the owner has as many as they may. */
@@ -65,9 +92,9 @@ export async function insertWebhook(
   webhook: NewWebhook,
   most: number,
 ): Promise<Webhook | null> {
-  const { webhookId, ownerId, url, host, kinds, description, secret } = webhook;
+  const { webhookId, ownerId, url, host, kinds, description, secret, createdBy } = webhook;
   await tx.run(LOCK_OWNER, [ownerId]);
-  const values = [webhookId, ownerId, url, host, kinds, description, secret, most];
+  const values = [webhookId, ownerId, url, host, kinds, description, secret, most, createdBy];
   const { rows } = await tx.run<WebhookRow & Record<string, unknown>>(INSERT_WEBHOOK, values);
   return rows[0] ? toWebhook(rows[0]) : null;
 }

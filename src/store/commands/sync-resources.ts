@@ -39,9 +39,9 @@ const STORE_RESOURCES: Statement = {
   name: 'store-resources',
   text: `
     update resources r set state = n.state, limits = n.limits, synced_at = now(),
-      calls = r.calls + n.calls, throttled = r.throttled + n.throttled
-    from unnest($1::text[], $2::text[], $3::jsonb[], $4::jsonb[], $5::bigint[], $6::bigint[])
-      as n(name, key, state, limits, calls, throttled)
+      calls = r.calls + n.calls, throttled = r.throttled + n.throttled, owners = r.owners || n.owners
+    from unnest($1::text[], $2::text[], $3::jsonb[], $4::jsonb[], $5::bigint[], $6::bigint[], $7::jsonb[])
+      as n(name, key, state, limits, calls, throttled, owners)
     where r.name = n.name and r.key = n.key`,
 };
 
@@ -92,6 +92,8 @@ export interface SyncedResource extends ResourceKey {
   /** Calls that ended since the last sync, and those of them that were refused for their number. */
   calls: number;
   throttled: number;
+  /** Owners whose rows use the key. */
+  owners: readonly string[];
 }
 
 export async function storeResources(db: Executor, resources: SyncedResource[]): Promise<number> {
@@ -102,6 +104,7 @@ export async function storeResources(db: Executor, resources: SyncedResource[]):
     resources.map((resource) => JSON.stringify(resource.limits)),
     resources.map((resource) => resource.calls),
     resources.map((resource) => resource.throttled),
+    resources.map(({ owners }) => JSON.stringify(Object.fromEntries(owners.map((owner) => [owner, true])))),
   ]);
   return result.rowCount ?? 0;
 }

@@ -20,6 +20,29 @@ const FIND_FINALIZING: Statement = {
   text: `select job_id::text as job_id from jobs where job_id = any($1::uuid[]) and state = 'FINALIZING'`,
 };
 
+const FIND_FILE_SETS: Statement = {
+  name: 'find-file-sets',
+  text: 'select set_id::text as set_id from file_sets where set_id = any($1::uuid[])',
+};
+
+// Images that jobs of an older version share: their rows are not looked at.
+const HAS_SHARED_IMAGES: Statement = {
+  name: 'has-shared-images',
+  text: `
+    select from jobs
+    where source -> 'detected' ->> 'format' = 'images' and source ->> 'blobKey' ~ '^files/[0-9a-f]{64}$'
+    limit 1`,
+};
+
+/** Sets of files that have a row: a job has them, or will. */
+export async function findFileSets(db: Executor, setIds: string[]): Promise<Set<string>> {
+  return new Set((await db.runArrays(FIND_FILE_SETS, [setIds])).map((row) => row[0] as string));
+}
+
+export async function hasSharedImages(db: Executor): Promise<boolean> {
+  return (await db.run(HAS_SHARED_IMAGES)).rowCount === 1;
+}
+
 export async function findReferencedFiles(db: Executor, keys: string[]): Promise<Set<string>> {
   return new Set((await db.runArrays(FIND_REFERENCED_FILES, [keys])).map((row) => row[0] as string));
 }

@@ -6,12 +6,13 @@ const READ_OWNER_USAGE: Statement = {
   text: `
     select
       (select count(*) from jobs where owner_id = $1 and state not in ('DONE', 'FAILED', 'CANCELLED')),
-      (select coalesce(sum((source ->> 'bytes')::bigint), 0)::bigint from jobs where owner_id = $1 and source is not null)`,
+      (select coalesce(sum((source ->> 'bytes')::bigint + coalesce((source ->> 'imageBytes')::bigint, 0)), 0)::bigint
+       from jobs where owner_id = $1 and source is not null)`,
 };
 
 export interface OwnerUsage {
   openJobs: number;
-  /** Of the files that its jobs came from. */
+  /** Bytes of the files that its jobs came from, with their images. */
   storedBytes: number;
 }
 

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../platform/database.ts';
 
-export const WEBHOOK_COLUMNS = `webhook_id, owner_id, url, kinds, description, state, disabled_because, created_at, last_delivered_at`;
+export const WEBHOOK_COLUMNS = `webhook_id, owner_id, url, kinds, description, state, disabled_because, created_by, created_at, last_delivered_at`;
 
 // Ownership is part of the question; null owners: everybody's. Index: webhooks_by_owner.
 const LIST_WEBHOOKS: Statement = {
@@ -28,6 +28,7 @@ export interface WebhookRow {
   description: string;
   state: 'ACTIVE' | 'DISABLED';
   disabled_because: string | null;
+  created_by: string | null;
   created_at: Date;
   last_delivered_at: Date | null;
 }
@@ -40,6 +41,7 @@ export interface Webhook {
   description: string;
   state: 'ACTIVE' | 'DISABLED';
   disabledBecause: string | null;
+  createdBy: string | null;
   createdAt: Date;
   lastDeliveredAt: Date | null;
 }
@@ -53,6 +55,7 @@ export function toWebhook(row: WebhookRow): Webhook {
     description: row.description,
     state: row.state,
     disabledBecause: row.disabled_because,
+    createdBy: row.created_by,
     createdAt: row.created_at,
     lastDeliveredAt: row.last_delivered_at,
   };

@@ -3,6 +3,7 @@ import { type FormEvent, useState } from 'react';
 import type { z } from 'zod';
 import type { session as sessionSchema } from '../../../src/contract/accounts.ts';
 import { Button } from '../../components/button.tsx';
+import { CheckField } from '../../components/check-field.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { TextField } from '../../components/field.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
@@ -76,6 +77,7 @@ function PasswordForm({ userId }: { userId: string }) {
       await client.changePassword({
         current: String(form.get('current')),
         password: String(form.get('password')),
+        ...(form.get('revokeKeys') !== null && { revokeKeys: true }),
       });
       element.reset();
       say('The password is changed. Other sessions of yours have ended.');
@@ -111,6 +113,11 @@ function PasswordForm({ userId }: { userId: string }) {
         type="password"
         autoComplete="new-password"
         required
+      />
+      <CheckField
+        name="revokeKeys"
+        label="Revoke API keys"
+        hint="For a password that somebody else may know. Programs need new keys."
       />
       {error !== null && <FailureNote error={error} />}
       <Button type="submit" kind="primary" className="self-start" disabled={isBusy}>

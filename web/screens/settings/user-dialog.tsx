@@ -36,7 +36,14 @@ export function UserDialog({ user, teams, onClose }: UserDialogProps) {
       const { userId } = user;
       const disabled = form.get('disabled') !== null;
       await withPassword(() =>
-        client.changeUser({ userId, role, teamId, disabled, ...(password !== '' && { password }) }),
+        client.changeUser({
+          userId,
+          role,
+          teamId,
+          disabled,
+          ...(password !== '' && { password }),
+          ...(form.get('revokeKeys') !== null && { revokeKeys: true }),
+        }),
       );
       say(`${userId} is changed.`);
     }
@@ -82,12 +89,19 @@ export function UserDialog({ user, teams, onClose }: UserDialogProps) {
         required={user === null}
       />
       {user !== null && (
-        <CheckField
-          name="disabled"
-          label="Shut out"
-          hint="Sessions and keys end at once. Jobs stay."
-          defaultChecked={user.disabled}
-        />
+        <>
+          <CheckField
+            name="revokeKeys"
+            label="Revoke API keys"
+            hint="For a password that somebody else may know. Programs need new keys."
+          />
+          <CheckField
+            name="disabled"
+            label="Shut out"
+            hint="Sessions, keys and webhooks end at once. Jobs stay."
+            defaultChecked={user.disabled}
+          />
+        </>
       )}
     </FormDialog>
   );

@@ -1,0 +1,21 @@
+// The routes that a Fastify instance answers, read from its own router: whatever was added to it, and by whom.
+import type { FastifyInstance } from 'fastify';
+
+const LINE = /^((?:│ {3}| {4})*)[├└]── (.*?)(?: \(([A-Z, ]+)\))?$/;
+
+/** As `METHOD /path`, without HEAD and OPTIONS, which belong to other methods. */
+export function registeredRoutes(server: FastifyInstance): string[] {
+  const branch: string[] = [];
+  const routes: string[] = [];
+  for (const line of server.printRoutes().split('\n')) {
+    if (line.trim() === '') continue;
+    const [, indent, part, methods = ''] = LINE.exec(line) ?? [];
+    if (indent === undefined || part === undefined) throw new Error(`not a line of a route tree: ${line}`);
+    branch.length = indent.length / 4;
+    branch.push(part);
+    for (const method of methods.split(', '))
+      if (method !== '' && method !== 'HEAD' && method !== 'OPTIONS')
+        routes.push(`${method} ${branch.join('')}`);
+  }
+  return routes.sort();
+}
