@@ -75,7 +75,7 @@ type LineWriter = (cells: readonly unknown[]) => string;
 const FORMULA_START = '=+\\-@\\t\\r\\n\\0＝＋－＠';
 const STARTS_FORMULA = new RegExp(`^[${FORMULA_START}]`);
 /** Made of nothing but digits, points and commas: a number, however it is written. */
-const NUMBER = /^[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?$/;
+const NUMBER = /^[+-]?[.,]*\d[\d.,]*(?:[eE][+-]?\d+)?$/;
 
 function lineWriter(style: CsvStyle, raw: boolean): LineWriter {
   const { delimiter, lineEnd } = style;
