@@ -61,6 +61,10 @@ export const ERROR_REGISTRY = {
     hint: 'Use CSV, XLSX, JSON lines, a JSON array, a list of URLs, images, or a gzip of one of them.',
   },
   FILE_TOO_LARGE: { status: 413, hint: 'Split the file, or raise the setting that the message names.' },
+  FILE_STALLS_READER: {
+    status: 422,
+    hint: 'Look at the file, or save it again as CSV. Raise the setting that the message names if the file is as it should be.',
+  },
   FILE_INCOMPLETE: { status: 400, hint: 'The file did not arrive whole. Send it again; nothing was stored.' },
   FILE_OPTION_INVALID: { status: 400, hint: 'Correct the option; docs/files.md lists them.' },
   COLUMNS_MISSING: {
