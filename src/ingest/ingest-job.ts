@@ -123,7 +123,7 @@ async function readFile(
   { token, pipeline, signal }: Reading,
 ): Promise<{ checksum: string; report: IngestReport }> {
   const source: JobSource = job.source!;
-  return withRows(path, optionsToReadAgain(source), readLimits(context.settings), async (reader) => {
+  const read = async (reader: RowReader): Promise<{ checksum: string; report: IngestReport }> => {
     const encoder = encoderFor(context, job, reader, pipeline);
     const writer = new BatchWriter(context, {
       jobId: job.jobId,
@@ -154,7 +154,8 @@ async function readFile(
     if (toSkip > 0) throw changedFile(job);
     await writer.finish();
     return { checksum: writer.checksum(), report: writer.report };
-  });
+  };
+  return withRows(path, optionsToReadAgain(source), readLimits(context.settings), read, signal);
 }
 
 /** Without the counts of emitted items, which are the workers'. */

@@ -237,9 +237,9 @@ export const NUMBER_SETTINGS = {
     max: 1_000_000,
     why: 'Entries of a zip or workbook, at the most.',
   },
-  fileCpuMs: {
+  fileBusyMs: {
     default: 30_000,
-    min: 100,
+    min: 1000,
     max: 3_600_000,
     why: 'Time for which a thread that looks at or reads an untrusted file may be busy without giving anything.',
   },

@@ -99,6 +99,10 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 export async function openImageManifest(path: string, limits: ReadLimits): Promise<RowReader> {
+  return imageManifestReader(path, limits);
+}
+
+export function imageManifestReader(path: string, limits: ReadLimits): RowReader {
   return {
     detected: { format: 'images', encoding: 'utf-8', warnings: [] },
     headers: IMAGE_HEADERS,
