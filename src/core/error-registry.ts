@@ -30,7 +30,10 @@ export const ERROR_REGISTRY = {
   JOB_NOT_FOUND: { status: 404, hint: 'Run `rowmill status` for the list of jobs.' },
   JOB_NOT_INGESTING: { status: 409, hint: 'Items can be added only before the job is sealed.' },
   JOB_CONFLICT: { status: 409, hint: 'Use another idempotency key, or the parameters of the first request.' },
-  JOB_FAILED: { status: 409, hint: 'Nothing of it was run. Correct the file and make a new job of it.' },
+  JOB_FAILED: {
+    status: 409,
+    hint: 'Correct the file and start a new job. If the file was read to its end, export the results.',
+  },
   JOB_UNFINISHED: { status: 504, hint: 'Give it more time, or look at it with `rowmill status`.' },
   RESOURCE_INVALID: { status: 400, hint: 'docs/resources.md lists what can be set of a resource.' },
   OWNER_INVALID: { status: 400, hint: 'docs/fairness.md lists what can be set of an owner.' },
