@@ -162,16 +162,11 @@ const CONSUMERS: Record<string, (text: string) => unknown> = {
   'one XML tag': (text) => readXml(`<a ${text}`),
   'a sheet': readSheet,
   'parts of a cell': (text) => [dateKindOf(text), numberText(text), decodeEscapes(text)],
-  'an archive': (text) =>
-    inspectArchive(
-      files.write(
-        writeZip([
-          { name: 'a.xml', data: text },
-          { name: 'b', data: text },
-        ]),
-      ),
-      limits,
-    ),
+  'an archive': (text) => {
+    // One entry of this size was slow by a quarter of a second; an archive has thousands.
+    const parts = Array.from({ length: 12 }, (_, n) => ({ name: `${n}.xml`, data: text }));
+    return inspectArchive(files.write(writeZip(parts)), limits);
+  },
   'the header of an image': measure,
   'names of columns': (text) => mapColumns(text.split(/[,;\n]/).slice(0, 10_000), null),
   'a message of an error': (text) => errorSignature('permanent', text),
@@ -213,7 +208,6 @@ describe('an attack that worked is read in time:', () => {
     ['brackets in a format', 'parts of a cell', fill('', '[', '')],
     ['one name for all columns', 'names of columns', fill('', 'a,', '')],
     ['a tag that does not end', 'one XML tag', fill('', 'a="', '')],
-    ['a name without an end', 'names of files', fill('', 'é', '')],
   ])('%s', async (_, name, text) => {
     expect(await cpuMs(CONSUMERS[name]!, text)).toBeLessThan(MAX_CPU_MS);
   });
