@@ -29,7 +29,8 @@ export async function authenticate(request: FastifyRequest, context: ApiContext)
   if (settings.authentication === 'none') return admitAnybody(request, context);
   await refuseKeyInAddress(request, context);
   const token = readSessionCookie(request, settings);
-  const bearer = /^bearer +(.*)$/i.exec(request.headers.authorization ?? '')?.[1]?.trim();
+  const authorization = request.headers.authorization ?? '';
+  const bearer = /^bearer /i.test(authorization) ? authorization.slice(7).trim() : undefined;
   if (token !== null && bearer !== undefined)
     throw new RowmillError('REQUEST_INVALID', 'expected a session or an API key, got both');
   if (bearer !== undefined) return keyActor(bearer, context);

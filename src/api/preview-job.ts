@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { jobRoutes } from '../contract/jobs.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { sniffFormat } from '../ingest/formats/sniff-format.ts';
+import { sniffFile } from '../ingest/open-rows.ts';
 import { type FilePreview, previewFile } from '../ingest/preview-file.ts';
 import { readLimits } from '../ingest/read-options.ts';
 import { lookAtSourceFile } from '../ingest/sources/take-source-file.ts';
@@ -54,7 +54,9 @@ async function preview(context: ApiContext, body: Body, file: GivenFile, signal:
       mapping: body.mapping ?? {},
       rows: body.rows ?? DEFAULT_ROWS,
     };
-    const seen = (await isImages(engine, path)) ? IMAGES : await previewFile(path, options, engine.settings);
+    const seen = (await isImages(engine, path, signal))
+      ? IMAGES
+      : await previewFile(path, options, engine.settings, signal);
     return {
       ...seen,
       detected: { ...seen.detected },
@@ -64,8 +66,8 @@ async function preview(context: ApiContext, body: Body, file: GivenFile, signal:
   });
 }
 
-async function isImages({ settings }: EngineContext, path: string): Promise<boolean> {
-  const { kind } = await sniffFormat(path, readLimits(settings));
+async function isImages({ settings }: EngineContext, path: string, signal: AbortSignal): Promise<boolean> {
+  const { kind } = await sniffFile(path, readLimits(settings), signal);
   return kind === 'image' || kind === 'imageZip';
 }
 

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { withoutTrailing } from '../core/without-trailing.ts';
 import { newToken } from '../platform/secret-token.ts';
 import { contentSecurityPolicy } from './security-headers.ts';
 
@@ -41,5 +42,5 @@ export async function serveWeb(
 
 /** The path of the address under which browsers reach the server, without a slash at the end. */
 export function publicPath(url: string): string {
-  return new URL(url).pathname.replace(/\/+$/, '');
+  return withoutTrailing(new URL(url).pathname, '/');
 }

@@ -2,6 +2,7 @@
 // events, pages. Runs in browsers and in Node.
 import { honoursKey, type Route } from '../contract/route.ts';
 import { ROUTES, type RouteName, type Routes } from '../contract/routes.ts';
+import { withoutTrailing } from '../core/without-trailing.ts';
 import { type FollowedEvent, readEvents, type StreamedEvent, type StreamOptions } from './follow-events.ts';
 import { followJob } from './follow-job.ts';
 import { type Download, readDownload } from './read-download.ts';
@@ -75,7 +76,7 @@ type AnyMethod = (given?: Record<string, unknown>, options?: CallOptions) => Pro
 
 export function createClient(options: ClientOptions): Client {
   const connection: Connection = {
-    base: options.baseUrl.replace(/\/+$/, ''),
+    base: withoutTrailing(options.baseUrl, '/'),
     apiKey: options.apiKey,
     headers: options.headers ?? {},
     // Browsers refuse it when it is called as a method of something else.

@@ -11,7 +11,7 @@ const exportQuery = z.strictObject({
   /** Row numbers such as 0-99,250. */
   rows: z
     .string()
-    .regex(/^\d+(-\d+)?(,\d+(-\d+)?)*$/)
+    .regex(/^[\d,-]+$/)
     .max(10_000)
     .optional(),
   generation: generation.optional(),

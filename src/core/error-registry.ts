@@ -50,7 +50,10 @@ export const ERROR_REGISTRY = {
     status: 409,
     hint: 'Another request appended these positions. Read `itemCount` of the job and append behind it, without `from` if the order does not matter.',
   },
-  JOB_FAILED: { status: 409, hint: 'Nothing of it was run. Correct the file and make a new job of it.' },
+  JOB_FAILED: {
+    status: 409,
+    hint: 'Correct the file and start a new job. If the file was read to its end, export the results.',
+  },
   JOB_UNFINISHED: { status: 504, hint: 'Give it more time, or look at it with `rowmill status`.' },
   RESOURCE_INVALID: { status: 400, hint: 'docs/resources.md lists what can be set of a resource.' },
   OWNER_INVALID: { status: 400, hint: 'docs/fairness.md lists what can be set of an owner.' },
@@ -81,6 +84,10 @@ export const ERROR_REGISTRY = {
     hint: 'Use CSV, XLSX, JSON lines, a JSON array, a list of URLs, images, or a gzip of one of them.',
   },
   FILE_TOO_LARGE: { status: 413, hint: 'Split the file, or raise the setting that the message names.' },
+  FILE_STALLS_READER: {
+    status: 422,
+    hint: 'Look at the file, or save it again as CSV. Raise the setting that the message names if the file is as it should be.',
+  },
   FILE_INCOMPLETE: { status: 400, hint: 'The file did not arrive whole. Send it again; nothing was stored.' },
   FILE_OPTION_INVALID: { status: 400, hint: 'Correct the option; docs/files.md lists them.' },
   COLUMNS_MISSING: {

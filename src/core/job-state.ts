@@ -6,7 +6,8 @@
 //       │                                          ▼                        │
 //       └───────────── pause ─────────────────▶ PAUSED                      │
 //   every state before the end ──cancel──▶ CANCELLING ──no span left────────┘
-//   INGESTING, PAUSED ──unreadable file──▶ FAILED;  DONE, CANCELLED ──reprocess──▶ QUEUED
+//   INGESTING, PAUSED ──unreadable file──▶ FAILED;  FINALIZING ──output ends its processes──▶ FAILED
+//   DONE, CANCELLED ──reprocess──▶ QUEUED
 //
 // Items may be claimed while the file is still being read, so INGESTING is claimable too.
 

@@ -58,6 +58,8 @@ export function mapColumns(
 /** Keys are unique: an empty header gets its position, a repeated one a number. No column is lost. */
 function nameColumns(headers: string[], fieldOf: Map<number, string>): (InputColumn | null)[] {
   const used = new Set(fieldOf.values());
+  /** The number after the last one that a repeated header got: counting from 2 each time costs the square. */
+  const numbers = new Map<string, number>();
   return headers.map((given, index) => {
     if (isReservedColumn(given)) return null;
     const header = storableHeader(given);
@@ -65,7 +67,9 @@ function nameColumns(headers: string[], fieldOf: Map<number, string>): (InputCol
     if (field !== undefined) return { key: field, header };
     const base = header.trim() || `column_${index + 1}`;
     let key = base;
-    for (let n = 2; used.has(key); n += 1) key = `${base}_${n}`;
+    let number = numbers.get(base) ?? 2;
+    for (; used.has(key); number += 1) key = `${base}_${number}`;
+    numbers.set(base, number);
     used.add(key);
     return { key, header };
   });

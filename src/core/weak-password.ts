@@ -76,12 +76,18 @@ export function weakPasswordBecause(password: string, userId: string): string | 
   const plain = password.normalize('NFKC').toLowerCase();
   if (new Set(plain).size < 5) return 'the password repeats a few characters';
   if (isRun(plain)) return 'the password is a run of neighbouring characters';
-  const stem = plain.replace(/[\d\p{P}\s]+$/u, '');
+  const stem = withoutSignsAtEnd(plain);
   if (stem === '') return 'the password has nothing but digits and signs';
   if (COMMON.has(plain) || COMMON.has(stem)) return 'the password is among those that everybody tries first';
   if (plain.includes(userId) && plain.replaceAll(userId, '').length < LEAST_BESIDE_NAME)
     return 'the password is little more than the name of the account';
   return null;
+}
+
+function withoutSignsAtEnd(text: string): string {
+  const signs = [...text];
+  while (signs.length > 0 && /^[\d\p{P}\s]$/u.test(signs.at(-1)!)) signs.pop();
+  return signs.join('');
 }
 
 /** Such as 123456789012 or abcdefghijkl, up or down. */

@@ -32,9 +32,12 @@ async function whenFinished(context: EngineContext, jobId: string): Promise<Job>
     const job = await readJob(context.db, jobId);
     if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
     if (job.state === 'FAILED') {
-      throw new RowmillError('JOB_CONFLICT', `cannot reprocess job ${jobId}: its file could not be read`, {
-        hint: 'Correct the file and give it again.',
-      });
+      const isRead = job.sealedAt !== null;
+      throw new RowmillError(
+        'JOB_CONFLICT',
+        `cannot reprocess job ${jobId}: its ${isRead ? 'output files could not be written' : 'file could not be read'}`,
+        { hint: isRead ? 'Export its results, and start a new job.' : 'Correct the file and give it again.' },
+      );
     }
     if (isFinished(job.state)) return job;
     const waitedMs = monotonicMs() - startedMs;

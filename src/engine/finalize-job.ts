@@ -1,6 +1,7 @@
 // The last step of a generation: leased and resumable. Output files are written and checked between taking the lease
 // and the short transaction that writes summary, event and state together; the finalize token is the fence. No lock is
-// held while bytes move. A store that is down delays the summary, with the reason on the job.
+// held while bytes move. A store that is down delays the summary, with the reason on the job. Files that ended or stalled
+// the processes that wrote them are given up: the job fails, with its summary and without files.
 import { type GenerationDiff, generationDiff } from '../core/generation-diff.ts';
 import type { OutputFile } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
@@ -11,6 +12,7 @@ import { newId, randomFraction } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import {
   claimFinalize,
+  noteOutputFile,
   finishJobRow,
   postponeFinalize,
   renewFinalize,
@@ -31,17 +33,21 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   const leaseMs = settings.finalizeLeaseMs;
   const claimed = await claimFinalize(db, { jobId, workerId: token, token, leaseMs });
   if (!claimed) return false;
-  const { generation, attempt, outcome } = claimed;
+  const { generation, attempt, takeovers } = claimed;
+  const failure = takeovers < settings.jobMaxTakeovers ? null : gaveUp(jobId, takeovers);
+  const outcome = failure === null ? claimed.outcome : 'FAILED';
   const lease = keepLease({
     leaseMs,
     renew: () => renewFinalize(db, jobId, token, leaseMs),
     lost: () => new RowmillError('JOB_CONFLICT', `another process took over the ending of job ${jobId}`),
   });
-  let files: OutputFile[];
+  let files: OutputFile[] = [];
   let diff: GenerationDiff | null = null;
   try {
     if (generation > 1) diff = generationDiff(await compareGenerations(db, jobId, generation));
-    files = await writeOutputFiles(context, { jobId, generation, attempt, outcome, diff }, lease.signal);
+    const ending = { jobId, generation, attempt, outcome, diff };
+    const wrote = (count: number): Promise<void> => noteOutputFile(db, jobId, token, count);
+    if (failure === null) files = await writeOutputFiles(context, ending, wrote, lease.signal);
   } catch (error) {
     const delayMs =
       Math.min(settings.finalizeRetryMaxMs, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + randomFraction() / 2);
@@ -55,9 +61,14 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   const written = await retryPassing(() =>
     db.transaction(
       async (tx) => {
-        if (!(await finishJobRow(tx, jobId, token, outcome))) return false;
+        if (!(await finishJobRow(tx, jobId, token, outcome, failure))) return false;
         await insertSummary(tx, jobId, generation, outcome, files, diff);
-        await recordChange(tx, context, { jobId, kind: 'job.finished', detail: { outcome } });
+        await recordChange(tx, context, {
+          jobId,
+          ...(failure === null
+            ? { kind: 'job.finished', detail: { outcome } }
+            : { kind: 'job.failed', detail: { reason: failure } }),
+        });
         await insertCallbacks(tx, jobId);
         return true;
       },
@@ -69,4 +80,8 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   context.events.emit('job.finished', { jobId, generation, outcome });
   if (attempt > 1) await deleteOtherAttempts(context, { jobId, generation, attempt });
   return true;
+}
+
+function gaveUp(jobId: string, takeovers: number): string {
+  return `writing the output files ended or stalled ${takeovers} processes in a row, without one file more (jobMaxTakeovers). Every result is stored: find what the logs of these processes say, then write a file with \`rowmill export ${jobId}\`.`;
 }

@@ -22,6 +22,8 @@ export interface Ending {
 export async function writeOutputFiles(
   context: EngineContext,
   ending: Ending,
+  /** Called after each file. */
+  wrote: (count: number) => Promise<void>,
   signal: AbortSignal,
 ): Promise<OutputFile[]> {
   const { jobId, generation, outcome } = ending;
@@ -31,6 +33,7 @@ export async function writeOutputFiles(
   const files: OutputFile[] = [];
   const add = async (kind: ExportKind, format: OutputFormat, status?: ItemStatus): Promise<void> => {
     files.push(await writeExport(context, ending, { kind, format, status }, signal));
+    await wrote(files.length);
     faultPoint('finalize.after_file');
   };
   const outputs = [...new Set(job.outputs)].map(formatOfOutput);

@@ -75,7 +75,7 @@ function headOf(columns: readonly ExportColumn[], options: CsvOptions, lineOf: L
 type LineWriter = (cells: readonly unknown[]) => string;
 
 /** Made of nothing but digits, points and commas: a number, however it is written. */
-const NUMBER = /^[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?$/;
+const NUMBER = /^[+-]?[.,]*\d[\d.,]*(?:[eE][+-]?\d+)?$/;
 
 function lineWriter(style: CsvStyle, { raw = false, isReversible = false }: CsvOptions): LineWriter {
   const { delimiter, lineEnd } = style;

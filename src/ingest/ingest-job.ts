@@ -27,6 +27,7 @@ const FILE_ERRORS: string[] = [
   'FILE_INVALID',
   'FILE_UNSUPPORTED',
   'FILE_TOO_LARGE',
+  'FILE_STALLS_READER',
   'FILE_INCOMPLETE',
   'FILE_OPTION_INVALID',
   'COLUMNS_MISSING',
@@ -57,6 +58,7 @@ export async function ingestJob(
     signal,
   });
   try {
+    if (claimed.takeovers >= context.settings.jobMaxTakeovers) throw endsItsReaders(job, claimed.takeovers);
     const read = await context.blobs.withLocalFile(job.source!.blobKey, (path) =>
       readFile(context, path, job, { token, pipeline, signal: lease.signal }),
     );
@@ -121,7 +123,7 @@ async function readFile(
   { token, pipeline, signal }: Reading,
 ): Promise<{ checksum: string; report: IngestReport }> {
   const source: JobSource = job.source!;
-  return withRows(path, optionsToReadAgain(source), readLimits(context.settings), async (reader) => {
+  const read = async (reader: RowReader): Promise<{ checksum: string; report: IngestReport }> => {
     const encoder = encoderFor(context, job, reader, pipeline);
     const writer = new BatchWriter(context, {
       jobId: job.jobId,
@@ -152,7 +154,8 @@ async function readFile(
     if (toSkip > 0) throw changedFile(job);
     await writer.finish();
     return { checksum: writer.checksum(), report: writer.report };
-  });
+  };
+  return withRows(path, optionsToReadAgain(source), readLimits(context.settings), read, signal);
 }
 
 /** Without the counts of emitted items, which are the workers'. */
@@ -234,6 +237,13 @@ function add(
     return writer.add(encoded.row, row.line);
   };
   return checked instanceof Promise ? checked.then(addChecked) : addChecked(checked);
+}
+
+function endsItsReaders({ ingestReport }: Job, takeovers: number): RowmillError {
+  return new RowmillError(
+    'FILE_STALLS_READER',
+    `reading the file ended or stalled ${takeovers} processes in a row, without one row more than the first ${ingestReport.read ?? 0} (jobMaxTakeovers). Look at the rows after these and at the logs of these processes, then start a new job with the file.`,
+  );
 }
 
 function changedFile(job: Job): RowmillError {

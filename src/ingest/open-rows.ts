@@ -1,24 +1,37 @@
-// Opens a local file of rows by what it holds, whatever its name, and removes what was unpacked on the way.
-import { RowmillError } from '../core/rowmill-error.ts';
-import { openCsv } from './formats/csv/read-csv.ts';
-import { openImageManifest } from './formats/read-images.ts';
-import { openJsonArray } from './formats/read-json-array.ts';
-import { openJsonl } from './formats/read-jsonl.ts';
-import { openUrlList } from './formats/read-url-list.ts';
-import { withXlsx } from './formats/read-xlsx.ts';
-import { type UnpackedFile, withUnpacked } from './formats/sniff-format.ts';
-import { fitsFormat } from './formats/sniff-text.ts';
+// Opens a local file of rows by what it holds, whatever its name, and removes what was unpacked on the way. Everything
+// that depends on the whole of an untrusted file is found out in a thread, which also reads workbooks. The rows of a text
+// are read here: their readers take time linear in the text, in slices of some hundred kilobytes or one row.
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newId } from '../platform/random.ts';
+import { csvReader } from './formats/csv/read-csv.ts';
+import {
+  CLOSED,
+  type FileTask,
+  type FileThread,
+  type OpenedFile,
+  startFileThread,
+} from './formats/file-threads.ts';
+import { imageManifestReader } from './formats/read-images.ts';
+import { jsonArrayReader } from './formats/read-json-array.ts';
+import { jsonlReader } from './formats/read-jsonl.ts';
+import { urlListReader } from './formats/read-url-list.ts';
+import type { SniffedFormat } from './formats/sniff-format.ts';
 import { unguardRows } from './formats/unguard-rows.ts';
-import type { FormatName, FormatOptions, ReadLimits, RowReader } from './row-reader.ts';
+import type { FormatOptions, ReadLimits, ReadRow, RowReader } from './row-reader.ts';
 
-const NAMES: Record<FormatName, string> = {
-  csv: 'a table of text (CSV)',
-  xlsx: 'a workbook (XLSX)',
-  jsonl: 'JSON lines',
-  json: 'a JSON array',
-  urls: 'a list of URLs',
-  images: 'a manifest of images',
-};
+/** Batches that are read ahead of whoever takes them. */
+const BATCHES_AHEAD = 4;
+
+/** What a file is, through one layer of gzip or zip. */
+export function sniffFile(path: string, limits: ReadLimits, signal?: AbortSignal): Promise<SniffedFormat> {
+  return withThreads({ path, options: {}, limits }, signal, async (start) => {
+    const answer = await start('sniff').next();
+    if (answer.kind !== 'sniffed') throw new Error(`expected a format, got ${answer.kind}`);
+    return answer.sniffed;
+  });
+}
 
 /** Runs `work` on the rows of the file; the reader is of no use afterwards. */
 export function withRows<T>(
@@ -26,63 +39,101 @@ export function withRows<T>(
   options: FormatOptions,
   limits: ReadLimits,
   work: (reader: RowReader) => Promise<T>,
+  signal?: AbortSignal,
 ): Promise<T> {
-  return withUnpacked(path, options, limits, async (file) => {
-    const { compression } = file.sniffed;
-    const run = (reader: RowReader): Promise<T> =>
-      work(
-        compression === undefined
-          ? reader
-          : {
-              detected: { ...reader.detected, compression },
-              headers: reader.headers,
-              rows: () => reader.rows(),
-            },
-      );
-    const format = chooseFormat(file, options.format);
-    if (format === 'xlsx') return withXlsx(file.path, options, limits, run);
-    return run(await openTextFormat(format, file.path, options, limits));
+  return withThreads({ path, options, limits }, signal, async (start, stop) => {
+    const open = async (): Promise<{ thread: FileThread; opened: OpenedFile }> => {
+      const thread = start('open');
+      const opened = await thread.next();
+      if (opened.kind !== 'opened') throw new Error(`expected the file to be opened, got ${opened.kind}`);
+      return { thread, opened };
+    };
+    const { thread, opened } = await open();
+    const { detected, headers, text } = opened;
+    if (text !== null) {
+      await stop(thread);
+      const reader = textReader(opened, text, options, limits);
+      return work({ detected, headers, rows: () => reader.rows() });
+    }
+    let unread: FileThread | null = thread;
+    return work({
+      detected,
+      headers,
+      async *rows() {
+        // The thread that found the headers goes on with the rows; another reading needs another thread.
+        const reading = unread ?? (await open()).thread;
+        unread = null;
+        try {
+          yield* takeRows(reading);
+        } finally {
+          await stop(reading);
+        }
+      },
+    });
   });
 }
 
-async function openTextFormat(
-  format: Exclude<FormatName, 'xlsx'>,
-  path: string,
+function textReader(
+  { detected, headers }: OpenedFile,
+  text: NonNullable<OpenedFile['text']>,
   options: FormatOptions,
   limits: ReadLimits,
-): Promise<RowReader> {
-  switch (format) {
+): RowReader {
+  switch (detected.format) {
     case 'csv':
-      return unguardRows(await openCsv(path, options, limits));
+      return unguardRows(csvReader(text.path, { detected, headers: headers! }, options, limits));
     case 'jsonl':
-      return openJsonl(path, options, limits);
+      return jsonlReader(text.path, text, limits);
     case 'json':
-      return openJsonArray(path, options, limits);
+      return jsonArrayReader(text.path, text, limits);
     case 'urls':
-      return openUrlList(path, options, limits);
+      return urlListReader(text.path, text, limits);
     case 'images':
-      return openImageManifest(path, limits);
+      return imageManifestReader(text.path, limits);
+    case 'xlsx':
+      throw new Error('the rows of a workbook come from its thread');
   }
 }
 
-function chooseFormat({ sniffed, text }: UnpackedFile, stated: FormatName | undefined): FormatName {
-  const { kind } = sniffed;
-  if (kind === 'imageZip') {
-    throw new RowmillError('FILE_UNSUPPORTED', 'expected rows, got a zip of images', {
-      hint: 'Upload it, or give it to `rowmill run`: the images are stored first and a manifest of them is read.',
-    });
+async function* takeRows(thread: FileThread): AsyncGenerator<ReadRow[]> {
+  for (let i = 0; i < BATCHES_AHEAD; i += 1) thread.askForMore();
+  for (;;) {
+    const message = await thread.next();
+    if (message.kind !== 'rows') return;
+    yield message.rows;
+    thread.askForMore();
   }
-  if (stated !== undefined && stated !== kind) {
-    if (stated !== 'xlsx' && text !== null && fitsFormat(text, stated)) return stated;
-    const found = sniffed.found ?? (kind in NAMES ? NAMES[kind as FormatName] : kind);
-    throw new RowmillError('FILE_INVALID', `expected ${NAMES[stated]}, as stated, got ${found}`, {
-      hint: sniffed.advice ?? 'Leave the format to be found out, or state the right one.',
-    });
+}
+
+/** No thread and nothing that one unpacked is left when `work` has ended. */
+async function withThreads<T>(
+  given: Pick<FileTask, 'path' | 'options' | 'limits'>,
+  signal: AbortSignal | undefined,
+  work: (
+    start: (kind: FileTask['kind']) => FileThread,
+    stop: (thread: FileThread) => Promise<void>,
+  ) => Promise<T>,
+): Promise<T> {
+  const threads = new Set<FileThread>();
+  const folders: string[] = [];
+  let isClosed = false;
+  const start = (kind: FileTask['kind']): FileThread => {
+    if (isClosed) throw new Error(CLOSED);
+    const folder = join(tmpdir(), `rowmill-ingest-${newId()}`);
+    folders.push(folder);
+    const thread = startFileThread({ kind, folder, ...given }, signal);
+    threads.add(thread);
+    return thread;
+  };
+  const stop = (thread: FileThread): Promise<void> => {
+    threads.delete(thread);
+    return thread.stop();
+  };
+  try {
+    return await work(start, stop);
+  } finally {
+    isClosed = true;
+    await Promise.all([...threads].map((thread) => thread.stop()));
+    for (const folder of folders) await rm(folder, { recursive: true, force: true });
   }
-  if (kind === 'unsupported' || kind === 'image') {
-    throw new RowmillError('FILE_UNSUPPORTED', `expected a file of rows, got ${sniffed.found}`, {
-      ...(sniffed.advice === undefined ? {} : { hint: sniffed.advice }),
-    });
-  }
-  return kind;
 }

@@ -39,9 +39,14 @@ export interface FilePreview {
   looked: { rows: number; withProblems: number; wholeFile: boolean };
 }
 
-export function previewFile(path: string, options: PreviewOptions, settings: Settings): Promise<FilePreview> {
+export function previewFile(
+  path: string,
+  options: PreviewOptions,
+  settings: Settings,
+  signal?: AbortSignal,
+): Promise<FilePreview> {
   const { pipeline, format, mapping } = options;
-  return withRows(path, format, readLimits(settings), async (reader) => {
+  const look = async (reader: RowReader): Promise<FilePreview> => {
     const fields = pipeline === null ? null : fieldsOf(pipeline.input);
     const encoder = encoderFor(reader, pipeline, mapping, settings);
     const shown: PreviewedRow[] = [];
@@ -65,7 +70,8 @@ export function previewFile(path: string, options: PreviewOptions, settings: Set
       rows: shown,
       looked: { rows: rows.length, withProblems, wholeFile },
     };
-  });
+  };
+  return withRows(path, format, readLimits(settings), look, signal);
 }
 
 interface RowEncoder {

@@ -28,6 +28,7 @@ export function readLimits(settings: Settings): ReadLimits {
     inflateMaxBytes: settings.inflateMaxBytes,
     inflateMaxRatio: settings.inflateMaxRatio,
     archiveMaxEntries: settings.archiveMaxEntries,
+    fileBusyMs: settings.fileBusyMs,
     xlsxMemoryMb: settings.xlsxMemoryMb,
     imageMaxBytes: settings.imageMaxBytes,
     imageMaxPixels: settings.imageMaxPixels,

@@ -9,6 +9,8 @@ export interface RowReader {
   readonly detected: DetectedFormat;
   /** The headers as they stand in the file, for tables. Null for JSON, whose keys are found while reading. */
   readonly headers: string[] | null;
+  /** How lines end, for formats that are read line by line. */
+  readonly lineEnd?: '\n' | '\r';
   /** In the order of the file, the same on every reading. Arrays keep the cost per row small. */
   rows(): AsyncGenerator<ReadRow[]>;
 }
@@ -49,6 +51,7 @@ export interface ReadLimits {
   inflateMaxBytes: number;
   inflateMaxRatio: number;
   archiveMaxEntries: number;
+  fileBusyMs: number;
   xlsxMemoryMb: number;
   imageMaxBytes: number;
   imageMaxPixels: number;

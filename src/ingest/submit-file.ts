@@ -21,10 +21,10 @@ import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
 import { readJob } from '../store/views/read-job.ts';
 import { type ImageFile, imagesOfZip, storeImageSet } from './formats/read-images.ts';
-import { sniffFormat } from './formats/sniff-format.ts';
 import { keepImageIn } from './keep-image.ts';
-import { withRows } from './open-rows.ts';
+import { sniffFile, withRows } from './open-rows.ts';
 import { readLimits } from './read-options.ts';
+import type { RowReader } from './row-reader.ts';
 
 export interface FileToSubmit {
   name: string;
@@ -109,7 +109,7 @@ async function submitBytes(
   }
   // One local copy for all looks at it: from S3 each would be a download.
   return blobs.withLocalFile(blob.key, async (path) => {
-    const { kind } = await sniffFormat(path, limits);
+    const { kind } = await sniffFile(path, limits, options.signal);
     const store = (images: AsyncIterable<ImageFile>): Promise<SubmittedFile> =>
       storeImages(context, pipeline, file, images, set, options);
     if (kind === 'image') return store(oneImage(file.name, path));
@@ -173,7 +173,7 @@ async function submitBlob(
   const key = options.key ?? pipeline.key;
   if (options.updatesJobId !== undefined)
     await checkUpdated(context, options.updatesJobId, pipeline.name, key);
-  const look = await lookAt(context, pipeline, path, format, mapping);
+  const look = await lookAt(context, pipeline, path, { format, mapping, signal: options.signal });
   checkKey(key, look.columns);
   const source: JobSource = {
     kind: file.kind,
@@ -230,15 +230,15 @@ async function lookAt(
   context: EngineContext,
   pipeline: PipelineInput,
   path: string,
-  format: FormatOptions,
-  mapping: Record<string, string>,
+  how: { format: FormatOptions; mapping: Record<string, string>; signal: AbortSignal | undefined },
 ): Promise<Look> {
-  return withRows(path, format, readLimits(context.settings), async ({ detected, headers }) => {
+  const look = async ({ detected, headers }: RowReader): Promise<Look> => {
     // The keys of JSON are found while it is read, and each row is checked by the schema.
     if (headers === null) return { detected, columns: [], ignored: [] };
-    const { columns, ignored } = mapColumns(headers, fieldsOf(pipeline.input), mapping);
+    const { columns, ignored } = mapColumns(headers, fieldsOf(pipeline.input), how.mapping);
     return { detected, columns: columns.filter((column) => column !== null), ignored };
-  });
+  };
+  return withRows(path, how.format, readLimits(context.settings), look, how.signal);
 }
 
 async function checkUpdated(

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 export function compiledFile(moduleUrl: string, name: string): string {
   const beside = fileURLToPath(new URL(name, moduleUrl));
   if (existsSync(beside)) return beside;
-  const compiled = beside.replace(/([\\/])src([\\/])(?!.*[\\/]src[\\/])/, '$1dist$2');
+  const at = Math.max(beside.lastIndexOf('/src/'), beside.lastIndexOf('\\src\\'));
+  const compiled = at < 0 ? beside : `${beside.slice(0, at + 1)}dist${beside.slice(at + 4)}`;
   if (!existsSync(compiled)) throw new Error(`expected ${compiled} to exist: run \`npm run build\` first`);
   return compiled;
 }

@@ -200,6 +200,12 @@ export const NUMBER_SETTINGS = {
     max: 10_000_000,
     why: 'A file with more malformed rows than this is refused: it was read wrongly.',
   },
+  jobMaxTakeovers: {
+    default: 5,
+    min: 1,
+    max: 10_000,
+    why: 'A job whose file or output files ended or stalled this many processes in a row, without progress, fails.',
+  },
   ingestMaxColumns: { default: 2000, min: 1, max: 10_000, why: 'Columns of a file, at the most.' },
   ingestMaxCellBytes: {
     default: 10_485_760,
@@ -236,6 +242,12 @@ export const NUMBER_SETTINGS = {
     min: 1,
     max: 1_000_000,
     why: 'Entries of a zip or workbook, at the most.',
+  },
+  fileBusyMs: {
+    default: 30_000,
+    min: 1000,
+    max: 3_600_000,
+    why: 'Time for which a thread that looks at or reads an untrusted file may be busy without giving anything.',
   },
   xlsxMemoryMb: {
     default: 1024,

@@ -3,7 +3,6 @@ import { basename, isAbsolute, relative } from 'node:path';
 import { describe } from '../core/classify-error.ts';
 import { isErrorCode, RowmillError } from '../core/rowmill-error.ts';
 
-const PARSE_ERROR = /^ParseError: (.*?)\s*\n\s*(.+):(\d+):(\d+)/s;
 const MISSING_MODULE = /Cannot find (?:module|package) '([^']+)'/;
 /** What a compiler makes of a call of an imported name. */
 const COMPILED_NAME = /\(0 ?, ?_\w+\.(\w+)\)/g;
@@ -18,13 +17,13 @@ export function explainLoadFailure(path: string, file: string, cause: unknown): 
       cause,
     });
 
-  const parse = PARSE_ERROR.exec(message);
+  const parse = readParseError(message);
   if (parse) {
-    const [, what, where, line, column] = parse;
-    const other = where === file ? path : `${path} cannot be loaded: ${shown(where!)}`;
+    const { what, where, line, column } = parse;
+    const other = where === file ? path : `${path} cannot be loaded: ${shown(where)}`;
     // The parser counts columns from 0, editors from 1.
     return failure(
-      `${other} is not valid TypeScript: ${what} at line ${line}, column ${Number(column) + 1}`,
+      `${other} is not valid TypeScript: ${what} at line ${line}, column ${column + 1}`,
       'Correct the syntax there, or just before it.',
       cause,
     );
@@ -47,6 +46,19 @@ export function explainLoadFailure(path: string, file: string, cause: unknown): 
     'Correct it, or move what may fail into a handler: the module is loaded by every worker.',
     cause,
   );
+}
+
+/** The message has two lines: the problem, then file:line:column. */
+function readParseError(
+  message: string,
+): { what: string; where: string; line: string; column: number } | null {
+  const [first = '', ...rest] = message.split('\n');
+  const place = rest.find((text) => text.trim() !== '')?.trim() ?? '';
+  const position = /:(\d+):(\d+)$/.exec(place);
+  if (!first.startsWith('ParseError: ') || !position) return null;
+  const [, line, column] = position;
+  const what = first.slice('ParseError: '.length).trimEnd();
+  return { what, where: place.slice(0, position.index), line: line!, column: Number(column) };
 }
 
 function missingModule(path: string, file: string, missing: string, cause: unknown): RowmillError {

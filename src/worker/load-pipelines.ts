@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createJiti } from 'jiti';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { withoutTrailing } from '../core/without-trailing.ts';
 import { isPipeline, type Pipeline } from './define-pipeline.ts';
 import { explainLoadFailure } from './explain-load-failure.ts';
 
@@ -51,7 +52,7 @@ function checkFile(path: string, file: string): void {
   }
   if (status.isDirectory()) {
     throw new RowmillError('PIPELINE_NOT_FOUND', `${path} is a folder; expected a module with a pipeline`, {
-      hint: `Name the file, such as ${path.replace(/[\\/]+$/, '')}/pipeline.ts`,
+      hint: `Name the file, such as ${withoutTrailing(path, '\\/')}/pipeline.ts`,
     });
   }
 }

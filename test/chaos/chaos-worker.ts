@@ -49,6 +49,8 @@ export const CHAOS_SETTINGS = {
   lockFloorMs: 800,
   lockCapMs: 800,
   finalizeLeaseMs: 800,
+  // Here processes end all the time, whatever they do.
+  jobMaxTakeovers: 10_000,
   sweepMs: 100,
   pollMinMs: 20,
   pollMaxMs: 100,

@@ -31,6 +31,7 @@ const LIMITS: ReadLimits = {
   inflateMaxBytes: 0,
   inflateMaxRatio: 0,
   archiveMaxEntries: 0,
+  fileBusyMs: 30_000,
   xlsxMemoryMb: 0,
   imageMaxBytes: 0,
   imageMaxPixels: 0,

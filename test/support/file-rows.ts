@@ -35,6 +35,7 @@ export function shippedLimits(changed: Partial<ReadLimits> = {}): ReadLimits {
     inflateMaxBytes: shipped.inflateMaxBytes.default,
     inflateMaxRatio: shipped.inflateMaxRatio.default,
     archiveMaxEntries: shipped.archiveMaxEntries.default,
+    fileBusyMs: shipped.fileBusyMs.default,
     xlsxMemoryMb: shipped.xlsxMemoryMb.default,
     imageMaxBytes: shipped.imageMaxBytes.default,
     imageMaxPixels: shipped.imageMaxPixels.default,

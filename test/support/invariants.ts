@@ -111,13 +111,13 @@ const ONE_SUMMARY = [
   `select format('one summary: generation %s has a summary and the job is %s', s.generation, j.state)
    from jobs j join summaries s using (job_id)
    where j.job_id = $1 and s.generation >= j.generation and j.state not in ${FINISHED}`,
-  `select format('one summary: generation %s has %s summaries and %s job.finished events', g,
+  `select format('one summary: generation %s has %s summaries and %s events of its end', g,
                  (select count(*) from summaries s where s.job_id = $1 and s.generation = g),
-                 (select count(*) from job_events e where e.job_id = $1 and e.kind = 'job.finished' and e.generation = g))
+                 (select count(*) from job_events e where e.job_id = $1 and e.kind in ('job.finished', 'job.failed') and e.generation = g))
    from jobs j, generate_series(1, j.generation) g
    where j.job_id = $1
      and (select count(*) from summaries s where s.job_id = $1 and s.generation = g)
-      <> (select count(*) from job_events e where e.job_id = $1 and e.kind = 'job.finished' and e.generation = g)`,
+      <> (select count(*) from job_events e where e.job_id = $1 and e.kind in ('job.finished', 'job.failed') and e.generation = g)`,
   `select format('one summary: generation %s says total %s of %s items', s.generation, s.total,
                  (select count(distinct seq) from results r where r.job_id = $1 and r.generation <= s.generation))
    from summaries s

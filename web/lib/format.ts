@@ -4,7 +4,7 @@
 /** With a comma between thousands. */
 export function formatCount(count: number): string {
   const [whole = '', part] = String(Number(count.toFixed(3))).split('.');
-  const grouped = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
+  const grouped = whole.replace(/\B(?=(?:\d{3}){1,7}$)/g, ',');
   return part === undefined ? grouped : `${grouped}.${part}`;
 }
 

@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { RowmillError } from '../../core/rowmill-error.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 import { VERSION } from '../../platform/version.ts';
 import { projectFiles } from '../project-files.ts';
 
@@ -60,6 +61,6 @@ function nameOf(target: string): string {
   const name = basename(target)
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '-')
-    .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '');
-  return name === '' ? 'rowmill-project' : name;
+    .replace(/^[^a-z0-9]+/, '');
+  return withoutTrailing(name, '._-') || 'rowmill-project';
 }

@@ -1,6 +1,7 @@
 // Where a command goes: to the server that was named, to the database that was named, to the server somebody signed in
 // to, else to the database in the folder.
 import { RowmillError } from '../../core/rowmill-error.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 import { apiFromEnvironment, databaseUrlFromEnvironment } from '../../platform/environment.ts';
 import type { ServerOptions } from '../open-server.ts';
 import { readLogins } from './stored-login.ts';
@@ -50,7 +51,7 @@ export function normalizeUrl(given: string): string {
     throw invalid(given);
   }
   if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') throw invalid(given);
-  return url.origin + url.pathname.replace(/\/+$/, '');
+  return url.origin + withoutTrailing(url.pathname, '/');
 }
 
 function isLocal(address: string): boolean {

@@ -36,8 +36,7 @@ function refuseDocumentType(name: string, start: Buffer): void {
   if (!/\.(xml|rels|vml)$/i.test(name) && !/^\s*</.test(text)) return;
   const root = text.search(/<[^!?/\s]/);
   const prolog = root < 0 ? text : text.slice(0, root);
-  // What a comment says is not a declaration.
-  if (/<!(doctype|entity)/i.test(prolog.replace(/<!--[\s\S]*?-->/g, ''))) {
+  if (/<!(doctype|entity)/i.test(withoutComments(prolog))) {
     throw new RowmillError(
       'FILE_INVALID',
       `expected ${name} to have no document type declaration, got one: workbooks do not need it and it can be used for attacks`,
@@ -50,6 +49,21 @@ function refuseDocumentType(name: string, start: Buffer): void {
       `expected an element in the first ${PROLOG_BYTES} bytes of ${name}, got none`,
     );
   }
+}
+
+/** A declaration inside a comment does not count. A comment that never ends is kept. */
+function withoutComments(text: string): string {
+  const kept: string[] = [];
+  let at = 0;
+  for (;;) {
+    const open = text.indexOf('<!--', at);
+    const close = open === -1 ? -1 : text.indexOf('-->', open + 4);
+    if (close === -1) break;
+    kept.push(text.slice(at, open));
+    at = close + 3;
+  }
+  kept.push(text.slice(at));
+  return kept.join('');
 }
 
 function decodeProlog(start: Buffer): string {

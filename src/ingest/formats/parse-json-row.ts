@@ -1,6 +1,7 @@
 // One JSON text to one row. A number that a double cannot hold is kept as text: an id of 17 digits must come out as it
 // went in. Repeated keys are not noticed: as everywhere in JSON the last one wins.
 import { MAX_DEPTH, nestsDeeperThan } from '../../core/storable-json.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 import type { ReadLimits } from '../row-reader.ts';
 
 export type JsonRow =
@@ -85,7 +86,7 @@ function survivesReading(number: string): boolean {
   const value = Number(number);
   if (/^-?\d+$/.test(number)) return Number.isSafeInteger(value);
   const [mantissa] = number.toLowerCase().split('e');
-  const digits = mantissa!.replace(/[-.]/g, '').replace(/^0+|0+$/g, '');
+  const digits = withoutTrailing(mantissa!.replace(/[-.]/g, '').replace(/^0+/, ''), '0');
   return digits.length <= DOUBLE_DIGITS && Number.isFinite(value) && (value !== 0 || digits === '');
 }
 

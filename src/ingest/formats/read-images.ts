@@ -91,6 +91,10 @@ async function storeImage(
 }
 
 export async function openImageManifest(path: string, limits: ReadLimits): Promise<RowReader> {
+  return imageManifestReader(path, limits);
+}
+
+export function imageManifestReader(path: string, limits: ReadLimits): RowReader {
   return {
     detected: { format: 'images', encoding: 'utf-8', warnings: [] },
     headers: IMAGE_HEADERS,

@@ -13,7 +13,7 @@ import { decodeText } from './csv/decode-text.ts';
 import { parseJsonRow } from './parse-json-row.ts';
 import { joinNotes } from './read-jsonl.ts';
 import { DAMAGED_NOTE, TEXT_CHUNK_BYTES } from './read-lines.ts';
-import { openText } from './text-sample.ts';
+import { openText, type TextLines } from './text-sample.ts';
 
 export async function openJsonArray(
   path: string,
@@ -21,10 +21,19 @@ export async function openJsonArray(
   limits: ReadLimits,
   chunkBytes = TEXT_CHUNK_BYTES,
 ): Promise<RowReader> {
-  const { encoding, lineEnd } = await openText(path, options);
+  return jsonArrayReader(path, await openText(path, options), limits, chunkBytes);
+}
+
+export function jsonArrayReader(
+  path: string,
+  { encoding, lineEnd }: TextLines,
+  limits: ReadLimits,
+  chunkBytes = TEXT_CHUNK_BYTES,
+): RowReader {
   return {
     detected: { format: 'json', encoding, warnings: [] },
     headers: null,
+    lineEnd,
     async *rows() {
       const splitter = createElementSplitter(lineEnd, limits);
       const file = createReadStream(path, { highWaterMark: chunkBytes });

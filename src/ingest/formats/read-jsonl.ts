@@ -8,7 +8,7 @@ import {
 } from '../row-reader.ts';
 import { parseJsonRow } from './parse-json-row.ts';
 import { DAMAGED_NOTE, readLines, type TextLine } from './read-lines.ts';
-import { openText } from './text-sample.ts';
+import { openText, type TextLines } from './text-sample.ts';
 
 export async function openJsonl(
   path: string,
@@ -16,11 +16,20 @@ export async function openJsonl(
   limits: ReadLimits,
   chunkBytes?: number,
 ): Promise<RowReader> {
-  const { encoding, lineEnd } = await openText(path, options);
+  return jsonlReader(path, await openText(path, options), limits, chunkBytes);
+}
+
+export function jsonlReader(
+  path: string,
+  { encoding, lineEnd }: TextLines,
+  limits: ReadLimits,
+  chunkBytes?: number,
+): RowReader {
   const source = { path, encoding, lineEnd, maxLineBytes: limits.maxRowBytes };
   return {
     detected: { format: 'jsonl', encoding, warnings: [] },
     headers: null,
+    lineEnd,
     async *rows() {
       for await (const lines of readLines(chunkBytes === undefined ? source : { ...source, chunkBytes })) {
         const rows: ReadRow[] = [];

@@ -7,17 +7,21 @@ import {
   type RowReader,
 } from '../row-reader.ts';
 import { DAMAGED_NOTE, readLines, type TextLine } from './read-lines.ts';
-import { openText } from './text-sample.ts';
+import { openText, type TextLines } from './text-sample.ts';
 
 export async function openUrlList(
   path: string,
   options: FormatOptions,
   limits: ReadLimits,
 ): Promise<RowReader> {
-  const { encoding, lineEnd } = await openText(path, options);
+  return urlListReader(path, await openText(path, options), limits);
+}
+
+export function urlListReader(path: string, { encoding, lineEnd }: TextLines, limits: ReadLimits): RowReader {
   return {
     detected: { format: 'urls', encoding, warnings: [] },
     headers: ['url'],
+    lineEnd,
     async *rows() {
       for await (const lines of readLines({ path, encoding, lineEnd, maxLineBytes: limits.maxCellBytes })) {
         const rows = lines.flatMap((line) => toRow(line, limits) ?? []);

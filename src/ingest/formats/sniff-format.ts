@@ -1,12 +1,12 @@
-// Tells what a file is, through one layer of gzip or zip. The layer is unpacked into a temporary folder, because what
-// is inside must be looked at as a file, too; it is not unpacked twice.
+// Tells what a file is, through one layer of gzip or zip. The layer is unpacked into a folder, because what is inside must
+// be looked at as a file, too; it is not unpacked twice.
 import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { FormatName, FormatOptions, ReadLimits } from '../row-reader.ts';
 import { inflateGzip } from './inflate-gzip.ts';
 import { lookAtFile } from './look-at-file.ts';
-import { withTemporaryFolder } from './temporary-folder.ts';
 import { withZip } from './zip-archive.ts';
 
 export interface SniffedFormat {
@@ -26,31 +26,22 @@ export interface UnpackedFile {
   text: string | null;
 }
 
-export function sniffFormat(path: string, limits: ReadLimits): Promise<SniffedFormat> {
-  return withUnpacked(path, {}, limits, async ({ sniffed }) => sniffed);
-}
-
-/** Whether `imagesOfZip` and `storeImageSet` have to make a manifest of it first. */
-export async function isImageSet(path: string, limits: ReadLimits): Promise<boolean> {
-  return (await sniffFormat(path, limits)).kind === 'imageZip';
-}
-
-export async function withUnpacked<T>(
+/** `folder` does not exist yet; it is made for what has to be unpacked. The caller removes it. */
+export async function unpackFile(
   path: string,
+  folder: string,
   options: FormatOptions,
   limits: ReadLimits,
-  work: (file: UnpackedFile) => Promise<T>,
-): Promise<T> {
+): Promise<UnpackedFile> {
   const { text, look } = await lookAtFile(path, options, limits);
-  if (look.kind !== 'gzip' && look.kind !== 'zipOfOne') return work({ path, text, sniffed: look });
-  return withTemporaryFolder(async (folder) => {
-    const inner = join(folder, 'content');
-    const compression = look.kind === 'gzip' ? 'gzip' : 'zip';
-    if (look.kind === 'gzip') await inflateGzip(path, inner, limits);
-    else await extractOne(path, look.name, inner, limits);
-    const found = await lookAtFile(inner, options, limits);
-    return work({ path: inner, text: found.text, sniffed: describeInner(found.look, compression) });
-  });
+  if (look.kind !== 'gzip' && look.kind !== 'zipOfOne') return { path, text, sniffed: look };
+  await mkdir(folder, { mode: 0o700 });
+  const inner = join(folder, 'content');
+  const compression = look.kind === 'gzip' ? 'gzip' : 'zip';
+  if (look.kind === 'gzip') await inflateGzip(path, inner, limits);
+  else await extractOne(path, look.name, inner, limits);
+  const found = await lookAtFile(inner, options, limits);
+  return { path: inner, text: found.text, sniffed: describeInner(found.look, compression) };
 }
 
 function describeInner(

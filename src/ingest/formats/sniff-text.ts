@@ -66,7 +66,7 @@ function sniffMarkup(text: string): TextLook | null {
       advice: 'An SVG can carry scripts. Convert it to PNG, and give images as a zip.',
     };
   }
-  if (/^(<!--[\s\S]*?-->\s*|<\?xml[^>]*>\s*)*<(!doctype html|html|head|body|table|meta)[\s>]/i.test(start)) {
+  if (/^<(!doctype html|html|head|body|table|meta)[\s>]/i.test(afterProlog(start))) {
     return {
       kind: 'unsupported',
       found: 'an HTML page, even if its name ends with .xls',
@@ -82,6 +82,21 @@ function sniffMarkup(text: string): TextLook | null {
     };
   }
   return null;
+}
+
+/** Markup from its first element or declaration on: without comments and the line that says it is XML. */
+function afterProlog(text: string): string {
+  let at = 0;
+  for (;;) {
+    const end = text.startsWith('<!--', at)
+      ? text.indexOf('-->', at + 4)
+      : /^<\?xml/i.test(text.slice(at, at + 5))
+        ? text.indexOf('>', at)
+        : -1;
+    if (end === -1) return text.slice(at);
+    at = text.indexOf('>', end) + 1;
+    while (/\s/.test(text[at] ?? '')) at += 1;
+  }
 }
 
 /** A table may also begin with a bracket: `[id],[name]`. */

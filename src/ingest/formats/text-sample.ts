@@ -4,9 +4,13 @@ import type { FormatOptions } from '../row-reader.ts';
 import { decodeText } from './csv/decode-text.ts';
 import { detectEncoding } from './csv/detect-encoding.ts';
 
-export interface TextSample {
+/** What has to be known to read a text line by line. */
+export interface TextLines {
   encoding: string;
   lineEnd: '\n' | '\r';
+}
+
+export interface TextSample extends TextLines {
   text: string;
   /** The sample is the whole file. */
   whole: boolean;

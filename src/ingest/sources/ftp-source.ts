@@ -208,7 +208,10 @@ function ignorePassiveAddress(ftp: FTPContext): void {
     const answer = await request(command);
     const host = ftp.socket.remoteAddress?.replace(/^::ffff:/i, '');
     if (answer.code !== 227 || host === undefined || isIP(host) !== 4) return answer;
-    const message = answer.message.replace(/\d+,\d+,\d+,\d+(?=,\d+,\d+)/, host.replaceAll('.', ','));
+    const message = answer.message.replace(
+      /\d{1,3},\d{1,3},\d{1,3},\d{1,3}(?=,\d{1,3},\d{1,3})/,
+      host.replaceAll('.', ','),
+    );
     return { ...answer, message };
   };
 }

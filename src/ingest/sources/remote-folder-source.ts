@@ -2,6 +2,7 @@
 // all such a server tells, so a file is taken only after two looks at least stableMs apart found them unchanged. Where
 // the server allows no renaming, files stay where they are and the claim rows alone remember them.
 import { RowmillError } from '../../core/rowmill-error.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import { createFileNameFilter } from './file-name-filter.ts';
 import { numberedName } from './move-without-overwriting.ts';
@@ -64,7 +65,7 @@ export function createRemoteFolderSource(
   const heldPath = (file: SourceFile): string => `${root}/${HELD}/${heldName(file.fileId, file.name)}`;
 
   async function connect(): Promise<void> {
-    root = (await remote.connect()).replace(/\/+$/, '');
+    root = withoutTrailing(await remote.connect(), '/');
     canRename = true;
     for (const folder of [HELD, OUTCOMES.done, OUTCOMES.failed]) {
       canRename &&= await remote.makeFolder(`${root}/${folder}`);

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type SftpClient from 'ssh2-sftp-client';
 import { RowmillError } from '../../core/rowmill-error.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 import { secretFromEnvironment } from '../../platform/environment.ts';
 import { withDeadline, withDeadlines } from './deadline.ts';
 import { createRemoteFolderSource, type RemoteEntry, type RemoteFolder } from './remote-folder-source.ts';
@@ -191,7 +192,7 @@ function credentials(config: SftpSourceConfig): Record<string, unknown> {
 
 /** As ssh-keygen -l prints it. */
 function fingerprintOfKey(key: Buffer): string {
-  return `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`;
+  return `SHA256:${withoutTrailing(createHash('sha256').update(key).digest('base64'), '=')}`;
 }
 
 function wrongHostKey(address: string, config: SftpSourceConfig, seen: string): RowmillError {

@@ -3,7 +3,7 @@
 // to, and whether it still is the file that was claimed.
 import { createHash } from 'node:crypto';
 
-const HELD_NAME = /^((?:-?[0-9a-z]+\.)+[0-9a-f]{16})-(.+)$/s;
+const HELD_NAME = /^((?:-?[0-9a-z]+\.){1,8}[0-9a-f]{16})-(.+)$/s;
 /** Most file systems allow 255 bytes. */
 const MAX_NAME_BYTES = 255;
 
@@ -25,7 +25,8 @@ export function fingerprintOf(fileId: string): bigint[] {
 /** The name of a file while it is held. Of a very long name the end is kept, which has the extension. */
 export function heldName(fileId: string, name: string): string {
   const room = MAX_NAME_BYTES - fileId.length - 1;
-  let kept = name;
+  // No character takes less than a byte.
+  let kept = name.slice(-room);
   while (Buffer.byteLength(kept) > room) kept = kept.slice(kept.codePointAt(0)! > 0xffff ? 2 : 1);
   return `${fileId}-${kept}`;
 }

@@ -75,6 +75,6 @@ function safeMessage(message: unknown): string {
   return String(message ?? '')
     .split('\n')[0]!
     .slice(0, MAX_MESSAGE_LENGTH)
-    .replace(/\b(AKIA|ASIA)[A-Z0-9]{12,}\b/g, '$1…')
+    .replace(/\b(AKIA|ASIA)[A-Z0-9]{12,}/g, '$1…')
     .replace(/\b(x-amz-(?:signature|credential|security-token)=)[^&\s]+/gi, '$1…');
 }

@@ -1,6 +1,7 @@
 // Reads the setting text of an S3 store: s3://bucket/prefix?endpoint=…&region=…&pathStyle=true. Credentials are never part
 // of it, and a text that holds some is refused without being repeated.
 import { RowmillError } from '../../core/rowmill-error.ts';
+import { withoutTrailing } from '../../core/without-trailing.ts';
 import { isBlobKey } from './blob-key.ts';
 
 export interface S3Location {
@@ -30,7 +31,7 @@ export function parseS3Location(text: string): S3Location {
   }
   if (!BUCKET.test(url.host)) throw invalid(`the bucket ${JSON.stringify(url.host)}`);
 
-  const folder = url.pathname.replace(/^\/+|\/+$/g, '');
+  const folder = withoutTrailing(url.pathname.replace(/^\/+/, ''), '/');
   if (folder !== '' && (!isBlobKey(folder) || folder.length > MAX_PREFIX_LENGTH)) {
     throw invalid(
       `the prefix ${JSON.stringify(folder)}; letters, digits, '.', '_', '-' and '/' are possible`,

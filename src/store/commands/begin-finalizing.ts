@@ -9,7 +9,7 @@ const BEGIN_FINALIZING: Statement = {
   text: `
     update jobs j
     set state = 'FINALIZING', finalizing_at = now(), finalize_owner = null, finalize_token = null,
-        finalize_expires_at = null,
+        finalize_expires_at = null, finalize_takeovers = 0, finalize_files = 0,
         finalize_attempts = case when j.state = 'CANCELLING' then j.finalize_attempts else 0 end
     where j.job_id = $1
       and (j.state in ('QUEUED', 'RUNNING') and j.sealed_at is not null or j.state = 'CANCELLING')

@@ -1,14 +1,17 @@
 import type { Executor, Statement } from '../../platform/database.ts';
 
+// A token that is still there belonged to a process that ended or stalled: one that could not write the files gives it
+// back.
 const CLAIM_FINALIZE: Statement = {
   name: 'claim-finalize',
   text: `
     update jobs
     set finalize_owner = $2, finalize_token = $3, finalize_attempts = finalize_attempts + 1,
-        finalize_expires_at = now() + $4::float8 * interval '1 millisecond'
+        finalize_expires_at = now() + $4::float8 * interval '1 millisecond',
+        finalize_takeovers = finalize_takeovers + (finalize_token is not null)::int
     where job_id = $1 and state = 'FINALIZING'
       and (finalize_expires_at is null or finalize_expires_at <= now())
-    returning generation, finalize_attempts, cancelled_at is not null as cancelled`,
+    returning generation, finalize_attempts, finalize_takeovers, cancelled_at is not null as cancelled`,
 };
 
 const RENEW_FINALIZE: Statement = {
@@ -16,6 +19,14 @@ const RENEW_FINALIZE: Statement = {
   text: `
     update jobs set finalize_expires_at = now() + $3::float8 * interval '1 millisecond'
     where job_id = $1 and finalize_token = $2 and state = 'FINALIZING'`,
+};
+
+// Only a file that no attempt came to before is progress: every attempt writes the first ones again.
+const NOTE_FILE: Statement = {
+  name: 'note-output-file',
+  text: `
+    update jobs set finalize_files = $3, finalize_takeovers = 0
+    where job_id = $1 and finalize_token = $2 and state = 'FINALIZING' and finalize_files < $3`,
 };
 
 // The sweep takes it up again when the time is over; until then the reason stands on the job.
@@ -33,24 +44,48 @@ const FINISH_JOB: Statement = {
   name: 'finish-job',
   text: `
     update jobs
-    set state = $3::job_state, finished_at = now(), last_error = null, finalize_owner = null, finalize_token = null,
+    set state = $3::job_state, finished_at = now(), last_error = $4, finalize_owner = null, finalize_token = null,
         finalize_expires_at = null
     where job_id = $1 and state = 'FINALIZING' and finalize_token = $2
     returning generation`,
 };
 
+export interface ClaimedEnding {
+  generation: number;
+  attempt: number;
+  /** Processes in a row that ended or stalled at it, without progress. */
+  takeovers: number;
+  outcome: 'DONE' | 'CANCELLED';
+}
+
 export async function claimFinalize(
   db: Executor,
   request: { jobId: string; workerId: string; token: string; leaseMs: number },
-): Promise<{ generation: number; attempt: number; outcome: 'DONE' | 'CANCELLED' } | null> {
-  const { rows } = await db.run<{ generation: number; finalize_attempts: number; cancelled: boolean }>(
-    CLAIM_FINALIZE,
-    [request.jobId, request.workerId, request.token, request.leaseMs],
-  );
+): Promise<ClaimedEnding | null> {
+  const { rows } = await db.run<{
+    generation: number;
+    finalize_attempts: number;
+    finalize_takeovers: number;
+    cancelled: boolean;
+  }>(CLAIM_FINALIZE, [request.jobId, request.workerId, request.token, request.leaseMs]);
   const row = rows[0];
   if (!row) return null;
-  const outcome = row.cancelled ? 'CANCELLED' : 'DONE';
-  return { generation: row.generation, attempt: row.finalize_attempts, outcome };
+  return {
+    generation: row.generation,
+    attempt: row.finalize_attempts,
+    takeovers: row.finalize_takeovers,
+    outcome: row.cancelled ? 'CANCELLED' : 'DONE',
+  };
+}
+
+/** `files` were written by the attempt that holds the token. */
+export async function noteOutputFile(
+  db: Executor,
+  jobId: string,
+  token: string,
+  files: number,
+): Promise<void> {
+  await db.run(NOTE_FILE, [jobId, token, files]);
 }
 
 export async function finishJobRow(
@@ -58,8 +93,9 @@ export async function finishJobRow(
   jobId: string,
   token: string,
   outcome: string,
+  lastError: string | null = null,
 ): Promise<boolean> {
-  return (await db.run(FINISH_JOB, [jobId, token, outcome])).rowCount === 1;
+  return (await db.run(FINISH_JOB, [jobId, token, outcome, lastError])).rowCount === 1;
 }
 
 /** False when the lease is lost. */

@@ -21,6 +21,7 @@ const RESERVE_SEQS: Statement = {
         ingest_checkpoint = coalesce($4::jsonb, ingest_checkpoint),
         ingest_expires_at = case when $6::uuid is null then ingest_expires_at
                                  else now() + $7::float8 * interval '1 millisecond' end,
+        ingest_takeovers = case when $6::uuid is null then ingest_takeovers else 0 end,
         input_columns = ${withNewColumns('$8::jsonb')},
         ingest_report = ingest_report || coalesce($9::jsonb, '{}')
     where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')

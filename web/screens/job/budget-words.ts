@@ -6,7 +6,7 @@ export function amountIn(text: string): number | null | undefined {
   const trimmed = text.trim();
   if (trimmed === '') return null;
   // 0x10 and 1e3 are numbers to programs only.
-  return /^\d*[.,]?\d+$|^\d+[.,]$/.test(trimmed) ? Number(trimmed.replace(',', '.')) : undefined;
+  return /^(?:\d+(?:[.,]\d*)?|[.,]\d+)$/.test(trimmed) ? Number(trimmed.replace(',', '.')) : undefined;
 }
 
 /** Null: there is nothing to say about something that is no amount. */

@@ -3,11 +3,11 @@
 export type CellKind = 'empty' | 'number' | 'date' | 'time' | 'email' | 'url' | 'boolean' | 'text';
 
 const NUMBER =
-  /^[-+(]?[$€£¥]?\s?[-+]?(\d{1,3}([.,' \u00a0]\d{3})+([.,]\d+)?|\d*[.,]?\d+|\d+[.,])([eE][-+]?\d{1,3})?\s?[%$€£¥)]?$/;
+  /^[-+(]?[$€£¥]?\s?[-+]?(\d{1,3}([.,' \u00a0]\d{3})+([.,]\d+)?|\d+(?:[.,]\d*)?|[.,]\d+)([eE][-+]?\d{1,3})?\s?[%$€£¥)]?$/;
 const DATE =
   /^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[AaPp][Mm]|[-+]\d{2}:?\d{2})?)?$/;
 const TIME = /^\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?(\s?[AaPp][Mm])?$/;
-const EMAIL = /^[^\s@,;:|^~]+@[^\s@,;:|^~]+\.[^\s@,;:|^~]+$/;
+const EMAIL = /^[^\s@,;:|^~]+@[^\s@,;:|^~][^\s@,;:|^~.]*\.[^\s@,;:|^~]+$/;
 /** Also paths of Windows: their colon is no delimiter either. */
 const URL = /^([a-z][a-z0-9+.-]*:\/\/\S+|[a-z]:[\\/].*)$/i;
 const BOOLEAN = /^(true|false|yes|no)$/i;

@@ -2,7 +2,14 @@
 // kept, kept with a note, or rejected; and refuses files that are no table or were most likely read wrongly.
 import { createReadStream } from 'node:fs';
 import { RowmillError } from '../../../core/rowmill-error.ts';
-import type { CsvDialect, FormatOptions, ReadLimits, ReadRow, RowReader } from '../../row-reader.ts';
+import type {
+  CsvDialect,
+  DetectedFormat,
+  FormatOptions,
+  ReadLimits,
+  ReadRow,
+  RowReader,
+} from '../../row-reader.ts';
 import { checkCsvOptions } from './check-csv-options.ts';
 import { decodeText } from './decode-text.ts';
 import { type DetectedDialect, detectDialect } from './detect-dialect.ts';
@@ -36,20 +43,29 @@ export async function openCsv(path: string, options: FormatOptions, limits: Read
   const judge = createRowJudge(headers.names.length, encoding, limits, stated.shortRows === 'pad');
   if (stated.delimiter === undefined)
     await tryRows(rowsAfterHeader(tokenized(), dialect), judge, dialect, headers.names);
+  const detected: DetectedFormat = {
+    format: 'csv',
+    encoding,
+    csv: dialect,
+    ...(preamble === '' ? {} : { preamble: preamble.slice(0, MAX_PREAMBLE_LENGTH) }),
+    warnings: [...encodingWarnings(dialect, stated, sample), ...dialectWarnings(found), ...headers.warnings],
+  };
+  return csvReader(path, { detected, headers: headers.names }, options, limits);
+}
+
+/** The rows of a file that was opened before, as it was found to be written. */
+export function csvReader(
+  path: string,
+  { detected, headers }: { detected: DetectedFormat; headers: string[] },
+  { shortRows }: FormatOptions,
+  limits: ReadLimits,
+): RowReader {
+  const dialect = detected.csv!;
+  const judge = createRowJudge(headers.length, dialect.encoding, limits, shortRows === 'pad');
   return {
-    detected: {
-      format: 'csv',
-      encoding,
-      csv: dialect,
-      ...(preamble === '' ? {} : { preamble: preamble.slice(0, MAX_PREAMBLE_LENGTH) }),
-      warnings: [
-        ...encodingWarnings(dialect, stated, sample),
-        ...dialectWarnings(found),
-        ...headers.warnings,
-      ],
-    },
-    headers: headers.names,
-    rows: () => inBatches(rowsAfterHeader(tokenized(), dialect), judge),
+    detected,
+    headers,
+    rows: () => inBatches(rowsAfterHeader(tokenizeFile(path, dialect, limits), dialect), judge),
   };
 }
 

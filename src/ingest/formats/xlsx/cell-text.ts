@@ -7,6 +7,7 @@ const DAY_MS = 86_400_000;
 /** 9999-12-31; there is no later date. */
 const LAST_SERIAL_1900 = 2_958_466;
 const DAYS_FROM_1900_TO_1904 = 1462;
+const MAX_FORMAT_CODE = 1024;
 
 /** As JavaScript prints it, but digits that are written out are kept: a long id is not rounded. Null if it is none. */
 export function numberText(written: string): string | null {
@@ -41,13 +42,15 @@ function clock(ms: number): string {
 
 /** What a number format like `dd.mm.yyyy` or `[h]:mm` shows; null for numbers. */
 export function dateKindOf(formatCode: string): DateKind | null {
+  // Excel takes 255 characters; a longer code shows nothing that it could be a date of.
+  if (formatCode.length > MAX_FORMAT_CODE) return null;
   const bare = formatCode
     .replace(/"[^"]*"?/g, '')
     .replace(/[\\_*]./g, '')
     .split(';')[0]!;
   if (/\[(h+|m+|s+)\]/i.test(bare)) return 'elapsed';
   // Colours, conditions, currencies and locales.
-  const plain = bare.replace(/\[[^\]]*\]/g, '').toLowerCase();
+  const plain = bare.replace(/\[[^[\]]*\]/g, '').toLowerCase();
   if (/^\s*(general|standard)\s*$/.test(plain)) return null;
   // A digit has no place in a date, but for fractions of a second.
   if (/[0#?]/.test(plain.replace(/s\.0+/g, 's'))) return null;

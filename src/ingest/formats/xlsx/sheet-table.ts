@@ -30,9 +30,18 @@ export async function openSheetTable(
     date1904: parts.date1904,
     limits,
   };
+  // Of a sheet that is large and empty one look is enough.
+  const seen = new Map<WorkbookSheet, boolean>();
   const holdsData = async (sheet: WorkbookSheet): Promise<boolean> => {
-    for await (const _ of readSheetRows(archive, sheet.entry, context)) return true;
-    return false;
+    const known = seen.get(sheet);
+    if (known !== undefined) return known;
+    let found = false;
+    for await (const _ of readSheetRows(archive, sheet.entry, context)) {
+      found = true;
+      break;
+    }
+    seen.set(sheet, found);
+    return found;
   };
   const sheet = await chooseSheet(parts.sheets, options.sheet, holdsData);
   const batches = readSheetRows(archive, sheet.entry, context);

@@ -5,6 +5,9 @@ import type { ZipArchive, ZipEntry } from '../zip-archive.ts';
 import { builtInDateKind, type DateKind, dateKindOf } from './cell-text.ts';
 import { attributeOf, readXml, type XmlHandler } from './xml-reader.ts';
 
+/** Each may have to be read to its end to see that it is empty. */
+const MAX_SHEETS = 1000;
+
 export interface WorkbookParts {
   sheets: WorkbookSheet[];
   date1904: boolean;
@@ -50,6 +53,8 @@ export async function readWorkbookParts(archive: ZipArchive): Promise<WorkbookPa
       if (entry === undefined) throw incomplete(relation.target);
       // Some programs write other words for visible.
       const visible = !/^(hidden|veryHidden)$/.test(attributeOf(tag, 'state') ?? '');
+      if (sheets.some((sheet) => sheet.entry === entry)) throw namedTwice(relation.target);
+      if (sheets.length >= MAX_SHEETS) throw tooManySheets();
       sheets.push({ name: attributeOf(tag, 'name') ?? '', visible, entry });
     },
   });
@@ -128,6 +133,20 @@ function resolve(folder: string, target: string): string {
     else if (part !== '.' && part !== '') parts.push(part);
   }
   return parts.join('/');
+}
+
+function namedTwice(part: string): RowmillError {
+  return new RowmillError(
+    'FILE_INVALID',
+    `expected every sheet of the workbook to have a part of its own, got ${part} for two`,
+    { hint: 'Open the file in a spreadsheet program and save it again.' },
+  );
+}
+
+function tooManySheets(): RowmillError {
+  return new RowmillError('FILE_TOO_LARGE', `expected a workbook of at most ${MAX_SHEETS} sheets, got more`, {
+    hint: 'Split the workbook, or save the sheet as CSV.',
+  });
 }
 
 function incomplete(name: string): RowmillError {

@@ -52,6 +52,9 @@ function createDecoder(start: Buffer): TextDecoder {
 export function createXmlReader(part: string, handler: XmlHandler): XmlReader {
   const stack: string[] = [];
   let rest = '';
+  /** Pieces that were not looked at yet. Markup that is not complete is read again only when the text has doubled. */
+  let waiting: string[] = [];
+  let waitingLength = 0;
   /** A carriage return at the end of a piece: only the next one tells whether a line feed follows. */
   let heldReturn = '';
   let ended = false;
@@ -74,7 +77,19 @@ export function createXmlReader(part: string, handler: XmlHandler): XmlReader {
   };
 
   const write = (piece: string): void => {
-    const text = normalizeLineEnds(heldReturn + piece);
+    waiting.push(piece);
+    waitingLength += piece.length;
+    if (waitingLength < rest.length) checkMarkup(rest.length + waitingLength);
+    else read();
+  };
+  const checkMarkup = (length: number): void => {
+    if (length > MAX_MARKUP_LENGTH)
+      throw invalid(part, `markup of more than ${MAX_MARKUP_LENGTH} characters`);
+  };
+  const read = (): void => {
+    const text = normalizeLineEnds(heldReturn + waiting.join(''));
+    waiting = [];
+    waitingLength = 0;
     heldReturn = '';
     if (text.endsWith('\r')) heldReturn = '\r';
     const input = rest + (heldReturn === '' ? text : text.slice(0, -1));
@@ -99,13 +114,13 @@ export function createXmlReader(part: string, handler: XmlHandler): XmlReader {
       at = end;
     }
     rest = input.slice(at);
-    if (rest.length > MAX_MARKUP_LENGTH)
-      throw invalid(part, `markup of more than ${MAX_MARKUP_LENGTH} characters`);
+    checkMarkup(rest.length);
   };
 
   return {
     write,
     end() {
+      read();
       if (!ended || rest.trim() !== '') throw invalid(part, 'an end in the middle of an element');
     },
   };

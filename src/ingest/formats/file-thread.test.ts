@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { XlsxStreamWriter } from 'hucre/xlsx';
 import { describe, expect, it } from 'vitest';
-import { shippedLimits, useTestFiles } from '../../../../test/support/file-rows.ts';
-import { waitMs } from '../../../platform/clock.ts';
-import { compiledFile } from '../../../platform/compiled-file.ts';
-import type { FromXlsxThread, XlsxThreadData } from '../read-xlsx.ts';
+import { shippedLimits, useTestFiles } from '../../../test/support/file-rows.ts';
+import { waitMs } from '../../platform/clock.ts';
+import { compiledFile } from '../../platform/compiled-file.ts';
+import type { FromFileThread, ToFileThread } from './file-threads.ts';
 
 const files = useTestFiles();
 
@@ -14,22 +14,30 @@ describe('the thread of a workbook', () => {
     const writer = new XlsxStreamWriter({ name: 'S', columns: [{ header: 'n' }] });
     for (let i = 0; i < 5000; i += 1) writer.addRow([i]);
     const path = files.write(Buffer.from(await writer.finish()));
-    const data: XlsxThreadData = { path, options: {}, limits: shippedLimits() };
-    const thread = new Worker(compiledFile(import.meta.url, 'xlsx-thread.js'), { workerData: data });
+    const thread = new Worker(compiledFile(import.meta.url, 'file-thread.js'));
+    const say = (message: ToFileThread): void => thread.postMessage(message);
     const seen: string[] = [];
-    thread.on('message', (message: FromXlsxThread) => seen.push(message.kind));
+    thread.on('message', (message: FromFileThread) => seen.push(message.kind));
+    const task = {
+      kind: 'open',
+      path,
+      folder: `${path}-inner`,
+      options: {},
+      limits: shippedLimits(),
+    } as const;
+    say({ kind: 'task', task });
     try {
       await once(thread, 'message');
       // That nothing comes can only be seen by waiting; the whole sheet takes it a fraction of this.
       await waitMs(300);
       expect(seen).toEqual(['opened']);
-      thread.postMessage('more');
-      thread.postMessage('more');
+      say({ kind: 'more' });
+      say({ kind: 'more' });
       await expect.poll(() => seen.length).toBe(3);
       await waitMs(300);
       expect(seen).toEqual(['opened', 'rows', 'rows']);
-      for (let i = 0; i < 8; i += 1) thread.postMessage('more');
-      await once(thread, 'exit');
+      for (let i = 0; i < 8; i += 1) say({ kind: 'more' });
+      await expect.poll(() => seen.at(-1)).toBe('end');
       expect(seen).toEqual(['opened', ...Array<string>(10).fill('rows'), 'end']);
     } finally {
       await thread.terminate();

@@ -1,0 +1,106 @@
+// The thread behind file-threads.ts: finds out what an untrusted file is, opens it, and reads the rows of a workbook, as
+// many batches ahead as it was asked for. It may be ended at any time and keeps nothing but the folder that it was given.
+import { parentPort } from 'node:worker_threads';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import type { ReadRow } from '../row-reader.ts';
+import type { FileTask, FromFileThread, ToFileThread } from './file-threads.ts';
+import { inspectArchive } from './inspect-archive.ts';
+import { chooseFormat, openTextFormat } from './open-file.ts';
+import { unpackFile } from './sniff-format.ts';
+import { openSheetTable } from './xlsx/sheet-table.ts';
+import { withZip } from './zip-archive.ts';
+
+const port = parentPort!;
+const BATCH_ROWS = 500;
+const BATCH_BYTES = 1024 * 1024;
+
+let asked = 0;
+let wake: (() => void) | null = null;
+
+port.on('message', (message: ToFileThread) => {
+  if (message.kind === 'task') return void run(message.task);
+  asked += 1;
+  wake?.();
+});
+
+async function send(rows: ReadRow[]): Promise<void> {
+  while (asked === 0) {
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+  }
+  asked -= 1;
+  tell({ kind: 'rows', rows });
+}
+
+function tell(message: FromFileThread): void {
+  port.postMessage(message);
+}
+
+async function run(task: FileTask): Promise<void> {
+  try {
+    const { path, folder, options, limits } = task;
+    const file = await unpackFile(path, folder, options, limits);
+    if (task.kind === 'sniff') return tell({ kind: 'sniffed', sniffed: file.sniffed });
+    const format = chooseFormat(file, options.format);
+    if (format === 'xlsx') return await readSheet(file.path, file.sniffed.compression, task);
+    const { detected, headers, lineEnd = '\n' } = await openTextFormat(format, file.path, options, limits);
+    const lines = { encoding: detected.encoding ?? 'utf-8', lineEnd };
+    const { compression } = file.sniffed;
+    tell({
+      kind: 'opened',
+      detected: compression === undefined ? detected : { ...detected, compression },
+      headers,
+      text: { path: file.path, ...lines },
+    });
+  } catch (error) {
+    // Another error is a fault of this program and ends the thread loudly.
+    if (!(error instanceof RowmillError)) throw error;
+    const { code, message, hint } = error;
+    tell({ kind: 'failed', code, message, hint });
+  }
+}
+
+async function readSheet(
+  path: string,
+  compression: 'gzip' | 'zip' | undefined,
+  { options, limits }: FileTask,
+): Promise<void> {
+  await inspectArchive(path, limits);
+  // The chosen sheet is opened twice, everything else once.
+  const twice = {
+    ...limits,
+    inflateMaxBytes: limits.inflateMaxBytes * 2,
+    inflateMaxRatio: limits.inflateMaxRatio * 2,
+  };
+  await withZip(path, twice, async (archive) => {
+    const { rows, sheet, sheets, headers, preamble, warnings } = await openSheetTable(
+      archive,
+      options,
+      limits,
+    );
+    const found = preamble === '' ? {} : { preamble };
+    const packed = compression === undefined ? {} : { compression };
+    const detected = { format: 'xlsx' as const, sheet, sheets, ...found, warnings, ...packed };
+    tell({ kind: 'opened', detected, headers, text: null });
+    let batch: ReadRow[] = [];
+    let bytes = 0;
+    for await (const some of rows) {
+      for (const row of some) {
+        batch.push(row);
+        bytes += lengthOf(row);
+        if (batch.length < BATCH_ROWS && bytes < BATCH_BYTES) continue;
+        await send(batch);
+        batch = [];
+        bytes = 0;
+      }
+    }
+    if (batch.length > 0) await send(batch);
+    tell({ kind: 'end' });
+  });
+}
+
+function lengthOf(row: ReadRow): number {
+  if (row.kind === 'cells') return row.cells.reduce((sum, cell) => sum + cell.length, 0);
+  return row.kind === 'rejected' ? row.raw.length : 0;
+}

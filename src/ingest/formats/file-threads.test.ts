@@ -1,0 +1,104 @@
+// What a thread that reads an untrusted file may cost, and when it is ended.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { allRows, shippedLimits, useTestFiles } from '../../../test/support/file-rows.ts';
+import { workbookParts, writeWorkbook } from '../../../test/support/workbook-writer.ts';
+import { writeZip } from '../../../test/support/zip-writer.ts';
+import { sniffFile, withRows } from '../open-rows.ts';
+
+const files = useTestFiles();
+const limits = shippedLimits();
+/** Where files are unpacked: other processes use the common one. */
+const folder = mkdtempSync(join(tmpdir(), 'rowmill-threads-test-'));
+vi.stubEnv('TMPDIR', folder);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Text that could be a table in many dialects: finding out which takes the thread a tenth of a second and more. */
+const MANY_DIALECTS = `a,b;c|d\te:f^g~h "x" 'y'\n`.repeat(10_000);
+
+describe('a file that keeps its thread busy for too long', () => {
+  it('is refused with the setting that says how long, and the next one is read', async () => {
+    const path = files.write(MANY_DIALECTS);
+    const reading = withRows(path, {}, { ...limits, fileBusyMs: 2 }, async () => 'read');
+    await expect(reading).rejects.toMatchObject({
+      code: 'FILE_STALLS_READER',
+      message: expect.stringContaining('fileBusyMs'),
+      status: 422,
+    });
+    const headers = await withRows(files.write('a,b\n1,2\n'), {}, limits, async (reader) => reader.headers);
+    expect(headers).toEqual(['a', 'b']);
+  });
+
+  it('leaves nothing of what it unpacked', async () => {
+    const path = files.write(gzipSync(MANY_DIALECTS));
+    const unpacked = await withRows(path, {}, limits, async () => readdirSync(folder));
+    expect(unpacked).toHaveLength(1);
+    const reading = withRows(path, {}, { ...limits, fileBusyMs: 2 }, async () => 'read');
+    await expect(reading).rejects.toMatchObject({ code: 'FILE_STALLS_READER' });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+describe('a file that nobody wants any more', () => {
+  it('is not looked at further when its caller goes', async () => {
+    const stop = new AbortController();
+    const reading = withRows(files.write(MANY_DIALECTS), {}, limits, async () => 'read', stop.signal);
+    stop.abort(new Error('the client went away'));
+    await expect(reading).rejects.toThrow('the client went away');
+    await expect(sniffFile(files.write('a'), limits, stop.signal)).rejects.toThrow('the client went away');
+  });
+
+  it('gives no more rows of a workbook when its caller goes', async () => {
+    const data = Array.from({ length: 3000 }, (_, n) => `<row r="${n + 1}"><c><v>${n}</v></c></row>`).join(
+      '',
+    );
+    const path = files.write(Buffer.from(writeWorkbook({ sheets: [{ name: 'One', data }] })));
+    const stop = new AbortController();
+    const reading = withRows(
+      path,
+      {},
+      limits,
+      async (reader) => {
+        for await (const _ of reader.rows()) stop.abort(new Error('the client went away'));
+      },
+      stop.signal,
+    );
+    await expect(reading).rejects.toThrow('the client went away');
+  });
+});
+
+describe('a workbook', () => {
+  it('in which two sheets are one part is refused', async () => {
+    const parts = workbookParts({
+      sheets: [
+        { name: 'One', data: '' },
+        { name: 'Two', data: '' },
+      ],
+    });
+    const relations = parts.find(({ name }) => name.endsWith('workbook.xml.rels'))!;
+    relations.data = String(relations.data).replace('sheet2.xml', 'sheet1.xml');
+    await expect(withRows(files.write(writeZip(parts)), {}, limits, allRows)).rejects.toMatchObject({
+      code: 'FILE_INVALID',
+      message: expect.stringContaining('xl/worksheets/sheet1.xml for two'),
+    });
+  });
+
+  it('of more sheets than a person makes is refused', async () => {
+    const sheets = Array.from({ length: 1001 }, (_, n) => ({ name: `S${n}`, data: '' }));
+    await expect(withRows(files.write(writeWorkbook({ sheets })), {}, limits, allRows)).rejects.toMatchObject(
+      {
+        code: 'FILE_TOO_LARGE',
+        message: expect.stringContaining('1000 sheets'),
+      },
+    );
+  });
+
+  it('is read to its end by the thread that opened it', async () => {
+    const data = '<row r="1"><c t="str"><v>n</v></c></row><row r="2"><c><v>7</v></c></row>';
+    const path = files.write(Buffer.from(writeWorkbook({ sheets: [{ name: 'One', data }] })));
+    expect(await withRows(path, {}, limits, allRows)).toMatchObject([{ cells: ['7'] }]);
+  });
+});

@@ -1,0 +1,175 @@
+// Untrusted files are looked at in threads: what makes a parser slow or large costs a thread, not the server. A thread is
+// ended when it is busy for too long without giving anything, when its memory is used up, and when nobody wants its answer
+// any more. One that only looked at a file waits for the next.
+import { Worker } from 'node:worker_threads';
+import type { ErrorCode } from '../../core/error-registry.ts';
+import { RowmillError } from '../../core/rowmill-error.ts';
+import { waitMs } from '../../platform/clock.ts';
+import { compiledFile } from '../../platform/compiled-file.ts';
+import type { DetectedFormat, FormatOptions, ReadLimits, ReadRow } from '../row-reader.ts';
+import type { SniffedFormat } from './sniff-format.ts';
+import type { TextLines } from './text-sample.ts';
+import { tooMuchMemory } from './xlsx/shared-strings.ts';
+
+export interface FileTask {
+  kind: 'sniff' | 'open';
+  path: string;
+  /** For what is unpacked; the thread makes it. */
+  folder: string;
+  options: FormatOptions;
+  limits: ReadLimits;
+}
+
+/** `more` asks for one more batch of rows. */
+export type ToFileThread = { kind: 'task'; task: FileTask } | { kind: 'more' };
+
+export interface OpenedFile {
+  kind: 'opened';
+  detected: DetectedFormat;
+  headers: string[] | null;
+  /** Where a text is and how it is read; null: its rows come from the thread. */
+  text: (TextLines & { path: string }) | null;
+}
+
+export type FromFileThread =
+  | { kind: 'sniffed'; sniffed: SniffedFormat }
+  | OpenedFile
+  | { kind: 'rows'; rows: ReadRow[] }
+  | { kind: 'end' }
+  | { kind: 'failed'; code: ErrorCode; message: string; hint: string };
+
+export interface FileThread {
+  /** The next message; a failure of the thread is thrown. */
+  next(): Promise<FromFileThread>;
+  askForMore(): void;
+  stop(): Promise<void>;
+}
+
+export const CLOSED = 'the rows of a file cannot be read after the work on it has ended';
+/** Threads that wait for a file, per size of their memory: a new one takes 50 ms. */
+const MAX_IDLE = 2;
+const idle = new Map<number, IdleWorker[]>();
+
+interface IdleWorker {
+  worker: Worker;
+  forget: () => void;
+}
+
+export function startFileThread(task: FileTask, signal?: AbortSignal): FileThread {
+  signal?.throwIfAborted();
+  const { xlsxMemoryMb, fileBusyMs } = task.limits;
+  const worker = takeWorker(xlsxMemoryMb);
+  const messages: FromFileThread[] = [];
+  let failure: unknown = null;
+  let wake: (() => void) | null = null;
+  let isReusable = false;
+  const arrive = (): void => {
+    wake?.();
+    wake = null;
+  };
+  const fail = (error: unknown): void => {
+    failure ??= error;
+    isReusable = false;
+    arrive();
+    void worker.terminate();
+  };
+  const busy = watchBusy(worker, fileBusyMs, () => fail(tooBusy(fileBusyMs)));
+  const onAbort = (): void => fail(signal!.reason);
+  const onMessage = (message: FromFileThread): void => {
+    busy.progress();
+    messages.push(message);
+    // A workbook leaves a large heap behind.
+    isReusable = message.kind === 'sniffed' || (message.kind === 'opened' && message.text !== null);
+    if (isReusable || message.kind === 'end' || message.kind === 'failed') busy.stop();
+    arrive();
+  };
+  const onError = (error: NodeJS.ErrnoException): void =>
+    fail(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuchMemory(xlsxMemoryMb) : error);
+  const onExit = (): void => fail(new Error('the thread that reads the file ended too early'));
+  signal?.addEventListener('abort', onAbort, { once: true });
+  worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+  worker.postMessage({ kind: 'task', task } satisfies ToFileThread);
+  return {
+    async next() {
+      while (messages.length === 0) {
+        if (failure !== null) throw failure;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      const message = messages.shift()!;
+      if (message.kind !== 'failed') return message;
+      throw new RowmillError(message.code, message.message, { hint: message.hint });
+    },
+    askForMore: () => worker.postMessage({ kind: 'more' } satisfies ToFileThread),
+    async stop() {
+      busy.stop();
+      signal?.removeEventListener('abort', onAbort);
+      // A reader that is still at it must not take this for the end of the sheet.
+      messages.length = 0;
+      failure ??= new Error(CLOSED);
+      arrive();
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit);
+      if (!isReusable || !keepWorker(worker, xlsxMemoryMb)) await worker.terminate();
+    },
+  };
+}
+
+function takeWorker(memoryMb: number): Worker {
+  const kept = idle.get(memoryMb)?.pop();
+  if (kept !== undefined) {
+    kept.worker.off('error', kept.forget).off('exit', kept.forget);
+    kept.worker.ref();
+    return kept.worker;
+  }
+  return new Worker(compiledFile(import.meta.url, 'file-thread.js'), {
+    name: 'file',
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+  });
+}
+
+/** False when enough threads wait already. */
+function keepWorker(worker: Worker, memoryMb: number): boolean {
+  const kept = idle.get(memoryMb) ?? [];
+  idle.set(memoryMb, kept);
+  if (kept.length >= MAX_IDLE) return false;
+  const forget = (): void => {
+    const at = kept.findIndex((each) => each.worker === worker);
+    if (at >= 0) kept.splice(at, 1);
+  };
+  kept.push({ worker, forget });
+  worker.on('error', forget).on('exit', forget);
+  worker.unref();
+  return true;
+}
+
+/**
+ * Node 20 does not tell the CPU time of a thread, but how long its loop was not idle. Waiting for the disk or for
+ * somebody to take rows does not count.
+ */
+function watchBusy(worker: Worker, limitMs: number, late: () => void): { progress(): void; stop(): void } {
+  const stopped = new AbortController();
+  const busyMs = (): number => worker.performance.eventLoopUtilization().active;
+  let since = busyMs();
+  const watch = async (): Promise<void> => {
+    for (;;) {
+      await waitMs(Math.min(500, limitMs / 2), stopped.signal);
+      if (stopped.signal.aborted) return;
+      if (busyMs() - since > limitMs) return late();
+    }
+  };
+  void watch();
+  return {
+    progress() {
+      since = busyMs();
+    },
+    stop: () => stopped.abort(),
+  };
+}
+
+function tooBusy(limitMs: number): RowmillError {
+  return new RowmillError(
+    'FILE_STALLS_READER',
+    `expected the file to give its format or its next rows within ${limitMs} ms of work (fileBusyMs), got nothing`,
+  );
+}
