@@ -69,7 +69,9 @@ test('a key from standard input is tried, stored for its owner only, used by wha
   });
   expect((await rowmill(['jobs'])).stdout).toContain('rows.csv');
   const out = await rowmill(['logout']);
-  expect(out.stdout).toContain(`signed out of ${server.url}; the key was not created by login and stays valid`);
+  expect(out.stdout).toContain(
+    `signed out of ${server.url}; the key was not created by login and stays valid`,
+  );
   expect(existsSync(credentials())).toBe(false);
   // The key was given: it is not ours to end.
   expect(server.asked.map((each) => each.name)).not.toContain('revokeKey');
