@@ -134,11 +134,7 @@ describe('connections', () => {
     await expect.poll(() => refused.said(), WAIT).toContain(`(${name})`);
     expect(refused.said()).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     // One that says nothing is closed too.
-    await Promise.all(
-      [refused, silent].map(async ({ socket }) => {
-        if (!socket.closed) await once(socket, 'close');
-      }),
-    );
+    for (const { socket } of [refused, silent]) if (!socket.closed) await once(socket, 'close');
     first!.socket.destroy();
     await expect.poll(() => connections(api), WAIT).toBe(2);
     const next = await open(api, ask);

@@ -395,7 +395,7 @@ describe('sources', () => {
     });
   });
 
-  test('whose files belong to somebody else are not listed', async () => {
+  test('whose files belong to somebody else, or to nobody, are not listed', async () => {
     const owned = (name: string, owner: string): SourceConfig => ({ ...sources[0]!, name, owner });
     const { url } = await startTestApi(database.url, {
       sources: [...sources, owned('mine', 'source-member'), owned('theirs', 'somebody-else')],
@@ -409,7 +409,7 @@ describe('sources', () => {
     };
     await addUser(database, 'source-member');
     await addUser(database, 'source-admin', { role: 'admin' });
-    expect(await namesFor('source-member')).toEqual(['incoming', 'mine']);
+    expect(await namesFor('source-member')).toEqual(['mine']);
     expect(await namesFor('source-admin')).toEqual(['incoming', 'mine', 'theirs']);
   });
 

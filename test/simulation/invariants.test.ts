@@ -98,7 +98,7 @@ test.each([
 
 test.each([
   ['without a summary', 'delete from summaries', 'is finished and has 0 summaries'],
-  ['without its event', 'delete from job_events', 'has 1 summaries and 0 job.finished events'],
+  ['without its event', 'delete from job_events', 'has 1 summaries and 0 events of its end'],
   ['with a wrong total', 'update summaries set total = 6', 'says total 6 of 5'],
   [
     'with wrong counts',

@@ -304,14 +304,15 @@ export function pause(model: Model): boolean | null {
 }
 
 /** One stop is lifted at a time. Null: refused. */
-export function resume(model: Model): { state: JobState; released: number } | null {
+export function resume(model: Model): { changed: boolean; state: JobState; released: number } | null {
   if (model.state === 'PAUSED') {
     const state = !model.sealed ? 'INGESTING' : model.started ? 'RUNNING' : 'QUEUED';
     model.state = state;
     finish(model);
-    return { state, released: 0 };
+    return { changed: true, state, released: 0 };
   }
   if (!CLAIMABLE.includes(model.state)) return null;
+  const changed = model.trial !== null;
   model.trial = null;
   let released = 0;
   for (const { place } of model.items) {
@@ -319,7 +320,7 @@ export function resume(model: Model): { state: JobState; released: number } | nu
     place.held = false;
     released += 1;
   }
-  return { state: model.state, released };
+  return { changed, state: model.state, released };
 }
 
 export function beginCancelling(model: Model): boolean {
