@@ -721,8 +721,8 @@ const MUTATIONS = [
   {
     name: 'the deadline of the thread of a file',
     file: 'src/ingest/formats/file-threads.ts',
-    from: 'if (busyMs() - since > limitMs) return late();',
-    to: '',
+    from: 'busyMs() - since > limitMs',
+    to: 'busyMs() - since > limitMs * 1_000_000',
     tests: ['src/ingest/formats/file-threads.test.ts'],
   },
   {
