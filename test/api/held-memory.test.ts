@@ -9,7 +9,7 @@ import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
-const WAIT = { timeout: 120_000, interval: 10 };
+const WAIT = { timeout: 45_000, interval: 10 };
 
 const sockets: Socket[] = [];
 afterEach(() => {
