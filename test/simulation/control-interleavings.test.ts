@@ -15,6 +15,8 @@ import { sweep } from '../../src/engine/services/sweeper.ts';
 import { newId } from '../../src/platform/random.ts';
 import { claimItems } from '../../src/store/commands/claim-items.ts';
 import { releaseUnstarted } from '../../src/store/commands/release-unstarted.ts';
+import { isDeep } from '../support/depth.ts';
+import { expectSeen } from '../support/expect-seen.ts';
 import { forEveryInterleaving, type InterleavingRun, type Session } from '../support/interleave.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { createMemoryBlobStore } from '../support/memory-blob-store.ts';
@@ -173,7 +175,7 @@ describe('a pause', () => {
         await expectEnd(meeting, admin, 'DONE', { done: 6, cancelled: 0 });
       },
     });
-    expect(seen).toEqual(new Set(['claimed 0', 'claimed 2']));
+    expectSeen(seen, ['claimed 0', 'claimed 2']);
   });
 
   test('that meets the last flush and a resume never leaves the job without an end', async () => {
@@ -257,7 +259,7 @@ describe('a cancellation', () => {
         seen.add(`claimed ${meeting.claimed}, recorded ${meeting.recorded}`);
       },
     });
-    expect(seen.size).toBe(4);
+    if (isDeep) expect(seen.size).toBe(4);
   });
 
   test('that waits for a flush finds the retry and the next phase that it left behind', async () => {
@@ -296,7 +298,7 @@ describe('a cancellation', () => {
         seen.add(`${state} ${done}`);
       },
     });
-    expect(seen).toEqual(new Set(['DONE 4', 'CANCELLED 4', 'CANCELLED 0']));
+    expectSeen(seen, ['DONE 4', 'CANCELLED 4', 'CANCELLED 0']);
   });
 
   test('that meets a seal and an ingest batch ends with what was stored', async () => {

@@ -18,6 +18,8 @@ import { type Claim, claimItems } from '../../src/store/commands/claim-items.ts'
 import { releaseAllBut, releaseLease } from '../../src/store/commands/release-items.ts';
 import { RENEW_LEASES } from '../../src/store/commands/renew-leases.ts';
 import { sealJobRow } from '../../src/store/commands/seal-job.ts';
+import { isDeep } from '../support/depth.ts';
+import { expectSeen } from '../support/expect-seen.ts';
 import { forEveryInterleaving, type InterleavingRun, ordersOf, type Session } from '../support/interleave.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -345,13 +347,11 @@ describe('a late worker', () => {
         seen.add(`rescued ${rescued}, renewed ${meeting.renewed}, recorded ${recorded}`);
       },
     });
-    expect(seen).toEqual(
-      new Set([
-        'rescued 1, renewed 0, recorded 0',
-        'rescued 1, renewed 0, recorded 2',
-        'rescued 0, renewed 1, recorded 2',
-      ]),
-    );
+    expectSeen(seen, [
+      'rescued 1, renewed 0, recorded 0',
+      'rescued 1, renewed 0, recorded 2',
+      'rescued 0, renewed 1, recorded 2',
+    ]);
   });
 
   test('changes nothing when its span is the lease of somebody else by now', async () => {
@@ -668,7 +668,7 @@ describe('the end of a job', () => {
         seen.add(String(meeting.stored));
       },
     });
-    expect(seen.size).toBe(2);
+    if (isDeep) expect(seen.size).toBe(2);
   });
 });
 
