@@ -64,10 +64,11 @@ describe('ingest batches', () => {
     ]);
   });
 
-  it('stay small while commits are slower than the target', async () => {
+  it('grow although commits are slower than the target where small ones are no faster', async () => {
+    // As long for one row as for many.
     await slowDown(60);
     const batches = await batchesOf(1000, { ingestMinRows: 64, dbP50Ms: 40, dbP95Ms: 100 });
-    expect(new Set(batches.map((batch) => batch.nextRows))).toEqual(new Set([64]));
+    expect(Math.max(...batches.map((batch) => batch.nextRows))).toBeGreaterThan(64);
   });
 
   it('shrink at once when the database becomes slow', async () => {
