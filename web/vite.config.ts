@@ -34,15 +34,25 @@ function compress(): Plugin {
  * time in which its code starts.
  */
 function leaveOutSchemas(): Plugin {
-  const plain = ({ method, path, access, scope, query, body, answer: { status, type, schema } }: Route) => ({
-    method,
-    path,
-    access,
-    scope,
-    ...(query && { query: { shape: Object.fromEntries(Object.keys(query.shape).map((name) => [name, 1])) } }),
-    ...(body && { body: 1 }),
-    answer: { status, ...(type && { type }), schema: schema && 1 },
-  });
+  const plain = (route: Route) => {
+    const { method, path, access, scope, idempotency, query, body, answer } = route;
+    return {
+      method,
+      path,
+      access,
+      scope,
+      ...(idempotency && { idempotency }),
+      ...(query && {
+        query: { shape: Object.fromEntries(Object.keys(query.shape).map((name) => [name, 1])) },
+      }),
+      ...(body && { body: 1 }),
+      answer: {
+        status: answer.status,
+        ...(answer.type && { type: answer.type }),
+        schema: answer.schema && 1,
+      },
+    };
+  };
   const routes = Object.entries(ROUTES as Record<string, Route>).map(([name, route]) => [name, plain(route)]);
   return {
     name: 'leave-out-schemas',

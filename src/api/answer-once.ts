@@ -1,7 +1,8 @@
 // The header Idempotency-Key, for every route of the table: a request is carried out once, and the same key again gets the
 // first answer, whether it was a success or a refusal.
 import type { FastifyRequest } from 'fastify';
-import { idempotencyOf, type Route } from '../contract/route.ts';
+import { idempotencyOf } from '../contract/idempotency.ts';
+import type { Route } from '../contract/route.ts';
 import type { RouteName } from '../contract/routes.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { type Reserved, reserveAnswer } from '../engine/answer-once.ts';

@@ -1,6 +1,7 @@
 // The route table as an OpenAPI 3.1 document. Schemas with a name stand among the components, once.
 import { z } from 'zod';
-import { COMMON_ERRORS, errorAnswer, honoursKey, type Route } from '../contract/route.ts';
+import { honoursKey } from '../contract/idempotency.ts';
+import { COMMON_ERRORS, errorAnswer, type Route } from '../contract/route.ts';
 import { ROUTES } from '../contract/routes.ts';
 import { ERROR_REGISTRY, type ErrorCode } from '../core/error-registry.ts';
 import { VERSION } from '../platform/version.ts';

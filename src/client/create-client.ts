@@ -1,6 +1,7 @@
 // The typed client: one method per line of the route table, and what is more than one request: uploads with progress,
 // events, pages. Runs in browsers and in Node.
-import { honoursKey, type Route } from '../contract/route.ts';
+import { honoursKey } from '../contract/idempotency.ts';
+import type { Route } from '../contract/route.ts';
 import { ROUTES, type RouteName, type Routes } from '../contract/routes.ts';
 import { withoutTrailing } from '../core/without-trailing.ts';
 import { type FollowedEvent, readEvents, type StreamedEvent, type StreamOptions } from './follow-events.ts';

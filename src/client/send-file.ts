@@ -1,6 +1,7 @@
 // A file and what is to be done with it, with progress: as the browser tells it, elsewhere counted as the connection takes
 // the bytes.
-import { honoursKey, type Route } from '../contract/route.ts';
+import { honoursKey } from '../contract/idempotency.ts';
+import type { Route } from '../contract/route.ts';
 import { multipartBody } from './multipart-body.ts';
 import { type CallOptions, splitCall } from './route-call.ts';
 import { sendByXhr, xhrOf } from './send-by-xhr.ts';

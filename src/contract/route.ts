@@ -2,19 +2,13 @@
 // client and the tests are all made from it. Nothing here knows of a server.
 import { z } from 'zod';
 import type { ErrorCode } from '../core/error-registry.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { Scope } from './scopes.ts';
 
 /** The least role that may ask. `open`: nobody has to be signed in. */
 export type Access = 'open' | 'viewer' | 'member' | 'admin';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
-
-/**
- * What a route does with the header Idempotency-Key. `stored`: it is carried out once, and its first answer is given again.
- * `own`: the key names what is made. `refused`: the answer holds a secret, the body is not known before it is read, or a
- * repetition does no harm.
- */
-export type Idempotency = 'stored' | 'own' | 'refused';
 
 export interface Route {
   method: Method;
@@ -43,20 +37,6 @@ export interface Route {
   };
   /** What may be refused besides the errors that any route has. */
   errors?: readonly ErrorCode[];
-}
-
-/** Null: nothing is changed, so a key means nothing. */
-export function idempotencyOf({
-  method,
-  idempotency,
-}: Pick<Route, 'method' | 'idempotency'>): Idempotency | null {
-  if (method === 'GET') return null;
-  return idempotency ?? (method === 'POST' ? 'stored' : 'refused');
-}
-
-/** Requests to it with the same key are carried out once. */
-export function honoursKey(route: Pick<Route, 'method' | 'idempotency'>): boolean {
-  return ['stored', 'own'].includes(idempotencyOf(route) ?? '');
 }
 
 /** Refusals that any route can answer with. */

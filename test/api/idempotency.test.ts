@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createClient } from '../../src/client/create-client.ts';
-import { idempotencyOf, type Route } from '../../src/contract/route.ts';
+import { idempotencyOf } from '../../src/contract/idempotency.ts';
+import type { Route } from '../../src/contract/route.ts';
 import { ROUTES } from '../../src/contract/routes.ts';
 import { reserveAnswer } from '../../src/engine/answer-once.ts';
 import { pruneEvents } from '../../src/engine/services/event-pruner.ts';

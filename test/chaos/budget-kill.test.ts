@@ -98,7 +98,8 @@ test('four processes spend no more than the budget, though one is killed while i
   expect(mostUnderWay).toBeGreaterThan(SLOTS);
   // Calls may cost more than expected: that is all by which it is exceeded, for those under way at the end.
   expect(charged).toBeLessThanOrEqual(MAX + PROCESSES * SLOTS * (DEAREST - 1));
-  expect(charged).toBeGreaterThanOrEqual(MAX * 0.9);
+  // What the killed one held counts as spent, whether or not it was paid.
+  expect(charged + budget!.lost).toBeGreaterThanOrEqual(MAX * 0.9);
   expect(charged, 'nothing was paid that is not counted').toBeLessThanOrEqual(
     budget!.spent + budget!.lost + 1e-6,
   );
