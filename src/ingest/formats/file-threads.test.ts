@@ -14,7 +14,10 @@ const limits = shippedLimits();
 /** Where files are unpacked: other processes use the common one. */
 const folder = mkdtempSync(join(tmpdir(), 'rowmill-threads-test-'));
 vi.stubEnv('TMPDIR', folder);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
 
 /** Text that could be a table in many dialects: finding out which takes the thread a tenth of a second and more. */
 const MANY_DIALECTS = `a,b;c|d\te:f^g~h "x" 'y'\n`.repeat(10_000);
