@@ -1,13 +1,13 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { guardSockets } from './test/support/guard-sockets.ts';
 import { listUnitTests } from './test/support/unit-tests.ts';
 
 /** Set by `npm run test:deep`: every case instead of a sample, and no second try. */
 const isDeep = process.env.TEST_DEEP === '1';
 
 // Every process of the run, and every process that one starts, connects to loopback only.
-const guard = new URL('test/support/loopback-only.mjs', import.meta.url).href;
-process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${guard}`.trim();
+guardSockets();
 
 /** These compare amounts of work done beside each other: they run after the others, one at a time. */
 const ALONE = [

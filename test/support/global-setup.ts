@@ -1,13 +1,14 @@
 // One PostgreSQL for the whole run: DATABASE_URL if it is set, else the embedded server in a temporary folder.
 // A template database is migrated once; each test file clones it. The unit lane has none. A socket that the guard
 // (loopback-only.mjs) refused fails the run at its end.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { checkRefusedSockets } from './guard-sockets.ts';
 
 export const TEMPLATE_DATABASE = 'rowmill_test_template';
 
@@ -29,26 +30,11 @@ const SERVER_SETTINGS = {
 };
 
 export default async function setup({ vitest }: TestProject): Promise<() => Promise<void>> {
-  const checkSockets = recordRefusedSockets();
   const isUnitLane = vitest.projects.every(({ name }) => name === 'unit');
   const stopServer = isUnitLane ? null : await startServer();
   return async () => {
     await stopServer?.();
-    checkSockets();
-  };
-}
-
-function recordRefusedSockets(): () => void {
-  const folder = mkdtempSync(join(tmpdir(), 'rowmill-test-sockets-'));
-  const path = join(folder, 'refused');
-  writeFileSync(path, '');
-  process.env.TEST_REFUSED_SOCKETS = path;
-  return () => {
-    const refused = readFileSync(path, 'utf8');
-    rmSync(folder, { recursive: true });
-    if (refused === '') return;
-    console.error(`sockets that the guard of the tests refused:\n${refused}`);
-    process.exitCode = 1;
+    checkRefusedSockets();
   };
 }
 
