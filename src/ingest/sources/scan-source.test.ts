@@ -287,9 +287,23 @@ describe('pollers', () => {
   it('two at once turn each of 50 files into exactly one job', async () => {
     for (let i = 0; i < 50; i += 1) put(`${i}.csv`, `content ${i}`);
     const pollers = [poller(), poller()];
+    // Neither goes on with its first file before the other has one too.
+    const reading = new Set<unknown>();
+    let goOn = (): void => {};
+    const bothRead = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const scanAll = () =>
+      pollers.map((each) => {
+        const whileReading = (): Promise<void> => {
+          if (reading.add(each).size === pollers.length) goOn();
+          return bothRead;
+        };
+        return each.scan({ whileReading });
+      });
     const totals = { taken: 0, errors: 0 };
     while (offered().length > 0 || files('.processing').length > 0) {
-      for (const { taken, errors } of await Promise.all(pollers.map(({ scan }) => scan()))) {
+      for (const { taken, errors } of await Promise.all(scanAll())) {
         totals.taken += taken;
         totals.errors += errors;
       }
