@@ -220,7 +220,7 @@ function printSpreads(labels: Record<string, string>, spreads: Spreads | null): 
   console.log(`${formatTable(['best', 'median', 'worst'], rows)}\n`);
 }
 
-/** Of each key the best; of those that are measured in rounds also the others. */
+/** The best value of each key; keys that are measured in rounds also get the median and the worst. */
 function contestantRows(all: ReadonlyMap<string, Spreads>): Parameters<typeof formatTable>[1] {
   const values = (key: string, which: keyof Spread): PerContestant =>
     Object.fromEntries([...all].map(([name, spreads]) => [name, spreads[key]?.[which] ?? null]));

@@ -61,7 +61,7 @@ export function answerError(
   return reply.code(refusal.status).type('application/json; charset=utf-8').send(body);
 }
 
-/** What a client is told of an error. */
+/** The body of a refusal. */
 export function errorAnswerOf(
   error: unknown,
   request: FastifyRequest,

@@ -57,7 +57,7 @@ export async function keepAnswer(
   const detail = { requestId: raw.id, route: raw.routeOptions.url };
   try {
     const kept = 'error' in outcome ? ofError(outcome.error, raw) : ofAnswer(outcome);
-    // What a request that met an outage did is not known, and must not be done again.
+    // A request that met an outage may have had its effect: it must not be carried out again.
     if (kept === 'unknown') return;
     const isKept = kept === 'nothing done' ? await reserved.release() : await reserved.store(kept);
     if (!isKept) log.warn(detail, 'idempotency key expired before its request was answered');

@@ -35,7 +35,7 @@ export function boundConnections(app: FastifyInstance, settings: Bounds, { regis
     });
     return refusal;
   };
-  // Those that are refused stay for a moment: from here on they are not even answered.
+  // Refused connections stay open for a moment; beyond this number they get no answer either.
   app.server.maxConnections = settings.apiSocketsAtOnce * 2;
   app.server.on('connection', take);
   // A second address that the server listens on has a server of its own, whose connections are met here.

@@ -1,8 +1,8 @@
-// What routes do with the header Idempotency-Key. Apart from the schemas of the routes, which the page does not load.
+// How routes treat the header Idempotency-Key. Kept apart from the schemas of the routes, which the page does not load.
 import type { Route } from './route.ts';
 
 /**
- * What a route does with the header Idempotency-Key. `stored`: it is carried out once, and its first answer is given again.
+ * How a route treats the header Idempotency-Key. `stored`: it is carried out once, and its first answer is given again.
  * `own`: the key names what is made. `refused`: the answer holds a secret, the body is not known before it is read, or a
  * repetition does no harm.
  */

@@ -156,7 +156,7 @@ export class BatchSize {
     if (bounded === this.#rows) return;
     this.#costBelow = bounded > this.#rows && this.#costs.length > 0 ? median(this.#costs) : null;
     this.#rows = bounded;
-    // What batches of another size took says nothing about this one.
+    // Times of batches of another size say nothing about this one.
     this.#recent = new QuantileWindow(WINDOW);
     this.#costs = [];
   }
