@@ -29,16 +29,19 @@ const common = {
   testTimeout: 60_000,
   hookTimeout: 60_000,
   expect: { poll: { timeout: 45_000 } },
+  // A process loads the code once for all of its files: test/support/each-test-file.ts keeps them apart.
+  isolate: false,
 } as const;
+const EACH_FILE = 'test/support/each-test-file.ts';
 
 /** Listed at the end of the run (test/support/tried-again-reporter.ts). What a property test has found, stays found. */
 const tryAgain = {
   ...(!isDeep && { retry: { count: 1, condition: /^(?!Property failed)/ } }),
-  setupFiles: process.env.TEST_TWICE ? ['test/support/fail-first-try.ts'] : [],
+  setupFiles: process.env.TEST_TWICE ? [EACH_FILE, 'test/support/fail-first-try.ts'] : [EACH_FILE],
 };
 
 /** One more than there are cores: many tests wait for a lease, a deadline or a process. */
-const workers = availableParallelism() + 1;
+const workers = Number(process.env.W ?? availableParallelism() + 1);
 
 export default defineConfig({
   test: {
@@ -50,7 +53,7 @@ export default defineConfig({
           ...common,
           name: 'unit',
           include: UNIT,
-          isolate: false,
+          setupFiles: [EACH_FILE],
           maxWorkers: workers,
           sequence: { groupOrder: 0 },
         },
@@ -61,6 +64,7 @@ export default defineConfig({
           name: 'repeatable',
           include: REPEATABLE,
           exclude: UNIT,
+          setupFiles: [EACH_FILE],
           maxWorkers: workers,
           sequence: { groupOrder: 0 },
         },

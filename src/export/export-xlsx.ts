@@ -1,6 +1,5 @@
 // Rows as a workbook, streamed: memory does not grow with the rows. Numbers and booleans keep their type, everything
 // else is text and never a formula. What a sheet cannot hold is cut with a mark or goes on in the next sheet.
-import { writeXlsxStream } from 'hucre/xlsx';
 import { cellReader, type ExportColumn, typedCell } from '../core/export-columns.ts';
 import type { ExportRow } from '../core/export-row.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
@@ -26,6 +25,8 @@ export async function* exportXlsx(
   const { chunkBytes = CHUNK_BYTES } = options;
   const progress = options.progress ?? { rowCount: 0, seq: -1, bytes: 0 };
   checkSheetColumns(columns);
+  // Loaded by those who write a workbook: it is an eighth of the modules of the package.
+  const { writeXlsxStream } = await import('hucre/xlsx');
   const stream = writeXlsxStream(sheetRows(rows, columns, progress), {
     name: options.sheetName ?? 'Results',
     maxRowsPerSheet: options.sheetRows ?? MAX_SHEET_ROWS,

@@ -1,7 +1,6 @@
 // Loads pipeline modules, TypeScript or JavaScript, on every supported Node.
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { createJiti } from 'jiti';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { withoutTrailing } from '../core/without-trailing.ts';
 import { isPipeline, type Pipeline } from './define-pipeline.ts';
@@ -16,6 +15,7 @@ export function moduleOf(pipeline: Pipeline): string | undefined {
 
 /** All pipelines that these modules export, in order, each once. */
 export async function loadPipelines(paths: string[]): Promise<Pipeline[]> {
+  const { createJiti } = await import('jiti');
   const jiti = createJiti(import.meta.url, { interopDefault: true });
   const found = new Map<string, { pipeline: Pipeline; where: string }>();
   for (const path of paths) {

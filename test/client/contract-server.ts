@@ -2,10 +2,10 @@
 // the server cannot play something that no server may say. What each route answers is the test's.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { afterEach } from 'vitest';
 import type { z } from 'zod';
 import type { Route } from '../../src/contract/route.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
+import { stopAfterTest } from '../support/stop-after-test.ts';
 
 export interface Asked {
   name: RouteName;
@@ -44,11 +44,6 @@ export function beginEvents(reply: ServerResponse, position = 0, missed = false)
   reply.writeHead(200, { 'content-type': 'text/event-stream' });
   reply.write(`retry: 10\nid: ${position}\nevent: open\ndata: ${JSON.stringify({ position, missed })}\n\n`);
 }
-
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
 
 export async function startContractServer(
   answers: Partial<Record<RouteName, Answer>>,
@@ -109,7 +104,7 @@ export async function startContractServer(
   const dropConnections = (): void => {
     for (const socket of sockets) socket.destroy();
   };
-  closing.push(async () => {
+  stopAfterTest(async () => {
     const closed = new Promise((resolve) => server.close(resolve));
     dropConnections();
     await closed;

@@ -1,7 +1,7 @@
 // A TCP proxy in front of a server: a test cuts everything that goes through it, and lets it through again on the same port.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import { afterEach } from 'vitest';
+import { stopAfterTest } from './stop-after-test.ts';
 
 export interface CuttableProxy {
   url: string;
@@ -13,11 +13,6 @@ export interface CuttableProxy {
   cutEach(bytes: number): { cuts: () => number };
   heal(): void;
 }
-
-const stops: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  await Promise.all(stops.splice(0).map((stop) => stop()));
-});
 
 /** Closed after the test. */
 export async function startCuttableProxy(target: string): Promise<CuttableProxy> {
@@ -62,7 +57,7 @@ export async function startCuttableProxy(target: string): Promise<CuttableProxy>
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  stops.push(() => {
+  stopAfterTest(() => {
     cut();
     return new Promise((resolve) => server.close(resolve));
   });

@@ -1,15 +1,10 @@
 // A real server on a free port of this machine, with the database of the test file.
-import { afterEach } from 'vitest';
 import { type RunningApi, startApi } from '../../src/api/start-api.ts';
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
 import { type Logger, silentLogger } from '../../src/platform/logger.ts';
 import { loadSettings, type Settings } from '../../src/platform/settings.ts';
 import type { Pipeline } from '../../src/worker/define-pipeline.ts';
-
-const running: RunningApi[] = [];
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((api) => api.stop()));
-});
+import { stopAfterTest } from './stop-after-test.ts';
 
 /** Without accounts unless the settings say otherwise. Stopped after the test. */
 export async function startTestApi(
@@ -35,6 +30,6 @@ export async function startTestApi(
     ...(options.sources && { sources: options.sources }),
     log: options.log ?? silentLogger,
   });
-  running.push(api);
+  stopAfterTest(() => api.stop());
   return api;
 }

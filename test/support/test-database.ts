@@ -44,7 +44,8 @@ export function useTestDatabase(): TestDatabase {
     await admin.connect();
     // One clone at a time: PostgreSQL refuses while another session uses the template.
     await admin.query('select pg_advisory_lock(726)');
-    await admin.query(`create database ${name} template ${TEMPLATE_DATABASE}`);
+    // Copying its files takes half the time of writing them through the log.
+    await admin.query(`create database ${name} template ${TEMPLATE_DATABASE} strategy file_copy`);
     await admin.query('select pg_advisory_unlock(726)');
     client = new pg.Client({ connectionString: direct });
     await client.connect();
