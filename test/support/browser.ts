@@ -17,8 +17,11 @@ export function useBrowser(): { open(options?: WindowOptions): Promise<OpenPage>
   });
   const pages: Page[] = [];
   afterEach(async ({ task }) => {
-    for (const page of pages.splice(0))
+    for (const page of pages.splice(0)) {
       if (task.result?.state === 'fail') console.error(await describePage(page));
+      // A page that stays open goes on asking a server that is gone.
+      await page.context().close();
+    }
   });
   afterAll(() => browser?.close());
   return {

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFailed } from 'vitest';
+import { bundledChild } from './bundled-child.ts';
 
 export interface ChildEvent {
   event: string;
@@ -18,7 +19,7 @@ export interface ChildExit {
 }
 
 export interface ChildOptions {
-  /** A path or a file URL; a `.ts` script is loaded through jiti. */
+  /** A path or a file URL; one that is not bundled (bundle-children.ts) and ends with `.ts` is loaded through jiti. */
   script: string | URL;
   args?: string[];
   /** Added to this process's environment. */
@@ -58,8 +59,9 @@ process.on('exit', () => {
 export function startChild(options: ChildOptions): Child {
   const { args = [], env, cwd, nodeArgs = [] } = options;
   const script = options.script instanceof URL ? fileURLToPath(options.script) : options.script;
-  const loader = script.endsWith('.ts') ? ['--import', import.meta.resolve('jiti/register')] : [];
-  const child = spawn(process.execPath, [...nodeArgs, ...loader, script, ...args], {
+  const file = bundledChild(script) ?? script;
+  const loader = file.endsWith('.ts') ? ['--import', import.meta.resolve('jiti/register')] : [];
+  const child = spawn(process.execPath, [...nodeArgs, ...loader, file, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
     cwd,

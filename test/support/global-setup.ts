@@ -8,6 +8,7 @@ import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { bundleChildren } from './bundle-children.ts';
 import { checkRefusedSockets } from './guard-sockets.ts';
 
 export const TEMPLATE_DATABASE = 'rowmill_test_template';
@@ -31,9 +32,10 @@ const SERVER_SETTINGS = {
 
 export default async function setup({ vitest }: TestProject): Promise<() => Promise<void>> {
   const isUnitLane = vitest.projects.every(({ name }) => name === 'unit');
-  const stopServer = isUnitLane ? null : await startServer();
+  const [stopServer, removeBundles] = isUnitLane ? [] : await Promise.all([startServer(), bundleChildren()]);
   return async () => {
     await stopServer?.();
+    removeBundles?.();
     checkRefusedSockets();
   };
 }
