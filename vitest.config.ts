@@ -6,6 +6,9 @@ import { listUnitTests } from './test/support/unit-tests.ts';
 /** Set by `npm run test:deep`: every case instead of a sample, and no second try. */
 const isDeep = process.env.TEST_DEEP === '1';
 
+/** Of all property tests: the same in each run of `npm test`, another in each of the deep lane, which prints it. */
+process.env.TEST_SEED ??= isDeep ? String(Math.trunc(Math.random() * 2 ** 31)) : '1';
+
 // Every process of the run, and every process that one starts, connects to loopback only.
 guardSockets();
 

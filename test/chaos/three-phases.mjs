@@ -4,7 +4,8 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
-import { definePipeline } from '../../dist/index.js';
+// Not the whole package: every thread loads this.
+import { definePipeline } from '../../dist/worker/define-pipeline.js';
 
 const { CALLS_FILE, HOLD_FROM, KILL_IN_PHASE } = process.env;
 const PHASES = ['first', 'second', 'third'];

@@ -180,6 +180,9 @@ async function controls(page: Page): Promise<Locator> {
   );
 }
 
+/** There is one for each column or row. */
+const OF_EACH = /^(Arrange column|Open row|Choose row) .*/;
+
 async function namesOf(page: Page): Promise<string[]> {
   const names = await (await controls(page)).evaluateAll((found) =>
     found.map((each) => each.getAttribute('aria-label') ?? each.textContent ?? ''),
@@ -188,8 +191,8 @@ async function namesOf(page: Page): Promise<string[]> {
 }
 
 /**
- * Uses everything on the screen and in its menus, each as if it were the first. What screens share is used on the first of
- * them; in the deep lane on each.
+ * Uses everything on the screen and in its menus, each as if it were the first. What screens, columns or rows share is used
+ * on the first of them; in the deep lane on each.
  */
 async function useAll({ page, show, settle, used }: Walker, path: string): Promise<number> {
   await show(path);
@@ -197,8 +200,9 @@ async function useAll({ page, show, settle, used }: Walker, path: string): Promi
   const names = await namesOf(page);
   const count = names.length;
   for (const [at, name] of names.entries()) {
-    if (!isDeep && name !== '' && used.has(name)) continue;
-    used.add(name);
+    const kind = name.replace(OF_EACH, '$1');
+    if (!isDeep && kind !== '' && used.has(kind)) continue;
+    used.add(kind);
     const control = (await controls(page)).nth(at);
     // The screen shows less than before: somebody else's work has gone on.
     if ((await control.count()) === 0) break;

@@ -9,6 +9,7 @@ import { bundleName, ROOT } from './bundled-child.ts';
 
 const SCRIPTS = [
   'examples/transactions/worker.ts',
+  'test/chaos/phases-child.mjs',
   'test/chaos/source-poller-child.ts',
   'test/chaos/told-child.ts',
   'test/chaos/worker-child.mjs',

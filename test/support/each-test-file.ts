@@ -1,9 +1,11 @@
 // Runs before each test file. Test files share their process: this gives the next one the environment, the clock and the
-// globals that this one found, and stops what its tests started.
+// globals that this one found, and stops what its tests started. Property tests draw from the seed of the run.
+import { configureGlobal, readConfigureGlobal } from 'fast-check';
 import { afterAll, afterEach, vi } from 'vitest';
 import { stopStarted } from './stop-after-test.ts';
 
 const environment = { ...process.env };
+configureGlobal({ ...readConfigureGlobal(), seed: Number(process.env.TEST_SEED) });
 
 afterEach(stopStarted);
 

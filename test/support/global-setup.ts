@@ -9,6 +9,7 @@ import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres/start-embedded-postgres.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { bundleChildren } from './bundle-children.ts';
+import { isDeep } from './depth.ts';
 import { checkRefusedSockets } from './guard-sockets.ts';
 
 export const TEMPLATE_DATABASE = 'rowmill_test_template';
@@ -31,6 +32,7 @@ const SERVER_SETTINGS = {
 };
 
 export default async function setup({ vitest }: TestProject): Promise<() => Promise<void>> {
+  if (isDeep) console.log(`property tests: TEST_SEED=${process.env.TEST_SEED}`);
   const isUnitLane = vitest.projects.every(({ name }) => name === 'unit');
   const [stopServer, removeBundles] = isUnitLane ? [] : await Promise.all([startServer(), bundleChildren()]);
   return async () => {
