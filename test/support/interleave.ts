@@ -66,7 +66,7 @@ type Connections = Map<string, Connected>;
 
 const POLL_MS = 2;
 /** Orders that a test runs in `npm test`. */
-const QUICK_ORDERS = 12;
+const QUICK_ORDERS = 8;
 
 /** How many of so many orders a test runs in this lane. */
 export function ordersOf(all: number): number {
