@@ -1,4 +1,5 @@
-// The door for programs: create jobs, add items, seal, watch, and run workers against one database.
+// The door for programs: create jobs, add items, seal, watch, and run workers against one database. Readers of files and
+// workers are loaded by the methods that use them: a command that looks at a job starts without them.
 import type { Readable } from 'node:stream';
 import { blockedBecause } from './core/ability.ts';
 import { checkPays, type JobBudget } from './core/budget.ts';
@@ -23,9 +24,7 @@ import { setOwner } from './engine/set-owner.ts';
 import { controlOptions } from './engine/sync-resources.ts';
 import { type ExportRequest, type ExportStream, exportJob } from './export/export-job.ts';
 import { readRows } from './export/read-rows.ts';
-import { ingestWhenFree } from './ingest/ingest-when-free.ts';
-import { type SubmitFileOptions, type SubmittedFile, submitFile } from './ingest/submit-file.ts';
-import { submitPaths } from './ingest/submit-paths.ts';
+import type { SubmitFileOptions, SubmittedFile } from './ingest/submit-file.ts';
 import { openStored } from './platform/blob-store/image-copies.ts';
 import { openBlobStore } from './platform/blob-store/open-blob-store.ts';
 import { waitMs } from './platform/clock.ts';
@@ -55,8 +54,8 @@ import {
   type Summary,
 } from './store/views/read-progress.ts';
 import type { Pipeline } from './worker/define-pipeline.ts';
-import { runSlice, type SliceOptions, type SliceReport } from './worker/run-slice.ts';
-import { RowmillWorker, type WorkerOptions } from './worker/worker.ts';
+import type { SliceOptions, SliceReport } from './worker/run-slice.ts';
+import type { RowmillWorker, WorkerOptions } from './worker/worker.ts';
 import { openConnections, type WorkerConnections } from './worker/worker-connections.ts';
 
 export interface RowmillOptions {
@@ -139,9 +138,12 @@ export class Rowmill {
     options: SubmitFileOptions = {},
   ): Promise<SubmittedFile> {
     const { context } = this;
-    if (typeof file !== 'string' && !Array.isArray(file))
+    if (typeof file !== 'string' && !Array.isArray(file)) {
+      const { submitFile } = await import('./ingest/submit-file.ts');
       return submitFile(context, pipeline, { kind: 'upload', ...file }, options);
+    }
     const paths = typeof file === 'string' ? [file] : file;
+    const { submitPaths } = await import('./ingest/submit-paths.ts');
     return submitPaths(context, pipeline, paths, options);
   }
 
@@ -153,6 +155,7 @@ export class Rowmill {
   ): Promise<boolean> {
     const off = this.context.events.on('items.added', () => void this.#notifier.hint());
     try {
+      const { ingestWhenFree } = await import('./ingest/ingest-when-free.ts');
       return await ingestWhenFree(this.context, jobId, pipeline, options);
     } finally {
       off();
@@ -351,6 +354,7 @@ export class Rowmill {
     pipelines: Pipeline[],
     options: Omit<WorkerOptions, 'databaseUrl' | 'pipelines'> = {},
   ): Promise<RowmillWorker> {
+    const { RowmillWorker } = await import('./worker/worker.ts');
     const worker = new RowmillWorker({
       databaseUrl: this.context.db.url,
       pipelines,
@@ -366,7 +370,8 @@ export class Rowmill {
    * Works on one job in this process for at most that long, whether or not workers run, and gives back what is
    * unfinished. Called again and again it brings the job to its end; the report says when the next call is of use.
    */
-  runSlice(jobId: string, durationMs: number, options: SliceOptions): Promise<SliceReport> {
+  async runSlice(jobId: string, durationMs: number, options: SliceOptions): Promise<SliceReport> {
+    const { runSlice } = await import('./worker/run-slice.ts');
     return runSlice(this.#sliceConnections, jobId, durationMs, options);
   }
 

@@ -84,11 +84,13 @@ class Case {
     });
   }
 
+  /** Of this job: a worker takes on what another try of the test has left as well. */
   calls(): Call[] {
     return readFileSync(this.callsFile, 'utf8')
       .split('\n')
       .filter(Boolean)
-      .map((line) => JSON.parse(line));
+      .map((line): Call => JSON.parse(line))
+      .filter(({ idempotencyKey }) => idempotencyKey.startsWith(`${this.jobId}:`));
   }
 
   async submit(): Promise<void> {

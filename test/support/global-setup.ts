@@ -29,8 +29,6 @@ const SERVER_SETTINGS = {
   fsync: 'off',
   synchronous_commit: 'off',
   full_page_writes: 'off',
-  // Tests that make deadlocks wait for their end.
-  deadlock_timeout: '100ms',
 };
 
 export default async function setup({ vitest }: TestProject): Promise<() => Promise<void>> {
