@@ -1,5 +1,6 @@
 // `npm run test:deep`: everything, whole. Every case of every test on the embedded PostgreSQL 18 without second tries, the
-// chaos tests again, PostgreSQL 15 with and without a pooler, a real S3 server, and the proof that the tests can fail.
+// chaos tests again, PostgreSQL 15 with and without a pooler, a real S3 server, half an hour of torture, and the proof that
+// the tests can fail.
 // Every step runs, whatever the others say; a table of seconds and failures ends it. Words after `--` choose steps by name.
 import { spawnSync } from 'node:child_process';
 import { startOldPostgres } from './old-postgres.ts';
@@ -56,6 +57,7 @@ const STEPS: Step[] = [
   { name: 'PostgreSQL 15', run: () => onPostgres15(false) },
   { name: 'pooler, PostgreSQL 15', run: () => onPostgres15(true) },
   { name: 's3', run: () => command(['npm', 'run', '-s', 'test:s3']) },
+  { name: 'torture', run: () => command(['npm', 'run', '-s', 'torture', '--', '--minutes', '30']) },
   { name: 'prove', run: () => command(['npm', 'run', '-s', 'prove']) },
 ];
 
