@@ -160,6 +160,15 @@ export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
   },
   { file: 'nul-cells.csv', headers: 'id·na\u0000me', rows: ['2 1·a\u0000b', '3 2·c'] },
   {
+    file: 'nul-padding.csv',
+    headers: 'id·name',
+    rowCount: 20,
+    rows: [`2 0·${'Ann'.padEnd(8, '\0')}`],
+    warnings: [
+      'The file holds NUL characters, 100 of them in its first part; they cannot be stored and become U+FFFD.',
+    ],
+  },
+  {
     file: 'binary.csv',
     refused: {
       code: 'FILE_INVALID',

@@ -30,6 +30,8 @@ const BATCH_CHARACTERS = 4 * 1024 * 1024;
 /** What is read to see whether the file was understood. */
 const TRIAL_ROWS = 1000;
 const TRIAL_CHARACTERS = 8 * 1024 * 1024;
+/** Fewer are noted with their rows only. */
+const MANY_NULS = 20;
 const MAX_PREAMBLE_LENGTH = 10_000;
 
 /** `path`: a local file, not compressed. */
@@ -202,6 +204,11 @@ function encodingWarnings(dialect: CsvDialect, stated: FormatOptions, sample: Sa
   }
   if (sample.damaged) {
     warnings.push(`The file holds bytes that are not ${encoding}; they were replaced by U+FFFD.`);
+  }
+  if (sample.nuls >= MANY_NULS) {
+    warnings.push(
+      `The file holds NUL characters, ${sample.nuls} of them in its first part; they cannot be stored and become U+FFFD.`,
+    );
   }
   return warnings;
 }
