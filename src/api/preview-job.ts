@@ -78,4 +78,5 @@ const IMAGES: FilePreview = {
   missing: [],
   rows: [],
   looked: { rows: 0, withProblems: 0, wholeFile: false },
+  checked: { rows: 0, rejected: 0, refused: 0, reasons: [], wholeFile: false, stoppedBy: null },
 };

@@ -1,6 +1,7 @@
 // What was found out about a file, in a few lines for people.
 import type { DetectedFormat, IngestReport } from '../core/file-format.ts';
 import type { InputColumn } from '../core/input-column.ts';
+import type { RowCheck } from '../ingest/check-rows.ts';
 import { formatCount, printable } from './progress-lines.ts';
 
 const MAX_COLUMNS = 12;
@@ -33,6 +34,29 @@ export function describeColumns(columns: InputColumn[]): string {
     .map(({ key, header }) => printable(key === header.trim() ? key : `${header.trim()} → ${key}`));
   const more = columns.length > MAX_COLUMNS ? ` and ${columns.length - MAX_COLUMNS} more` : '';
   return `${columns.length} columns: ${named.join(', ')}${more}`;
+}
+
+/** The rows that would not run, with the first reasons. */
+export function describeCheck({
+  rows,
+  rejected,
+  refused,
+  reasons,
+  wholeFile,
+  stoppedBy,
+}: RowCheck): string[] {
+  const because = stoppedBy === 'time' ? ' (the check ran out of time)' : '';
+  const all = rows === 1 ? 'the only row' : `all ${formatCount(rows)} rows`;
+  const of = wholeFile ? all : `the first ${formatCount(rows)} rows${because}`;
+  if (rejected + refused === 0) return [`checked ${of}: the pipeline's input accepts them`];
+  const counts = [
+    ...(refused > 0 ? [`${formatCount(refused)} refused by the pipeline's input`] : []),
+    ...(rejected > 0 ? [`${formatCount(rejected)} rejected as unreadable`] : []),
+  ];
+  return [
+    `checked ${of}: ${counts.join(', ')}`,
+    ...reasons.map(({ line, reason }) => `  line ${line}: ${printable(reason)}`),
+  ];
 }
 
 /** Null when there is nothing that a person should look at. */

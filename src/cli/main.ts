@@ -141,7 +141,7 @@ withFileOptions(
     program.command('inspect <file>').description('show how a file would be read; nothing is stored'),
   ),
 )
-  .option('--pipeline <pipeline>', "map the columns to this pipeline's input")
+  .option('--pipeline <pipeline>', "map the columns to this pipeline's input and check the rows against it")
   .option('--rows <n>', 'rows to show', wholeNumber, 5)
   .option('--json', 'print JSON')
   .action(

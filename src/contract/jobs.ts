@@ -123,6 +123,19 @@ export const preview = z
     ),
     /** Of the rows that were looked at. */
     looked: z.object({ rows: z.number(), withProblems: z.number(), wholeFile: z.boolean() }),
+    /** The rows that would not run, among more rows than are looked at; bounded in rows and time. */
+    checked: z.object({
+      rows: z.number(),
+      /** Cannot be read; will not be stored. */
+      rejected: z.number(),
+      /** Refused by the pipeline's input; will be stored and fail at once. */
+      refused: z.number(),
+      /** The first few. */
+      reasons: z.array(z.object({ line: z.number(), reason: z.string() })),
+      wholeFile: z.boolean(),
+      /** The bound that ended the check before the file did. */
+      stoppedBy: z.enum(['rows', 'time']).nullable(),
+    }),
   })
   .meta({ id: 'Preview' });
 

@@ -37,6 +37,8 @@ export interface CsvDialect {
   header: boolean;
   /** Lines before the header or first row. */
   skipLines: number;
+  /** A blank follows every delimiter and is not part of the cell. */
+  trimsBlanks?: true;
 }
 
 export interface DetectedFormat {

@@ -24,6 +24,50 @@ describe('columns of a file', () => {
     expect(keys(headers, [sku, quantity, note])).toEqual(expected);
   });
 
+  it.each([
+    ['Straße', 'strasse'],
+    ['Größe', 'groesse'],
+    ['Größe', 'grosse'],
+    ['Prénom', 'prenom'],
+    ['Año', 'ano'],
+    ['Smørrebrød', 'smorrebrod'],
+    ['Łódź', 'lodz'],
+    ['STRASSE', 'straße'],
+    ['Cafe\u0301', 'café'],
+  ])('are found without accents: %s for %s', (header, name) => {
+    expect(keys([header], [{ name, required: true }])).toEqual([`${header}>${name}`]);
+  });
+
+  it.each([
+    ['Straße', 'street'],
+    ['PLZ', 'zip_code'],
+    ['Postleitzahl', 'postcode'],
+    ['Artikel-Nr.', 'sku'],
+    ['Précio', 'price'],
+    ['Código postal', 'postalCode'],
+    ['Téléphone', 'phone'],
+    ['Währung', 'currency'],
+    ['E-Mail-Adresse', 'email'],
+  ])('are found by a word of the same meaning: %s for %s', (header, name) => {
+    expect(keys([header], [{ name, required: true }])).toEqual([`${header}>${name}`]);
+  });
+
+  it('are never guessed when two columns or two fields could be meant', () => {
+    const city = { name: 'city', required: false };
+    const town = { name: 'town', required: false };
+    expect(mapColumns(['Ort', 'Ville'], [city])).toMatchObject({ unmapped: ['city'] });
+    expect(mapColumns(['Ort'], [city, town])).toMatchObject({ unmapped: ['city', 'town'] });
+    expect(mapColumns(['Sku', 'S K U'], [{ ...sku, required: false }])).toMatchObject({ unmapped: ['sku'] });
+    const error = catchError(() => mapColumns(['Ort', 'Ville'], [{ ...city, required: true }]));
+    expect(error.message).toContain('expected a column for city (did you mean "Ort"?)');
+    expect(keys(['Ort', 'Ville'], [city], { city: 'ville' })).toEqual(['Ort>Ort', 'Ville>city']);
+  });
+
+  it('are taken by their own name before a synonym', () => {
+    expect(keys(['Ort', 'city'], [{ name: 'city', required: true }])).toEqual(['Ort>Ort', 'city>city']);
+    expect(mapColumns(['sku'], [sku, note]).unmapped).toEqual(['note']);
+  });
+
   it('can be mapped by hand, also against the names', () => {
     expect(keys(['Artikel', 'sku', 'Menge'], [sku, quantity], { sku: 'Artikel', quantity: 'menge' })).toEqual(
       ['Artikel>sku', 'sku>sku_2', 'Menge>quantity'],

@@ -1,6 +1,9 @@
 // Which column of a file feeds which field of the pipeline's input, and under which key each column is stored. By name:
-// exactly, then without regard to case, blanks and punctuation; a near miss is suggested, never taken.
+// exactly; then without regard to case, blanks and punctuation; then to accents; then by a table of synonyms. After the
+// first step only a match between one field and one column is taken; other matches and near misses are suggested.
+import { findMeaning } from './column-synonyms.ts';
 import { editDistance } from './edit-distance.ts';
+import { foldName, plainName } from './fold-name.ts';
 import type { InputColumn } from './input-column.ts';
 import { RowmillError } from './rowmill-error.ts';
 import { toStorableText } from './storable-json.ts';
@@ -15,6 +18,8 @@ export interface ColumnMapping {
   columns: (InputColumn | null)[];
   /** Headers of our own error columns, which a file of failed rows brings back. */
   ignored: string[];
+  /** Fields without a column, all of them optional. */
+  unmapped: string[];
 }
 
 const MAX_SUGGESTIONS = 3;
@@ -34,25 +39,88 @@ export function mapColumns(
   const fieldOf = new Map<number, string>();
   const ignored = headers.filter(isReservedColumn);
   const free = (index: number): boolean => !fieldOf.has(index) && !isReservedColumn(headers[index]!);
-  const find = (test: (header: string) => boolean): number =>
-    headers.findIndex((header, index) => free(index) && test(header));
-  const take = (name: string, test: (header: string) => boolean): boolean => {
-    const index = find(test);
+  const take = (name: string, wanted: string): boolean => {
+    const index = headers.findIndex((header, at) => free(at) && header === wanted);
     if (index >= 0) fieldOf.set(index, name);
     return index >= 0;
   };
 
-  for (const [name, header] of Object.entries(given)) {
-    checkField(name, fields);
-    const found = take(name, (each) => each === header) || take(name, (each) => sameName(each, header));
-    if (!found) throw missing([{ name, wanted: header }], headers);
-  }
+  const said = Object.entries(given).map(([name, wanted]) => ({ name, wanted }));
+  for (const { name } of said) checkField(name, fields);
+  const notFound = takeBySimilarity(
+    said.filter(({ name, wanted }) => !take(name, wanted)),
+    SAME_WORDS,
+    { headers, fieldOf, free },
+  );
+  if (notFound.length > 0) throw missing(notFound.slice(0, 1), headers);
   const open = (fields ?? []).filter(({ name }) => !Object.hasOwn(given, name));
-  const left = open.filter(({ name }) => !take(name, (header) => header === name));
-  const lacking = left.filter(({ name }) => !take(name, (header) => sameName(header, name)));
-  const required = lacking.filter((field) => field.required).map(({ name }) => ({ name, wanted: name }));
+  const left = open.filter(({ name }) => !take(name, name));
+  const lacking = takeBySimilarity(
+    left.map((field) => ({ ...field, wanted: field.name })),
+    SAME_MEANING,
+    { headers, fieldOf, free },
+  );
+  const required = lacking.filter((field) => field.required);
   if (required.length > 0) throw missing(required, headers);
-  return { columns: nameColumns(headers, fieldOf), ignored };
+  const unmapped = lacking.map(({ name }) => name);
+  return { columns: nameColumns(headers, fieldOf), ignored, unmapped };
+}
+
+/** Names that share a form are alike. */
+type FormsOf = (name: string) => (string | number)[];
+
+const plainForms: FormsOf = (name) => [plainName(name)].filter((form) => form !== '');
+const meaningForms: FormsOf = (name) => {
+  const meaning = findMeaning(name);
+  return meaning === null ? [] : [meaning];
+};
+const SAME_WORDS: FormsOf[] = [plainForms, foldName];
+const SAME_MEANING: FormsOf[] = [...SAME_WORDS, meaningForms];
+
+interface Columns {
+  headers: string[];
+  fieldOf: Map<number, string>;
+  free: (index: number) => boolean;
+}
+
+/** Takes a column where one field and one column are alike, by each kind of likeness in turn. Returns the fields left. */
+function takeBySimilarity<Field extends { name: string; wanted: string }>(
+  fields: Field[],
+  kinds: FormsOf[],
+  { headers, fieldOf, free }: Columns,
+): Field[] {
+  let left = fields;
+  for (const formsOf of kinds) {
+    if (left.length === 0) break;
+    const columns = groupByForm(headers, (header, index) => (free(index) ? formsOf(header) : []));
+    const rivals = groupByForm(left, ({ wanted }) => formsOf(wanted));
+    left = left.filter(({ name, wanted }) => {
+      const forms = formsOf(wanted);
+      const alike = new Set(forms.flatMap((form) => columns.get(form) ?? []));
+      const [index] = alike;
+      const isAlone = forms.every((form) => rivals.get(form)!.length === 1);
+      if (index === undefined || alike.size > 1 || !isAlone) return true;
+      fieldOf.set(index, name);
+      return false;
+    });
+  }
+  return left;
+}
+
+/** Form to the positions of the names that have it. */
+function groupByForm<Name>(
+  names: readonly Name[],
+  formsOf: (name: Name, index: number) => (string | number)[],
+): Map<string | number, number[]> {
+  const groups = new Map<string | number, number[]>();
+  for (const [index, name] of names.entries()) {
+    for (const form of formsOf(name, index)) {
+      const group = groups.get(form);
+      if (group === undefined) groups.set(form, [index]);
+      else group.push(index);
+    }
+  }
+  return groups;
 }
 
 /** Keys are unique: an empty header gets its position, a repeated one a number. No column is lost. */
@@ -109,28 +177,21 @@ function missing(wanted: { name: string; wanted: string }[], headers: string[]):
   );
 }
 
-function sameName(a: string, b: string): boolean {
-  const plain = plainName(a);
-  return plain !== '' && plain === plainName(b);
-}
-
-function plainName(name: string): string {
-  return name
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, '');
-}
-
 function nearest(name: string, candidates: string[]): string | null {
   return suggestColumns(name, candidates)[0] ?? null;
 }
 
 /** Columns that could be meant by a name, the likeliest first. */
 export function suggestColumns(name: string, candidates: readonly string[]): string[] {
-  const wanted = plainName(name);
+  const wanted = plainFold(name);
+  const meaning = findMeaning(name);
   const near: { candidate: string; distance: number }[] = [];
   for (const candidate of candidates.slice(0, 2000)) {
-    const plain = plainName(candidate);
+    const plain = plainFold(candidate);
+    if (meaning !== null && findMeaning(candidate) === meaning) {
+      near.push({ candidate, distance: 0 });
+      continue;
+    }
     if (plain === '' || Math.abs(plain.length - wanted.length) > 40) continue;
     const contains =
       plain.length > 2 && wanted.length > 2 && (plain.includes(wanted) || wanted.includes(plain));
@@ -141,4 +202,8 @@ export function suggestColumns(name: string, candidates: readonly string[]): str
     .sort((a, b) => a.distance - b.distance)
     .slice(0, MAX_SUGGESTIONS)
     .map(({ candidate }) => candidate);
+}
+
+function plainFold(name: string): string {
+  return foldName(name)[0] ?? '';
 }

@@ -118,9 +118,20 @@ describe('ingest batches', () => {
     expect(failed!.nextRows).toBe(Math.max(16, before.nextRows / 4));
   });
 
-  it('are bounded in bytes', async () => {
+  it('are bounded in bytes, and end before the row that would pass them', async () => {
     const settings = { ingestMinRows: 1000, ingestMaxBatchBytes: 10_000 };
     const batches = await batchesOf(100, settings, undefined, (n) => `${n},${'x'.repeat(1000)}`);
-    expect(Math.max(...batches.map((batch) => batch.rows))).toBe(10);
+    expect(Math.max(...batches.map((batch) => batch.rows))).toBe(9);
+    expect(batches.reduce((sum, batch) => sum + batch.rows, 0)).toBe(100);
+  });
+
+  it('are bounded in bytes, not in characters', async () => {
+    // A row is 3,021 bytes or 1,021 characters; one alone may be larger than the bound.
+    const line = (n: number) => `${n},${'漢'.repeat(n === 50 ? 4000 : 1000)}`;
+    const settings = { ingestMinRows: 1000, ingestMaxBatchBytes: 10_000 };
+    const batches = await batchesOf(100, settings, undefined, line);
+    expect(Math.max(...batches.map((batch) => batch.rows))).toBe(3);
+    expect(batches.reduce((sum, batch) => sum + batch.rows, 0)).toBe(100);
+    expect(batches.filter((batch) => batch.rows === 1).length).toBeGreaterThan(0);
   });
 });

@@ -91,17 +91,21 @@ export class BatchWriter {
   }
 
   add(row: IngestRow, line: number): Promise<void> | undefined {
+    const bytes = Buffer.byteLength(row.json);
+    const cut = this.#cutBefore(bytes);
     this.#sum(row.json);
     this.#next.rows.push(row);
     this.#next.lines.push(line);
-    this.#next.bytes += row.json.length;
-    return this.#storeWhenFull();
+    this.#next.bytes += bytes;
+    return this.#storeWhenFull(cut);
   }
 
   reject(row: RejectedRow): Promise<void> | undefined {
+    const bytes = Buffer.byteLength(row.raw) + REJECTED_ROW_BYTES;
+    const cut = this.#cutBefore(bytes);
     this.#sum(row.raw);
     this.#next.rejected.push(row);
-    this.#next.bytes += row.raw.length + REJECTED_ROW_BYTES;
+    this.#next.bytes += bytes;
     const limit = this.#context.settings.ingestMaxRejectedRows;
     if (this.#report.rejected + this.#next.rejected.length > limit) {
       throw new RowmillError(
@@ -110,14 +114,23 @@ export class BatchWriter {
         { hint: 'Look at what was detected with `rowmill inspect`, and correct it or the file.' },
       );
     }
-    return this.#storeWhenFull();
+    return this.#storeWhenFull(cut);
   }
 
-  #storeWhenFull(): Promise<void> | undefined {
+  /** Stores what was gathered if a row of this many bytes would make it too large. */
+  #cutBefore(bytes: number): Promise<void> | undefined {
+    const gathered = this.#next.bytes;
+    if (gathered === 0 || gathered + bytes <= this.#context.settings.ingestMaxBatchBytes) return undefined;
+    return this.#storeNext();
+  }
+
+  /** `cut`: the batch before is still on its way to be stored. Batches are stored in order. */
+  #storeWhenFull(cut: Promise<void> | undefined): Promise<void> | undefined {
     const { rows, rejected, bytes } = this.#next;
     const full =
       rows.length + rejected.length >= this.#size.rows || bytes >= this.#context.settings.ingestMaxBatchBytes;
-    return full ? this.#storeNext() : undefined;
+    if (!full) return cut;
+    return cut === undefined ? this.#storeNext() : cut.then(() => this.#storeNext());
   }
 
   /** Resolves when the batch before is stored and this one is on its way. */

@@ -68,6 +68,14 @@ describe('a file is opened by its content', () => {
     );
   });
 
+  it('also when a small gzip or zip holds megabytes of repeated text', async () => {
+    const text = `id,name\n${`1,${'same '.repeat(1000)}\n`.repeat(1000)}`;
+    expect(text.length / gzipSync(text).length).toBeGreaterThan(limits.inflateMaxRatio);
+    for (const packed of [gzipSync(text), writeZip([{ name: 'a.csv', data: text }])]) {
+      expect((await open(packed)).rows).toHaveLength(1000);
+    }
+  });
+
   it('also when a zip holds what systems add', async () => {
     const zip = writeZip([
       { name: 'data.csv', data: CSV },

@@ -74,14 +74,16 @@ export function withRows<T>(
 }
 
 function textReader(
-  { detected, headers }: OpenedFile,
+  { detected, headers, shape }: OpenedFile,
   text: NonNullable<OpenedFile['text']>,
   options: FormatOptions,
   limits: ReadLimits,
 ): RowReader {
   switch (detected.format) {
     case 'csv':
-      return unguardRows(csvReader(text.path, { detected, headers: headers! }, options, limits));
+      return unguardRows(
+        csvReader(text.path, { detected, headers: headers!, shape: shape! }, options, limits),
+      );
     case 'jsonl':
       return jsonlReader(text.path, text, limits);
     case 'json':

@@ -1,6 +1,7 @@
 // What every format gives: rows with the place they stand at, and what was found out about the file. A reader never
 // drops a row: it gives it, gives it with a note on what was repaired, rejects it with a reason, or refuses the file.
 import type { DetectedFormat } from '../core/file-format.ts';
+import type { ColumnProfile } from './formats/csv/column-profiles.ts';
 
 export type { CsvDialect, DetectedFormat, FormatName, FormatOptions } from '../core/file-format.ts';
 
@@ -11,8 +12,18 @@ export interface RowReader {
   readonly headers: string[] | null;
   /** How lines end, for formats that are read line by line. */
   readonly lineEnd?: '\n' | '\r';
+  /** For CSV. */
+  readonly shape?: CsvShape;
   /** In the order of the file, the same on every reading. Arrays keep the cost per row small. */
   rows(): AsyncGenerator<ReadRow[]>;
+}
+
+/** The usual look of a table's rows, by which odd ones are judged. Found by opening the file; the same each time. */
+export interface CsvShape {
+  /** Cells that most rows have. */
+  width: number;
+  /** One per column. */
+  profiles: ColumnProfile[];
 }
 
 export type ReadRow = TableRow | ObjectRow | RejectedRow;

@@ -235,7 +235,7 @@ export const NUMBER_SETTINGS = {
     default: 200,
     min: 2,
     max: 1100,
-    why: 'A compressed file that inflates more than this many times, after its first MiB, is refused.',
+    why: 'A compressed file that inflates more than this many times is refused, after its first MiB, or 32 MiB of text.',
   },
   archiveMaxEntries: {
     default: 20_000,

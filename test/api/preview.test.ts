@@ -36,6 +36,17 @@ test('a file is described: dialect, columns, missing fields with what could be m
     ],
     missing: [{ field: 'note', required: false, suggestions: ['notes'] }],
     looked: { rows: 3, withProblems: 2, wholeFile: true },
+    checked: {
+      rows: 3,
+      refused: 1,
+      rejected: 1,
+      reasons: [
+        { line: 3, reason: expect.stringMatching(/^n: /) },
+        { line: 4, reason: 'expected 3 cells, got 1' },
+      ],
+      wholeFile: true,
+      stoppedBy: null,
+    },
   });
   expect(body.rows[0]).toEqual({ line: 2, input: { n: '1', notes: 'a' }, problems: [] });
   expect(body.rows[1].problems).toEqual([{ field: 'n', message: expect.any(String) }]);
@@ -81,6 +92,23 @@ test('of a long file only the beginning is looked at', async () => {
   );
   expect(body.looked).toEqual({ rows: 1000, withProblems: 0, wholeFile: false });
   expect(body.rows).toHaveLength(20);
+});
+
+test('rows that the pipeline will refuse are counted beyond the beginning, up to a bound that is reported', async () => {
+  const { url } = await startTestApi(database.url, { pipelines });
+  const checkedOf = async (text: string) => {
+    const form = uploadForm({ pipeline: 'doubling' }, text);
+    return (await send(url, 'POST', '/api/jobs/preview', form)).body.checked;
+  };
+  const late = await checkedOf(`${csvOf(3000)}none,x\n`);
+  expect(late).toMatchObject({ rows: 3001, refused: 1, rejected: 0, wholeFile: true, stoppedBy: null });
+  expect(late.reasons).toEqual([{ line: 3002, reason: expect.stringMatching(/^n: /) }]);
+  const long = await checkedOf(csvOf(10_001));
+  expect(long).toMatchObject({ refused: 0, wholeFile: false });
+  expect([long.stoppedBy === 'time' || long.rows === 10_000, long.stoppedBy]).toEqual([
+    true,
+    expect.stringMatching(/^(rows|time)$/),
+  ]);
 });
 
 test('rows of megabytes are not sent back', async () => {

@@ -191,6 +191,35 @@ test('a file can be looked at before anything is stored', async () => {
   expect((await rowmill(['inspect', 'look.csv', '--quote', 'xx'])).stderr).toContain('FILE_OPTION_INVALID');
 });
 
+test('a look with a pipeline lists fields without a column and counts the rows that its input refuses', async () => {
+  const zod = import.meta.resolve('zod');
+  writeFileSync(
+    join(folder, 'checked.mjs'),
+    `import { z } from '${zod}';
+     import { definePipeline } from '${library}';
+     export const checked = definePipeline({
+       name: 'checked',
+       input: z.object({ street: z.string(), n: z.coerce.number(), note: z.string().optional() }),
+       phases: [{ name: 'run', run: async () => ({}) }],
+     });`,
+  );
+  const rows = Array.from({ length: 1500 }, (_, i) => `Weg ${i};${i % 500 === 7 ? 'none' : i}`);
+  writeFileSync(join(folder, 'checked.csv'), `Straße;N\n${rows.join('\n')}\nlost\n`);
+  const { code, stdout } = await rowmill(['inspect', 'checked.csv', '--pipeline', 'checked.mjs']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('Straße → street');
+  expect(stdout).toContain('fields without a column: note');
+  expect(stdout).toContain(
+    "checked all 1,501 rows: 3 refused by the pipeline's input, 1 rejected as unreadable",
+  );
+  expect(stdout).toMatch(/line 9: n: .*none/);
+  const json = await rowmill(['inspect', 'checked.csv', '--pipeline', 'checked.mjs', '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    unmapped: ['note'],
+    checked: { rows: 1501, refused: 3, rejected: 1, wholeFile: true, stoppedBy: null },
+  });
+});
+
 test.each([
   [['run', 'pipeline.ts', 'none.csv', '--params', '{'], 'expected a JSON object'],
   [['run', 'pipeline.ts', 'none.csv', '--params', '[1]'], 'expected a JSON object'],

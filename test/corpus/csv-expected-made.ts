@@ -1,6 +1,9 @@
 // The part of csv-expected.ts for the files that make-corpus.ts makes.
 import type { ExpectedCsv } from './csv-expected.ts';
 
+export const QUOTES_ARE_TEXT =
+  'Quotes begin cells but do not close them; quotes are read as text. State the quote if they are not.';
+
 export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
   {
     file: 'line-ends-crlf.csv',
@@ -157,6 +160,15 @@ export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
   },
   { file: 'nul-cells.csv', headers: 'id·na\u0000me', rows: ['2 1·a\u0000b', '3 2·c'] },
   {
+    file: 'nul-padding.csv',
+    headers: 'id·name',
+    rowCount: 20,
+    rows: [`2 0·${'Ann'.padEnd(8, '\0')}`],
+    warnings: [
+      'The file holds NUL characters, 100 of them in its first part; they cannot be stored and become U+FFFD.',
+    ],
+  },
+  {
     file: 'binary.csv',
     refused: {
       code: 'FILE_INVALID',
@@ -209,10 +221,7 @@ export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
     file: 'unclosed-quote-large.csv',
     headers: 'id·text',
     rowCount: 200001,
-    rows: [
-      '2 (expected the quote (") opened on line 2 to be closed by one before "," or a line end, found none)',
-      '200002 2·row',
-    ],
+    rows: ['2 1·"never closed [a quote that is not closed was kept as text]', '200002 2·row'],
   },
   {
     file: 'quote-on-every-line.csv',
@@ -220,6 +229,7 @@ export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
     headers: 'id·text',
     rowCount: 1000,
     rows: ['2 1·row', '1001 2·"open'],
+    warnings: [QUOTES_ARE_TEXT],
   },
   {
     file: 'windows-1252.csv',
@@ -246,9 +256,9 @@ export const EXPECTED_MADE_CSV: ExpectedCsv[] = [
     rowCount: 1000,
     rows: [
       '2 1·row',
-      '602 (expected the quote (") opened on line 602 to be closed by one before "," or a line end, found none)',
-      '603 (expected the quote (") opened on line 603 to be closed by one before "," or a line end, found none)',
-      '1001 (expected the quote (") opened on line 1001 to be closed by one before "," or a line end, found none)',
+      '602 2·"open [a quote that is not closed was kept as text]',
+      '603 2·"open [a quote that is not closed was kept as text]',
+      '1001 2·"open [a quote that is not closed was kept as text]',
     ],
   },
 ];

@@ -35,6 +35,7 @@ export function makeCorpus(): Map<string, Buffer> {
     'overlong-utf8.csv': damaged('id,name\n1,Zoë\n2,Jörg\n3,Åsa\n4,x', [0xc0, 0xaf], 'y\n'),
     'cesu-surrogates.csv': damaged('id,name\n1,éèàüöä\n2,', [0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80], '\n'),
     'nul-cells.csv': 'id,na\0me\n1,a\0b\n2,c\n',
+    'nul-padding.csv': `id,name\n${Array.from({ length: 20 }, (_, i) => `${i},${'Ann'.padEnd(8, '\0')}\n`).join('')}`,
     'binary.csv': Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * i * 31 + i * 7) % 251)),
     'huge-cell.csv': `id,text\n1,${'x'.repeat(1024 * 1024)}\n2,"${'y\n'.repeat(512 * 1024)}"\n3,end\n`,
     'cell-over-limit.csv': `id,text\n1,${'x'.repeat(2 * 1024 * 1024 + 1)}\n2,ok\n3,ok\n`,

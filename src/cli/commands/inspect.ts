@@ -1,12 +1,13 @@
 // rowmill inspect <file>: how a file would be read, before anything is stored.
 import { fieldsOf } from '../../core/input-schema.ts';
 import { mapColumns } from '../../core/map-columns.ts';
+import { type CheckBounds, checkRows } from '../../ingest/check-rows.ts';
 import { withRows } from '../../ingest/open-rows.ts';
-import { firstRows } from '../../ingest/preview-file.ts';
+import { previewEncoder } from '../../ingest/preview-encoder.ts';
 import { readLimits } from '../../ingest/read-options.ts';
 import type { ReadRow } from '../../ingest/row-reader.ts';
 import { loadSettings } from '../../platform/settings.ts';
-import { describeColumns, describeFormat } from '../describe-file.ts';
+import { describeCheck, describeColumns, describeFormat } from '../describe-file.ts';
 import { type FileOptions, formatOptions } from '../file-options.ts';
 import { choosePipeline } from '../load-pipeline.ts';
 import { printable } from '../progress-lines.ts';
@@ -19,27 +20,40 @@ export interface InspectOptions extends FileOptions {
 }
 
 const MAX_CELL = 40;
+const CHECK_BOUNDS: CheckBounds = { rows: 100_000, ms: 10_000 };
 
 export async function inspect(file: string, options: InspectOptions): Promise<number> {
-  const limits = readLimits(loadSettings({ flags: options.set ?? {} }));
-  const pipeline = options.pipeline === undefined ? undefined : await choosePipeline(options.pipeline);
-  return withRows(file, formatOptions(options), limits, async (reader) => {
-    const fields = pipeline === undefined ? null : fieldsOf(pipeline.input);
-    const mapped = reader.headers === null ? null : mapColumns(reader.headers, fields, options.map ?? {});
+  const settings = loadSettings({ flags: options.set ?? {} });
+  const pipeline = options.pipeline === undefined ? null : await choosePipeline(options.pipeline);
+  const { map = {}, rows: shown = 5 } = options;
+  return withRows(file, formatOptions(options), readLimits(settings), async (reader) => {
+    const fields = pipeline === null ? null : fieldsOf(pipeline.input);
+    const mapped = reader.headers === null ? null : mapColumns(reader.headers, fields, map);
     const columns = mapped?.columns.filter((column) => column !== null) ?? [];
-    const { rows: first } = await firstRows(reader, options.rows ?? 5);
+    const encoder = previewEncoder(reader, pipeline, map, settings);
+    const first: ReadRow[] = [];
+    const bounds = { ...CHECK_BOUNDS, rows: pipeline?.input ? CHECK_BOUNDS.rows : shown };
+    const checked = await checkRows(reader, encoder.encode, pipeline, bounds, (row) => {
+      if (first.length < shown) first.push(row);
+    });
+    const seen = encoder.columns().map(({ field }) => field);
+    const unmapped =
+      mapped?.unmapped ?? (fields ?? []).map(({ name }) => name).filter((name) => !seen.includes(name));
+    const { detected } = reader;
     if (options.json) {
-      console.log(
-        JSON.stringify({ detected: reader.detected, columns, ignored: mapped?.ignored ?? [], rows: first }),
-      );
+      const ignored = mapped?.ignored ?? [];
+      const check = pipeline === null ? {} : { unmapped, checked };
+      console.log(JSON.stringify({ detected, columns, ignored, ...check, rows: first }));
       return 0;
     }
-    console.log(describeFormat(reader.detected));
-    if (reader.detected.preamble) console.log(`before the header: ${printable(reader.detected.preamble)}`);
+    console.log(describeFormat(detected));
+    if (detected.preamble) console.log(`before the header: ${printable(detected.preamble)}`);
     console.log(describeColumns(columns));
+    if (unmapped.length > 0) console.log(`fields without a column: ${printable(unmapped.join(', '))}`);
     if (mapped && mapped.ignored.length > 0) console.log(`not stored: ${mapped.ignored.join(', ')}`);
-    for (const warning of reader.detected.warnings) console.log(`note: ${printable(warning)}`);
+    for (const warning of detected.warnings) console.log(`note: ${printable(warning)}`);
     for (const row of first) console.log(describeRow(row));
+    if (pipeline?.input) for (const line of describeCheck(checked)) console.log(line);
     return 0;
   });
 }

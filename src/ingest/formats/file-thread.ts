@@ -44,13 +44,15 @@ async function run(task: FileTask): Promise<void> {
     if (task.kind === 'sniff') return tell({ kind: 'sniffed', sniffed: file.sniffed });
     const format = chooseFormat(file, options.format);
     if (format === 'xlsx') return await readSheet(file.path, file.sniffed.compression, task);
-    const { detected, headers, lineEnd = '\n' } = await openTextFormat(format, file.path, options, limits);
+    const opened = await openTextFormat(format, file.path, options, limits);
+    const { detected, headers, shape, lineEnd = '\n' } = opened;
     const lines = { encoding: detected.encoding ?? 'utf-8', lineEnd };
     const { compression } = file.sniffed;
     tell({
       kind: 'opened',
       detected: compression === undefined ? detected : { ...detected, compression },
       headers,
+      shape,
       text: { path: file.path, ...lines },
     });
   } catch (error) {

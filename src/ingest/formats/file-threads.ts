@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../core/error-registry.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { compiledFile } from '../../platform/compiled-file.ts';
-import type { DetectedFormat, FormatOptions, ReadLimits, ReadRow } from '../row-reader.ts';
+import type { CsvShape, DetectedFormat, FormatOptions, ReadLimits, ReadRow } from '../row-reader.ts';
 import type { SniffedFormat } from './sniff-format.ts';
 import type { TextLines } from './text-sample.ts';
 import { tooMuchMemory } from './xlsx/shared-strings.ts';
@@ -27,6 +27,7 @@ export interface OpenedFile {
   kind: 'opened';
   detected: DetectedFormat;
   headers: string[] | null;
+  shape?: CsvShape | undefined;
   /** Where a text is and how it is read; null: its rows come from the thread. */
   text: (TextLines & { path: string }) | null;
 }

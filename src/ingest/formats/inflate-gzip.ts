@@ -13,7 +13,7 @@ export async function inflateGzip(path: string, target: string, limits: ReadLimi
   try {
     await pipeline(async function* () {
       for await (const chunk of inflate(path)) {
-        budget.add(chunk.length);
+        budget.add(chunk);
         yield chunk;
       }
     }, createWriteStream(target));

@@ -17,6 +17,7 @@ describe('a text is', () => {
     ['csv', '"BM",<b>\n'],
     ['csv', '<b>,2\n<i>,3\n'],
     ['csv', '"a"\n"b"\n'],
+    ['csv', 'id,name\0\0\0\0\n1,Ann\0\0\0\n2,Bob\0\0\0\n'],
     ['jsonl', OBJECTS],
     ['jsonl', '{"a":1}'],
     ['jsonl', '{}\n{}\n'],
@@ -52,6 +53,7 @@ describe('a text is', () => {
     ['<?xml version="1.0"?><rows/>', 'XML'],
     ['<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>', 'an SVG image'],
     ['\0\x01\x02\x03\x04binary\0\0\0', 'binary data'],
+    ['a\0\0\0,\0\0\0b\0\0\0\n\0\0\0', 'text of which 75% are NUL characters'],
   ])('not read: %j', (text, found) => {
     expect(sniffText(text, true)).toEqual({
       kind: 'unsupported',

@@ -1,5 +1,6 @@
 // What a text holds, from its beginning: JSON lines, a JSON array, URLs, a manifest of images, or a table. Pure.
 import { MANIFEST_LINE } from '../../core/image-manifest-line.ts';
+import { countControls, hasOnlyNuls, isPaddedText } from './control-characters.ts';
 import { isHttpUrl } from './read-url-list.ts';
 
 export type TextLook =
@@ -12,12 +13,9 @@ const DELIMITERS = [',', ';', '\t', '|'];
 /** `whole` says that the sample is all of the file. */
 export function sniffText(sample: string, whole: boolean): TextLook {
   const text = sample.trimStart();
-  if (looksBinary(text)) {
-    return {
-      kind: 'unsupported',
-      found: 'binary data of an unknown kind',
-      advice: 'Save it as CSV, XLSX or JSON lines.',
-    };
+  const binary = findBinary(text);
+  if (binary !== null) {
+    return { kind: 'unsupported', found: binary, advice: 'Save it as CSV in UTF-8, XLSX or JSON lines.' };
   }
   if (text.startsWith('<')) {
     const markup = sniffMarkup(text);
@@ -35,7 +33,7 @@ export function sniffText(sample: string, whole: boolean): TextLook {
 /** Whether a text can be read as what a person says it is. */
 export function fitsFormat(sample: string, format: 'csv' | 'json' | 'jsonl' | 'urls' | 'images'): boolean {
   const text = sample.trimStart();
-  if (format === 'csv') return !looksBinary(text);
+  if (format === 'csv') return findBinary(text) === null;
   if (format === 'json') return text.startsWith('[');
   if (format === 'images') return text.startsWith(MANIFEST_LINE);
   const lines = splitLines(text, true);
@@ -50,11 +48,14 @@ function splitLines(text: string, whole: boolean): string[] {
   return lines.map((line) => line.trim()).filter((line) => line !== '');
 }
 
-function looksBinary(text: string): boolean {
+/** A description of what is not text, by its beginning; null for text. */
+function findBinary(text: string): string | null {
   const start = text.slice(0, 8192);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  const strange = start.match(/[\0-\x08\x0e-\x1a\x1c-\x1f]/g)?.length ?? 0;
-  return strange > start.length * 0.1;
+  const count = countControls(start);
+  if (count.nuls + count.others <= start.length * 0.1 || isPaddedText(count, start.length)) return null;
+  if (!hasOnlyNuls(count, start.length)) return 'binary data of an unknown kind';
+  const percent = Math.round((count.nuls / start.length) * 100);
+  return `text of which ${percent}% are NUL characters, as in UTF-32 without a byte order mark`;
 }
 
 function sniffMarkup(text: string): TextLook | null {

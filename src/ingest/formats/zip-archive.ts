@@ -105,8 +105,8 @@ async function* inflateEntry(
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      budget.add(chunk.length);
-      archiveBudget.add(chunk.length);
+      budget.add(chunk);
+      archiveBudget.add(chunk);
       if (bytes > entry.uncompressedSize)
         throw lies(name, 'size', entry.uncompressedSize, `${bytes} or more`);
       checksum = crc32(chunk, checksum);

@@ -90,7 +90,10 @@ function Seen({
       <div className="flex flex-col gap-2">
         <h3 className="font-medium">First rows</h3>
         {lacking.length === 0 ? (
-          <LookedAt preview={preview} isChecked={isChecked} />
+          <>
+            <LookedAt preview={preview} isChecked={isChecked} />
+            <RefusedRows checked={preview.checked} />
+          </>
         ) : (
           <p className="text-muted">
             Say above which {lacking.length === 1 ? 'column is' : 'columns are'} {lacking.join(' and ')}; then
@@ -125,5 +128,27 @@ function LookedAt({ preview: { looked }, isChecked }: { preview: Preview; isChec
       {formatCount(looked.withProblems)} {looked.withProblems === 1 ? 'has a problem' : 'have problems'}. Rows
       that cannot be run fail at once and cost nothing; you can correct them later in the job.
     </p>
+  );
+}
+
+/** Rows that would not run, also beyond those that are shown. */
+function RefusedRows({ checked }: { checked: Preview['checked'] }) {
+  const count = checked.refused + checked.rejected;
+  if (count === 0) return null;
+  const of = `${checked.wholeFile ? 'all' : 'the first'} ${formatCount(checked.rows)} rows`;
+  return (
+    <div className="text-[13px]">
+      <p>
+        {formatCount(count)} of {of} would not run
+        {checked.reasons.length < count ? ', for example:' : ':'}
+      </p>
+      <ul className="list-disc pl-5 text-muted">
+        {checked.reasons.map(({ line, reason }) => (
+          <li key={line}>
+            Line {formatCount(line)}: {reason}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

@@ -72,5 +72,7 @@ async function ask(
   if (part.isWhole && file.size > WHOLE_BYTES_MAX && !evenLarge) return { tooLarge: true };
   const preview = await client.preview(part.bytes, given, { signal, fileName: file.name });
   const looked = { ...preview.looked, wholeFile: preview.looked.wholeFile && part.isWhole };
-  return { tooLarge: false, preview: { ...preview, looked, file: { name: file.name, bytes: file.size } } };
+  const checked = { ...preview.checked, wholeFile: preview.checked.wholeFile && part.isWhole };
+  const sent = { name: file.name, bytes: file.size };
+  return { tooLarge: false, preview: { ...preview, looked, checked, file: sent } };
 }

@@ -3,6 +3,7 @@
 import type { CsvDialect, FormatOptions } from '../../row-reader.ts';
 import { cellKind } from './cell-kind.ts';
 import { detectHeader, headerEvidence } from './detect-header.ts';
+import { readHeaderCells } from './read-header-cells.ts';
 import { type DialectScore, scoreDialect } from './score-dialect.ts';
 import type { TokenizedRow } from './tokenize.ts';
 
@@ -11,6 +12,10 @@ export type DetectedDialect = Omit<CsvDialect, 'encoding' | 'bom'> & {
   width: number;
   /** The lines before the table. */
   preamble: string;
+  /** Rows of the sample after the header. */
+  rows: string[][];
+  /** Quotes begin cells and hardly ever close them. */
+  quotesAreText: boolean;
 };
 
 /** In order of preference; the weight is what a candidate must be better by than those before it. */
@@ -41,15 +46,45 @@ export function detectDialect(sample: string, complete: boolean, options: Format
   const table = best.rows.slice(firstRow);
   const skipLines = (statedSkip ?? 0) + (options.skipLines === undefined ? (table[0]?.line ?? 1) - 1 : 0);
   const fitting = table.filter((row) => row.cells.length === best.width).map((row) => row.cells);
-  const header = options.header ?? detectHeader(headerFirst(table, fitting));
+  const header = options.header ?? detectHeader(headerFirst(table, fitting, best));
+  const trims = hasBlankAfterDelimiters(table, best);
+  const rows = table.slice(header ? 1 : 0).map(({ cells }) => (trims ? cells.map(withoutBlank) : cells));
   return {
     ...best.dialect,
     lineEnd: detectLineEnd(sample),
     header,
     skipLines,
+    ...(trims ? { trimsBlanks: true } : {}),
     width: best.width,
     preamble: cutLines(sample, skipLines).trimEnd(),
+    rows,
+    quotesAreText: options.quote === undefined && best.dialect.quote === '',
   };
+}
+
+/** Cells in which a sign may stand in place of the blank: `1, 2,-3`. */
+const SPACED_SHARE = 0.9;
+
+/** A blank follows every delimiter, as in `1, Ann, Oslo`. Empty cells do not count, quoted ones lost theirs already. */
+function hasBlankAfterDelimiters(table: TokenizedRow[], { dialect, width }: DialectScore): boolean {
+  const { delimiter, quote } = dialect;
+  if (delimiter.trim() !== delimiter || width < 2) return false;
+  let spaced = 0;
+  let others = 0;
+  for (const { cells, raw, rejected } of table) {
+    if (rejected !== null || cells.length !== width) continue;
+    const isQuoted = (cell: string) =>
+      quote !== '' && raw.includes(quote) && raw.includes(`${quote}${cell.slice(0, 10)}`);
+    for (const cell of cells.slice(1)) {
+      if (cell.startsWith(' ')) spaced += 1;
+      else if (cell !== '' && !isQuoted(cell)) others += 1;
+    }
+  }
+  return spaced > 0 && spaced >= (spaced + others) * SPACED_SHARE;
+}
+
+function withoutBlank(cell: string, index: number): string {
+  return index === 0 ? cell : cell.replace(/^ +/, '');
 }
 
 /** The line by which spreadsheets are told the delimiter: `sep=;`. */
@@ -105,10 +140,14 @@ function chooseDialect(
 function delimiterOfNames(line: string): string | null {
   for (const delimiter of ['\t', ';', ',', '|']) {
     const names = line.split(delimiter);
-    if (names.length > 1 && names.every((name) => /^"?[\p{L}_][^\s,;|]{0,40}"?$/u.test(name)))
-      return delimiter;
+    if (names.length > 1 && names.every(isName)) return delimiter;
   }
   return null;
+}
+
+/** One word, as columns are named and sentences are not. */
+function isName(text: string): boolean {
+  return /^"?[\p{L}_][^\s,;|]{0,40}"?$/u.test(text);
 }
 
 function scoreQuotes(
@@ -240,21 +279,32 @@ function findFirstRow(best: DialectScore): number {
  * The row before the table is its header, though it has another number of cells: one of the two ends with a delimiter,
  * or the header lacks names. In the second case the rows will be rejected, which is better than to lose the names.
  */
-function isShiftedHeader({ rows, firstRow, width }: DialectScore, header: TokenizedRow): boolean {
-  const count = header.cells.length;
-  if (header.rejected !== null || count < 2) return false;
-  if (count === width + 1 && header.cells.at(-1)!.trim() === '') return true;
+function isShiftedHeader({ rows, firstRow, width, dialect }: DialectScore, header: TokenizedRow): boolean {
+  const names = readHeaderCells(header, dialect, width);
+  if (names === null || names.length < 2) return false;
+  const count = names.length;
+  if (count === width + 1 && names.at(-1)!.trim() === '') return true;
   const table = rows.slice(firstRow).filter((row) => row.cells.length === width);
   if (count === width - 1 && table.every((row) => row.cells.at(-1)!.trim() === '')) return true;
   const adjacent = table[0]!.line === header.line + 1;
-  if (!adjacent || header.cells.some((cell) => cellKind(cell) !== 'text')) return false;
-  const evidence = headerEvidence(table.map((row) => row.cells));
-  return evidence < 0 || (evidence === 0 && Math.abs(count - width) === 1);
+  if (!adjacent || names.some((cell) => cellKind(cell) !== 'text')) return false;
+  const values = table.map((row) => row.cells);
+  const evidence = headerEvidence(values);
+  if (evidence < 0) return true;
+  if (Math.abs(count - width) > 1) return false;
+  if (evidence === 0) return true;
+  // The first row of the table may look like a header by chance; the names above it must look more like one.
+  const above = count < width ? -1 : headerEvidence([names, ...values]);
+  return above > evidence || (above === evidence && names.every(isName));
 }
 
 /** For the header's sake the first row stands first, also when it has another number of cells. */
-function headerFirst(table: TokenizedRow[], fitting: string[][]): string[][] {
+function headerFirst(
+  table: TokenizedRow[],
+  fitting: string[][],
+  { dialect, width }: DialectScore,
+): string[][] {
   const first = table[0];
-  if (first === undefined || first.rejected !== null || fitting[0] === first.cells) return fitting;
-  return [first.cells, ...fitting];
+  const cells = first === undefined ? null : readHeaderCells(first, dialect, width);
+  return cells === null || fitting[0] === cells ? fitting : [cells, ...fitting];
 }

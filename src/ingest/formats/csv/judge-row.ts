@@ -1,40 +1,80 @@
 // The fate of one row of a table: kept, kept with a note on what was done, or rejected with the reason. Cells are never
-// moved to other columns.
-import { MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../../row-reader.ts';
-import type { TokenizedRow } from './tokenize.ts';
+// moved to other columns, and a row in which they may have moved is rejected.
+import { type CsvShape, MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../../row-reader.ts';
+import { findMisfit } from './column-profiles.ts';
+import { splitLoosely } from './split-loosely.ts';
+import type { TokenizedRow, TokenizerDialect } from './tokenize.ts';
 
-export type RowJudge = (row: TokenizedRow) => ReadRow;
+export interface RowJudge {
+  judge(row: TokenizedRow): ReadRow;
+  /** Rows rejected so far because their cells look moved. */
+  shifted(): number;
+}
+
+const QUOTE_KEPT = 'a quote that is not closed was kept as text';
 
 export function createRowJudge(
   columns: number,
-  encoding: string,
+  shape: CsvShape,
+  dialect: TokenizerDialect & { encoding: string },
   limits: ReadLimits,
   padShortRows: boolean,
 ): RowJudge {
   const { maxCellBytes } = limits;
+  const { width, profiles } = shape;
+  let shifted = 0;
 
   function reject(row: TokenizedRow, reason: string): ReadRow {
     return { kind: 'rejected', line: row.line, reason, raw: row.raw.slice(0, MAX_RAW_LENGTH) };
   }
 
-  return (row) => {
-    if (row.rejected !== null) return reject(row, row.rejected);
-    let cells = row.cells;
-    let repair = row.repair;
+  function rejectShifted(row: TokenizedRow, cells: string[], misfit: number): ReadRow {
+    shifted += 1;
+    const cell = JSON.stringify(cells[misfit]!.slice(0, 50));
+    return reject(
+      row,
+      `expected ${counted(columns, 'cell')}, got ${cells.length}, and cell ${misfit + 1} (${cell}) does not look like the others of its column: a value may hold a delimiter without quotes`,
+    );
+  }
+
+  /** The cells of a row whose quotes do not balance, if they are as many as there are columns and look right. */
+  function readAgain(row: TokenizedRow): string[] | null {
+    const cells = splitLoosely(row.raw, dialect, limits.maxColumns);
+    if (cells === null || cells.length !== columns) return null;
+    const plain = cells.map((cell) => (cell.includes(dialect.quote) ? '' : cell));
+    return findMisfit(plain, profiles) === -1 ? cells : null;
+  }
+
+  function judge(row: TokenizedRow): ReadRow {
+    let { cells, repair } = row;
     const note = (text: string) => {
       repair = repair === null ? text : `${repair}; ${text}`;
     };
+    if (row.unclosed || (repair !== null && cells.length !== columns)) {
+      const again = readAgain(row);
+      if (again !== null) {
+        cells = again;
+        repair = QUOTE_KEPT;
+      } else if (row.rejected !== null) return reject(row, row.rejected);
+    } else if (row.rejected !== null) return reject(row, row.rejected);
     if (cells.length < columns) {
-      if (!padShortRows) return reject(row, `expected ${counted(columns, 'cell')}, got ${cells.length}`);
-      note(`${counted(columns - cells.length, 'missing cell')} left empty`);
+      // The header has a name more than most rows have cells: the file was opened with a warning.
+      const lacksLast = cells.length === width && columns === width + 1;
+      if (!padShortRows && !lacksLast) {
+        return reject(row, `expected ${counted(columns, 'cell')}, got ${cells.length}`);
+      }
+      if (!lacksLast) note(`${counted(columns - cells.length, 'missing cell')} left empty`);
       cells = [...cells, ...Array<string>(columns - cells.length).fill('')];
-    } else if (cells.length > columns) {
+    } else if (cells.length !== columns || cells.length !== width) {
       const extra = cells.slice(columns);
       if (extra.some((cell) => cell.trim() !== '')) {
         return reject(row, `expected ${counted(columns, 'cell')}, got ${cells.length}`);
       }
-      note(`${counted(extra.length, 'empty cell')} beyond the last column dropped`);
-      cells = cells.slice(0, columns);
+      const kept = extra.length === 0 ? cells : cells.slice(0, columns);
+      const misfit = cells.length === width ? -1 : findMisfit(kept, profiles);
+      if (misfit !== -1) return rejectShifted(row, cells, misfit);
+      if (extra.length > 0) note(`${counted(extra.length, 'empty cell')} beyond the last column dropped`);
+      cells = kept;
     }
     // No cell is longer than its row, and no character takes more than three bytes per unit.
     if (row.raw.length * 3 > maxCellBytes) {
@@ -49,9 +89,11 @@ export function createRowJudge(
         );
       }
     }
-    if (row.damaged) note(`bytes that are not ${encoding} replaced by U+FFFD`);
+    if (row.damaged) note(`bytes that are not ${dialect.encoding} replaced by U+FFFD`);
     return { kind: 'cells', line: row.line, cells, repair };
-  };
+  }
+
+  return { judge, shifted: () => shifted };
 }
 
 function counted(count: number, noun: string): string {

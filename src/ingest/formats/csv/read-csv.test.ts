@@ -250,7 +250,7 @@ describe('a file is refused', () => {
     ],
     [
       'when its header cannot be read',
-      'a,"b\n1,2\n3,4\n',
+      'a,"b\n1,2,3\n4,5,6\n',
       { header: true, skipLines: 0 },
       'FILE_INVALID',
       'line 1, the header: expected the quote (") opened on line 1 to be closed by one before "," or a line end, found none',

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { RowmillError } from '../../../core/rowmill-error.ts';
 import type {
   CsvDialect,
+  CsvShape,
   DetectedFormat,
   FormatOptions,
   ReadLimits,
@@ -11,6 +12,7 @@ import type {
   RowReader,
 } from '../../row-reader.ts';
 import { checkCsvOptions } from './check-csv-options.ts';
+import { profileColumns } from './column-profiles.ts';
 import { decodeText } from './decode-text.ts';
 import { type DetectedDialect, detectDialect } from './detect-dialect.ts';
 import { detectEncoding } from './detect-encoding.ts';
@@ -28,6 +30,8 @@ const BATCH_CHARACTERS = 4 * 1024 * 1024;
 /** What is read to see whether the file was understood. */
 const TRIAL_ROWS = 1000;
 const TRIAL_CHARACTERS = 8 * 1024 * 1024;
+/** Fewer are noted with their rows only. */
+const MANY_NULS = 20;
 const MAX_PREAMBLE_LENGTH = 10_000;
 
 /** `path`: a local file, not compressed. */
@@ -36,35 +40,58 @@ export async function openCsv(path: string, options: FormatOptions, limits: Read
   const { encoding, bom } = await detectEncoding(path, stated.encoding);
   const sample = await readSampleText(path, encoding);
   const found = detectDialect(sample.text, sample.complete, stated);
-  const { width, preamble, ...written } = found;
+  const { width, preamble, rows, quotesAreText, ...written } = found;
   const dialect: CsvDialect = { encoding, bom, ...written };
   const tokenized = () => tokenizeFile(path, dialect, limits);
   const headers = await readHeaders(tokenized(), dialect, width, stated.columns, limits);
-  const judge = createRowJudge(headers.names.length, encoding, limits, stated.shortRows === 'pad');
-  if (stated.delimiter === undefined)
-    await tryRows(rowsAfterHeader(tokenized(), dialect), judge, dialect, headers.names);
+  const shape = shapeOf(rows, width, headers.names.length);
+  const rowJudge = createRowJudge(headers.names.length, shape, dialect, limits, stated.shortRows === 'pad');
+  const trial = await tryRows(rowsAfterHeader(tokenized(), dialect), rowJudge);
+  if (stated.delimiter === undefined) refuseMisread(trial, dialect, headers.names);
   const detected: DetectedFormat = {
     format: 'csv',
     encoding,
     csv: dialect,
     ...(preamble === '' ? {} : { preamble: preamble.slice(0, MAX_PREAMBLE_LENGTH) }),
-    warnings: [...encodingWarnings(dialect, stated, sample), ...dialectWarnings(found), ...headers.warnings],
+    warnings: [
+      ...encodingWarnings(dialect, stated, sample),
+      ...dialectWarnings(found),
+      ...headers.warnings,
+      ...shapeWarnings(headers.names, shape),
+      ...shiftWarnings(trial),
+    ],
   };
-  return csvReader(path, { detected, headers: headers.names }, options, limits);
+  return csvReader(path, { detected, headers: headers.names, shape }, options, limits);
+}
+
+/** `rows`: of the sample, after the header. */
+function shapeOf(rows: string[][], mostHave: number, columns: number): CsvShape {
+  const ofWidth = (width: number) => rows.filter((row) => row.length === width);
+  const fitting = ofWidth(columns);
+  const lackLast = columns > 2 ? ofWidth(columns - 1) : [];
+  if (lackLast.length > fitting.length) {
+    return { width: columns - 1, profiles: profileColumns(lackLast, columns) };
+  }
+  const wide = ofWidth(mostHave);
+  if (mostHave > columns && wide.every((row) => row.slice(columns).every((cell) => cell.trim() === ''))) {
+    return { width: mostHave, profiles: profileColumns(wide, columns) };
+  }
+  return { width: columns, profiles: profileColumns(fitting, columns) };
 }
 
 /** The rows of a file that was opened before, as it was found to be written. */
 export function csvReader(
   path: string,
-  { detected, headers }: { detected: DetectedFormat; headers: string[] },
+  { detected, headers, shape }: { detected: DetectedFormat; headers: string[]; shape: CsvShape },
   { shortRows }: FormatOptions,
   limits: ReadLimits,
 ): RowReader {
   const dialect = detected.csv!;
-  const judge = createRowJudge(headers.length, dialect.encoding, limits, shortRows === 'pad');
+  const { judge } = createRowJudge(headers.length, shape, dialect, limits, shortRows === 'pad');
   return {
     detected,
     headers,
+    shape,
     rows: () => inBatches(rowsAfterHeader(tokenizeFile(path, dialect, limits), dialect), judge),
   };
 }
@@ -99,7 +126,7 @@ async function* rowsAfterHeader(
 
 async function* inBatches(
   batches: AsyncIterable<TokenizedRow[]>,
-  judge: RowJudge,
+  judge: RowJudge['judge'],
 ): AsyncGenerator<ReadRow[], void, undefined> {
   let batch: ReadRow[] = [];
   let characters = 0;
@@ -116,29 +143,37 @@ async function* inBatches(
   if (batch.length > 0) yield batch;
 }
 
-/** Refuses the file when most of its first rows would be rejected: then the file is not bad, it was misread. */
-async function tryRows(
-  batches: AsyncIterable<TokenizedRow[]>,
-  judge: RowJudge,
-  dialect: CsvDialect,
-  headers: string[],
-): Promise<void> {
-  let count = 0;
+interface Trial {
+  count: number;
+  rejected: number;
+  /** Rejected because their cells look moved. */
+  shifted: number;
+  /** The first rejected row. */
+  example: string;
+}
+
+/** Reads the first rows to see whether the file was understood. */
+async function tryRows(batches: AsyncIterable<TokenizedRow[]>, rowJudge: RowJudge): Promise<Trial> {
+  const trial: Trial = { count: 0, rejected: 0, shifted: 0, example: '' };
   let characters = 0;
-  let rejected = 0;
-  let example = '';
-  trial: for await (const rows of batches) {
+  reading: for await (const rows of batches) {
     for (const row of rows) {
-      const judged = judge(row);
-      count += 1;
+      const judged = rowJudge.judge(row);
+      trial.count += 1;
       characters += row.raw.length;
       if (judged.kind === 'rejected') {
-        rejected += 1;
-        if (example === '') example = `line ${row.line}: ${judged.reason}`;
+        trial.rejected += 1;
+        if (trial.example === '') trial.example = `line ${row.line}: ${judged.reason}`;
       }
-      if (count >= TRIAL_ROWS || characters >= TRIAL_CHARACTERS) break trial;
+      if (trial.count >= TRIAL_ROWS || characters >= TRIAL_CHARACTERS) break reading;
     }
   }
+  trial.shifted = rowJudge.shifted();
+  return trial;
+}
+
+/** Refuses the file when most of its first rows would be rejected: then the file is not bad, it was misread. */
+function refuseMisread({ count, rejected, example }: Trial, dialect: CsvDialect, headers: string[]): void {
   if (rejected * 2 <= count) return;
   throw new RowmillError(
     'FILE_INVALID',
@@ -170,10 +205,31 @@ function encodingWarnings(dialect: CsvDialect, stated: FormatOptions, sample: Sa
   if (sample.damaged) {
     warnings.push(`The file holds bytes that are not ${encoding}; they were replaced by U+FFFD.`);
   }
+  if (sample.nuls >= MANY_NULS) {
+    warnings.push(
+      `The file holds NUL characters, ${sample.nuls} of them in its first part; they cannot be stored and become U+FFFD.`,
+    );
+  }
   return warnings;
 }
 
-function dialectWarnings({ delimiter, skipLines, preamble }: DetectedDialect): string[] {
+function shapeWarnings(names: string[], { width }: CsvShape): string[] {
+  if (width >= names.length) return [];
+  const last = JSON.stringify(names.at(-1)!.slice(0, 100));
+  return [
+    `The header has ${names.length} names and most rows have ${width} cells: the last column, ${last}, is left empty in them. Check that values are under the right names.`,
+  ];
+}
+
+function shiftWarnings({ count, shifted }: Trial): string[] {
+  if (shifted === 0) return [];
+  const rows = shifted === 1 ? '1 row' : `${shifted} rows`;
+  return [
+    `${rows} of the first ${count} looked shifted and will be rejected: a value probably holds a delimiter without quotes.`,
+  ];
+}
+
+function dialectWarnings({ delimiter, skipLines, preamble, quotesAreText }: DetectedDialect): string[] {
   const warnings: string[] = [];
   if (preamble !== '') {
     warnings.push(
@@ -181,5 +237,10 @@ function dialectWarnings({ delimiter, skipLines, preamble }: DetectedDialect): s
     );
   }
   if (delimiter === '') warnings.push('No delimiter was found: every line is one cell.');
+  if (quotesAreText) {
+    warnings.push(
+      'Quotes begin cells but do not close them; quotes are read as text. State the quote if they are not.',
+    );
+  }
   return warnings;
 }

@@ -2,6 +2,7 @@
 // who stores them.
 import { RowmillError } from '../../../core/rowmill-error.ts';
 import type { CsvDialect, ReadLimits } from '../../row-reader.ts';
+import { readHeaderCells } from './read-header-cells.ts';
 import type { TokenizedRow } from './tokenize.ts';
 
 export interface Headers {
@@ -28,7 +29,7 @@ export async function readHeaders(
   }
   if (width > limits.maxColumns || first.cells.length > limits.maxColumns) refuseColumns(limits);
   let headers: Headers;
-  if (dialect.header) headers = readHeaderRow(first, width);
+  if (dialect.header) headers = readHeaderRow(first, dialect, width);
   else headers = { names: Array.from({ length: width }, (_, i) => `column_${i + 1}`), warnings: [] };
   if (columns === undefined) return headers;
   if (columns.length !== headers.names.length) {
@@ -52,12 +53,13 @@ function refuseColumns(limits: ReadLimits): never {
   );
 }
 
-function readHeaderRow(row: TokenizedRow, width: number): Headers {
-  if (row.rejected !== null) {
+function readHeaderRow(row: TokenizedRow, dialect: CsvDialect, width: number): Headers {
+  const cells = readHeaderCells(row, dialect, width);
+  if (cells === null) {
     throw new RowmillError('FILE_INVALID', `line ${row.line}, the header: ${row.rejected}`);
   }
   // A copy of each name: a slice would keep the text around it in memory for as long as the job is read.
-  const names = row.cells.map((cell) => Buffer.from(cell.trim(), 'utf16le').toString('utf16le'));
+  const names = cells.map((cell) => Buffer.from(cell.trim(), 'utf16le').toString('utf16le'));
   for (const [i, name] of names.entries()) {
     const bytes = Buffer.byteLength(name);
     if (bytes > MAX_HEADER_BYTES) {
@@ -69,6 +71,9 @@ function readHeaderRow(row: TokenizedRow, width: number): Headers {
     }
   }
   const warnings: string[] = [];
+  if (cells !== row.cells) {
+    warnings.push('A quote in the header is not closed; the names were read without it.');
+  }
   // The header ends with a delimiter and the rows do not: there is no such column.
   const trailing = names.slice(width);
   if (width > 1 && trailing.length > 0 && trailing.every((name) => name === '')) {

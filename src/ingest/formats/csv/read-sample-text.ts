@@ -1,6 +1,7 @@
 // The first part of a file as text, for detection. Refuses what is no text at all.
 import { createReadStream } from 'node:fs';
 import { RowmillError } from '../../../core/rowmill-error.ts';
+import { type ControlCount, countControls, isPaddedText } from '../control-characters.ts';
 import { decodeText } from './decode-text.ts';
 
 export interface SampleText {
@@ -9,6 +10,8 @@ export interface SampleText {
   complete: boolean;
   /** Bytes in it were replaced. */
   damaged: boolean;
+  /** NUL characters in it. */
+  nuls: number;
 }
 
 const SAMPLE_CHARACTERS = 256 * 1024;
@@ -39,17 +42,15 @@ export async function readSampleText(path: string, encoding: string): Promise<Sa
     throw new RowmillError('FILE_INVALID', `expected the file to have rows, got ${got}`);
   }
   const text = parts.join('');
-  refuseBinary(text);
-  return { text, complete, damaged };
+  const controls = countControls(text);
+  refuseBinary(text, controls);
+  return { text, complete, damaged, nuls: controls.nuls };
 }
 
-function refuseBinary(text: string): void {
-  let controls = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
-    if (code < 0x20 && (code < 0x09 || code > 0x0d)) controls += 1;
-  }
+function refuseBinary(text: string, count: ControlCount): void {
+  const controls = count.nuls + count.others;
   if (controls < FEW_CONTROLS || controls < text.length * MAX_CONTROL_SHARE) return;
+  if (isPaddedText(count, text.length)) return;
   const percent = Math.round((controls / text.length) * 100);
   throw new RowmillError(
     'FILE_INVALID',

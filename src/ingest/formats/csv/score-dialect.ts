@@ -30,7 +30,7 @@ export function readSample(sample: string, complete: boolean, dialect: Tokenizer
 
 export function scoreDialect(sample: string, complete: boolean, dialect: TokenizerDialect): DialectScore {
   const rows = readSample(sample, complete, dialect);
-  const width = commonWidth(rows);
+  const width = withoutTrailing(rows, commonWidth(rows));
   const firstRow = Math.max(
     0,
     rows.findIndex((row) => row.cells.length === width && row.rejected === null),
@@ -55,6 +55,14 @@ function commonWidth(rows: TokenizedRow[]): number {
     if (count > best.count || (count === best.count && width > best.width)) best = { width, count };
   }
   return best.width;
+}
+
+/** Rows that only have an empty cell more than the first row do not widen the table, if another row has its width. */
+function withoutTrailing(rows: TokenizedRow[], width: number): number {
+  const cells = rows.filter((row) => row.cells.length > 1).map((row) => row.cells);
+  if (width < 3 || cells[0]?.length !== width - 1) return width;
+  const isTrailing = cells.every((row) => row.length !== width || row.at(-1)!.trim() === '');
+  return isTrailing && cells.slice(1).some((row) => row.length === width - 1) ? width - 1 : width;
 }
 
 function meanPlausibility(rows: TokenizedRow[]): number {

@@ -6,6 +6,7 @@
 import { MAX_RAW_LENGTH } from '../../row-reader.ts';
 import { createQuoteSearch, NEED_MORE, UNCLOSED } from './find-closing-quote.ts';
 import { createTextFinder } from './text-finder.ts';
+import { unescapeQuotes } from './unescape-quotes.ts';
 
 export interface TokenizerDialect {
   /** One or more characters; ' ' means any run of blanks, '' that every line is one cell. */
@@ -14,6 +15,8 @@ export interface TokenizerDialect {
   quote: string;
   /** The quote itself, or a backslash. */
   escape: string;
+  /** Blanks after a delimiter are not part of the cell. */
+  trimsBlanks?: true;
 }
 
 export interface TokenizedRow {
@@ -21,11 +24,13 @@ export interface TokenizedRow {
   line: number;
   /** Of a row with too many of them the first ones, of another rejected row none. */
   cells: string[];
-  /** As it stands in the file, without its line end; cut when the row is rejected. */
+  /** The text of the row, without its line end; cut when the row is rejected, unless a quote is the reason. */
   raw: string;
   repair: string | null;
   /** Why the row cannot be read. */
   rejected: string | null;
+  /** The reason is a quote that is not closed, and `raw` is the whole row. */
+  unclosed?: true;
   /** It holds bytes that were replaced in decoding. */
   damaged: boolean;
 }
@@ -65,6 +70,7 @@ export function createTokenizer(
   const { delimiter, quote } = dialect;
   const { maxRowBytes, maxColumns } = limits;
   const byBlanks = delimiter === ' ';
+  const trims = dialect.trimsBlanks === true;
   const quoteCode = quote === '' ? -1 : quote.charCodeAt(0);
   const lineFeeds = createTextFinder('\n');
   const carriageReturns = createTextFinder('\r');
@@ -111,12 +117,27 @@ export function createTokenizer(
     rows.push({ line, cells, raw, repair: null, rejected: reason, damaged: takeDamage(end) });
   }
 
+  function rejectUnclosed(start: number, end: number, reason: string): void {
+    const raw = text.slice(start, end);
+    rows.push({
+      line,
+      cells: [],
+      raw,
+      repair: null,
+      rejected: reason,
+      unclosed: true,
+      damaged: takeDamage(end),
+    });
+  }
+
   /** Rejects the row from `start` to the end of the line that `at` is on. */
-  function rejectLine(start: number, at: number, reason: string): boolean {
+  function rejectLine(start: number, at: number, reason: string, unclosed = false): boolean {
     const lineEnd = lineEndAfter(at);
     const next = lineEnd < text.length || final ? lineAfter(lineEnd) : text.length;
     if (next === -1) return false;
-    reject(start, lineEnd, reason);
+    const isWhole = (lineEnd < text.length || final) && !isTooLong(start, lineEnd);
+    if (unclosed && isWhole) rejectUnclosed(start, lineEnd, reason);
+    else reject(start, lineEnd, reason);
     line += countLineEnds(text.slice(start, at));
     passing = lineEnd >= text.length && !final;
     if (!passing) line += 1;
@@ -132,11 +153,16 @@ export function createTokenizer(
     );
   }
 
+  /** No character takes more than three bytes per unit, and none less than one. */
+  function isTooLong(start: number, end: number): boolean {
+    const length = end - start;
+    if (length * 3 <= maxRowBytes) return false;
+    return length > maxRowBytes || Buffer.byteLength(text.slice(start, end)) > maxRowBytes;
+  }
+
   function addRow(start: number, end: number, next: number, cells: string[], repair: string | null): void {
     const raw = text.slice(start, end);
-    const length = end - start;
-    // No character takes more than three bytes per unit, and none less than one.
-    if (length * 3 > maxRowBytes && (length > maxRowBytes || Buffer.byteLength(raw) > maxRowBytes)) {
+    if (isTooLong(start, end)) {
       reject(start, end, `expected the row to be at most ${maxRowBytes} bytes (ingestMaxRowBytes), got more`);
     } else if (cells.length > maxColumns) {
       reject(
@@ -159,6 +185,7 @@ export function createTokenizer(
     for (let at = delimiters.next(from); at < end; at = delimiters.next(from)) {
       if (cells.length <= maxColumns) cells.push(text.slice(from, at));
       from = at + delimiter.length;
+      if (trims) while (text.charCodeAt(from) === SPACE) from += 1;
     }
     cells.push(text.slice(from, end));
     return cells;
@@ -196,14 +223,14 @@ export function createTokenizer(
       if (begin < text.length && text.charCodeAt(begin) === quoteCode) {
         const close = quoteSearch.find(begin, lineEnd, start + maxRowBytes);
         if (close === NEED_MORE) return false;
-        if (close === UNCLOSED) return rejectLine(start, begin, unclosedReason(line + innerLines));
+        if (close === UNCLOSED) return rejectLine(start, begin, unclosedReason(line + innerLines), true);
         if (quoteSearch.strayed()) repair = STRAY_QUOTE;
         const inner = text.slice(begin + 1, close);
         if (lineEnd < close) innerLines += countLineEnds(inner);
-        if (cells.length <= maxColumns) cells.push(unescapeQuotes(inner));
+        if (cells.length <= maxColumns) cells.push(unescapeQuotes(inner, dialect));
         end = skipBlanks(close + 1);
       } else {
-        const from = byBlanks ? begin : at;
+        const from = byBlanks || (trims && cells.length > 0) ? begin : at;
         end = byBlanks ? blankAfter(from, lineEnd) : Math.min(delimiters.next(from), lineEnd);
         if (end >= text.length && !final) return tooLongOrMore(start, at);
         const counts = !byBlanks || end > from || cells.length === 0;
@@ -230,12 +257,6 @@ export function createTokenizer(
   function unclosedReason(opened: number): string {
     const before = byBlanks ? 'a blank or ' : delimiter === '' ? '' : `${JSON.stringify(delimiter)} or `;
     return `expected the quote (${quote}) opened on line ${opened} to be closed by one before ${before}a line end, found none`;
-  }
-
-  function unescapeQuotes(inner: string): string {
-    if (dialect.escape === '\\') return inner.includes('\\') ? unescapeBackslashes(inner, quote) : inner;
-    // Not replaceAll: a cell of ten megabytes full of quotes takes it two seconds and a gigabyte, this 0.2 and 0.1.
-    return inner.includes(quote) ? inner.split(quote + quote).join(quote) : inner;
   }
 
   /** False when more text is needed. */
@@ -309,19 +330,4 @@ function countLineEnds(text: string): number {
     if (text.charCodeAt(at + 1) !== LINE_FEED) count += 1;
   }
   return count;
-}
-
-/** Only before a quote or a backslash does a backslash escape; elsewhere it is text. */
-function unescapeBackslashes(inner: string, quote: string): string {
-  let result = '';
-  let from = 0;
-  for (let at = inner.indexOf('\\'); at !== -1; at = inner.indexOf('\\', at)) {
-    const next = inner[at + 1];
-    if (next === quote || next === '\\') {
-      result += inner.slice(from, at) + next;
-      from = at + 2;
-      at += 2;
-    } else at += 1;
-  }
-  return result + inner.slice(from);
 }

@@ -1,0 +1,48 @@
+// Names of columns that mean the same in English, German, French and Spanish. Small on purpose: only words that hardly
+// ever mean anything else. `--map` overrides them, and docs/files.md shows the table.
+import { foldName } from './fold-name.ts';
+
+/** Each line is one meaning; names without case, blanks, punctuation and accents. */
+const MEANINGS = [
+  'name nom nombre',
+  'firstname givenname vorname prenom',
+  'lastname surname familyname nachname familienname nomdefamille apellido apellidos',
+  'company companyname firma unternehmen entreprise societe empresa',
+  'email emailaddress mail mailadresse emailadresse courriel correo correoelectronico',
+  'phone phonenumber telephone tel telefon telefonnummer telefono',
+  'address adresse anschrift direccion',
+  'street strasse rue calle',
+  'zip zipcode postcode postalcode plz postleitzahl codepostal codigopostal',
+  'city town stadt ort ville ciudad',
+  'country land pays pais',
+  'language sprache langue idioma',
+  'date datum fecha',
+  'title titel titre titulo',
+  'description beschreibung descripcion',
+  'category kategorie categorie categoria',
+  'brand marke marque marca',
+  'sku articlenumber itemnumber artikelnummer artikelnr artnr numeroarticle numerodearticulo',
+  'ean gtin barcode strichcode codebarre codebarres codigodebarras',
+  'price preis prix precio',
+  'amount betrag montant importe',
+  'currency wahrung waehrung devise moneda',
+  'quantity qty menge anzahl quantite cantidad',
+  'color colour farbe couleur',
+  'size grosse groesse taille talla tamano',
+  'weight gewicht poids peso',
+  'url link website webseite siteweb sitioweb',
+  'comment comments kommentar bemerkung commentaire comentario',
+].map((line) => line.split(' '));
+
+const meaningOf = new Map(
+  MEANINGS.flatMap((names, meaning) => names.map((name) => [name, meaning] as const)),
+);
+
+/** A number that names with the same meaning share; null for other names. */
+export function findMeaning(name: string): number | null {
+  for (const folded of foldName(name)) {
+    const meaning = meaningOf.get(folded);
+    if (meaning !== undefined) return meaning;
+  }
+  return null;
+}
