@@ -7,6 +7,8 @@ import type { EngineContext } from '../engine/engine-context.ts';
 import { rescueLeases } from '../engine/rescue-leases.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { compiledFile } from '../platform/compiled-file.ts';
+import { logEvents } from '../platform/log-events.ts';
+import { createLogger, logLevelOr } from '../platform/logger.ts';
 import { randomFraction } from '../platform/random.ts';
 import type { MetricsAddress } from '../platform/serve-metrics.ts';
 import type { Settings } from '../platform/settings.ts';
@@ -32,6 +34,7 @@ export interface SuperviseOptions {
   context: EngineContext;
   modules: string[];
   name?: string;
+  /** Of the child, and of what happens here: the rescue of its leases, say. Default: LOG_LEVEL, else warn. */
   logLevel?: string;
   /** Where the child serves its numbers; nowhere when it is left out. */
   metrics?: MetricsAddress;
@@ -55,6 +58,7 @@ interface ChildEnd {
 
 export class SupervisedWorker {
   readonly #options: SuperviseOptions;
+  readonly #logLevel: string;
   #child: ChildProcess | null = null;
   #stopping = false;
   #leftInOrder = false;
@@ -66,12 +70,14 @@ export class SupervisedWorker {
 
   constructor(options: SuperviseOptions) {
     this.#options = options;
+    this.#logLevel = options.logLevel ?? logLevelOr('warn');
   }
 
   /** Resolves when the first child runs; rejects when it cannot even start. Later ones are tried until one does. */
   async start(): Promise<void> {
+    const stopLog = logEvents(this.#options.context.events, createLogger(this.#logLevel));
     await new Promise<void>((resolve, reject) => {
-      this.#loop = this.#keepRunning(resolve, reject);
+      this.#loop = this.#keepRunning(resolve, reject).finally(stopLog);
     });
   }
 
@@ -140,7 +146,7 @@ export class SupervisedWorker {
   }
 
   #forkChild(onStarted: () => void): Promise<ChildEnd> {
-    const { context, modules, name, logLevel, metrics } = this.#options;
+    const { context, modules, name, metrics } = this.#options;
     // Stand-ins and secrets of the parent's environment are passed on; flags of a debugger are not.
     const child = fork(compiledFile(import.meta.url, 'worker-child.js'), [], {
       execArgv: [],
@@ -165,7 +171,7 @@ export class SupervisedWorker {
       modules,
       settings: context.settings,
       name: name ?? `pid ${process.pid}`,
-      logLevel: logLevel ?? 'warn',
+      logLevel: this.#logLevel,
       metrics: metrics ?? null,
     });
     return new Promise((resolve, reject) => {
