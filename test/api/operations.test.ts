@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ROUTES } from '../../src/contract/routes.ts';
+import { definePipeline, openRowmill, type Rowmill, resource } from '../../src/index.ts';
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
-import { definePipeline, openRowmill, resource, type Rowmill } from '../../src/index.ts';
+import { capturedLog } from '../../src/testing/captured-log.ts';
 import { addUser, sessionHeaders } from '../support/account-factory.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { jobWithItems } from '../support/job-factory.ts';
@@ -249,9 +250,39 @@ describe('numbers', () => {
     expect(metrics).toContain('rowmill_pending_items 12');
     expect(metrics).toContain('# TYPE rowmill_database_transactions gauge');
   });
+
+  test('are counted again for a scrape only after metricsCacheMs', async () => {
+    const pendingOf = async (url: string): Promise<number> => {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      return Number(/^rowmill_pending_items (\d+)$/m.exec(text)![1]);
+    };
+    const cached = await startTestApi(database.url);
+    const fresh = await startTestApi(database.url, { settings: { metricsCacheMs: 0 } });
+    const before = await pendingOf(cached.url);
+    expect(await pendingOf(fresh.url)).toBe(before);
+    await jobWithItems(fresh.context.engine, { items: 3 });
+    expect(await pendingOf(cached.url)).toBe(before);
+    expect(await pendingOf(fresh.url)).toBe(before + 3);
+  });
 });
 
 describe('the server', () => {
+  test('logs what happens to jobs', async () => {
+    const lines: string[] = [];
+    const log = capturedLog(
+      ({ level, message, fields }) => lines.push(`${level} ${message} ${String(fields.jobId)}`),
+      null,
+    );
+    const { url, context } = await startTestApi(database.url, { log });
+    const jobId = await jobWithItems(context.engine, { items: 1 });
+    for (const action of ['pause', 'resume', 'cancel'])
+      expect((await fetch(`${url}/api/jobs/${jobId}/${action}`, { method: 'POST' })).ok, action).toBe(true);
+    await context.background.whenIdle();
+    await expect.poll(() => lines).toContain(`info job finished ${jobId}`);
+    for (const change of ['created', 'paused', 'resumed', 'cancelled'])
+      expect(lines).toContain(`info job ${change} ${jobId}`);
+  });
+
   test('says what a client has to know', async () => {
     const { url } = await startTestApi(database.url, { settings: { pendingDashboard: 'on' } });
     expect(await apiReader(url).read('getConfiguration')).toMatchObject({
