@@ -1,5 +1,5 @@
 // What runs and what it may use, over HTTP; health, numbers, and the page to try the API.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -7,10 +7,13 @@ import { z } from 'zod';
 import { ROUTES } from '../../src/contract/routes.ts';
 import { definePipeline, openRowmill, type Rowmill, resource } from '../../src/index.ts';
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
+import { Events } from '../../src/platform/events.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
 import { capturedLog } from '../../src/testing/captured-log.ts';
 import { addUser, sessionHeaders } from '../support/account-factory.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { jobWithItems } from '../support/job-factory.ts';
+import { unknownMetrics } from '../support/named-metrics.ts';
 import { sendRequest } from '../support/send-request.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -250,6 +253,24 @@ describe('numbers', () => {
     expect(metrics).toContain('rowmill_pending_items 12');
     expect(metrics).toContain('# TYPE rowmill_database_transactions gauge');
   });
+
+  test.each(['deploy/grafana-dashboard.json', 'deploy/prometheus-alerts.yml', 'docs/operating.md'])(
+    'have the names and labels that %s uses',
+    async (path) => {
+      const { context } = await startTestApi(database.url);
+      const sources = { bufferFullness: () => 0, databases: [], pools: () => [] };
+      const worker = createMetrics(new Events(), sources);
+      const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+      // As JSON has them.
+      const queries = text.replaceAll('\\"', '"');
+      expect(queries).toMatch(/rowmill_\w+\{/);
+      expect(unknownMetrics(queries, [context.metrics.registry, worker.registry])).toEqual([]);
+      expect(unknownMetrics('rowmill_flush{a} rowmill_jobs{status="x"} by (kid)', [worker.registry])).toEqual(
+        ['rowmill_flush', 'rowmill_jobs', 'by kid'],
+      );
+      worker.stop();
+    },
+  );
 
   test('are counted again for a scrape only after metricsCacheMs', async () => {
     const pendingOf = async (url: string): Promise<number> => {
