@@ -38,6 +38,8 @@ export interface SuperviseOptions {
   logLevel?: string;
   /** Where the child serves its numbers; nowhere when it is left out. */
   metrics?: MetricsAddress;
+  /** Gets what the child prints and logs, and the log of what happens here. Default: both go where this process writes. */
+  onOutput?: (text: string) => void;
   /** A child ended unexpectedly and is being replaced. */
   onCrash?: (how: string) => void;
 }
@@ -75,7 +77,8 @@ export class SupervisedWorker {
 
   /** Resolves when the first child runs; rejects when it cannot even start. Later ones are tried until one does. */
   async start(): Promise<void> {
-    const stopLog = logEvents(this.#options.context.events, createLogger(this.#logLevel));
+    const { context, onOutput } = this.#options;
+    const stopLog = logEvents(context.events, createLogger(this.#logLevel, onOutput));
     await new Promise<void>((resolve, reject) => {
       this.#loop = this.#keepRunning(resolve, reject).finally(stopLog);
     });
@@ -146,12 +149,15 @@ export class SupervisedWorker {
   }
 
   #forkChild(onStarted: () => void): Promise<ChildEnd> {
-    const { context, modules, name, metrics } = this.#options;
+    const { context, modules, name, metrics, onOutput } = this.#options;
+    const output = onOutput ? 'pipe' : 'inherit';
     // Stand-ins and secrets of the parent's environment are passed on; flags of a debugger are not.
     const child = fork(compiledFile(import.meta.url, 'worker-child.js'), [], {
       execArgv: [],
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', output, output, 'ipc'],
     });
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => onOutput?.(text));
     this.#child = child;
     let workerId: string | null = null;
     let failure: RowmillError | null = null;
