@@ -1,26 +1,27 @@
-// Numbers for Prometheus: what this process counted, and what the database holds at the moment it is asked.
+// Numbers for Prometheus: what this process counted, and what the database holds, counted again every metricsCacheMs.
 import { Gauge } from 'prom-client';
 import { JOB_STATES } from '../core/job-state.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
+import { monotonicMs } from '../platform/clock.ts';
 import type { Database } from '../platform/database.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { readStats, type Stats } from '../store/views/read-stats.ts';
 
 export function createApiMetrics({ db, events, settings }: EngineContext, reads: Database): Metrics {
-  const metrics = createMetrics(events, {
-    transactions: () => ({
-      committed: db.transactions.committed + reads.transactions.committed,
-      rolledBack: db.transactions.rolledBack + reads.transactions.rolledBack,
-      waitedMs: db.transactions.waitedMs + reads.transactions.waitedMs,
-    }),
-  });
+  const metrics = createMetrics(events, { databases: [db, reads] });
   const registers = [metrics.registry];
-  // The registry asks all gauges at once: one look at the database serves them.
+  // The registry asks all gauges at once: one look at the database serves them, and the scrapes of the next while.
   let asked: Promise<Stats> | null = null;
+  let askedMs = 0;
   const read = (): Promise<Stats> => {
-    asked ??= readStats(reads, null, settings.heartbeatMs * 3).finally(() => {
-      asked = null;
-    });
+    const nowMs = monotonicMs();
+    if (asked === null || nowMs - askedMs > settings.metricsCacheMs) {
+      askedMs = nowMs;
+      asked = readStats(reads, null, settings.heartbeatMs * 3);
+      asked.catch(() => {
+        asked = null;
+      });
+    }
     return asked;
   };
   new Gauge({

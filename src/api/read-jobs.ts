@@ -193,6 +193,8 @@ export async function describeJob(
     budgets: budgets.map((budget) => ({ ...budget })),
     held: sum('held'),
     retrying: sum('retrying'),
+    limited: sum('limited'),
+    endedThisRun: sum('endedThisRun'),
     retried: sum('retried'),
     fenced: sum('fenced'),
     workers: first.workers,

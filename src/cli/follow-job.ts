@@ -5,6 +5,7 @@ import { isDumbTerminal } from '../platform/environment.ts';
 import { createProgressDisplay } from './progress-display.ts';
 import type { ProgressSnapshot } from './progress-lines.ts';
 import type { JobPort, ShownJob, WatchedJob } from './remote/job-port.ts';
+import type { WorkerOutput } from './worker-output.ts';
 
 const RATE_WINDOW_MS = 5000;
 
@@ -13,6 +14,8 @@ export interface FollowOptions {
   /** Without it only the summary is shown. */
   live: boolean;
   notice?: () => string | undefined;
+  /** Of a worker of this command: it must not be written into the block that is drawn. */
+  output?: WorkerOutput | undefined;
 }
 
 /** How the following ended; `waits`: everything that is left is held until its owner resumes it. */
@@ -25,6 +28,7 @@ export async function followJob(
 ): Promise<FollowEnd> {
   const stream = process.stdout;
   const display = createProgressDisplay({ stream, isTty: stream.isTTY === true && !isDumbTerminal() });
+  options.output?.showAbove((lines) => display.print(lines));
   const toSnapshot = snapshots();
   let last: { snapshot: ProgressSnapshot; job: ShownJob } | null = null;
   for await (const watched of port.watch(jobId, options.signal)) {
@@ -54,7 +58,7 @@ function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
   const startedMs = monotonicMs();
   const window: { atMs: number; ended: number }[] = [];
   return ({ job, errors }) => {
-    const { counts, jobId, pipeline, state, retrying, held, workers } = job;
+    const { counts, jobId, pipeline, state, retrying, limited, held, workers } = job;
     const ended = counts.DONE + counts.ERROR + counts.NOT_FOUND + counts.SKIPPED + counts.CANCELLED;
     const nowMs = monotonicMs();
     window.push({ atMs: nowMs, ended });
@@ -73,6 +77,8 @@ function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
       ingested: job.itemCount,
       counts,
       retrying,
+      limited,
+      ...(job.generation > 1 && { rerun: { run: job.generation, ended: job.endedThisRun } }),
       held,
       itemsPerSecond,
       etaMs: total === null || itemsPerSecond <= 0 ? null : ((total - ended) / itemsPerSecond) * 1000,

@@ -13,6 +13,7 @@ import {
   renderProgress,
   renderSummary,
 } from './progress-lines.ts';
+import { WorkerOutput } from './worker-output.ts';
 
 const ESC = '\x1b';
 const plain = { color: false };
@@ -80,6 +81,27 @@ describe('the live block', () => {
       '  300 × lookup  HTTP 503 from prices.example',
       '   10 × parse   expected price to be a number, got "n/a"',
     ]);
+  });
+
+  it('names what rows wait for: a retry is not a limit', () => {
+    const waiting = renderProgress(running({ retrying: 12, limited: 1595 }), 80, plain).join('\n');
+    expect(waiting).toContain('retrying 12   waiting for a limit 1,595');
+    expect(renderPlainLine(running({ retrying: 0, limited: 1595 }))).toContain(
+      ', waiting for a limit 1,595,',
+    );
+    expect(renderPlainLine(running({ retrying: 0, limited: 1595 }))).not.toContain('retrying');
+  });
+
+  it.each([
+    [0, '0.0%'],
+    [1, '<0.1%'],
+    [66_666, '6.7%'],
+    [977_900, '97.8%'],
+    [999_999, '99.9%'],
+    [1_000_000, '100.0%'],
+  ])('rounds percentages: %d of a million rows are %s', (DONE, percent) => {
+    const line = renderPlainLine(running({ total: 1_000_000, counts: { DONE } }));
+    expect(line).toContain(`RUNNING ${percent} (`);
   });
 
   it('shows rows read and no bar before the total is known', () => {
@@ -218,13 +240,32 @@ describe('the summary', () => {
     expect(renderSummary(snapshot, 80, plain)).toEqual([
       'price-lookup   DONE   job 0199a7c2-77aa',
       '100,000 of 100,000 rows   took 2m 05s   800 items/s on average',
-      '  done       97,790   97.7%',
+      '  done       97,790   97.8%',
       '  not found   1,900    1.9%',
       '  error         310    0.3%',
       'errors by group',
       '  300 × lookup  HTTP 503 from prices.example',
       '   10 × parse   expected price to be a number, got "n/a"',
     ]);
+  });
+});
+
+describe('a rerun', () => {
+  it('reports the rows of that run and their average, not those of all runs', () => {
+    const snapshot = running({
+      state: 'DONE',
+      counts: { DONE: 99_990, ERROR: 10 },
+      rerun: { run: 2, ended: 15 },
+      elapsedMs: 3000,
+    });
+    expect(renderSummary(snapshot, 80, plain)[1]).toBe(
+      '15 of 15 rows of run 2   took 3s   5.0 items/s on average',
+    );
+    const midway = running({
+      counts: { DONE: 99_000, PENDING: 10, PROCESSING: 2 },
+      rerun: { run: 3, ended: 3 },
+    });
+    expect(renderProgress(midway, 80, plain)[2]).toContain('3 of 15 rows of run 3');
   });
 });
 
@@ -250,6 +291,25 @@ describe('on a terminal, the display', () => {
     const final = running({ state: 'DONE', counts: { DONE: 100_000 } });
     display.finish(final);
     expect(screenAfter(stream.text())).toEqual(['$ rowmill run', ...renderSummary(final, 79, plain), '']);
+  });
+
+  it('keeps lines of the worker above the block, and the block in one piece', () => {
+    const stream = createStream({ columns: 80, rows: 24 });
+    const display = createProgressDisplay({ stream, isTty: true });
+    const output = new WorkerOutput();
+    output.showAbove((lines) => display.print(lines));
+    output.write('before the first frame\n');
+    const block = running();
+    display.update(block);
+    vi.advanceTimersByTime(1);
+    output.write('{"msg":"lease rescued"}\n{"msg":');
+    vi.advanceTimersByTime(500);
+    output.write('"flush rolled back"}\n');
+    const above = ['before the first frame', '{"msg":"lease rescued"}', '{"msg":"flush rolled back"}'];
+    expect(screenAfter(stream.text())).toEqual([...above, ...renderProgress(block, 79, plain), '']);
+    const final = running({ state: 'DONE', counts: { DONE: 100_000 } });
+    display.finish(final);
+    expect(screenAfter(stream.text())).toEqual([...above, ...renderSummary(final, 79, plain), '']);
   });
 
   it('draws at most ten frames a second, the last state included', () => {

@@ -15,6 +15,8 @@ import {
 
 export interface ProgressDisplay {
   update(snapshot: ProgressSnapshot): void;
+  /** Writes whole lines of other programs above the block, which stays in one piece. */
+  print(lines: string): void;
   /** Writes the summary and ends the display; later calls do nothing. */
   finish(snapshot: ProgressSnapshot): void;
 }
@@ -90,9 +92,7 @@ function createTtyDisplay(stream: ProgressStream, color: boolean): ProgressDispl
    * lines. Lines are overwritten rather than erased first, which is what keeps the block from flickering.
    */
   function draw(lines: readonly string[]): void {
-    const columns = Math.max(1, stream.columns || 80);
-    const rowsUp = drawnLineWidths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
-    const toTop = rowsUp > 0 ? `\r\x1b[${rowsUp}A` : '\r';
+    const toTop = climb();
     const body = lines.map((line) => `${line}${ERASE_TO_LINE_END}\r\n`).join('');
     stream.write(
       BEGIN_FRAME + HIDE_CURSOR + WRAP_OFF + toTop + body + ERASE_BELOW + WRAP_ON + SHOW_CURSOR + END_FRAME,
@@ -100,11 +100,23 @@ function createTtyDisplay(stream: ProgressStream, color: boolean): ProgressDispl
     drawnLineWidths = lines.map((line) => displayWidth(stripVTControlCharacters(line)));
   }
 
+  /** To the first row of the block. */
+  function climb(): string {
+    const columns = Math.max(1, stream.columns || 80);
+    const rowsUp = drawnLineWidths.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
+    return rowsUp > 0 ? `\r\x1b[${rowsUp}A` : '\r';
+  }
+
   return {
     update(snapshot) {
       if (finished) return;
       latest = snapshot;
       frames.request();
+    },
+    print(lines) {
+      stream.write((finished ? '' : climb() + ERASE_BELOW) + lines.replaceAll('\n', '\r\n'));
+      drawnLineWidths = [];
+      drawFrame();
     },
     finish(snapshot) {
       if (finished) return;
@@ -138,6 +150,7 @@ function createPlainDisplay(stream: ProgressStream): ProgressDisplay {
       if (snapshot.state !== printed?.state) lines.actNow();
       else lines.request();
     },
+    print: (text) => void stream.write(text),
     finish(snapshot) {
       if (finished) return;
       finished = true;
@@ -154,10 +167,11 @@ function changingFacts({
   ingested,
   counts,
   retrying,
+  limited,
   workers,
   notice,
 }: ProgressSnapshot): string {
-  return JSON.stringify([state, total, ingested, counts, retrying, workers, notice]);
+  return JSON.stringify([state, total, ingested, counts, retrying, limited, workers, notice]);
 }
 
 /**

@@ -33,7 +33,11 @@ export interface ProgressSnapshot {
   total: number | null;
   ingested: number;
   counts: Record<ProgressStatus, number>;
+  /** After the first run: which it is, and how many rows ended in it. */
+  rerun?: { run: number; ended: number };
   retrying: number;
+  /** Put off because a rate limit or a budget has nothing left for them. */
+  limited?: number;
   /** Held back by a trial. */
   held?: number;
   itemsPerSecond: number;
@@ -107,7 +111,7 @@ export function renderProgress(snapshot: ProgressSnapshot, width: number, option
 
 /** The block that stays on the screen after the job: counts, duration, average rate, errors by group. */
 export function renderSummary(snapshot: ProgressSnapshot, width: number, options: RenderOptions): string[] {
-  const finished = countFinished(snapshot);
+  const finished = snapshot.rerun?.ended ?? countFinished(snapshot);
   const seconds = snapshot.elapsedMs / 1000;
   const pace: Line[] = [[[`took ${formatDuration(snapshot.elapsedMs)}`]]];
   if (finished > 0 && seconds > 0) pace.push([[`${formatRate(finished / seconds)} on average`]]);
@@ -171,6 +175,11 @@ function headerFields(snapshot: ProgressSnapshot): Line[] {
 }
 
 function positionField(snapshot: ProgressSnapshot): Line {
+  if (snapshot.rerun) {
+    const { run, ended } = snapshot.rerun;
+    const rows = ended + countOf(snapshot, 'PENDING') + countOf(snapshot, 'PROCESSING');
+    return [[`${formatCount(ended)} of ${formatCount(rows)} rows of run ${run}`]];
+  }
   const finished = formatCount(countFinished(snapshot));
   if (snapshot.total !== null) return [[`${finished} of ${formatCount(snapshot.total)} rows`]];
   return [[`${formatCount(snapshot.ingested)} rows read so far`]];
@@ -191,6 +200,7 @@ function countFields(snapshot: ProgressSnapshot): Line[] {
     ({ status, label, style }) => countField(label, snapshot.counts[status], style),
   );
   if (snapshot.retrying > 0) fields.push(countField('retrying', snapshot.retrying, 'yellow'));
+  if (snapshot.limited) fields.push(countField('waiting for a limit', snapshot.limited, 'yellow'));
   if (snapshot.held) fields.push(countField('held', snapshot.held, 'yellow'));
   return fields;
 }
@@ -295,9 +305,12 @@ function formatPercent(snapshot: ProgressSnapshot): string | null {
   return snapshot.total ? percentText(countFinished(snapshot), snapshot.total) : null;
 }
 
-/** Rounds down: 100.0% means all of them. */
+/** Rounded, but 100.0% means all of them and 0.0% means none. */
 function percentText(part: number, total: number): string {
-  return `${(Math.floor(Math.min(1, part / total) * 1000) / 10).toFixed(1)}%`;
+  if (part <= 0) return '0.0%';
+  if (part >= total) return '100.0%';
+  const tenths = Math.round((part / total) * 1000);
+  return tenths === 0 ? '<0.1%' : `${(Math.min(999, tenths) / 10).toFixed(1)}%`;
 }
 
 /** Sets fields side by side and starts a new line where the next one would not fit. */

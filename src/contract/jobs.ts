@@ -199,7 +199,12 @@ export const job = listedJob
     outputs: z.array(z.string()),
     budget: z.object({ max: z.number().nullable(), perItem: z.number().nullable() }),
     budgets: z.array(z.looseObject({})),
+    /** Pending rows that were tried before and wait for their next attempt. */
     retrying: z.number(),
+    /** Pending rows that were not tried yet: a rate limit or a budget has nothing left for them. */
+    limited: z.number(),
+    /** Rows that ended in the current run; `counts` are of all rows of the job. */
+    endedThisRun: z.number(),
     retried: z.number(),
     fenced: z.number(),
     workers: z.number(),

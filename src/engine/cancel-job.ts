@@ -30,7 +30,8 @@ export async function decideCancel(context: EngineContext, jobId: string): Promi
       return true;
     }),
   );
-  if (!began) await refuseControl(context, jobId, 'cancel', ({ cancelledAt }) => cancelledAt !== null);
+  if (began) context.events.emit('job.cancelling', { jobId });
+  else await refuseControl(context, jobId, 'cancel', ({ cancelledAt }) => cancelledAt !== null);
   faultPoint('cancel.after_begin');
   return began;
 }

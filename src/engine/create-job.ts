@@ -100,10 +100,12 @@ export async function createJob(
     return true;
   };
   const inserted = await retryPassing(() => context.db.transaction(insert));
-  if (inserted) return { jobId, created: true };
-  const existing = await retryPassing(() => readJob(context.db, jobId));
+  const existing = inserted ? null : await retryPassing(() => readJob(context.db, jobId));
   // An insert whose reply was lost was tried again and found its own row.
-  if (existing?.ingestBatch === requestId) return { jobId, created: true };
+  if (inserted || existing?.ingestBatch === requestId) {
+    context.events.emit('job.created', { jobId, ownerId, pipeline: request.pipeline });
+    return { jobId, created: true };
+  }
   const same =
     existing?.pipeline === request.pipeline &&
     isDeepStrictEqual(existing.params, JSON.parse(JSON.stringify(params))) &&

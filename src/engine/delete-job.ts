@@ -37,6 +37,7 @@ export async function deleteJob(context: EngineContext, jobId: string): Promise<
     // A commit whose reply was lost: it is gone, by us.
     if (tries === 1 || (await listRemovals(db, jobId)).length === 0) await refuse(context, jobId);
   }
+  context.events.emit('job.deleted', { jobId });
 }
 
 /** Takes back what was recorded. */

@@ -12,8 +12,8 @@ import { newId, randomFraction } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import {
   claimFinalize,
-  noteOutputFile,
   finishJobRow,
+  noteOutputFile,
   postponeFinalize,
   renewFinalize,
 } from '../store/commands/finalize-lease.ts';
@@ -58,10 +58,11 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   } finally {
     await lease.stop();
   }
-  const written = await retryPassing(() =>
+  const lagMs = await retryPassing(() =>
     db.transaction(
       async (tx) => {
-        if (!(await finishJobRow(tx, jobId, token, outcome, failure))) return false;
+        const lag = await finishJobRow(tx, jobId, token, outcome, failure);
+        if (lag === null) return null;
         await insertSummary(tx, jobId, generation, outcome, files, diff);
         await recordChange(tx, context, {
           jobId,
@@ -70,14 +71,15 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
             : { kind: 'job.failed', detail: { reason: failure } }),
         });
         await insertCallbacks(tx, jobId);
-        return true;
+        return lag;
       },
       () => faultPoint('finalize.before_commit'),
     ),
   );
-  if (!written) return false;
+  if (lagMs === null) return false;
   faultPoint('finalize.after_commit');
-  context.events.emit('job.finished', { jobId, generation, outcome });
+  if (failure !== null) context.events.emit('job.failed', { jobId, reason: failure });
+  context.events.emit('job.finished', { jobId, generation, outcome, lagMs });
   if (attempt > 1) await deleteOtherAttempts(context, { jobId, generation, attempt });
   return true;
 }

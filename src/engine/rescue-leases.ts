@@ -41,7 +41,14 @@ export async function rescueLeases(
     for (const { lease, failed } of settled) {
       total.leases += 1;
       total.failedItems += failed;
-      context.events.emit('lease.rescued', { jobId: lease.jobId, items: countSeqs(lease.items), failed });
+      const { jobId, phase, owner: workerId } = lease;
+      context.events.emit('lease.rescued', {
+        jobId,
+        phase,
+        workerId,
+        items: countSeqs(lease.items),
+        failed,
+      });
     }
     const failedJobs = settled.filter(({ failed }) => failed > 0).map(({ lease }) => lease.jobId);
     for (const jobId of new Set(failedJobs)) await finishJob(context, jobId);

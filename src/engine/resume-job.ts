@@ -28,6 +28,7 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
     }),
   );
   if (resumed !== null) {
+    context.events.emit('job.resumed', { jobId, state: resumed, released: 0 });
     await finishJob(context, jobId);
     return { changed: true, state: resumed, released: 0 };
   }
@@ -42,5 +43,6 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
   const { state } = await refuseControl(context, jobId, 'resume', (job) =>
     CLAIMABLE_STATES.includes(job.state),
   );
+  if (released !== null) context.events.emit('job.resumed', { jobId, state, released });
   return { changed: released !== null, state, released: released ?? 0 };
 }

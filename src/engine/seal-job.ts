@@ -25,7 +25,7 @@ export async function sealJob(context: EngineContext, jobId: string, file?: Seal
     }),
   );
   const total = sealed ?? (await totalOfSealed(context, jobId));
-  context.events.emit('job.sealed', { jobId, total });
+  if (sealed !== null) context.events.emit('job.sealed', { jobId, total });
   await finishJob(context, jobId);
   return total;
 }

@@ -69,7 +69,9 @@ export async function ingestJob(
   } catch (error) {
     const refused = refusalOf(error);
     if (refused !== null) {
-      await failIngest(context.db, jobId, toStorableText(refused.message, MAX_REASON_LENGTH), token);
+      const reason = toStorableText(refused.message, MAX_REASON_LENGTH);
+      if (await failIngest(context.db, jobId, reason, token))
+        context.events.emit('job.failed', { jobId, reason });
       throw refused;
     }
     await releaseIngest(context.db, jobId, token).catch(() => {});

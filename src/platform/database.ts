@@ -84,8 +84,10 @@ export class Database implements Executor {
   #namedStatements = true;
   /** A pooler is between, and statements of one connection may meet different sessions of the server. */
   #isPooled = false;
-  /** Transactions so far; a statement outside of one counts as one. And how long they waited for their connection, in all. */
-  readonly transactions = { committed: 0, rolledBack: 0, waitedMs: 0 };
+  /** Transactions so far; a statement outside of one counts as one. */
+  readonly transactions = { committed: 0, rolledBack: 0 };
+  /** Called with the time that each transaction waited for its connection. */
+  onWaited: ((ms: number) => void) | null = null;
   #longestWaitMs = 0;
   #isClosing = false;
 
@@ -202,7 +204,7 @@ export class Database implements Executor {
     });
     const waitedMs = monotonicMs() - askedMs;
     this.#longestWaitMs = Math.max(this.#longestWaitMs, waitedMs);
-    this.transactions.waitedMs += waitedMs;
+    this.onWaited?.(waitedMs);
     let late = false;
     const timer = setTimeout(() => {
       late = true;

@@ -1,8 +1,10 @@
-// What the engine says about itself. Logs, metrics and tests subscribe; nothing waits for them.
+// Events of the engine. Logs (log-events.ts), metrics and tests subscribe; nothing waits for them.
 
 import { EventEmitter } from 'node:events';
 import type { Signs } from '../core/back-pressure.ts';
-import type { ItemStatus } from '../core/outcome.ts';
+import type { BufferLevel } from '../core/buffer-level.ts';
+import type { JobState } from '../core/job-state.ts';
+import type { ErrorClass, ItemStatus } from '../core/outcome.ts';
 
 export interface RowmillEvents {
   'items.added': { jobId: string; items: number; bytes: number; ms: number };
@@ -16,7 +18,10 @@ export interface RowmillEvents {
     /** Rows that the next batch aims at. */
     nextRows: number;
   };
+  'job.created': { jobId: string; ownerId: string; pipeline: string };
   'job.sealed': { jobId: string; total: number };
+  /** The first claim of a generation. */
+  'job.started': { jobId: string };
   'claim.made': {
     jobId: string;
     phase: number;
@@ -32,6 +37,8 @@ export interface RowmillEvents {
     phase: number;
     items: number;
     retried: number;
+    /** Items that wait for their next phase. */
+    advanced: number;
     /** By status. Of a flush of which a part came too late, all that was sent. */
     ended: Partial<Record<ItemStatus, number>>;
     bytes: number;
@@ -39,16 +46,29 @@ export interface RowmillEvents {
     claimToCommitMs: number;
     trigger: string;
   };
+  /** Attempts of one flush that will be repeated, by error class. */
+  'items.retrying': {
+    jobId: string;
+    phase: number;
+    errorClass: ErrorClass;
+    items: number;
+    /** The last attempt of the item that was tried most often. */
+    attempt: number;
+    minDelayMs: number;
+    maxDelayMs: number;
+  };
   'flush.rolled_back': { jobId: string; items: number; error: unknown; kind: string };
   'flush.split': { jobId: string; items: number; error: unknown };
   'flush.fenced': { jobId: string; items: number };
+  /** Outcomes that wait for their flush fill the buffer, or no longer do. At `full` nothing more is claimed. */
+  'buffer.changed': { from: BufferLevel; to: BufferLevel; fullness: number; items: number; bytes: number };
   /** What a committed flush added to counters, or replaced in them. */
   'counters.counted': { jobId: string; contributions: number; entries: number };
   'counters.folded': { deltas: number };
   /** Rows whose numbers are not what was contributed. */
   'counters.drifted': { level: string; rows: number };
   'lease.lost': { jobId: string; spanId: number };
-  'lease.rescued': { jobId: string; items: number; failed: number };
+  'lease.rescued': { jobId: string; phase: number; workerId: string; items: number; failed: number };
   'loop.stuck': { forMs: number };
   /** More handlers than zombieHandlersMax were aborted and did not return. */
   'handlers.stuck': { count: number };
@@ -72,11 +92,17 @@ export interface RowmillEvents {
     to: number | string;
     reason: string;
   };
-  /** Calls that ended since the last one, over all keys. */
-  'resource.synced': { name: string; ok: number; throttled: number; failed: number };
+  /** Calls of one key that ended since the last one. */
+  'resource.synced': { name: string; key: string; ok: number; throttled: number; failed: number };
   'resource.sync_failed': { error: unknown };
   /** By itself, because it reached a budget; or by somebody, without a reason. */
   'job.paused': { jobId: string; reason: string | null };
+  /** `released`: items that a trial held. */
+  'job.resumed': { jobId: string; state: JobState; released: number };
+  'job.cancelling': { jobId: string };
+  /** Its file could not be read, or its output files could not be written. */
+  'job.failed': { jobId: string; reason: string };
+  'job.deleted': { jobId: string };
   'budget.sync_failed': { error: unknown };
   'job.reopened': {
     jobId: string;
@@ -86,7 +112,10 @@ export interface RowmillEvents {
   };
   /** `error` is what it threw; it is called again until it was tried too often. */
   'callback.failed': { jobId: string; generation: number; callback: string; attempt: number; error: unknown };
-  'job.finished': { jobId: string; generation: number; outcome: string };
+  /** `lagMs`: from the moment at which nothing was left to run, by the clock of the database. */
+  'job.finished': { jobId: string; generation: number; outcome: string; lagMs: number };
+  'worker.started': { workerId: string; name: string; pipelines: string[] };
+  'worker.stopped': { workerId: string; unpersisted: number };
   'worker.unpersisted': { jobId: string; seqs: string; items: number; reason: string };
   'service.failed': { service: string; error: unknown };
   'source.file_taken': { source: string; path: string; bytes: number; jobId: string; ms: number };

@@ -9,11 +9,16 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** Writes JSON lines to standard error, so that a command's own output stays clean. */
-export function createLogger(level: string = process.env.LOG_LEVEL ?? 'info'): Logger {
+/** The level that the environment asks for, or else this one. */
+export function logLevelOr(level: string): string {
+  return process.env.LOG_LEVEL || level;
+}
+
+/** Writes JSON lines to standard error, so that a command's own output stays clean, or hands them over. */
+export function createLogger(level: string = logLevelOr('info'), write?: (line: string) => void): Logger {
   return pino(
     { level: level as LevelWithSilent, base: { pid: process.pid } },
-    pino.destination({ dest: 2, sync: true }),
+    write ? { write } : pino.destination({ dest: 2, sync: true }),
   );
 }
 

@@ -1,8 +1,13 @@
-// Metrics in process, fed by events alone: nothing in the engine knows about them.
+// Metrics in process, fed by events and by numbers that parts keep anyway: nothing in the engine knows about them.
 import { Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
+import { LabelBound } from '../core/label-bound.ts';
 import type { PoolStats } from '../core/pool-stats.ts';
+import type { Database } from './database.ts';
 import { databaseErrorKind } from './database-error.ts';
 import type { Events } from './events.ts';
+
+/** Keys of a resource with series of their own. Keys may be hosts out of the rows of a file. */
+const KEYS_PER_RESOURCE = 50;
 
 export interface Metrics {
   registry: Registry;
@@ -14,8 +19,8 @@ export interface Metrics {
 export interface MetricsSources {
   /** Outcomes not yet committed, and the bound at which claims stop. */
   bufferFullness?: () => number;
-  /** What the connections of this process did so far. */
-  transactions?: () => { committed: number; rolledBack: number; waitedMs: number };
+  /** Connections of this process. */
+  databases?: readonly Pick<Database, 'transactions' | 'onWaited'>[];
   /** What the slots of each phase are doing. */
   pools?: () => PoolStats[];
 }
@@ -32,10 +37,12 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
   const rollbacks = counter('rowmill_flush_rollbacks_total', 'Flush transactions rolled back', ['kind']);
   const flushed = counter('rowmill_items_flushed_total', 'Outcomes committed');
   const ended = counter('rowmill_items_ended_total', 'Items that ended, by status', ['status']);
-  const calls = counter('rowmill_resource_calls_total', 'Calls that ended, by resource and answer', [
+  const calls = counter('rowmill_resource_calls_total', 'Calls that ended, by resource, key and answer', [
     'resource',
+    'key',
     'answer',
   ]);
+  const keys = new LabelBound(KEYS_PER_RESOURCE);
   const retried = counter('rowmill_items_retried_total', 'Attempts that will be tried again');
   const fenced = counter('rowmill_outcomes_fenced_total', 'Outcomes that came after their lease was lost');
   const counted = counter('rowmill_counter_contributions_total', 'Contributions to counters committed');
@@ -51,6 +58,7 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
     'service',
     'kind',
   ]);
+  const bufferFull = counter('rowmill_buffer_full_total', 'Times that a full buffer stopped claims');
   const flushItems = new Histogram({
     name: 'rowmill_flush_items',
     help: 'Outcomes per flush',
@@ -72,7 +80,7 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
   });
   const finishLagMs = new Summary({
     name: 'rowmill_finish_lag_ms',
-    help: 'From the last commit of a job to its summary',
+    help: 'From the moment at which nothing of a job was left to run to its end, by the clock of the database',
     ...quantiles,
   });
   if (sources.bufferFullness) {
@@ -87,37 +95,37 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
     });
   }
 
-  if (sources.transactions) {
-    const transactions = sources.transactions;
+  if (sources.databases) {
+    const { databases } = sources;
     new Gauge({
       name: 'rowmill_database_transactions',
       help: 'Transactions of this process since it started',
       labelNames: ['end'],
       registers,
       collect() {
-        const { committed, rolledBack } = transactions();
-        this.set({ end: 'commit' }, committed);
-        this.set({ end: 'rollback' }, rolledBack);
+        const sum = (end: 'committed' | 'rolledBack'): number =>
+          databases.reduce((total, { transactions }) => total + transactions[end], 0);
+        this.set({ end: 'commit' }, sum('committed'));
+        this.set({ end: 'rollback' }, sum('rolledBack'));
       },
     });
-    new Gauge({
+    const poolWaitMs = new Summary({
       name: 'rowmill_pool_wait_ms',
-      help: 'Time that transactions of this process have waited for a connection since it started',
-      registers,
-      collect() {
-        this.set(transactions().waitedMs);
-      },
+      help: 'Time that a transaction waited for its connection',
+      ...quantiles,
     });
+    for (const db of databases) db.onWaited = (ms) => poolWaitMs.observe(ms);
   }
 
   if (sources.pools) addPoolMetrics(registry, sources.pools);
 
-  const lastCommitMs = new Map<string, number>();
   const off = [
     events.on('items.added', (e) => itemsAdded.inc(e.items)),
     events.on('ingest.batch', (e) => ingestMs.observe(e.ms)),
-    events.on('resource.synced', ({ name, ...answers }) => {
-      for (const [answer, count] of Object.entries(answers)) calls.inc({ resource: name, answer }, count);
+    events.on('resource.synced', ({ name: resource, key, ...answers }) => {
+      const label = keys.labelOf(resource, key);
+      for (const [answer, count] of Object.entries(answers))
+        calls.inc({ resource, key: label, answer }, count);
     }),
     events.on('claim.made', (e) => {
       claims.inc();
@@ -132,10 +140,10 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
       flushItems.observe(e.items);
       flushMs.observe(e.ms);
       claimToCommitMs.observe(e.claimToCommitMs);
-      lastCommitMs.set(e.jobId, performance.now());
     }),
     events.on('flush.rolled_back', (e) => rollbacks.inc({ kind: e.kind })),
     events.on('flush.fenced', (e) => fenced.inc(e.items)),
+    events.on('buffer.changed', (e) => bufferFull.inc(e.to === 'full' ? 1 : 0)),
     events.on('counters.counted', (e) => counted.inc(e.contributions)),
     events.on('counters.folded', (e) => folded.inc(e.deltas)),
     events.on('counters.drifted', (e) => drifted.inc({ level: e.level }, e.rows)),
@@ -147,9 +155,7 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
     ),
     events.on('job.finished', (e) => {
       finished.inc({ outcome: e.outcome });
-      const since = lastCommitMs.get(e.jobId);
-      lastCommitMs.delete(e.jobId);
-      if (since !== undefined) finishLagMs.observe(performance.now() - since);
+      finishLagMs.observe(e.lagMs);
     }),
   ];
 

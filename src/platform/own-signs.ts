@@ -1,4 +1,4 @@
-// What a process notices of its own side: flushes, connections, event loop, memory, machine.
+// Signs of pressure on the side of this process: flushes, connections, event loop, memory, machine.
 import { availableParallelism, loadavg } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
@@ -8,18 +8,25 @@ import { RecentLoad } from '../core/recent-load.ts';
 import { monotonicMs } from './clock.ts';
 import type { Database } from './database.ts';
 import type { Events } from './events.ts';
+import { memoryLimitBytes } from './memory-limit.ts';
 
 const NS_PER_MS = 1e6;
 
 export class OwnSigns {
-  readonly #databases: readonly Database[];
+  readonly #databases: readonly Pick<Database, 'takeLongestWaitMs'>[];
   readonly #loopDelay = monitorEventLoopDelay({ resolution: 10 });
   readonly #stopListening: () => void;
   readonly #load = new RecentLoad();
+  readonly #limitBytes: number;
   #flushMs = new QuantileWindow(64);
 
-  constructor(events: Events, databases: readonly Database[]) {
+  constructor(
+    events: Events,
+    databases: readonly Pick<Database, 'takeLongestWaitMs'>[],
+    limitBytes = memoryLimitBytes(),
+  ) {
     this.#databases = databases;
+    this.#limitBytes = limitBytes;
     this.#loopDelay.enable();
     this.#stopListening = events.on('flush.committed', ({ ms }) => this.#flushMs.add(ms));
   }
@@ -29,9 +36,10 @@ export class OwnSigns {
     const { heap_size_limit: limit, used_heap_size: used } = getHeapStatistics();
     const signs: Signs = {
       flushMs: this.#flushMs.quantile(0.95),
-      poolWaitMs: Math.max(...this.#databases.map((db) => db.takeLongestWaitMs())),
+      poolWaitMs: Math.max(0, ...this.#databases.map((db) => db.takeLongestWaitMs())),
       loopDelayMs: this.#loopDelay.percentile(99) / NS_PER_MS,
-      memory: used / limit,
+      // Buffers and the heaps of threads are outside the heap of the main thread, and inside the process.
+      memory: Math.max(used / limit, process.memoryUsage.rss() / this.#limitBytes),
       load: this.#load.note(loadavg()[0]!, monotonicMs()) / availableParallelism(),
     };
     this.#flushMs = new QuantileWindow(64);

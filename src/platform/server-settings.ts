@@ -71,6 +71,12 @@ export const SERVER_NUMBERS = {
     max: 3_600_000,
     why: 'A request that takes this long is logged, with where its list began and ended.',
   },
+  metricsCacheMs: {
+    default: 30_000,
+    min: 0,
+    max: 3_600_000,
+    why: 'How long `/metrics` of the server repeats the numbers of the database before it counts again.',
+  },
   apiRequestsPerSecond: {
     default: 50,
     min: 1,

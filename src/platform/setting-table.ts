@@ -316,10 +316,10 @@ export const NUMBER_SETTINGS = {
     default: 0.85,
     min: 0.05,
     max: 1,
-    why: 'A heap that is filled beyond this part of its limit makes a worker take on less.',
+    why: 'Memory of the process beyond this part of what it may have (heap, container, machine) makes a worker take on less.',
   },
   pressureLoad: {
-    default: 16,
+    default: 4,
     min: 0.1,
     max: 10_000,
     why: 'A machine with a higher load per core makes a worker take on less.',

@@ -66,6 +66,26 @@ describe('settings', () => {
     expect(new Set(KEYS.map(environmentName)).size).toBe(KEYS.length);
   });
 
+  it.each([
+    ['INGEST_MIN_ROWS', 'ingestMinRows'],
+    ['INGEST_MAX_ROWS', 'ingestMaxRows'],
+    ['INGEST_MAX_BATCH_BYTES', 'ingestMaxBatchBytes'],
+    ['DB_P95_MS', 'dbP95Ms'],
+    ['DB_P50_MS', 'dbP50Ms'],
+    ['WORKER_TARGET_SLICE_MS', 'workerTargetSliceMs'],
+    ['CLAIM_MIN', 'claimMin'],
+    ['CLAIM_MAX', 'claimMax'],
+    ['SAFETY_FACTOR', 'safetyFactor'],
+    ['LOCK_FLOOR_MS', 'lockFloorMs'],
+    ['LOCK_CAP_MS', 'lockCapMs'],
+    ['MAX_ATTEMPTS_ERROR', 'maxAttemptsError'],
+    ['MAX_ATTEMPTS_NOT_FOUND', 'maxAttemptsNotFound'],
+  ] as const)('keep the names that seed 004 gave them: %s', (variable, key) => {
+    const { default: value, max } = NUMBER_SETTINGS[key];
+    const other = key === 'safetyFactor' ? 0.5 : Math.min(max, value + 7);
+    expect(loadSettings({ environment: { [variable]: String(other) } })[key]).toBe(other);
+  });
+
   it.each(KEYS)('are accepted at both bounds and refused beyond them: %s', (key) => {
     const { min, max } = NUMBER_SETTINGS[key];
     // Partners that would contradict the bound are moved along with it.

@@ -245,7 +245,7 @@ export class ClaimLoops {
     pool.claimMs.add(monotonicMs() - startedMs);
     if (work.unstarted) {
       work.unstarted = false;
-      inBackground(startJob(control.db, work.jobId));
+      inBackground(this.#noteStart(work.jobId));
     }
     if (claim.items.length < claim.itemCount) await this.#giveBackSurplus(claim);
     if (claim.budget !== null && claim.budget.perItem !== null) await this.#readCosts(claim);
@@ -261,6 +261,11 @@ export class ClaimLoops {
     });
     onClaim(pool, claim, leaseMs, work.suspect ? this.#withHint(turn) : turn);
     return true;
+  }
+
+  async #noteStart(jobId: string): Promise<void> {
+    const { db, events } = this.#options.control;
+    if (await startJob(db, jobId)) events.emit('job.started', { jobId });
   }
 
   /** Once these suspects are done others may be claimed. */

@@ -1,8 +1,9 @@
 // The group-commit writer: collects outcomes per lane (one job, generation and phase) and writes them by size,
 // bytes or time, whichever comes first. An outcome leaves memory only after its commit. A flush that fails for a
 // passing reason is tried again whole; one that fails on data is split until the bad item stands alone.
+import { type BufferLevel, bufferLevel } from '../core/buffer-level.ts';
 import { MAX_ERROR_LENGTH } from '../core/classify-error.ts';
-import type { ItemStatus } from '../core/outcome.ts';
+import type { ErrorClass, ItemStatus } from '../core/outcome.ts';
 import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
 import { toStorableText } from '../core/storable-json.ts';
 import { CounterRangeError, STILL_COUNTS } from '../engine/counter-range-error.ts';
@@ -42,6 +43,9 @@ export interface FlushWriterOptions {
   isClaiming: (jobId: string) => boolean;
 }
 
+/** Bytes of outcomes that may wait, in flushes of the largest size. */
+const FLUSHES_IN_BACKLOG = 8;
+
 export class FlushWriter {
   readonly #options: FlushWriterOptions;
   readonly #lanes = new Map<string, FlushLane>();
@@ -52,6 +56,7 @@ export class FlushWriter {
   #draining = false;
   #backlogCount = 0;
   #backlogBytes = 0;
+  #level: BufferLevel = 'calm';
   #waiters: (() => void)[] = [];
 
   constructor(options: FlushWriterOptions) {
@@ -69,8 +74,16 @@ export class FlushWriter {
 
   /** At this part of the bound. */
   isCongestedAt(share: number): boolean {
+    return this.fullness >= share;
+  }
+
+  /** Part of the bound at which claims stop, by items or by bytes. */
+  get fullness(): number {
     const { flushBacklogItems, flushMaxBytes } = this.#options.context.settings;
-    return this.#backlogCount >= flushBacklogItems * share || this.#backlogBytes >= flushMaxBytes * 8 * share;
+    return Math.max(
+      this.#backlogCount / flushBacklogItems,
+      this.#backlogBytes / (flushMaxBytes * FLUSHES_IN_BACKLOG),
+    );
   }
 
   /** A claim becomes a lease whose outcomes are written here. */
@@ -100,6 +113,7 @@ export class FlushWriter {
     lane.pendingBytes += bytes;
     this.#backlogCount += 1;
     this.#backlogBytes += bytes;
+    this.#noteLevel();
     const { flushMaxItems, flushMaxBytes } = this.#options.context.settings;
     if (lane.pendingCount >= flushMaxItems) this.#kick(lane, 'size');
     else if (lane.pendingBytes >= flushMaxBytes) this.#kick(lane, 'bytes');
@@ -176,6 +190,22 @@ export class FlushWriter {
       }
     }
     return left;
+  }
+
+  /** The backlog changed. */
+  #noteLevel(): void {
+    const { fullness } = this;
+    const [from, to] = [this.#level, bufferLevel(this.#level, fullness)];
+    if (from === to) return;
+    this.#level = to;
+    const { events } = this.#options.context;
+    events.emit('buffer.changed', {
+      from,
+      to,
+      fullness,
+      items: this.#backlogCount,
+      bytes: this.#backlogBytes,
+    });
   }
 
   #kick(lane: FlushLane, trigger: FlushTrigger): void {
@@ -267,6 +297,7 @@ export class FlushWriter {
         this.#backlogBytes -= outcomeBytes(outcome);
         if (outcome.columns) this.#options.columns.stored(batch.jobId, batch.generation, outcome.columns);
       }
+      this.#noteLevel();
       const now = monotonicMs();
       const claimToCommitMs = now - leases[0]!.claimedAtMs;
       const bytes = outcomes.reduce((sum, outcome) => sum + outcomeBytes(outcome), 0);
@@ -280,6 +311,7 @@ export class FlushWriter {
         claimToCommitMs,
         trigger,
       });
+      for (const retries of countRetries(batch)) events.emit('items.retrying', retries);
       for (const lease of leases) this.#settle(lease);
     }
     this.#flushing -= 1;
@@ -351,6 +383,7 @@ export class FlushWriter {
       lane.pendingBytes -= outcomeBytes(outcome);
       this.#backlogBytes -= outcomeBytes(outcome);
     }
+    this.#noteLevel();
   }
 
   /** Nothing of this lane is running, waiting for a slot or being fetched: there is nothing to wait for. */
@@ -364,14 +397,39 @@ const COUNTED_BYTES = 100;
 
 function countKinds(
   outcomes: readonly RecordedOutcome[],
-): Pick<RowmillEvents['flush.committed'], 'retried' | 'ended'> {
+): Pick<RowmillEvents['flush.committed'], 'retried' | 'advanced' | 'ended'> {
   let retried = 0;
+  let advanced = 0;
   const ended: Partial<Record<ItemStatus, number>> = {};
   for (const { kind, status } of outcomes) {
     if (kind === 'retry') retried += 1;
+    else if (kind === 'advance') advanced += 1;
     else if (kind === 'terminal') ended[status] = (ended[status] ?? 0) + 1;
   }
-  return { retried, ended };
+  return { retried, advanced, ended };
+}
+
+/** By error class. */
+function countRetries({ jobId, phase, leases }: FlushBatch): RowmillEvents['items.retrying'][] {
+  const byClass = new Map<ErrorClass, RowmillEvents['items.retrying']>();
+  for (const lease of leases) {
+    for (const { kind, failure, delayMs } of lease.outcomes) {
+      if (kind !== 'retry' || failure === null) continue;
+      const errorClass = failure.class;
+      const attempt = lease.attempt + 1;
+      const known = byClass.get(errorClass);
+      byClass.set(errorClass, {
+        jobId,
+        phase,
+        errorClass,
+        items: (known?.items ?? 0) + 1,
+        attempt: Math.max(known?.attempt ?? 0, attempt),
+        minDelayMs: Math.min(known?.minDelayMs ?? delayMs, delayMs),
+        maxDelayMs: Math.max(known?.maxDelayMs ?? delayMs, delayMs),
+      });
+    }
+  }
+  return [...byClass.values()];
 }
 
 function outcomeBytes(outcome: RecordedOutcome): number {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultRetryPolicy } from '../core/retry-policy.ts';
+import { defaultRetryPolicy, type RetryPolicy } from '../core/retry-policy.ts';
 import { StartRamp } from '../core/start-ramp.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../platform/clock.ts';
@@ -29,6 +29,8 @@ let dropped: number;
 let zombies: number;
 /** Calls of `holdMany`, in order. */
 let held: HeldCall[];
+/** Of retries, in the order in which they were recorded. */
+let delaysMs: number[];
 afterEach(() => pool.close());
 
 const holdMany: ManyPhase<Row, undefined, unknown>['runMany'] = (items, { jobId, signal }) =>
@@ -52,19 +54,26 @@ async function settled(): Promise<void> {
 
 function openPool(
   phase: AnyPhase,
-  options: { slots?: number; timeoutMs?: number; ramp?: StartRamp } = {},
+  options: {
+    slots?: number;
+    timeoutMs?: number;
+    ramp?: StartRamp;
+    pressure?: () => number;
+    retryPolicy?: RetryPolicy;
+  } = {},
 ): PhasePool {
   const pipeline = definePipeline({
     name: 'test',
     phases: [{ name: 'only', ...phase } as SinglePhase<Row, undefined, unknown>],
   });
-  [ends, held, dropped, zombies] = [[], [], 0, 0];
+  [ends, held, delaysMs, dropped, zombies] = [[], [], [], 0, 0];
   pool = new PhasePool({
     runtime: {
       pipeline,
       phase: pipeline.phases[0]!,
       isLastPhase: true,
-      retryPolicy: defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }),
+      retryPolicy: options.retryPolicy ?? defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }),
+      jitter: () => 0.5,
       resultMaxBytes: 1000,
       columns: new ResultColumns(10),
       limits: { emitMaxPerItem: 10 },
@@ -77,7 +86,11 @@ function openPool(
     gate: { isUniform: true, permitsOf: () => null, chargeOf: () => null, version: () => 0 },
     payUnrecorded: () => {},
     defer: () => {},
-    record: (_, outcome) => ends.push(`${outcome.seq} ${outcome.failure?.class ?? outcome.json}`),
+    record: (_, outcome) => {
+      if (outcome.kind === 'retry') delaysMs.push(outcome.delayMs);
+      ends.push(`${outcome.seq} ${outcome.failure?.class ?? outcome.json}`);
+    },
+    ...(options.pressure && { pressure: options.pressure }),
     drop: (_, count) => {
       dropped += count;
     },
@@ -281,5 +294,68 @@ describe('a pool that ramps', () => {
     await all;
     expect(ramp.isOver).toBe(true);
     expect(pool.maxIncoming).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+describe('under pressure', () => {
+  it('a pool uses the part of its slots that the pressure leaves, and all of them when it is over', async () => {
+    let factor = 0.25;
+    openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 40, pressure: () => factor });
+    await addAll(leaseOf(upTo(60)));
+    expect(held).toHaveLength(10);
+    expect(pool.slotsNow).toBe(10);
+    await held[0]!.answer(['a']);
+    expect(pool.stats()).toMatchObject({ busy: 10, queued: 49 });
+    factor = 1;
+    pool.pump();
+    await settled();
+    expect(pool.stats()).toMatchObject({ busy: 40, queued: 19 });
+  });
+
+  it('what runs when the pressure rises runs to its end, and one slot is always left', async () => {
+    let factor = 1;
+    openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 3, pressure: () => factor });
+    await addAll(leaseOf(upTo(6)));
+    factor = 0.05;
+    pool.pump();
+    expect(pool.stats()).toMatchObject({ busy: 3, queued: 3 });
+    for (const call of held.slice(0, 3)) await call.answer(['a']);
+    expect(pool.stats()).toMatchObject({ busy: 1, queued: 2 });
+  });
+});
+
+describe('when failures of a phase rise', () => {
+  it('retries wait longer, by as much as fewer slots are used, until it is over', async () => {
+    let isDown = true;
+    const run = () => {
+      if (isDown) throw Object.assign(new Error('down'), { status: 503 });
+      return 'up';
+    };
+    const retryPolicy = {
+      ...defaultRetryPolicy({ maxAttemptsError: 9, maxAttemptsNotFound: 1 }),
+      overloaded: { maxAttempts: 9, baseMs: 1000, factor: 1, capMs: 1000 },
+    };
+    openPool({ run }, { slots: 40, retryPolicy });
+    let lookMs = 0;
+    const afterCalls = async (count: number): Promise<number> => {
+      delaysMs = [];
+      await addAll(leaseOf(upTo(count)));
+      await pool.whenIdle();
+      lookMs += 1000;
+      pool.errorSpike.look(lookMs);
+      return pool.slotsNow;
+    };
+    expect(await afterCalls(20)).toBe(20);
+    expect(new Set(delaysMs)).toEqual(new Set([500]));
+    expect(await afterCalls(20)).toBe(10);
+    expect(new Set(delaysMs)).toEqual(new Set([1000]));
+    await afterCalls(20);
+    expect(new Set(delaysMs)).toEqual(new Set([2000]));
+    isDown = false;
+    for (let looks = 0; looks < 7; looks += 1) await afterCalls(20);
+    isDown = true;
+    expect(pool.slotsNow).toBe(40);
+    await afterCalls(20);
+    expect(new Set(delaysMs)).toEqual(new Set([500]));
   });
 });

@@ -108,26 +108,20 @@ export class ResourceDesk {
         this.#keys
           .get(keyOf({ name, key }))
           ?.apply(grant, askedAtMs, saidAtMs, context.settings.resourceLeaseMs);
-      this.#tell(reports);
+      this.#report(reports);
     } catch (error) {
       for (const [at, permits] of chosen.entries()) permits.takeBack(reports[at]!.report);
       throw error;
     }
   }
 
-  #tell(reports: readonly KeyReport[]): void {
-    const byName = new Map<string, { ok: number; throttled: number; failed: number }>();
-    for (const { name, report } of reports) {
-      // Shares of owners are no service.
-      if (name === OWNER_RESOURCE || report.ok + report.throttled + report.failed === 0) continue;
-      const known = byName.get(name) ?? { ok: 0, throttled: 0, failed: 0 };
-      known.ok += report.ok;
-      known.throttled += report.throttled;
-      known.failed += report.failed;
-      byName.set(name, known);
+  #report(reports: readonly KeyReport[]): void {
+    for (const { name, key, report } of reports) {
+      const { ok, throttled, failed } = report;
+      // Shares of owners are not a service.
+      if (name !== OWNER_RESOURCE && ok + throttled + failed > 0)
+        this.#options.context.events.emit('resource.synced', { name, key, ok, throttled, failed });
     }
-    for (const [name, answers] of byName)
-      this.#options.context.events.emit('resource.synced', { name, ...answers });
   }
 
   /** Forgets keys that nobody wants any more. What is left out goes first the next time. */

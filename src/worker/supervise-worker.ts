@@ -7,6 +7,8 @@ import type { EngineContext } from '../engine/engine-context.ts';
 import { rescueLeases } from '../engine/rescue-leases.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { compiledFile } from '../platform/compiled-file.ts';
+import { logEvents } from '../platform/log-events.ts';
+import { createLogger, logLevelOr } from '../platform/logger.ts';
 import { randomFraction } from '../platform/random.ts';
 import type { MetricsAddress } from '../platform/serve-metrics.ts';
 import type { Settings } from '../platform/settings.ts';
@@ -32,9 +34,12 @@ export interface SuperviseOptions {
   context: EngineContext;
   modules: string[];
   name?: string;
+  /** Of the child, and of what happens here: the rescue of its leases, say. Default: LOG_LEVEL, else warn. */
   logLevel?: string;
   /** Where the child serves its numbers; nowhere when it is left out. */
   metrics?: MetricsAddress;
+  /** Gets what the child prints and logs, and the log of what happens here. Default: both go where this process writes. */
+  onOutput?: (text: string) => void;
   /** A child ended unexpectedly and is being replaced. */
   onCrash?: (how: string) => void;
 }
@@ -55,6 +60,7 @@ interface ChildEnd {
 
 export class SupervisedWorker {
   readonly #options: SuperviseOptions;
+  readonly #logLevel: string;
   #child: ChildProcess | null = null;
   #stopping = false;
   #leftInOrder = false;
@@ -66,12 +72,15 @@ export class SupervisedWorker {
 
   constructor(options: SuperviseOptions) {
     this.#options = options;
+    this.#logLevel = options.logLevel ?? logLevelOr('warn');
   }
 
   /** Resolves when the first child runs; rejects when it cannot even start. Later ones are tried until one does. */
   async start(): Promise<void> {
+    const { context, onOutput } = this.#options;
+    const stopLog = logEvents(context.events, createLogger(this.#logLevel, onOutput));
     await new Promise<void>((resolve, reject) => {
-      this.#loop = this.#keepRunning(resolve, reject);
+      this.#loop = this.#keepRunning(resolve, reject).finally(stopLog);
     });
   }
 
@@ -140,12 +149,15 @@ export class SupervisedWorker {
   }
 
   #forkChild(onStarted: () => void): Promise<ChildEnd> {
-    const { context, modules, name, logLevel, metrics } = this.#options;
+    const { context, modules, name, metrics, onOutput } = this.#options;
+    const output = onOutput ? 'pipe' : 'inherit';
     // Stand-ins and secrets of the parent's environment are passed on; flags of a debugger are not.
     const child = fork(compiledFile(import.meta.url, 'worker-child.js'), [], {
       execArgv: [],
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+      stdio: ['ignore', output, output, 'ipc'],
     });
+    for (const stream of [child.stdout, child.stderr])
+      stream?.setEncoding('utf8').on('data', (text: string) => onOutput?.(text));
     this.#child = child;
     let workerId: string | null = null;
     let failure: RowmillError | null = null;
@@ -165,7 +177,7 @@ export class SupervisedWorker {
       modules,
       settings: context.settings,
       name: name ?? `pid ${process.pid}`,
-      logLevel: logLevel ?? 'warn',
+      logLevel: this.#logLevel,
       metrics: metrics ?? null,
     });
     return new Promise((resolve, reject) => {

@@ -4,7 +4,6 @@ import { createLogger } from '../platform/logger.ts';
 import { serveMetrics } from '../platform/serve-metrics.ts';
 import { toRowmillError } from '../platform/to-rowmill-error.ts';
 import { loadPipelines } from './load-pipelines.ts';
-import { logDecisions } from './log-decisions.ts';
 import { FRESH_PROCESS_CODE, type FromChild, type ToChild } from './supervise-worker.ts';
 import { RowmillWorker } from './worker.ts';
 
@@ -17,29 +16,16 @@ function tell(message: FromChild, then: () => void = () => {}): void {
 }
 
 async function start(message: Extract<ToChild, { kind: 'start' }>): Promise<void> {
-  const log = createLogger(message.logLevel);
   const pipelines = await loadPipelines(message.modules);
   worker = new RowmillWorker({
     databaseUrl: message.databaseUrl,
     pipelines,
     settings: message.settings,
     name: message.name,
-    log,
+    log: createLogger(message.logLevel),
     killWhenStuck: true,
   });
-  worker.events.on('worker.unpersisted', (e) =>
-    log.error(e, 'outcomes were not persisted; their items will run again'),
-  );
-  worker.events.on('flush.rolled_back', (e) =>
-    log.warn({ items: e.items, error: String(e.error) }, 'a flush was rolled back'),
-  );
-  worker.events.on('claim.failed', (e) => log.warn({ error: String(e.error) }, 'looking for work failed'));
-  worker.events.on('service.failed', (e) =>
-    log.warn({ service: e.service, error: String(e.error) }, 'background work failed'),
-  );
   worker.events.on('handlers.stuck', () => void stop(undefined, FRESH_PROCESS_CODE));
-  logDecisions(worker.events, log);
-  worker.events.on('lease.lost', (e) => log.warn(e, 'a lease was lost'));
   tell({ kind: 'worker', workerId: worker.workerId });
   const served = message.metrics ? await serveMetrics(worker.metrics.registry, message.metrics) : null;
   await worker.start();

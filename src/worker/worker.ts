@@ -14,6 +14,7 @@ import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { waitMs } from '../platform/clock.ts';
 import { Events } from '../platform/events.ts';
+import { logEvents } from '../platform/log-events.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { WorkListener, WorkNotifier } from '../platform/notifier.ts';
@@ -22,8 +23,8 @@ import type { PeriodicService } from '../platform/periodic-service.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
-import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
 import { VERSION } from '../platform/version.ts';
+import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
 import { beginFinalizing } from '../store/commands/begin-finalizing.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/register-worker.ts';
@@ -102,6 +103,7 @@ export class RowmillWorker {
   readonly #options: WorkerOptions;
   readonly #abilities: Ability[];
   readonly #log: Logger;
+  readonly #stopLog: () => void;
   readonly #blobs: BlobStore;
   readonly #stopIngest = new AbortController();
   readonly #claims: EngineContext;
@@ -148,6 +150,7 @@ export class RowmillWorker {
     this.settings = loadSettings({ flags: options.settings ?? {} });
     this.events = options.events ?? new Events();
     this.#log = options.log ?? createLogger();
+    this.#stopLog = logEvents(this.events, this.#log);
     this.#zombies = new ZombieWatch({
       max: this.settings.zombieHandlersMax,
       count: () => this.#pools.reduce((sum, pool) => sum + pool.zombieCount, 0),
@@ -244,13 +247,8 @@ export class RowmillWorker {
     this.#order = new PoolOrder(this.#pools);
     this.metrics = createMetrics(this.events, {
       pools: () => this.pools(),
-      bufferFullness: () => this.#writer.backlog / this.settings.flushBacklogItems,
-      transactions: () => {
-        const all = this.#opened.map(({ db }) => db.transactions);
-        const sum = (key: keyof (typeof all)[number]): number =>
-          all.reduce((total, each) => total + each[key], 0);
-        return { committed: sum('committed'), rolledBack: sum('rolledBack'), waitedMs: sum('waitedMs') };
-      },
+      bufferFullness: () => this.#writer.fullness,
+      databases: this.#opened.map(({ db }) => db),
     });
     // Those who ask why should not wait for the next heartbeat.
     this.events.on('pressure.changed', ({ from, to }) => {
@@ -285,6 +283,17 @@ export class RowmillWorker {
     for (const service of this.#services) service.start();
     for (const pool of this.#pools) pool.open();
     this.#loops.start(this.#order.inOrder);
+    // A slice says in its report what it did.
+    if (!this.#options.only)
+      this.events.emit('worker.started', {
+        workerId: this.workerId,
+        name: this.#name,
+        pipelines: this.#abilities.map(({ pipeline }) => pipeline),
+      });
+  }
+
+  get #name(): string {
+    return this.#options.name ?? `pid ${process.pid}`;
   }
 
   /**
@@ -349,6 +358,12 @@ export class RowmillWorker {
     await Promise.allSettled(this.#opened.map(({ db }) => db.close()));
     await this.#blobs.close();
     clearTimeout(deadline);
+    if (!this.#options.only)
+      this.events.emit('worker.stopped', {
+        workerId: this.workerId,
+        unpersisted: unpersisted.reduce((sum, { items }) => sum + items, 0),
+      });
+    this.#stopLog();
     return { unpersisted };
   }
 
@@ -438,7 +453,7 @@ export class RowmillWorker {
   #register(): Promise<void> {
     return registerWorker(this.#control.db, {
       workerId: this.workerId,
-      name: this.#options.name ?? `pid ${process.pid}`,
+      name: this.#name,
       version: VERSION,
       abilities: this.#abilities,
       pools: this.pools(),

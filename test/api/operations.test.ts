@@ -1,15 +1,19 @@
 // What runs and what it may use, over HTTP; health, numbers, and the page to try the API.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ROUTES } from '../../src/contract/routes.ts';
+import { definePipeline, openRowmill, type Rowmill, resource } from '../../src/index.ts';
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
-import { definePipeline, openRowmill, resource, type Rowmill } from '../../src/index.ts';
+import { Events } from '../../src/platform/events.ts';
+import { createMetrics } from '../../src/platform/metrics.ts';
+import { capturedLog } from '../../src/testing/captured-log.ts';
 import { addUser, sessionHeaders } from '../support/account-factory.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { jobWithItems } from '../support/job-factory.ts';
+import { unknownMetrics } from '../support/named-metrics.ts';
 import { sendRequest } from '../support/send-request.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -249,9 +253,57 @@ describe('numbers', () => {
     expect(metrics).toContain('rowmill_pending_items 12');
     expect(metrics).toContain('# TYPE rowmill_database_transactions gauge');
   });
+
+  test.each(['deploy/grafana-dashboard.json', 'deploy/prometheus-alerts.yml', 'docs/operating.md'])(
+    'have the names and labels that %s uses',
+    async (path) => {
+      const { context } = await startTestApi(database.url);
+      const sources = { bufferFullness: () => 0, databases: [], pools: () => [] };
+      const worker = createMetrics(new Events(), sources);
+      const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+      // As JSON has them.
+      const queries = text.replaceAll('\\"', '"');
+      expect(queries).toMatch(/rowmill_\w+\{/);
+      expect(unknownMetrics(queries, [context.metrics.registry, worker.registry])).toEqual([]);
+      expect(unknownMetrics('rowmill_flush{a} rowmill_jobs{status="x"} by (kid)', [worker.registry])).toEqual(
+        ['rowmill_flush', 'rowmill_jobs', 'by kid'],
+      );
+      worker.stop();
+    },
+  );
+
+  test('are counted again for a scrape only after metricsCacheMs', async () => {
+    const pendingOf = async (url: string): Promise<number> => {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      return Number(/^rowmill_pending_items (\d+)$/m.exec(text)![1]);
+    };
+    const cached = await startTestApi(database.url);
+    const fresh = await startTestApi(database.url, { settings: { metricsCacheMs: 0 } });
+    const before = await pendingOf(cached.url);
+    expect(await pendingOf(fresh.url)).toBe(before);
+    await jobWithItems(fresh.context.engine, { items: 3 });
+    expect(await pendingOf(cached.url)).toBe(before);
+    expect(await pendingOf(fresh.url)).toBe(before + 3);
+  });
 });
 
 describe('the server', () => {
+  test('logs what happens to jobs', async () => {
+    const lines: string[] = [];
+    const log = capturedLog(
+      ({ level, message, fields }) => lines.push(`${level} ${message} ${String(fields.jobId)}`),
+      null,
+    );
+    const { url, context } = await startTestApi(database.url, { log });
+    const jobId = await jobWithItems(context.engine, { items: 1 });
+    for (const action of ['pause', 'resume', 'cancel'])
+      expect((await fetch(`${url}/api/jobs/${jobId}/${action}`, { method: 'POST' })).ok, action).toBe(true);
+    await context.background.whenIdle();
+    await expect.poll(() => lines).toContain(`info job finished ${jobId}`);
+    for (const change of ['created', 'paused', 'resumed', 'cancelled'])
+      expect(lines).toContain(`info job ${change} ${jobId}`);
+  });
+
   test('says what a client has to know', async () => {
     const { url } = await startTestApi(database.url, { settings: { pendingDashboard: 'on' } });
     expect(await apiReader(url).read('getConfiguration')).toMatchObject({

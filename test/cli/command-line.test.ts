@@ -103,7 +103,7 @@ test('run takes a file, shows the summary and writes the results in the order of
 
 test('an item that ends the process fails alone, and the run goes on', async () => {
   writeRows('poison.csv', [...Array.from({ length: 20 }, (_, n) => `row ${n},${n + 100}`), 'poison,exit']);
-  const { code, stdout } = await rowmill([
+  const { code, stdout, stderr } = await rowmill([
     'run',
     'pipeline.ts',
     'poison.csv',
@@ -112,6 +112,9 @@ test('an item that ends the process fails alone, and the run goes on', async () 
   ]);
   expect(code).toBe(0);
   expect(stdout).toContain('ended without an answer, 3 times');
+  // The process that saw the worker die takes its rows back, and logs it.
+  expect(stderr).toMatch(/"level":40.*"workerId":"[^"]+","items":\d+,"failed":1,"msg":"lease rescued"/);
+  expect(stderr).not.toContain('"level":30');
   const lines = readFileSync(join(folder, 'poison-results.jsonl'), 'utf8').trim().split('\n');
   const statuses = lines.map((line) => JSON.parse(line).status);
   expect(statuses.filter((status) => status === 'DONE')).toHaveLength(20);

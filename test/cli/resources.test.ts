@@ -98,8 +98,12 @@ test('a job for an owner; its resource is listed by key; the worker logs what it
   expect(watched.code).toBe(0);
   expect(watched.stdout).toMatch(/name +key +in use +declared +override +share +rate now +state +workers/);
   expect(watched.stdout).toMatch(/api +host0 +\d+ \/ \d+ +200\/s, 5 at once +- +\d+ %/);
+  await whenSaid(worker, /"level":30.*"msg":"job finished"/);
+  for (const message of ['worker started', 'job started'])
+    expect(worker.said.stderr).toMatch(new RegExp(`"level":30.*"msg":"${message}"`));
   worker.child.kill('SIGTERM');
   expect((await worker.ended).code).toBe(0);
+  expect(worker.said.stderr).toMatch(/"level":30.*"unpersisted":0.*"msg":"worker stopped"/);
 });
 
 test('a resource is changed, its change stands in the audit, and wrong values are answered with a sentence', async () => {

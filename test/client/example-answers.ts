@@ -1,6 +1,6 @@
 // Answers as a server gives them, for tests that play one.
 import type { z } from 'zod';
-import type { item, errorGroup } from '../../src/contract/items.ts';
+import type { errorGroup, item } from '../../src/contract/items.ts';
 import type { job, listedJob } from '../../src/contract/jobs.ts';
 
 export const JOB_ID = '018f2f6e-1111-4222-8333-444455556666';
@@ -48,6 +48,8 @@ export function exampleJob(change: Partial<z.infer<typeof job>> = {}): z.infer<t
     budget: { max: null, perItem: null },
     budgets: [],
     retrying: 0,
+    limited: 0,
+    endedThisRun: 0,
     retried: 0,
     fenced: 0,
     workers: 1,

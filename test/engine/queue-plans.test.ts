@@ -14,6 +14,7 @@ import { RENEW_LEASES } from '../../src/store/commands/renew-leases.ts';
 import { reopenItems } from '../../src/store/commands/reopen-items.ts';
 import { skipItems } from '../../src/store/commands/skip-items.ts';
 import { countSuspects } from '../../src/store/views/count-suspects.ts';
+import { findOverdue } from '../../src/store/views/find-overdue.ts';
 import { type Explainer, openExplainer, rowsVisited } from '../support/explain-statement.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -41,6 +42,11 @@ async function fill(): Promise<void> {
     `insert into jobs (job_id, owner_id, pipeline, phases, state, generation, item_count, outputs)
      values ($1, 'local', 'planned', '{only}', 'RUNNING', 2, $2, '{}')`,
     [jobId, 4 * ROWS],
+  );
+  await database.query(
+    `insert into jobs (job_id, owner_id, pipeline, phases, state, generation, item_count, outputs, sealed_at, finished_at)
+     select gen_random_uuid(), 'local', 'planned', '{only}', 'DONE', 1, 1, '{}', now(), now() from generate_series(1, $1::int)`,
+    [ROWS],
   );
   // Held by a trial, and retries.
   for (const [from, readyAt] of [
@@ -158,6 +164,8 @@ const STATEMENTS: [string, 'flush' | 'control', rows: number, send: (db: Executo
     byKey((db) => reopenItems(db, { ...reopened, statuses: ['DONE', 'ERROR'], seqs: null })),
   ],
   ['the count of suspects', 'flush', 10, (db) => countSuspects(db, jobId)],
+  // One job is open; finished ones and their number do not matter.
+  ['the look of a sweep', 'control', 1, byKey((db) => findOverdue(db))],
 ];
 
 beforeAll(async () => {

@@ -2,6 +2,7 @@
 import { isFinished } from '../../core/job-state.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import type { Rowmill } from '../../open-rowmill.ts';
+import { isDumbTerminal } from '../../platform/environment.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import type { Job } from '../../store/views/read-job.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
@@ -19,6 +20,7 @@ import { formatCount, printable } from '../progress-lines.ts';
 import { directPort } from '../remote/direct-port.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { withRowmill } from '../with-rowmill.ts';
+import { WorkerOutput } from '../worker-output.ts';
 import { writeResults } from '../write-results.ts';
 
 export interface RunOptions extends ServerOptions, FileOptions {
@@ -62,6 +64,11 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
   );
 }
 
+/** A person sees what is written to either stream, in the same place. */
+function isTerminal(): boolean {
+  return process.stdout.isTTY === true && process.stderr.isTTY === true && !isDumbTerminal();
+}
+
 function checkOutputFile(path: string): void {
   if (path === STANDARD_OUTPUT)
     throw new RowmillError('EXPORT_INVALID', 'expected --out to name a file, got -', {
@@ -84,12 +91,14 @@ async function runHere(
   { pipelineRef, pipeline, files, options }: RunRequest,
 ): Promise<number> {
   let crashNotice: string | undefined;
+  const output = options.follow && isTerminal() ? new WorkerOutput() : undefined;
   const worker =
     options.worker === false
       ? null
       : new SupervisedWorker({
           context: rowmill.context,
           modules: [modulePathOf(pipelineRef)],
+          ...(output && { onOutput: (text: string) => output.write(text) }),
           onCrash: (how) => {
             crashNotice = `the worker process ended with ${how} and was replaced (${worker?.crashes} so far)`;
           },
@@ -108,6 +117,7 @@ async function runHere(
             signal: stop.signal,
             live,
             notice: () => crashNotice,
+            output,
           })
         : null;
     await ingest;
@@ -127,6 +137,7 @@ async function runHere(
     return 0;
   } finally {
     worker?.kill();
+    output?.end();
     stop.dispose();
   }
 }

@@ -133,6 +133,8 @@ async function detailsOf(rowmill: Rowmill, job: Job): Promise<ShownJob> {
     budgets: budgets.map((each) => ({ ...each })),
     held: progress.held,
     retrying: progress.retrying,
+    limited: progress.limited,
+    endedThisRun: progress.endedThisRun,
     workers: progress.workers,
     blockedBecause,
     slowBecause,

@@ -43,6 +43,8 @@ const SHOWN_KEYS = [
   'budgets',
   'held',
   'retrying',
+  'limited',
+  'endedThisRun',
   'workers',
   'blockedBecause',
   'slowBecause',

@@ -1,5 +1,6 @@
 // The backstop: finds expired leases and endings that a crash interrupted. Every process may run it.
 import { PeriodicService } from '../../platform/periodic-service.ts';
+import { planByKey } from '../../store/commands/plan-by-key.ts';
 import { findOverdue } from '../../store/views/find-overdue.ts';
 import { cancelRest } from '../cancel-job.ts';
 import type { EngineContext } from '../engine-context.ts';
@@ -8,7 +9,10 @@ import { finishJob } from '../finish-job.ts';
 import { rescueLeases } from '../rescue-leases.ts';
 
 export async function sweep(context: EngineContext): Promise<void> {
-  const overdue = await findOverdue(context.db);
+  const overdue = await context.db.transaction(async (tx) => {
+    await planByKey(tx);
+    return findOverdue(tx);
+  });
   const failures: unknown[] = [];
   const attempt = (work: Promise<unknown>): Promise<unknown> => work.catch((error) => failures.push(error));
   if (overdue.expired) await attempt(rescueLeases(context));

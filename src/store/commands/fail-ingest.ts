@@ -15,16 +15,20 @@ const FAIL_INGEST: Statement = {
     told as (
       insert into job_events (job_id, owner_id, kind, generation, state, detail)
       select job_id, owner_id, 'job.failed', generation, state, jsonb_build_object('reason', $2::text) from failed
+    ),
+    unqueued as (
+      delete from spans s using failed f where s.job_id = f.job_id and s.job_id = $1
     )
-    delete from spans s using failed f where s.job_id = f.job_id and s.job_id = $1`,
+    select 1 from failed`,
 };
 
+/** True for the one call that failed it. */
 export async function failIngest(
   db: Executor,
   jobId: string,
   reason: string,
   /** Of the process that reads the file. */
   token: string | null = null,
-): Promise<void> {
-  await db.run(FAIL_INGEST, [jobId, reason, token]);
+): Promise<boolean> {
+  return (await db.run(FAIL_INGEST, [jobId, reason, token])).rowCount === 1;
 }

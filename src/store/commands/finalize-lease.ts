@@ -39,7 +39,8 @@ const POSTPONE_FINALIZE: Statement = {
     where job_id = $1 and finalize_token = $2 and state = 'FINALIZING'`,
 };
 
-// The state, the summary and the event are one statement in one transaction; the token is the fence.
+// The state, the summary and the event are one statement in one transaction; the token is the fence. The lag counts from the
+// last thing that kept the job from ending: a flush (to the minute once the ledger is folded), the seal, a cancellation, a resume.
 const FINISH_JOB: Statement = {
   name: 'finish-job',
   text: `
@@ -47,7 +48,10 @@ const FINISH_JOB: Statement = {
     set state = $3::job_state, finished_at = now(), last_error = $4, finalize_owner = null, finalize_token = null,
         finalize_expires_at = null
     where job_id = $1 and state = 'FINALIZING' and finalize_token = $2
-    returning generation`,
+    returning extract(epoch from clock_timestamp() - greatest(created_at, sealed_at, cancelled_at,
+      (select max(l.at) from ledger l where l.job_id = $1 and l.generation = jobs.generation),
+      (select g.opened_at from generations g where g.job_id = $1 and g.generation = jobs.generation),
+      (select max(e.at) from job_events e where e.job_id = $1 and e.kind = 'job.resumed')))::float8 * 1000 as lag_ms`,
 };
 
 export interface ClaimedEnding {
@@ -88,14 +92,16 @@ export async function noteOutputFile(
   await db.run(NOTE_FILE, [jobId, token, files]);
 }
 
+/** How long the job waited for its end, in ms; null when the lease is lost. */
 export async function finishJobRow(
   db: Executor,
   jobId: string,
   token: string,
   outcome: string,
   lastError: string | null = null,
-): Promise<boolean> {
-  return (await db.run(FINISH_JOB, [jobId, token, outcome, lastError])).rowCount === 1;
+): Promise<number | null> {
+  const { rows } = await db.run<{ lag_ms: number }>(FINISH_JOB, [jobId, token, outcome, lastError]);
+  return rows[0] ? Math.max(0, rows[0].lag_ms) : null;
 }
 
 /** False when the lease is lost. */

@@ -12,6 +12,7 @@ const READ_PHASES: Statement = {
         sum(l.cancelled) as cancelled, sum(l.cost) as cost,
         sum(l.advanced) filter (where l.generation = j.generation) as advanced,
         sum(l.retried) filter (where l.generation = j.generation) as retried,
+        sum(l.done + l.error + l.not_found + l.skipped + l.cancelled) filter (where l.generation = j.generation) as ended_this_run,
         sum(l.fenced) filter (where l.generation = j.generation) as fenced,
         sum(l.handler_ms) filter (where l.generation = j.generation) as handler_ms,
         sum(e.ended + l.advanced) filter (where l.at > now() - $2::float8 * interval '1 millisecond') as lately,
@@ -30,7 +31,8 @@ const READ_PHASES: Statement = {
       select s.phase, sum(s.item_count) filter (where s.owner is null) as waiting,
         sum(s.item_count) filter (where s.owner is not null) as processing,
         sum(s.item_count) filter (where s.ready_at = 'infinity') as held,
-        sum(s.item_count) filter (where s.owner is null and s.ready_at > now() and s.ready_at < 'infinity') as retrying
+        sum(s.item_count) filter (where s.owner is null and s.ready_at > now() and s.ready_at < 'infinity' and s.attempt > 0) as retrying,
+        sum(s.item_count) filter (where s.owner is null and s.ready_at > now() and s.ready_at < 'infinity' and s.attempt = 0) as limited
       from spans s
       where s.job_id = $1
       group by s.phase
@@ -39,6 +41,7 @@ const READ_PHASES: Statement = {
       (select count(distinct s.owner) from spans s where s.job_id = $1 and s.owner is not null) as workers,
       coalesce(s.waiting, 0)::bigint as waiting, coalesce(s.processing, 0)::bigint as processing,
       coalesce(s.held, 0)::bigint as held, coalesce(s.retrying, 0)::bigint as retrying,
+      coalesce(s.limited, 0)::bigint as limited, coalesce(l.ended_this_run, 0)::bigint as "endedThisRun",
       coalesce(l.done, 0)::bigint as done, coalesce(l.error, 0)::bigint as error,
       coalesce(l.not_found, 0)::bigint as "notFound", coalesce(l.skipped, 0)::bigint as skipped,
       coalesce(l.cancelled, 0)::bigint as cancelled, coalesce(l.cost, 0)::float8 as cost,
@@ -62,9 +65,12 @@ export interface PhaseCounts {
   name: string;
   waiting: number;
   processing: number;
-  /** Of the waiting ones: until they are released, or until they are tried again. */
+  /** Of the waiting ones: until they are released, until they are tried again, or until a limit lets them start. */
   held: number;
   retrying: number;
+  limited: number;
+  /** In the current generation. */
+  endedThisRun: number;
   done: number;
   error: number;
   notFound: number;

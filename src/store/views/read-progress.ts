@@ -16,6 +16,7 @@ const READ_PROGRESS: Statement = {
              coalesce(sum(not_found), 0)::bigint as not_found, coalesce(sum(skipped), 0)::bigint as skipped,
              coalesce(sum(cancelled), 0)::bigint as cancelled,
              coalesce(sum(cost), 0)::float8 as cost, coalesce(sum(fenced_cost), 0)::float8 as fenced_cost,
+             coalesce(sum(done + error + not_found + skipped + cancelled) filter (where ledger.generation = j.generation), 0)::bigint as ended_this_run,
              coalesce(sum(retried) filter (where ledger.generation = j.generation), 0)::bigint as retried,
              coalesce(sum(fenced) filter (where ledger.generation = j.generation), 0)::bigint as fenced,
              coalesce(sum(flushes) filter (where ledger.generation = j.generation), 0)::bigint as flushes
@@ -25,7 +26,8 @@ const READ_PROGRESS: Statement = {
       select coalesce(sum(spans.item_count) filter (where owner is null), 0)::bigint as pending,
              coalesce(sum(spans.item_count) filter (where ready_at = 'infinity'), 0)::bigint as held,
              coalesce(sum(spans.item_count) filter (where owner is not null), 0)::bigint as processing,
-             coalesce(sum(spans.item_count) filter (where owner is null and ready_at > now() and ready_at < 'infinity'), 0)::bigint as retrying,
+             coalesce(sum(spans.item_count) filter (where owner is null and ready_at > now() and ready_at < 'infinity' and attempt > 0), 0)::bigint as retrying,
+             coalesce(sum(spans.item_count) filter (where owner is null and ready_at > now() and ready_at < 'infinity' and attempt = 0), 0)::bigint as limited,
              count(distinct owner)::bigint as workers
       from spans where spans.job_id = $1
     )
@@ -72,7 +74,12 @@ export interface Progress {
   counts: Record<ItemStatus | 'PENDING' | 'PROCESSING', number>;
   /** Of the pending ones: held back by a trial until they are released. */
   held: number;
+  /** Of the pending ones: tried before, and waiting for the next attempt. */
   retrying: number;
+  /** Of the pending ones: not tried yet, and put off because a rate limit or a budget has nothing left for them. */
+  limited: number;
+  /** Items that ended in the current generation. */
+  endedThisRun: number;
   /** Attempts that were or will be tried again, so far. */
   retried: number;
   fenced: number;
@@ -101,6 +108,8 @@ export async function readProgress(db: Executor, jobId: string): Promise<Progres
     },
     held: row.held!,
     retrying: row.retrying!,
+    limited: row.limited!,
+    endedThisRun: row.ended_this_run!,
     retried: row.retried!,
     fenced: row.fenced!,
     flushes: row.flushes!,

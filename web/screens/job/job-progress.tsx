@@ -97,9 +97,10 @@ export function JobProgress({ job, live }: JobProgressProps) {
             </li>
           ))}
         {job.retrying > 0 && (
-          <li className="text-muted tabular-nums">
-            {formatCount(job.retrying)} wait for a limit or another try
-          </li>
+          <li className="text-muted tabular-nums">{formatCount(job.retrying)} wait for another try</li>
+        )}
+        {job.limited > 0 && (
+          <li className="text-muted tabular-nums">{formatCount(job.limited)} wait for a limit</li>
         )}
         {job.held > 0 && <li className="text-muted tabular-nums">{formatCount(job.held)} held back</li>}
         {leftOut > 0 && (

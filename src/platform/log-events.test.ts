@@ -1,0 +1,225 @@
+// Lines of real runs: an operator reads from them what happened to a job.
+import { afterEach, expect, test } from 'vitest';
+import { useTestDatabase } from '../../test/support/test-database.ts';
+import { openRowmill, type Rowmill } from '../open-rowmill.ts';
+import { capturedLog, type LogEntry } from '../testing/captured-log.ts';
+import { definePipeline, type Pipeline } from '../worker/define-pipeline.ts';
+import { Events } from './events.ts';
+import { logEvents } from './log-events.ts';
+import { newId } from './random.ts';
+import type { Settings } from './settings.ts';
+
+const database = useTestDatabase();
+const SECRET = 'what stands in a cell';
+
+type Entry = Omit<LogEntry, 'atMs'>;
+let stops: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+async function embedded(
+  pipeline: Pipeline,
+  settings: Partial<Settings> = {},
+): Promise<{ rowmill: Rowmill; entries: Entry[]; stop: () => Promise<unknown> }> {
+  const entries: Entry[] = [];
+  const rowmill = await openRowmill({
+    databaseUrl: database.url,
+    settings: { sweepMs: 50, jobRetentionMinMs: 0, ...settings },
+  });
+  const worker = await rowmill.startWorker([pipeline], {
+    log: capturedLog((entry) => entries.push(entry), null),
+  });
+  stops = [() => worker.stop(), () => rowmill.close()];
+  return { rowmill, entries, stop: () => worker.stop() };
+}
+
+/** `level message` of lines about a job, each once, in their order. */
+function storyOf(entries: readonly Entry[], jobId: string): string[] {
+  const lines = entries.filter(({ fields }) => fields.jobId === jobId);
+  return [...new Set(lines.map(({ level, message }) => `${level} ${message}`))];
+}
+
+function find(entries: readonly Entry[], message: string): Entry[] {
+  return entries.filter((entry) => entry.message === message);
+}
+
+test('the life of a job, its flushes and its retries are logged with their numbers, and no cell is', async () => {
+  const pipeline = definePipeline({
+    name: `told-${newId()}`,
+    phases: [
+      {
+        name: 'only',
+        retry: { overloaded: { baseMs: 1, capMs: 1, maxAttempts: 9 } },
+        run: (row, { attempt }) => {
+          if (attempt === 1 && Number(row.n) < 3) throw Object.assign(new Error(SECRET), { status: 503 });
+          if (row.n === 5) throw new Error(SECRET);
+          return row;
+        },
+      },
+    ],
+  });
+  const { rowmill, entries, stop } = await embedded(pipeline);
+  const rows = Array.from({ length: 6 }, (_, n) => ({ n, cell: SECRET }));
+  const jobId = await rowmill.submit(pipeline, rows, { hold: true });
+  await rowmill.resume(jobId);
+  await rowmill.whenFinished(jobId);
+  await rowmill.reprocess(jobId, { includePermanent: true });
+  await rowmill.whenFinished(jobId);
+  expect(await rowmill.progress(jobId), 'rows of the last run').toMatchObject({ endedThisRun: 1, itemCount: 6 });
+  await stop();
+  const story = storyOf(entries, jobId);
+  // The start is noted beside the work, which may be faster.
+  expect(story.filter((line) => line.startsWith('info') && line !== 'info job started')).toEqual([
+    'info job created',
+    'info job sealed',
+    'info job resumed',
+    'info job finished',
+    'info job reprocessed',
+  ]);
+  for (const line of [
+    'info job started',
+    'debug items stored',
+    'debug items claimed',
+    'debug flush committed',
+    'debug retries scheduled',
+  ])
+    expect(story).toContain(line);
+  const [first] = find(entries, 'flush committed');
+  expect(first!.fields).toMatchObject({
+    jobId,
+    phase: 0,
+    trigger: expect.any(String),
+    ms: expect.any(Number),
+  });
+  const flushed = find(entries, 'flush committed').map(({ fields }) => Number(fields.items));
+  expect(flushed.reduce((sum, items) => sum + items, 0)).toBe(3 + 6 + 1);
+  const retries = find(entries, 'retries scheduled').map(({ fields }) => fields);
+  expect(retries.reduce((sum, { items }) => sum + Number(items), 0)).toBe(3);
+  expect(retries[0]).toMatchObject({ errorClass: 'overloaded', attempt: 1, maxDelayMs: 1 });
+  expect(find(entries, 'job finished').map(({ fields }) => fields)).toMatchObject([
+    { generation: 1, outcome: 'DONE', lagMs: expect.any(Number) },
+    { generation: 2, outcome: 'DONE' },
+  ]);
+  expect(entries[0]).toMatchObject({
+    level: 'info',
+    message: 'worker started',
+    fields: { pipelines: [pipeline.name] },
+  });
+  expect(entries.at(-1)).toMatchObject({
+    level: 'info',
+    message: 'worker stopped',
+    fields: { unpersisted: 0 },
+  });
+  expect(JSON.stringify(entries)).not.toContain(SECRET);
+});
+
+test('a pause, a cancellation, a rescued lease and a buffer that fills up are logged', async () => {
+  const held: (() => void)[] = [];
+  let started = (): void => {};
+  const running = new Promise<void>((resolve) => {
+    started = resolve;
+  });
+  const pipeline = definePipeline({
+    name: `stopped-${newId()}`,
+    phases: [
+      {
+        name: 'only',
+        concurrency: 20,
+        run: async (row) => {
+          if (row.waits && held.length === 0)
+            await new Promise<void>((resolve) => {
+              held.push(resolve);
+              started();
+            });
+          return row;
+        },
+      },
+    ],
+  });
+  const { rowmill, entries } = await embedded(pipeline, { flushBacklogItems: 10 });
+  const jobId = await rowmill.submit(pipeline, [{ waits: true }]);
+  await running;
+  await rowmill.pause(jobId);
+  const rescued = rowmill.context.events.next('lease.rescued');
+  await database.query(`update spans set expires_at = now() - interval '1 second' where job_id = $1`, [
+    jobId,
+  ]);
+  await rescued;
+  held[0]!();
+  await rowmill.cancel(jobId);
+  await rowmill.whenFinished(jobId);
+  expect(find(entries, 'job paused')).toMatchObject([{ level: 'info', fields: { jobId, reason: null } }]);
+  expect(find(entries, 'lease rescued')).toMatchObject([
+    { level: 'warn', fields: { jobId, phase: 0, workerId: expect.any(String), items: 1, failed: 0 } },
+  ]);
+  expect(find(entries, 'job cancelled')).toMatchObject([{ level: 'info', fields: { jobId } }]);
+  expect(find(entries, 'job finished')).toMatchObject([{ fields: { jobId, outcome: 'CANCELLED' } }]);
+
+  const calm = rowmill.context.events.next('buffer.changed', ({ to }) => to === 'calm');
+  const full = rowmill.context.events.next('buffer.changed', ({ to }) => to === 'full');
+  await database.query('begin');
+  await database.query('lock table results in exclusive mode');
+  const second = await rowmill.submit(
+    pipeline,
+    Array.from({ length: 10 }, (_, n) => ({ n })),
+  );
+  await full;
+  await database.query('commit');
+  await calm;
+  await rowmill.whenFinished(second);
+  expect(find(entries, 'buffer filling up').slice(0, 2)).toMatchObject([
+    { level: 'warn', fields: { to: 'high', fullness: 0.8, items: 8 } },
+    { level: 'warn', fields: { to: 'full', fullness: 1, items: 10 } },
+  ]);
+  expect(find(entries, 'buffer draining').at(-1)).toMatchObject({ level: 'info', fields: { to: 'calm' } });
+});
+
+test('a flush that the database rolled back is logged with its reason', async () => {
+  const pipeline = definePipeline({
+    name: `refused-${newId()}`,
+    phases: [{ name: 'only', run: (row) => row }],
+  });
+  const { rowmill, entries } = await embedded(pipeline);
+  await database.query(`
+    drop trigger if exists roll_back_once on results;
+    drop sequence if exists rolled_back;
+    create sequence rolled_back;
+    create or replace function roll_back_once() returns trigger language plpgsql as $$
+    begin
+      if nextval('rolled_back') = 1 then raise exception 'not this time' using errcode = '40001'; end if;
+      return new;
+    end $$;
+    create trigger roll_back_once before insert on results for each row execute function roll_back_once()`);
+  const jobId = await rowmill.submit(pipeline, [{ n: 1 }]);
+  await rowmill.whenFinished(jobId);
+  expect(find(entries, 'flush rolled back')).toMatchObject([
+    { level: 'warn', fields: { jobId, items: 1, kind: 'passing', error: 'not this time' } },
+  ]);
+});
+
+test('events that several workers share are logged once, and after the last line of a worker by the next one', () => {
+  const events = new Events();
+  const lines: string[] = [];
+  const log = (name: string) => capturedLog(({ message }) => lines.push(`${name} ${message}`), null);
+  const stopFirst = logEvents(events, log('first'));
+  const stopSecond = logEvents(events, log('second'));
+  events.emit('job.started', { jobId: 'a' });
+  stopSecond();
+  stopFirst();
+  events.emit('job.started', { jobId: 'b' });
+  logEvents(events, log('third'));
+  events.emit('job.started', { jobId: 'c' });
+  expect(lines).toEqual(['first job started', 'third job started']);
+});
+
+test('what happens hundreds of times a second is a few lines, and the next one says how many were left out', () => {
+  const events = new Events();
+  const entries: Entry[] = [];
+  logEvents(
+    events,
+    capturedLog((entry) => entries.push(entry), null),
+  );
+  for (let n = 0; n < 500; n += 1) events.emit('claim.failed', { error: new Error('no connection') });
+  expect(find(entries, 'claim failed')).toHaveLength(10);
+});
