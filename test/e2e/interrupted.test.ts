@@ -25,7 +25,7 @@ let round = 0;
 beforeEach(async () => {
   api = await startTestApi(database.url, {
     pipelines: [pipeline],
-    settings: { authentication: 'password' },
+    settings: { authentication: 'password', streamHeartbeatMs: 500 },
   });
   rowmill = await openRowmill({ databaseUrl: database.url });
   round += 1;
@@ -105,6 +105,13 @@ test('what is opened while the server is away takes nothing off the screen, whic
   const { page, complaints } = await openPage(proxy.url, `/jobs/${jobId}?search=wrong`);
   await live(page, 'Live');
   await page.getByText('no such sku').first().waitFor();
+  // A network that drops everything closes nothing: only silence tells.
+  proxy.hush();
+  await live(page, 'Reconnecting');
+  await live(page, 'Numbers on this page are not up to date');
+  proxy.heal();
+  await live(page, 'Live');
+  await expect.poll(() => page.getByText('Numbers on this page').count()).toBe(0);
   proxy.cut();
   await live(page, 'Reconnecting');
   await page.getByRole('button', { name: 'Run 1 failed again' }).click();
