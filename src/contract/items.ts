@@ -188,17 +188,20 @@ export const itemRoutes = defineRoutes({
   getTimeline: {
     ...read,
     path: '/api/jobs/:jobId/timeline',
-    summary: 'Rates per minute, from the ledger.',
+    summary: 'What a job did over time, from the ledger: per minute, in seconds while it is young.',
     query: z.strictObject({
       from: time.optional(),
       to: time.optional(),
-      /** Minutes are put together so that there are at most so many points. */
+      /** Steps are as long as needed so that there are at most so many points. */
       points: z.coerce.number().int().min(1).max(2000).default(240),
     }),
     answer: {
       status: 200,
       schema: z.object({
         stepMs: z.number(),
+        /** Time that the points are of: the first and the last step may reach beyond it. The last one of a job that runs is over. */
+        from: time,
+        to: time,
         points: z.array(
           z.object({
             at: time,

@@ -311,6 +311,26 @@ describe('what is told about the rows of a job', () => {
     ).toMatchObject({ status: 400, code: 'REQUEST_INVALID' });
   });
 
+  test('of a young job that runs is counted in seconds, up to the last one that is over', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const young = await jobWithItems(context.engine, { items: 10 });
+    await database.query(
+      `update jobs set created_at = now() - interval '20 seconds', started_at = now() where job_id = $1`,
+      [young],
+    );
+    await database.query(
+      `insert into ledger (job_id, entry_id, generation, phase, at, done)
+       select $1, gen_random_uuid(), 1, 0, now() - n * interval '100 milliseconds', 1 from generate_series(0, 199) n`,
+      [young],
+    );
+    const { stepMs, from, to, points } = await apiReader(url).read('getTimeline', { jobId: young });
+    expect(stepMs).toBe(1000);
+    expect(Date.parse(points.at(-1)!.at) + stepMs).toBe(Date.parse(to));
+    expect(Date.parse(to)).toBeLessThanOrEqual(Date.now());
+    expect(Date.parse(from)).toBeGreaterThan(Date.parse(points[0]!.at) - 1);
+    expect(points.slice(1, 18).map(({ done }) => done)).toEqual(Array(17).fill(10));
+  });
+
   test('is their generations, the first among them', async () => {
     const { url } = await startTestApi(database.url);
     const { items } = await apiReader(url).read('listGenerations', { jobId });
