@@ -182,8 +182,20 @@ export const itemRoutes = defineRoutes({
     ...read,
     path: '/api/jobs/:jobId/errors',
     summary: 'Failures by group, the largest first.',
-    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(200).default(50) }),
-    answer: { status: 200, schema: z.object({ items: z.array(errorGroup) }) },
+    query: z.strictObject({
+      limit: z.coerce.number().int().min(1).max(200).default(50),
+      after: page.after,
+      /** A piece of their message. */
+      search: z.string().min(1).max(1000).optional(),
+    }),
+    answer: {
+      status: 200,
+      schema: pageOf(errorGroup).extend({
+        /** How many groups there are, on this page or not. */
+        total: z.number(),
+      }),
+    },
+    errors: ['CURSOR_INVALID'],
   },
   getTimeline: {
     ...read,

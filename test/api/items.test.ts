@@ -257,6 +257,33 @@ describe('what is told about the rows of a job', () => {
     expect(Date.parse(group.lastSeen)).toBeGreaterThanOrEqual(Date.parse(group.firstSeen));
   });
 
+  test('is how many groups of errors there are, page by page and found by their message', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const failing = await jobWithItems(context.engine, { items: 10 });
+    await database.query(
+      `insert into error_groups (job_id, generation, phase, signature, error_class, sample, sample_seq, occurrences, failed)
+       select $1, 1, 0, 'group ' || n, 'permanent', 'Shop ' || n || ' is closed', n, 300, case when n < 3 then 9 - n else 1 end
+       from generate_series(0, 142) n`,
+      [failing],
+    );
+    const reader = apiReader(url);
+    const read = (query: Record<string, string | number>) =>
+      reader.read('listErrors', { jobId: failing }, query);
+    const seen: string[] = [];
+    let after: string | null | undefined;
+    do {
+      const page = await read({ limit: 60, ...(after && { after }) });
+      expect(page.total).toBe(143);
+      seen.push(...page.items.map(({ signature }) => signature));
+      after = page.next;
+    } while (after !== null);
+    expect(seen.slice(0, 3)).toEqual(['group 0', 'group 1', 'group 2']);
+    expect(new Set(seen).size).toBe(143);
+    expect(seen).toHaveLength(143);
+    expect(await read({ search: 'shop 14' })).toMatchObject({ total: 4, next: null });
+    expect(await read({ search: 'nothing' })).toEqual({ items: [], next: null, total: 0 });
+  });
+
   test('is their rate over time, folded or not, in no more points than asked for', async () => {
     const { url, context } = await startTestApi(database.url);
     const timed = await jobWithItems(context.engine, { items: 10 });
