@@ -79,7 +79,6 @@ export function ErrorsTab({ job }: { job: Job }) {
             onRun={() =>
               setReprocess({
                 what: `${formatCount(group.failed)} ${group.failed === 1 ? 'row' : 'rows'} with this error`,
-                rows: group.failed,
                 request: { scope: 'errorGroup', errorGroup: group.signature, phase: group.phase },
               })
             }
