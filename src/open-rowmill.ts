@@ -44,15 +44,9 @@ import { countSuspects } from './store/views/count-suspects.ts';
 import { listPressures } from './store/views/list-pressures.ts';
 import { listResources } from './store/views/list-resources.ts';
 import { type BudgetStatus, readBudgets } from './store/views/read-budgets.ts';
+import { type ErrorGroup, readErrorGroups } from './store/views/read-error-groups.ts';
 import { type Job, readJob } from './store/views/read-job.ts';
-import {
-  type ErrorGroup,
-  type Progress,
-  readErrorGroups,
-  readProgress,
-  readSummary,
-  type Summary,
-} from './store/views/read-progress.ts';
+import { type Progress, readProgress, readSummary, type Summary } from './store/views/read-progress.ts';
 import type { Pipeline } from './worker/define-pipeline.ts';
 import type { SliceOptions, SliceReport } from './worker/run-slice.ts';
 import type { RowmillWorker, WorkerOptions } from './worker/worker.ts';
@@ -306,8 +300,8 @@ export class Rowmill {
     return slowBecause(resources, pressures, suspects);
   }
 
-  errorGroups(jobId: string, limit = 20): Promise<ErrorGroup[]> {
-    return readErrorGroups(this.context.db, jobId, limit);
+  async errorGroups(jobId: string, limit = 20): Promise<ErrorGroup[]> {
+    return (await readErrorGroups(this.context.db, jobId, { limit })).groups;
   }
 
   /** Of the current generation, or a given one; null until it is finished. */

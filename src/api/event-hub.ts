@@ -3,16 +3,16 @@
 
 import type { ProgressEvent } from '../contract/events.ts';
 import { isFinished } from '../core/job-state.ts';
+import { recentRate } from '../core/recent-rate.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { numberEvents } from '../engine/number-events.ts';
-import { monotonicMs, waitMs } from '../platform/clock.ts';
+import { waitMs } from '../platform/clock.ts';
 import { readEventPositions, readJobEvents, type StoredJobEvent } from '../store/views/read-job-events.ts';
 import { type LiveProgress, readLiveProgress } from '../store/views/read-live-progress.ts';
 import { RetryLaterError } from './answer-error.ts';
 import { CounterWatch } from './counter-watch.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
-import { RateWindow } from './rate-window.ts';
 
 const PAGE = 500;
 /** Open jobs whose progress is told to those who listen to all of theirs: the newest. */
@@ -25,7 +25,6 @@ export class EventHub {
   readonly #streams = new Set<EventStream>();
   /** Those that know all events up to `#position`. */
   readonly #live = new Set<EventStream>();
-  readonly #rates = new Map<string, RateWindow>();
   readonly #counters = new CounterWatch();
   readonly #stopping = new AbortController();
   #position = 0;
@@ -122,7 +121,6 @@ export class EventHub {
       }
     } finally {
       this.#loop = null;
-      this.#rates.clear();
       this.#wereOpen.clear();
     }
   }
@@ -142,7 +140,6 @@ export class EventHub {
     this.#wereOpen = new Set(found.filter(({ state }) => !isFinished(state)).map(({ jobId }) => jobId));
     for (const progress of found) this.#tellProgress(progress);
     const isFound = new Set(found.map(({ jobId }) => jobId));
-    for (const jobId of this.#rates.keys()) if (!isFound.has(jobId)) this.#rates.delete(jobId);
     for (const stream of this.#live) stream.forgetProgress(isFound);
     await this.#counters.look(db, this.#live);
   }
@@ -176,13 +173,8 @@ export class EventHub {
   }
 
   #tellProgress(live: LiveProgress): void {
-    const { ownerId: _, ...rest } = live;
-    const ended = Object.entries(live.counts)
-      .filter(([status]) => status !== 'PENDING' && status !== 'PROCESSING')
-      .reduce((sum, [, count]) => sum + count, 0);
-    const rate = this.#rates.get(live.jobId) ?? new RateWindow();
-    this.#rates.set(live.jobId, rate);
-    const progress: ProgressEvent = { ...rest, perSecond: rate.add(monotonicMs(), ended) };
+    const { ownerId: _, lastMinute, runningMs, ...rest } = live;
+    const progress: ProgressEvent = { ...rest, ...recentRate(lastMinute, runningMs) };
     const text = JSON.stringify(progress);
     for (const stream of this.#live) if (isOf(live, stream)) stream.tellProgress(progress, text);
   }

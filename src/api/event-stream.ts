@@ -34,6 +34,7 @@ export class EventStream {
   readonly #toldCounters = new Map<string, string>();
   #position: number;
   #blocked: Promise<void> | null = null;
+  #check: Promise<void> | null = null;
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
@@ -63,7 +64,8 @@ export class EventStream {
 
   /** The first event: where the stream begins, so that who is cut off before anything happened can come back too. */
   open(missed: boolean): void {
-    const event: z.infer<typeof openEvent> = { position: this.#position, missed };
+    const { heartbeatMs } = this.#options;
+    const event: z.infer<typeof openEvent> = { position: this.#position, missed, heartbeatMs };
     this.#write(`retry: 1000\nid: ${this.#position}\nevent: open\ndata: ${JSON.stringify(event)}\n\n`);
   }
 
@@ -129,16 +131,21 @@ export class EventStream {
     if (isLate) this.output.destroy();
   }
 
-  /** Signs of life, each with a look whether the client may still listen; when that cannot be found out, it may not. */
+  /** Signs of life, which do not wait for the look at the database that goes with them. */
   async #keepAlive(): Promise<void> {
-    const { heartbeatMs, mayListen } = this.#options;
     for (;;) {
-      await waitMs(heartbeatMs, this.#ended.signal);
+      await waitMs(this.#options.heartbeatMs, this.#ended.signal);
       if (this.#ended.signal.aborted) return;
-      const may = await mayListen().catch(() => false);
-      if (!may) return this.end();
       if (!this.#blocked) this.#write(': still here\n\n');
+      this.#check ??= this.#endUnlessAllowed();
     }
+  }
+
+  /** Whether the client may still listen; when that cannot be found out, it may not. */
+  async #endUnlessAllowed(): Promise<void> {
+    const may = await this.#options.mayListen().catch(() => false);
+    this.#check = null;
+    if (!may) this.end();
   }
 }
 

@@ -14,6 +14,7 @@ export const WITH_ROWS: readonly string[] = [
   'createJob',
   'appendItems',
   'reprocessJob',
+  'previewReprocess',
 ] satisfies RouteName[];
 
 /** The names of the settings go along for whoever is refused. */

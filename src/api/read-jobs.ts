@@ -5,6 +5,7 @@ import { type Ability, blockedBecause } from '../core/ability.ts';
 import { type CursorKind, decodeCursor } from '../core/cursor.ts';
 import { estimateEnd } from '../core/estimate-end.ts';
 import { CLAIMABLE_STATES } from '../core/job-state.ts';
+import { rateWindowMs, recentRate } from '../core/recent-rate.ts';
 import { resourceStatus } from '../core/resource-status.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { slowBecause } from '../core/slow-because.ts';
@@ -33,7 +34,7 @@ const CURSOR = {
   key: ['time', 'uuid'],
 } as const satisfies CursorKind;
 
-/** What an estimate looks back at. */
+/** What an estimate looks back at when nothing moved within the window of the rate. */
 const LATELY_MS = 5 * 60_000;
 /** Keys of one resource that are shown with a job. */
 const KEYS_PER_RESOURCE = 20;
@@ -112,7 +113,7 @@ function toListedJob(row: ListedJobRow, abilities: readonly Ability[]): z.infer<
       SKIPPED: row.skipped,
       CANCELLED: row.cancelled,
     },
-    perSecond: row.last_minute / 60,
+    ...recentRate(row.last_minute, row.running_ms),
     cost: row.cost,
     pausedBecause: row.state === 'PAUSED' ? row.paused_because : null,
     blockedBecause: mayBeBlocked(row) ? blockedBecause(abilities, wanted) : null,
@@ -146,7 +147,7 @@ export async function describeJob(
   ]);
   const [first] = phases;
   if (!first) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
-  const sum = (key: Exclude<keyof PhaseCounts, 'name'>): number =>
+  const sum = (key: Exclude<keyof PhaseCounts, 'name' | 'runningMs'>): number =>
     phases.reduce((total, phase) => total + phase[key], 0);
   const blocked = abilities && sum('waiting') > 0 ? blockedBecause(abilities, job) : null;
   return {
@@ -168,7 +169,7 @@ export async function describeJob(
       SKIPPED: sum('skipped'),
       CANCELLED: sum('cancelled'),
     },
-    perSecond: sum('lastMinute') / 60,
+    ...recentRate(sum('lastMinute'), first.runningMs),
     cost: sum('cost'),
     pausedBecause: job.pausedBecause,
     createdAt: job.createdAt.toISOString(),
@@ -215,14 +216,14 @@ function toPhase(phase: PhaseCounts): z.infer<typeof jobSchema>['perPhase'][numb
   return { name, waiting, processing, done, error, notFound, skipped, advanced, retried, handlerMs };
 }
 
-/** Of a job that runs and whose items are all there. */
+/** Of a job that runs and whose items are all there. At the rate that is shown with it, as long as there is one. */
 function estimateOf(job: Job, phases: readonly PhaseCounts[]): { at: string; basis: string } | null {
   if (job.sealedAt === null || !CLAIMABLE_STATES.includes(job.state)) return null;
+  const isMoving = phases.some(({ movedLastMinute }) => movedLastMinute > 0);
   const end = estimateEnd(
-    phases.map(({ waiting, processing, held, lately, latelyMs }) => ({
+    phases.map(({ waiting, processing, held, movedLastMinute, runningMs, lately, latelyMs }) => ({
       left: waiting - held + processing,
-      lately,
-      latelyMs,
+      ...(isMoving ? { lately: movedLastMinute, latelyMs: rateWindowMs(runningMs) } : { lately, latelyMs }),
     })),
   );
   return end && { at: new Date(wallClockMs() + end.inMs).toISOString(), basis: end.basis };

@@ -3,6 +3,7 @@ import type { controlRoutes } from '../contract/control.ts';
 import type { BodyOf } from '../contract/route.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { rangesOf } from '../core/seq-ranges.ts';
+import { previewReprocess } from '../engine/preview-reprocess.ts';
 import { type ReprocessRequest, reprocessJob } from '../engine/reprocess-job.ts';
 import { checkStorable } from './check-storable.ts';
 import type { Handler } from './handler.ts';
@@ -29,6 +30,11 @@ export const reprocessRows: Handler<typeof controlRoutes.reprocessJob> = async (
   await notifier.hint();
   return opened;
 };
+
+export const previewReprocessRows: Handler<typeof controlRoutes.previewReprocess> = (
+  { engine, job, body },
+  { reads },
+) => previewReprocess(engine, reads, job.jobId, requestOf(body));
 
 function requestOf(body: Body): ReprocessRequest {
   const { edits: _edits, ...selection } = body;

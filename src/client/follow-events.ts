@@ -25,11 +25,19 @@ export interface StreamOptions {
   onConnect?: (() => void) | undefined;
   /** Told of each pause between two connections. */
   onReconnect?: ((reason: unknown, waitMs: number) => void) | undefined;
-  /** Without a sign for so long, the connection is made anew. */
+  /** Without a sign for so long, the connection is made anew. Default: twice what the server says, and a little more. */
   silentMs?: number | undefined;
 }
 
-export const SILENT_MS = 60_000;
+/** Until the stream is open, and for servers that do not say how often they give a sign. */
+const SILENT_MS = 20_000;
+/** A sign that comes this late is not missing. */
+const LATE_MS = 1000;
+
+/** Silence after which a server that gives a sign this often is taken for gone: one sign may get lost. */
+export function silenceMs(heartbeatMs: number): number {
+  return 2 * heartbeatMs + LATE_MS;
+}
 const BACKOFF_FIRST_MS = 250;
 const BACKOFF_MAX_MS = 15_000;
 
@@ -125,7 +133,10 @@ async function* readOnce(
       if (kind === 'open') {
         // From here on nothing can get lost between two connections.
         place.lastEventId = numberOf(id) ?? place.lastEventId;
-        if ((JSON.parse(data) as { missed?: boolean }).missed) options.onMissed?.();
+        const { missed, heartbeatMs } = JSON.parse(data) as { missed?: boolean; heartbeatMs?: number };
+        if (missed) options.onMissed?.();
+        if (options.silentMs === undefined && heartbeatMs !== undefined)
+          silence.allow(silenceMs(heartbeatMs));
       }
       if (!isOpen) {
         options.onConnect?.();
@@ -147,15 +158,25 @@ async function* readOnce(
 }
 
 function watchSilence(
-  silentMs: number,
+  firstMs: number,
   onSilence: () => void,
-): { stream: () => TransformStream<Uint8Array, Uint8Array>; stop: () => void } {
+): {
+  stream: () => TransformStream<Uint8Array, Uint8Array>;
+  /** From now on silence may last this long. */
+  allow: (ms: number) => void;
+  stop: () => void;
+} {
+  let silentMs = firstMs;
   let timer = setTimeout(onSilence, silentMs);
   const heard = (): void => {
     clearTimeout(timer);
     timer = setTimeout(onSilence, silentMs);
   };
   return {
+    allow: (ms) => {
+      silentMs = ms;
+      heard();
+    },
     stream: () =>
       new TransformStream<Uint8Array, Uint8Array>({
         transform(chunk, controller) {

@@ -28,7 +28,7 @@ export async function* followJob(
     // Otherwise the event that says so is about to come.
     endedUntold = isOver && (!wasOpen || missed);
     wasOpen = true;
-    const { state, itemCount, counts, perSecond, cost, workers } = job;
+    const { state, itemCount, counts, perSecond, rateWindowMs, cost, workers } = job;
     const progress: ProgressEvent = {
       jobId,
       state,
@@ -36,6 +36,7 @@ export async function* followJob(
       itemCount,
       counts,
       perSecond,
+      rateWindowMs,
       cost,
       workers,
     };

@@ -55,7 +55,8 @@ export function refusalOf(status: number, headers: Pick<Headers, 'get'>, text: s
 export function unreachable(url: string, cause: unknown): RowmillApiError {
   return new RowmillApiError({
     ...ofRegistry('API_UNREACHABLE'),
-    message: `cannot reach ${url}: ${reasonOf(cause)}`,
+    // A page knows its server by no address.
+    message: `cannot reach ${url || 'the server'}: ${reasonOf(cause)}`,
     cause,
   });
 }

@@ -34,6 +34,28 @@ const groupEdit = errorGroup.extend({
   ]),
 });
 
+const reprocess = z.strictObject({
+  scope: z.enum(['job', 'items', 'filter', 'errorGroup']),
+  /** Scope items: row numbers from 0. */
+  itemIds: z.array(z.number().int().min(0)).min(1).max(100_000).optional(),
+  /** Default: ERROR and NOT_FOUND. */
+  statuses: z.array(itemStatus).min(1).optional(),
+  phase: z.number().int().min(0).max(1000).optional(),
+  errorGroup: z.string().min(1).max(500).optional(),
+  search: z.string().min(1).max(1000).optional(),
+  edits: z.array(edit).max(10_000).optional(),
+  includePermanent: z.boolean().optional(),
+  /** Also rows that were tried too often. */
+  resetAttempts: z.boolean().optional(),
+  /** Name of the phase to begin at. */
+  from: z.string().max(200).optional(),
+  /** Refused when somebody reprocessed it meanwhile. */
+  ifGeneration: z.number().int().min(1).optional(),
+});
+
+/** Rows that were chosen and are not run: failures that would repeat, and rows that were tried too often. */
+const leftOut = z.object({ permanent: z.number(), exhausted: z.number() });
+
 const GROUP_ERRORS = ['REPROCESS_INVALID', 'NOTHING_TO_REPROCESS', 'JOB_CONFLICT'] as const;
 
 export const controlRoutes = defineRoutes({
@@ -106,33 +128,25 @@ export const controlRoutes = defineRoutes({
     ...control,
     path: '/api/jobs/:jobId/reprocess',
     summary: 'Run chosen rows of a finished job again, as its next generation.',
-    body: z.strictObject({
-      scope: z.enum(['job', 'items', 'filter', 'errorGroup']),
-      /** Scope items: row numbers from 0. */
-      itemIds: z.array(z.number().int().min(0)).min(1).max(100_000).optional(),
-      /** Default: ERROR and NOT_FOUND. */
-      statuses: z.array(itemStatus).min(1).optional(),
-      phase: z.number().int().min(0).max(1000).optional(),
-      errorGroup: z.string().min(1).max(500).optional(),
-      search: z.string().min(1).max(1000).optional(),
-      edits: z.array(edit).max(10_000).optional(),
-      includePermanent: z.boolean().optional(),
-      /** Also rows that were tried too often. */
-      resetAttempts: z.boolean().optional(),
-      /** Name of the phase to begin at. */
-      from: z.string().max(200).optional(),
-      /** Refused when somebody reprocessed it meanwhile. */
-      ifGeneration: z.number().int().min(1).optional(),
-    }),
+    body: reprocess,
     answer: {
       status: 202,
       schema: z.object({
         generation: z.number(),
         selected: z.number(),
-        leftOut: z.object({ permanent: z.number(), exhausted: z.number() }),
+        leftOut,
       }),
     },
     errors: ['REPROCESS_INVALID', 'NOTHING_TO_REPROCESS', 'JOB_CONFLICT', 'ITEM_NOT_FOUND', 'ITEM_INVALID'],
+  },
+  previewReprocess: {
+    ...control,
+    idempotency: 'refused',
+    path: '/api/jobs/:jobId/reprocess/preview',
+    summary: 'How many rows a reprocess would run, and how many it would leave out. Nothing is changed.',
+    body: reprocess.omit({ edits: true }),
+    answer: { status: 200, schema: z.object({ selected: z.number(), leftOut }) },
+    errors: ['REPROCESS_INVALID', 'JOB_CONFLICT', 'ITEM_NOT_FOUND'],
   },
   retryPending: {
     ...control,

@@ -28,6 +28,8 @@ export const openEvent = z
     position: z.number(),
     /** Events after the id that was given are gone: read the state of the jobs anew. */
     missed: z.boolean(),
+    /** A sign of life comes this often. A client that gets none for a good deal longer has lost the server. */
+    heartbeatMs: z.number(),
   })
   .meta({ id: 'OpenEvent' });
 
@@ -39,7 +41,9 @@ export const progressEvent = z
     generation: z.number(),
     itemCount: z.number(),
     counts: z.record(z.string(), z.number()),
+    /** Items ended per second over the last `rateWindowMs`: a minute, or less while the run is younger. */
     perSecond: z.number(),
+    rateWindowMs: z.number(),
     cost: z.number(),
     workers: z.number(),
   })

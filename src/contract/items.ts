@@ -182,23 +182,38 @@ export const itemRoutes = defineRoutes({
     ...read,
     path: '/api/jobs/:jobId/errors',
     summary: 'Failures by group, the largest first.',
-    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(200).default(50) }),
-    answer: { status: 200, schema: z.object({ items: z.array(errorGroup) }) },
+    query: z.strictObject({
+      limit: z.coerce.number().int().min(1).max(200).default(50),
+      after: page.after,
+      /** A piece of their message. */
+      search: z.string().min(1).max(1000).optional(),
+    }),
+    answer: {
+      status: 200,
+      schema: pageOf(errorGroup).extend({
+        /** How many groups there are, on this page or not. */
+        total: z.number(),
+      }),
+    },
+    errors: ['CURSOR_INVALID'],
   },
   getTimeline: {
     ...read,
     path: '/api/jobs/:jobId/timeline',
-    summary: 'Rates per minute, from the ledger.',
+    summary: 'What a job did over time, from the ledger: per minute, in seconds while it is young.',
     query: z.strictObject({
       from: time.optional(),
       to: time.optional(),
-      /** Minutes are put together so that there are at most so many points. */
+      /** Steps are as long as needed so that there are at most so many points. */
       points: z.coerce.number().int().min(1).max(2000).default(240),
     }),
     answer: {
       status: 200,
       schema: z.object({
         stepMs: z.number(),
+        /** Time that the points are of: the first and the last step may reach beyond it. The last one of a job that runs is over. */
+        from: time,
+        to: time,
         points: z.array(
           z.object({
             at: time,

@@ -161,8 +161,9 @@ export const listedJob = z
     itemCount: z.number(),
     sealed: z.boolean(),
     counts,
-    /** Items ended per second over the last minute. */
+    /** Items ended per second over the last `rateWindowMs`: a minute, or less while the run is younger. */
     perSecond: z.number(),
+    rateWindowMs: z.number(),
     cost: z.number(),
     pausedBecause: z.string().nullable(),
     /** Why no running worker can go on with it. */

@@ -19,7 +19,7 @@ describe('the end of a job', () => {
     ];
     expect(estimateEnd(phases)).toEqual({
       inMs: 42_500,
-      basis: '175 rows left (425 steps) at 10/s, as over the last 5 min',
+      basis: '175 rows left (425 steps) at 10 steps/s, as over the last 5 min',
     });
   });
 

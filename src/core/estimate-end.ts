@@ -32,7 +32,8 @@ export function estimateEnd(phases: readonly PhaseRate[]): EstimatedEnd | null {
   const period = minutes < 1.5 ? `${Math.round(windowMs / 1000)} s` : `${Math.round(minutes)} min`;
   const rows = `${count(items)} ${items === 1 ? 'row' : 'rows'} left`;
   const work = steps === items ? rows : `${rows} (${count(steps)} ${steps === 1 ? 'step' : 'steps'})`;
-  return { inMs, basis: `${work} at ${rate(perSecond)}/s, as over the last ${period}` };
+  const unit = steps === items ? '' : ' steps';
+  return { inMs, basis: `${work} at ${rate(perSecond)}${unit}/s, as over the last ${period}` };
 }
 
 function count(value: number): string {

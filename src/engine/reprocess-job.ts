@@ -25,7 +25,7 @@ import type { EngineContext } from './engine-context.ts';
 import { recordChange } from './record-change.ts';
 
 /** Seqs that one statement goes through: half a million ended items are taken in about three seconds. */
-const WINDOW_SEQS = 500_000;
+export const WINDOW_SEQS = 500_000;
 const EDITS_AT_ONCE = 5000;
 
 export interface ReprocessRequest extends Omit<ExportFilter, 'statuses'> {
@@ -50,23 +50,7 @@ export async function reprocessJob(
   jobId: string,
   request: ReprocessRequest = {},
 ): Promise<OpenedGeneration> {
-  const { statuses = defaultStatuses(request), ...rest } = request;
-  const filter = exportFilterOf(rest, statuses);
-  const job = await awaitFinished(context, jobId, request.ifGeneration);
-  const startPhase = phaseIndex(job, request.from);
-  const edits = await checkEdits(context, job, request.edits ?? []);
-  const chosen = await chooseSeqs(context, job, filter);
-  const base: Plan['base'] = {
-    jobId,
-    generation: job.generation + 1,
-    statuses: statuses === 'all' ? ITEM_STATUSES : statuses,
-    leaveOutPermanent: request.includePermanent !== true,
-    maxAttempts: request.maxAttempts ?? context.settings.reprocessMaxAttempts,
-    startPhase,
-    except: edits.map((edit) => edit.seq),
-  };
-  const onlyEdits = edits.length > 0 && Object.keys(selectionOf(request)).length === 0;
-  const plan = { job, base, edits, chosen: onlyEdits ? [] : chosen, selection: storedSelection(request) };
+  const plan = await planReprocess(context, jobId, request);
   const requestId = newId();
   const report = await retryPassing(() =>
     context.db.transaction(
@@ -89,7 +73,32 @@ export async function reprocessJob(
   return report;
 }
 
-interface Plan {
+/** Which rows a request means, and what is done with them. Nothing is changed. */
+export async function planReprocess(
+  context: EngineContext,
+  jobId: string,
+  request: ReprocessRequest,
+): Promise<Plan> {
+  const { statuses = defaultStatuses(request), ...rest } = request;
+  const filter = exportFilterOf(rest, statuses);
+  const job = await awaitFinished(context, jobId, request.ifGeneration);
+  const startPhase = phaseIndex(job, request.from);
+  const edits = await checkEdits(context, job, request.edits ?? []);
+  const chosen = await chooseSeqs(context, job, filter);
+  const base: Plan['base'] = {
+    jobId,
+    generation: job.generation + 1,
+    statuses: statuses === 'all' ? ITEM_STATUSES : statuses,
+    leaveOutPermanent: request.includePermanent !== true,
+    maxAttempts: request.maxAttempts ?? context.settings.reprocessMaxAttempts,
+    startPhase,
+    except: edits.map((edit) => edit.seq),
+  };
+  const onlyEdits = edits.length > 0 && Object.keys(selectionOf(request)).length === 0;
+  return { job, base, edits, chosen: onlyEdits ? [] : chosen, selection: storedSelection(request) };
+}
+
+export interface Plan {
   job: Job;
   base: Omit<ReopenRequest, 'fromSeq' | 'toSeq' | 'seqs'>;
   edits: CheckedEdit[];

@@ -235,6 +235,13 @@ describe('exportJob', () => {
     }
   });
 
+  it('gives each column of a repeated header its own cells when columns are chosen', async () => {
+    const jobId = await jobOfFile(['id', 'name', 'name'], [['1', 'Ada', 'Lovelace']]);
+    const columns = ['name', 'id', 'name'];
+    expect(await textOf({ jobId, format: 'csv', columns })).toBe('name,id,name\nAda,1,Lovelace\n');
+    expect(await textOf({ jobId, format: 'csv', columns: ['id', 'id'] })).toBe('id,id\n1,1\n');
+  });
+
   it('goes on behind any chunk and gives the same bytes', async () => {
     const jobId = await jobWithItems(context(), {
       items: 4000,

@@ -138,9 +138,16 @@ async function columnsOf(
   return kind === 'failed' ? failedColumns(names.input) : exportColumns(names);
 }
 
+/** A header that is given again means the next column of that name: files may repeat theirs. */
 function chooseColumns(all: ExportColumn[], wanted: readonly string[]): ExportColumn[] {
+  const byHeader = new Map<string, ExportColumn[]>();
+  for (const column of all) byHeader.set(column.header, [...(byHeader.get(column.header) ?? []), column]);
+  const taken = new Map<string, number>();
   return wanted.map((header) => {
-    const found = all.find((column) => column.header === header);
+    const named = byHeader.get(header) ?? [];
+    const place = taken.get(header) ?? 0;
+    taken.set(header, place + 1);
+    const found = named[Math.min(place, named.length - 1)];
     if (found) return found;
     const known = all.slice(0, MAX_NAMED_COLUMNS).map((column) => column.header);
     return refuse(`columns to be of ${known.join(', ')}${all.length > known.length ? ' …' : ''}`, header);

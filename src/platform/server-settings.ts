@@ -123,10 +123,10 @@ export const SERVER_NUMBERS = {
   kickoffsAtOnce: { default: 2, min: 1, max: 100, why: 'Time slices that run in the server at once.' },
   streamsAtOnce: { default: 20, min: 1, max: 10_000, why: 'Event streams of one caller at once.' },
   streamHeartbeatMs: {
-    default: 15_000,
+    default: 3000,
     min: 100,
     max: 600_000,
-    why: 'An event stream without an event gets a sign of life this often.',
+    why: 'An event stream gets a sign of life this often; without two of them a client takes the server for gone.',
   },
   streamProgressMs: {
     default: 500,

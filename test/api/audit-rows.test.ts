@@ -223,6 +223,10 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   listWebhooks: { changesNothing: READS },
   getWebhook: { changesNothing: READS, call: webhook },
   listDeliveries: { changesNothing: READS, call: sentDelivery },
+  previewReprocess: {
+    changesNothing: READS,
+    call: async () => ({ ...(await endedJob()), body: { scope: 'job', statuses: ['DONE'] } }),
+  },
   previewErrorEdit: {
     changesNothing: READS,
     call: async () => {

@@ -57,6 +57,7 @@ const MATRIX: Record<RouteName, Row> = {
   appendItems: WRITE,
   kickoffJob: WRITE,
   reprocessJob: WRITE,
+  previewReprocess: WRITE,
   retryPending: WRITE,
   skipErrors: WRITE,
   previewErrorEdit: WRITE,

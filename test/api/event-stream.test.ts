@@ -11,6 +11,7 @@ import { resumeJob } from '../../src/engine/resume-job.ts';
 import { newId } from '../../src/platform/random.ts';
 import { insertJobEvent } from '../../src/store/commands/insert-job-event.ts';
 import { addTeam, addUser, sessionHeaders } from '../support/account-factory.ts';
+import { apiReader } from '../support/api-reader.ts';
 import { type EventClient, listen } from '../support/event-client.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -66,6 +67,30 @@ describe('a stream of a job', () => {
     const texts = progress.map(({ data }) => data);
     expect(texts.filter((text, at) => text === texts[at - 1])).toEqual([]);
     client.close();
+  });
+
+  test('has the rate that the job and the list of jobs have', async () => {
+    const { url, context } = await startTestApi(database.url, { settings: quick });
+    const jobId = await openJob(context.engine);
+    await database.query(
+      `update jobs set state = 'RUNNING', started_at = now() - interval '10 minutes' where job_id = $1`,
+      [jobId],
+    );
+    // 90 within the minute, 30 of them a few seconds ago; 600 before. Cancelled ones were not worked on.
+    await database.query(
+      `insert into ledger (job_id, entry_id, generation, phase, at, done, error, cancelled)
+       select $1, gen_random_uuid(), 1, 0, now() - s * interval '1 second', n, 10, 50
+       from (values (3, 20), (30, 50), (90, 590)) as l(s, n)`,
+      [jobId],
+    );
+    const client = await listen(`${url}/api/jobs/${jobId}/events`);
+    await client.until(() => client.events.some(({ event }) => event === 'progress'));
+    const { data } = client.events.find(({ event }) => event === 'progress')!;
+    client.close();
+    const reader = apiReader(url);
+    const { items } = await reader.read('listJobs', {}, { search: jobId });
+    const rates = [progressEvent.parse(JSON.parse(data)), await reader.read('getJob', { jobId }), items[0]!];
+    for (const { perSecond, rateWindowMs } of rates) expect([perSecond, rateWindowMs]).toEqual([1.5, 60_000]);
   });
 
   test('of somebody who comes back misses nothing and repeats nothing, wherever it was cut', async () => {

@@ -257,6 +257,33 @@ describe('what is told about the rows of a job', () => {
     expect(Date.parse(group.lastSeen)).toBeGreaterThanOrEqual(Date.parse(group.firstSeen));
   });
 
+  test('is how many groups of errors there are, page by page and found by their message', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const failing = await jobWithItems(context.engine, { items: 10 });
+    await database.query(
+      `insert into error_groups (job_id, generation, phase, signature, error_class, sample, sample_seq, occurrences, failed)
+       select $1, 1, 0, 'group ' || n, 'permanent', 'Shop ' || n || ' is closed', n, 300, case when n < 3 then 9 - n else 1 end
+       from generate_series(0, 142) n`,
+      [failing],
+    );
+    const reader = apiReader(url);
+    const read = (query: Record<string, string | number>) =>
+      reader.read('listErrors', { jobId: failing }, query);
+    const seen: string[] = [];
+    let after: string | null | undefined;
+    do {
+      const page = await read({ limit: 60, ...(after && { after }) });
+      expect(page.total).toBe(143);
+      seen.push(...page.items.map(({ signature }) => signature));
+      after = page.next;
+    } while (after !== null);
+    expect(seen.slice(0, 3)).toEqual(['group 0', 'group 1', 'group 2']);
+    expect(new Set(seen).size).toBe(143);
+    expect(seen).toHaveLength(143);
+    expect(await read({ search: 'shop 14' })).toMatchObject({ total: 4, next: null });
+    expect(await read({ search: 'nothing' })).toEqual({ items: [], next: null, total: 0 });
+  });
+
   test('is their rate over time, folded or not, in no more points than asked for', async () => {
     const { url, context } = await startTestApi(database.url);
     const timed = await jobWithItems(context.engine, { items: 10 });
@@ -309,6 +336,26 @@ describe('what is told about the rows of a job', () => {
         { from: '2026-01-02T00:00:00Z', to: '2026-01-01T00:00:00Z' },
       ),
     ).toMatchObject({ status: 400, code: 'REQUEST_INVALID' });
+  });
+
+  test('of a young job that runs is counted in seconds, up to the last one that is over', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const young = await jobWithItems(context.engine, { items: 10 });
+    await database.query(
+      `update jobs set created_at = now() - interval '20 seconds', started_at = now() where job_id = $1`,
+      [young],
+    );
+    await database.query(
+      `insert into ledger (job_id, entry_id, generation, phase, at, done)
+       select $1, gen_random_uuid(), 1, 0, now() - n * interval '100 milliseconds', 1 from generate_series(0, 199) n`,
+      [young],
+    );
+    const { stepMs, from, to, points } = await apiReader(url).read('getTimeline', { jobId: young });
+    expect(stepMs).toBe(1000);
+    expect(Date.parse(points.at(-1)!.at) + stepMs).toBe(Date.parse(to));
+    expect(Date.parse(to)).toBeLessThanOrEqual(Date.now());
+    expect(Date.parse(from)).toBeGreaterThan(Date.parse(points[0]!.at) - 1);
+    expect(points.slice(1, 18).map(({ done }) => done)).toEqual(Array(17).fill(10));
   });
 
   test('is their generations, the first among them', async () => {

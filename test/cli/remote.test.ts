@@ -40,7 +40,7 @@ const shortId = JOB_ID.slice(0, 6);
 const foundJob = {
   listJobs: () => ({ items: [exampleListedJob()], next: null }),
   getJob: () => exampleJob(),
-  listErrors: () => ({ items: [exampleErrorGroup()] }),
+  listErrors: () => ({ items: [exampleErrorGroup()], next: null, total: 1 }),
 };
 const COUNTS = { PENDING: 0, PROCESSING: 0, DONE: 9, ERROR: 0, NOT_FOUND: 0, SKIPPED: 0, CANCELLED: 0 };
 

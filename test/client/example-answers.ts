@@ -21,6 +21,7 @@ export function exampleListedJob(change: Partial<z.infer<typeof listedJob>> = {}
     sealed: true,
     counts: { ...COUNTS, PENDING: 4, PROCESSING: 2, DONE: 3, ERROR: 1 },
     perSecond: 2,
+    rateWindowMs: 60_000,
     cost: 0,
     pausedBecause: null,
     blockedBecause: null,

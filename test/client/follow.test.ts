@@ -2,10 +2,11 @@
 import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
-import type { StreamedEvent } from '../../src/client/follow-events.ts';
+import { type StreamedEvent, silenceMs } from '../../src/client/follow-events.ts';
 import type { EventKind } from '../../src/contract/event-kinds.ts';
 import { jobEvent, progressEvent } from '../../src/contract/events.ts';
 import type { JobState } from '../../src/core/job-state.ts';
+import { SERVER_NUMBERS } from '../../src/platform/server-settings.ts';
 import { type Asked, beginEvents, Refusal, startContractServer } from './contract-server.ts';
 import { AT, exampleJob, JOB_ID } from './example-answers.ts';
 
@@ -17,7 +18,7 @@ function sendLifecycle(reply: ServerResponse, position: number, kind: EventKind,
 
 function sendProgress(reply: ServerResponse, done: number, state: JobState = 'RUNNING'): void {
   const event = { jobId: JOB_ID, state, generation: 1, itemCount: 10, counts: { DONE: done } };
-  const rest = { perSecond: 1, cost: 0, workers: 1 };
+  const rest = { perSecond: 1, rateWindowMs: 60_000, cost: 0, workers: 1 };
   reply.write(`event: progress\ndata: ${JSON.stringify(progressEvent.parse({ ...event, ...rest }))}\n\n`);
 }
 
@@ -165,6 +166,26 @@ test('a server that falls silent is asked again', async () => {
   const events = await readAll(client.follow(JOB_ID, { silentMs: 50 }));
   expect(events.at(-1)).toBe('2 job.finished');
   expect(connections).toBeGreaterThan(1);
+});
+
+test('a server that says how often it gives a sign is asked again when signs are missing', async () => {
+  let connections = 0;
+  const server = await startContractServer({
+    getJob: () => exampleJob(),
+    streamJobEvents: ({ reply }) => {
+      beginEvents(reply);
+      connections += 1;
+      if (connections > 1) sendLifecycle(reply, 2, 'job.finished');
+      else reply.write('id: 1\nevent: open\ndata: {"position":1,"missed":false,"heartbeatMs":10}\n\n');
+    },
+  });
+  const events = await readAll(createClient({ baseUrl: server.url }).follow(JOB_ID));
+  expect(events.at(-1)).toBe('2 job.finished');
+  expect(connections).toBeGreaterThan(1);
+});
+
+test('a dead connection is noticed within ten seconds where nobody set anything', () => {
+  expect(silenceMs(SERVER_NUMBERS.streamHeartbeatMs.default)).toBeLessThan(9000);
 });
 
 test('events of all jobs come until the signal fires, and leaving the loop lets the connection go', async () => {

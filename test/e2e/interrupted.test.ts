@@ -25,7 +25,7 @@ let round = 0;
 beforeEach(async () => {
   api = await startTestApi(database.url, {
     pipelines: [pipeline],
-    settings: { authentication: 'password' },
+    settings: { authentication: 'password', streamHeartbeatMs: 500 },
   });
   rowmill = await openRowmill({ databaseUrl: database.url });
   round += 1;
@@ -105,21 +105,28 @@ test('what is opened while the server is away takes nothing off the screen, whic
   const { page, complaints } = await openPage(proxy.url, `/jobs/${jobId}?search=wrong`);
   await live(page, 'Live');
   await page.getByText('no such sku').first().waitFor();
+  // A network that drops everything closes nothing: only silence tells.
+  proxy.hush();
+  await live(page, 'Reconnecting');
+  await live(page, 'Numbers on this page are not up to date');
+  proxy.heal();
+  await live(page, 'Live');
+  await expect.poll(() => page.getByText('Numbers on this page').count()).toBe(0);
   proxy.cut();
   await live(page, 'Reconnecting');
-  await page.getByRole('button', { name: 'Run 1 failed again' }).click();
+  await page.getByRole('button', { name: 'Run failed again…' }).click();
   await page.getByText('The page goes on when it is back').first().waitFor();
   expect(await page.getByRole('heading', { name: 'Harbour' }).count()).toBe(1);
   expect(await page.getByText('no such sku').count()).toBeGreaterThan(0);
   // Browsers that keep what failed as missing load the page anew, at the same address; in others it is opened at once.
   page.once('load', () => {
     page
-      .getByRole('button', { name: 'Run 1 failed again' })
+      .getByRole('button', { name: 'Run failed again…' })
       .click()
       .catch((error: Error) => complaints.push(error.message));
   });
   proxy.heal();
-  await page.getByRole('dialog', { name: 'Run 1 failed row again?' }).waitFor();
+  await page.getByRole('dialog', { name: 'Run failed rows again?' }).waitFor();
   expect(new URL(page.url()).search).toBe('?search=wrong');
   expectNoComplaints(complaints);
 });

@@ -76,6 +76,27 @@ test('a failed row is found, corrected and run again, and the export has what th
   expectNoComplaints(complaints);
 });
 
+test('a file of 300 columns shows its results and exports every column', async () => {
+  const wide = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`column ${at}`, `cell ${at}`]));
+  const { address } = await openJob([{ sku: 'A-1', ...wide }]);
+  const { page, complaints } = await browser.open();
+  await page.goto(address);
+  const grid = page.getByRole('table', { name: 'Rows of the job' });
+  await grid.getByText('cell 10', { exact: true }).waitFor();
+  const heads = await grid.getByRole('columnheader').allInnerTexts();
+  expect(heads.slice(-3)).toEqual(['price', 'note', 'Error']);
+  await grid.getByText(HOSTILE, { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Export this view' }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: 'CSV', exact: true }).click(),
+  ]);
+  const [head, line] = (await readFile(await download.path(), 'utf8')).split(/\r?\n/);
+  expect(head!.split(',')).toEqual(['status', 'sku', ...Object.keys(wide), 'price', 'note', 'error']);
+  expect(line).toContain('cell 299,3,');
+  expectNoComplaints(complaints);
+});
+
 test.each([false, true])(
   'every part of the screen can be used by everybody, and runs nothing that stands in a cell (dark: %s)',
   async (dark) => {

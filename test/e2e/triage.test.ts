@@ -120,6 +120,23 @@ test('rows that could not be read are counted, listed and downloaded', async () 
   const saved = (await readFile(await download.path(), 'utf8')).trimEnd().split(/\r?\n/);
   expect(saved).toHaveLength(66);
   expect(saved[0]).toBe('line,reason,raw');
+
+  await database.query(
+    `insert into error_groups (job_id, generation, phase, signature, error_class, sample, sample_seq, occurrences, failed)
+     select $1, 1, 0, 'group ' || n, 'permanent', 'shop ' || n || ' is closed', n, 300, 1 from generate_series(1, 60) n`,
+    [jobId],
+  );
+  await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
+  await page.getByText('50 of 60 groups, the largest first', { exact: true }).waitFor();
+  const groups = page.getByRole('list', { name: 'Groups of errors' }).getByRole('listitem');
+  expect(await groups.count()).toBe(50);
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await page.getByText('60 groups', { exact: true }).waitFor();
+  expect(await groups.count()).toBe(60);
+  await page.getByLabel('Search errors').fill('Shop 59');
+  await page.getByText('1 group', { exact: true }).waitFor();
+  expect(await groups.count()).toBe(1);
+  await expectAccessible(page);
   expectNoComplaints(complaints);
 });
 

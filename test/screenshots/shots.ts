@@ -120,7 +120,7 @@ async function editFirstRow(page: Page): Promise<void> {
 }
 
 async function runAgain(page: Page): Promise<void> {
-  await page.getByRole('button', { name: /failed again$/ }).click();
+  await page.getByRole('button', { name: /failed again/ }).click();
   await page.getByRole('dialog').waitFor();
 }
 

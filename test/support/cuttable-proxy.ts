@@ -11,6 +11,8 @@ export interface CuttableProxy {
   cutAfter(bytes: number): void;
   /** Cuts every connection for itself when so many bytes of it have gone to the server. Says how many it cut. */
   cutEach(bytes: number): { cuts: () => number };
+  /** Lets nothing through any more, and closes nothing: as a network that drops every packet. */
+  hush(): void;
   heal(): void;
 }
 
@@ -19,6 +21,7 @@ export async function startCuttableProxy(target: string): Promise<CuttableProxy>
   const { port } = new URL(target);
   const sockets = new Set<Socket>();
   let isCut = false;
+  let isHushed = false;
   let left = Number.POSITIVE_INFINITY;
   let leftOfEach = Number.POSITIVE_INFINITY;
   let cuts = 0;
@@ -39,6 +42,7 @@ export async function startCuttableProxy(target: string): Promise<CuttableProxy>
     const upstream = connect(Number(port), '127.0.0.1');
     keep(client);
     keep(upstream);
+    if (isHushed) return;
     let sent = 0;
     client.on('data', (chunk) => {
       left -= chunk.length;
@@ -71,7 +75,14 @@ export async function startCuttableProxy(target: string): Promise<CuttableProxy>
       leftOfEach = bytes;
       return { cuts: () => cuts };
     },
+    hush() {
+      isHushed = true;
+      for (const socket of sockets) socket.unpipe().pause();
+    },
     heal() {
+      // Nobody knows the connections of before.
+      if (isHushed) for (const socket of [...sockets]) socket.resetAndDestroy();
+      isHushed = false;
       isCut = false;
       leftOfEach = Number.POSITIVE_INFINITY;
       left = Number.POSITIVE_INFINITY;

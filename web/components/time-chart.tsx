@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { useTheme } from '../lib/theme.ts';
+import { TIME_STEPS_S, timeMark, timeRange } from './time-axis.ts';
 
 export interface ChartLine {
   label: string;
@@ -20,24 +21,11 @@ export interface TimeChartProps {
   format: (value: number, highest: number) => string;
   /** The chart in words. */
   label: string;
+  /** A value holds until the next time, instead of on the way there. */
+  stepped?: boolean;
 }
 
 const HEIGHT_PX = 132;
-const MINUTE_S = 60;
-const HOUR_S = 3600;
-const DAY_S = 86_400;
-/** Between marks of the time axis: the server counts by the minute. */
-const STEPS_S = [
-  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE_S),
-  ...[1, 2, 3, 6, 12].map((count) => count * HOUR_S),
-  ...[1, 2, 7, 14, 30, 90, 365].map((count) => count * DAY_S),
-];
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-const clock = (time: Date): string =>
-  [time.getHours(), time.getMinutes()].map((part) => String(part).padStart(2, '0')).join(':');
-const calendar = (time: Date): string => `${time.getDate()} ${MONTHS[time.getMonth()]}`;
-
 /** Colours that depend on light or dark are known only where they are used. */
 function resolvedColour(within: HTMLElement, name: string): string {
   const probe = document.createElement('span');
@@ -48,7 +36,7 @@ function resolvedColour(within: HTMLElement, name: string): string {
   return color;
 }
 
-export default function TimeChart({ times, lines, format, label }: TimeChartProps) {
+export default function TimeChart({ times, lines, format, label, stepped = false }: TimeChartProps) {
   const host = useRef<HTMLDivElement>(null);
   const theme = useTheme();
   // biome-ignore lint/correctness/useExhaustiveDependencies: drawn anew when the theme changes
@@ -72,15 +60,17 @@ export default function TimeChart({ times, lines, format, label }: TimeChartProp
           padding: [6, 20, 0, 0],
           legend: { show: false },
           cursor: { drag: { x: false, y: false }, points: { size: 6 } },
-          scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
+          scales: {
+            x: { range: () => timeRange(times) },
+            y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+          },
           axes: [
             {
               ...axis,
               size: 24,
               space: 60,
-              incrs: STEPS_S,
-              values: (_, ticks, __, ___, step) =>
-                ticks.map((tick) => (step >= DAY_S ? calendar : clock)(new Date(tick * 1000))),
+              incrs: TIME_STEPS_S,
+              values: (_, ticks, __, ___, step) => ticks.map((tick) => timeMark(tick, step)),
             },
             {
               ...axis,
@@ -98,8 +88,9 @@ export default function TimeChart({ times, lines, format, label }: TimeChartProp
                 stroke,
                 width: 1.5,
                 spanGaps: true,
+                ...(stepped && { paths: uPlot.paths.stepped!({ align: 1 }) }),
                 // A line needs two of them.
-                points: { show: values.filter((value) => value !== null).length < 3 },
+                points: { show: !stepped && values.filter((value) => value !== null).length < 3 },
                 ...(filled && { fill: stroke.replace('rgb(', 'rgba(').replace(')', ', 0.15)') }),
               };
             }),
@@ -122,7 +113,7 @@ export default function TimeChart({ times, lines, format, label }: TimeChartProp
       sizes.disconnect();
       chart?.destroy();
     };
-  }, [times, lines, format, theme]);
+  }, [times, lines, format, stepped, theme]);
   return (
     <div
       ref={host}

@@ -17,7 +17,7 @@ import {
   Sun,
   Webhook,
 } from 'lucide-react';
-import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
+import { type ReactNode, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { Toasts } from '../components/toasts.tsx';
 import { classNames } from '../lib/class-names.ts';
 import { useConfiguration } from '../lib/configuration.ts';
@@ -112,6 +112,7 @@ function Frame() {
         </div>
       </nav>
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
+        <LostNotice />
         <Outlet />
       </main>
       <Toasts />
@@ -149,6 +150,32 @@ function LiveSign() {
         )}
       />
       {LIVE_WORDS[state]}
+    </div>
+  );
+}
+
+/** A server that restarts is back within this time: nobody needs to hear of it. */
+const LOST_MS = 1000;
+
+/** Says that the numbers on the screen are old. */
+function LostNotice() {
+  const isLost = useLiveState() === 'lost';
+  const [isShown, setShown] = useState(false);
+  useEffect(() => {
+    if (!isLost) return;
+    const timer = setTimeout(() => setShown(true), LOST_MS);
+    return () => {
+      clearTimeout(timer);
+      setShown(false);
+    };
+  }, [isLost]);
+  return (
+    <div role="status" className="sticky top-0 z-30">
+      {isShown && (
+        <p className="bg-warn-soft px-4 py-2 text-warn">
+          The server cannot be reached. Numbers on this page are not up to date.
+        </p>
+      )}
     </div>
   );
 }

@@ -13,7 +13,7 @@ import { appendItems } from '../append-items.ts';
 import { errorGroupHandlers } from '../change-error-group.ts';
 import type { Handlers } from '../handler.ts';
 import { kickOffJob } from '../kick-off-job.ts';
-import { reprocessRows } from '../reprocess-rows.ts';
+import { previewReprocessRows, reprocessRows } from '../reprocess-rows.ts';
 
 export const controlHandlers: Handlers<typeof controlRoutes> = {
   async pauseJob({ engine, job }) {
@@ -52,6 +52,7 @@ export const controlHandlers: Handlers<typeof controlRoutes> = {
   appendItems,
   kickoffJob: kickOffJob,
   reprocessJob: reprocessRows,
+  previewReprocess: previewReprocessRows,
   ...errorGroupHandlers,
 };
 

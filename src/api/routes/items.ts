@@ -3,7 +3,7 @@ import type { itemRoutes } from '../../contract/items.ts';
 import { type CursorKind, decodeCursor, encodeCursor } from '../../core/cursor.ts';
 import { type ActivityRow, jobActivityPage } from '../../store/views/job-activity-page.ts';
 import { listGenerations } from '../../store/views/list-generations.ts';
-import { readErrorGroups } from '../../store/views/read-progress.ts';
+import { readErrorGroups } from '../../store/views/read-error-groups.ts';
 import { rejectedPage } from '../../store/views/rejected-page.ts';
 import { cutPage } from '../cut-page.ts';
 import { getItem } from '../get-item.ts';
@@ -45,8 +45,19 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
   getItemImage: sendItemImage,
   listTree,
   listErrors: async ({ job, query }, { reads }) => {
-    const groups = await readErrorGroups(reads, job.jobId, query.limit);
+    const { limit, after, search } = query;
+    // Groups change places while the job runs: a page begins behind as many as were shown.
+    const cursor = {
+      list: `errors ${job.jobId}`,
+      sort: '-failed',
+      key: ['seq'],
+    } as const satisfies CursorKind;
+    const offset = after === undefined ? 0 : decodeCursor(cursor, after)[0];
+    const { groups, total } = await readErrorGroups(reads, job.jobId, { limit, offset, search });
+    const shown = offset + groups.length;
     return {
+      total,
+      next: groups.length > 0 && shown < total ? encodeCursor(cursor, [shown]) : null,
       items: groups.map((group) => ({
         ...group,
         firstSeen: group.firstSeen.toISOString(),

@@ -22,7 +22,8 @@ const NEWEST = `(
           where newer.job_id = $1 and newer.seq = r.seq and newer.generation > r.generation
           limit 1
         ) is null`;
-const CANDIDATES = {
+/** Also for counting them beforehand: views/count-reopenable.ts. */
+export const CANDIDATES = {
   notDone: `
       select r.* from generate_series(1, $2::int - 1) as g(generation)
       cross join unnest($5::item_status[]) as s(status)

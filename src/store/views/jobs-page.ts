@@ -1,5 +1,6 @@
 import type { JobState } from '../../core/job-state.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
+import { ENDED, IN_LAST_MINUTE, RUNNING_MS } from './recent-rate-columns.ts';
 
 /** A time for a cursor: with microseconds, whatever the session's time zone. */
 export function cursorTime(column: string): string {
@@ -17,18 +18,17 @@ const ASKED = `($2::text[] is null or j.state::text = any ($2))
         limit $7`;
 
 // Ended items from the ledger, the rest from spans, of the jobs of this page alone and in the same snapshot: the parts
-// always add up. What is reprocessed is booked off with negative numbers, which are no rate.
+// always add up.
 const withCounts = (jobs: string): string => `
     select j.job_id, j.name, j.pipeline, j.owner_id, j.state, j.generation, j.priority, j.item_count,
       j.phases, j.pipeline_version, j.sealed_at is not null as sealed, j.paused_because, j.last_error, j.created_at, j.started_at, j.finished_at,
-      ${cursorTime('j.created_at')} as cursor_time, l.*, s.*
+      ${cursorTime('j.created_at')} as cursor_time, ${RUNNING_MS} as running_ms, l.*, s.*
     from (${jobs}) j
     cross join lateral (
       select coalesce(sum(l.done), 0)::bigint as done, coalesce(sum(l.error), 0)::bigint as error,
         coalesce(sum(l.not_found), 0)::bigint as not_found, coalesce(sum(l.skipped), 0)::bigint as skipped,
         coalesce(sum(l.cancelled), 0)::bigint as cancelled, coalesce(sum(l.cost), 0)::float8 as cost,
-        coalesce(sum(greatest(l.done, 0) + greatest(l.error, 0) + greatest(l.not_found, 0) + greatest(l.skipped, 0)
-          + greatest(l.cancelled, 0)) filter (where l.at > now() - interval '1 minute'), 0)::float8 as last_minute
+        coalesce(sum(${ENDED}) filter (where ${IN_LAST_MINUTE}), 0)::float8 as last_minute
       from ledger l where l.job_id = j.job_id
     ) l
     cross join lateral (
@@ -100,6 +100,8 @@ export interface ListedJobRow {
   cost: number;
   /** Items that ended in the last minute. */
   last_minute: number;
+  /** Since the run began; null: none is going on. */
+  running_ms: number | null;
   pending: number;
   processing: number;
   /** Of those that are pending. */

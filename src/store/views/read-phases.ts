@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../platform/database.ts';
+import { ENDED, IN_LAST_MINUTE, RUNNING_MS } from './recent-rate-columns.ts';
 
 // Each phase of a job: what has ended there and what it took from the ledger, what waits from spans. One statement, one
 // snapshot, so the parts add up to the items of the job. Ended items and costs are those of all generations, because what
@@ -16,13 +17,13 @@ const READ_PHASES: Statement = {
         sum(l.fenced) filter (where l.generation = j.generation) as fenced,
         sum(l.handler_ms) filter (where l.generation = j.generation) as handler_ms,
         sum(e.ended + l.advanced) filter (where l.at > now() - $2::float8 * interval '1 millisecond') as lately,
-        sum(e.ended) filter (where l.at > now() - interval '1 minute') as last_minute,
+        sum(e.ended) filter (where ${IN_LAST_MINUTE}) as last_minute,
+        sum(e.ended + l.advanced) filter (where ${IN_LAST_MINUTE}) as moved_last_minute,
         min(l.at) filter (where l.at > now() - $2::float8 * interval '1 millisecond' and l.flushes > 0) as first_lately
       from jobs j
       join ledger l on l.job_id = j.job_id
       cross join lateral (
-        select greatest(l.done, 0) + greatest(l.error, 0) + greatest(l.not_found, 0) + greatest(l.skipped, 0)
-          + greatest(l.cancelled, 0) as ended
+        select ${ENDED} as ended
       ) e
       where j.job_id = $1
       group by l.phase
@@ -37,7 +38,7 @@ const READ_PHASES: Statement = {
       where s.job_id = $1
       group by s.phase
     )
-    select p.name, j.item_count as "itemCount",
+    select p.name, j.item_count as "itemCount", ${RUNNING_MS} as "runningMs",
       (select count(distinct s.owner) from spans s where s.job_id = $1 and s.owner is not null) as workers,
       coalesce(s.waiting, 0)::bigint as waiting, coalesce(s.processing, 0)::bigint as processing,
       coalesce(s.held, 0)::bigint as held, coalesce(s.retrying, 0)::bigint as retrying,
@@ -48,6 +49,7 @@ const READ_PHASES: Statement = {
       coalesce(l.advanced, 0)::bigint as advanced, coalesce(l.retried, 0)::bigint as retried,
       coalesce(l.fenced, 0)::bigint as fenced, coalesce(l.handler_ms, 0)::float8 as "handlerMs",
       coalesce(l.lately, 0)::float8 as lately, coalesce(l.last_minute, 0)::float8 as "lastMinute",
+      coalesce(l.moved_last_minute, 0)::float8 as "movedLastMinute",
       coalesce(extract(epoch from now() - l.first_lately) * 1000, 0)::float8 as "latelyMs"
     from jobs j
     cross join lateral unnest(j.phases) with ordinality as p(name, place)
@@ -57,9 +59,11 @@ const READ_PHASES: Statement = {
     order by p.place`,
 };
 
-/** One phase; the first two numbers are of the job. */
+/** One phase; the first three numbers are of the job. */
 export interface PhaseCounts {
   itemCount: number;
+  /** Since the run began; null: none is going on. */
+  runningMs: number | null;
   /** Processes that hold items. */
   workers: number;
   name: string;
@@ -84,8 +88,9 @@ export interface PhaseCounts {
   /** Items that ended here or went on from here lately, and since when that was counted. */
   lately: number;
   latelyMs: number;
-  /** Items that ended here in the last minute. */
+  /** Items that ended here in the last minute, and with those that went on from here. */
   lastMinute: number;
+  movedLastMinute: number;
 }
 
 /** Empty when there is no such job. */

@@ -1,7 +1,6 @@
 import type { GenerationDiff } from '../../core/generation-diff.ts';
 import type { ItemStatus } from '../../core/outcome.ts';
 import type { OutputFile } from '../../core/output-format.ts';
-import { mergeTrends, type Trend } from '../../core/trend.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // Progress of a job: ended items from the ledger, over all generations, because what is reprocessed is booked off; the
@@ -32,33 +31,6 @@ const READ_PROGRESS: Statement = {
       from spans where spans.job_id = $1
     )
     select l.*, s.*, j.item_count from l, s, j`,
-};
-
-// Of the current generation, and of what earlier ones left as it is. Trends are looked up by key for those that are shown:
-// a job may have many more groups.
-const READ_ERROR_GROUPS: Statement = {
-  name: 'read-error-groups',
-  text: `
-    with shown as (
-      select g.phase, g.signature, min(g.error_class) as error_class, min(g.sample) as sample,
-             min(g.sample_seq) as sample_seq, sum(g.occurrences)::bigint as occurrences, sum(g.failed)::bigint as failed,
-             min(g.first_seen) as first_seen, max(g.last_seen) as last_seen, max(j.generation) as generation
-      from error_groups g join jobs j on j.job_id = g.job_id
-      where g.job_id = $1 and (g.generation = j.generation or g.failed > 0)
-      group by g.phase, g.signature
-      order by failed desc, occurrences desc, g.signature
-      limit $2
-    )
-    select s.*, t.trends
-    from shown s
-    cross join lateral (
-      select jsonb_agg(jsonb_build_object('fromMs', floor(extract(epoch from g.first_seen) * 1000),
-        'stepMs', g.trend_step_s::bigint * 1000, 'counts', g.trend)) as trends
-      from generate_series(1, s.generation) as n(generation)
-      join error_groups g on g.job_id = $1 and g.generation = n.generation and g.phase = s.phase and g.signature = s.signature
-      where g.generation = s.generation or g.failed > 0
-    ) t
-    order by s.failed desc, s.occurrences desc, s.signature`,
 };
 
 const READ_SUMMARY: Statement = {
@@ -117,38 +89,6 @@ export async function readProgress(db: Executor, jobId: string): Promise<Progres
     cost: row.cost!,
     fencedCost: row.fenced_cost!,
   };
-}
-
-export interface ErrorGroup {
-  phase: number;
-  signature: string;
-  errorClass: string;
-  sample: string;
-  sampleSeq: number;
-  /** Failed attempts, whether or not they were tried again. */
-  occurrences: number;
-  /** Items that have ended with it. */
-  failed: number;
-  firstSeen: Date;
-  lastSeen: Date;
-  /** Failed attempts over time. */
-  trend: Trend;
-}
-
-export async function readErrorGroups(db: Executor, jobId: string, limit: number): Promise<ErrorGroup[]> {
-  const { rows } = await db.run<Record<string, never>>(READ_ERROR_GROUPS, [jobId, limit]);
-  return rows.map((row) => ({
-    phase: row.phase!,
-    signature: row.signature!,
-    errorClass: row.error_class!,
-    sample: row.sample!,
-    sampleSeq: row.sample_seq!,
-    occurrences: row.occurrences!,
-    failed: row.failed!,
-    firstSeen: row.first_seen!,
-    lastSeen: row.last_seen!,
-    trend: mergeTrends(row.trends!),
-  }));
 }
 
 export interface PhaseSummary {

@@ -5,28 +5,28 @@ import { Chart, ChartLegend } from '../../components/chart.tsx';
 import { Section } from '../../components/section.tsx';
 import { client, queries } from '../../lib/client.ts';
 import { formatDuration, formatRate } from '../../lib/format.ts';
+import { timelineRates } from './timeline-rates.ts';
 import { useJobChange } from './use-job-change.ts';
 
-/** The server counts by the minute. */
+/** The server counts by the minute, and by seconds in the first ones. */
 const REFRESH_MS = 20_000;
+const YOUNG_REFRESH_MS = 4000;
 
 export const JobCharts = memo(function JobCharts({ jobId }: { jobId: string }) {
   const timeline = useQuery({
     queryKey: ['job', jobId, 'timeline'],
     queryFn: ({ signal }) => client.getTimeline({ jobId, points: 240 }, { signal }),
   });
-  useJobChange(jobId, REFRESH_MS, () => {
+  const isYoung = (timeline.data?.stepMs ?? 0) < 60_000;
+  useJobChange(jobId, isYoung ? YOUNG_REFRESH_MS : REFRESH_MS, () => {
     void queries.invalidateQueries({ queryKey: ['job', jobId, 'timeline'] });
   });
   const data = timeline.data;
   const drawn = useMemo(() => {
     if (!data) return null;
-    const perSecond = (count: number): number => count / (data.stepMs / 1000);
-    const ended = data.points.map((each) => perSecond(each.done + each.error + each.notFound + each.skipped));
-    const failed = data.points.map((each) => perSecond(each.error));
-    const handlerMs = data.points.map((each) => each.handlerMs);
+    const { times, ended, failed, handlerMs } = timelineRates(data);
     return {
-      times: data.points.map((each) => new Date(each.at).getTime() / 1000),
+      times,
       most: Math.max(0, ...ended),
       slowest: Math.max(0, ...handlerMs.map((ms) => ms ?? 0)),
       throughput: [
@@ -44,6 +44,7 @@ export const JobCharts = memo(function JobCharts({ jobId }: { jobId: string }) {
           drawn={
             drawn && {
               times: drawn.times,
+              stepped: true,
               lines: drawn.throughput,
               format: formatRate,
               label: `Rows per second over time, at most ${formatRate(drawn.most)}`,
@@ -57,6 +58,7 @@ export const JobCharts = memo(function JobCharts({ jobId }: { jobId: string }) {
           drawn={
             drawn && {
               times: drawn.times,
+              stepped: true,
               lines: drawn.latency,
               format: formatDuration,
               label: `Average time of a call over time, at most ${formatDuration(drawn.slowest)}`,

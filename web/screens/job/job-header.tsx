@@ -14,6 +14,7 @@ import { formatCount } from '../../lib/format.ts';
 import { canRunAgain, type Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import type { Reprocess } from './reprocess-dialog.tsx';
+import { type ReprocessRequest, useReprocessPreview } from './use-reprocess-preview.ts';
 
 const ChangeJobDialog = lazy(() =>
   fetchPart(() => import('./change-job-dialog.tsx')).then((module) => ({ default: module.ChangeJobDialog })),
@@ -47,6 +48,9 @@ export const JobHeader = memo(function JobHeader({ job, state }: { job: Job; sta
   );
 });
 
+/** With the guard rails of the server: what would fail again is left out. */
+const FAILED: ReprocessRequest = { scope: 'job', statuses: ['ERROR', 'NOT_FOUND'] };
+
 function Controls({ job, state }: { job: Job; state: string }) {
   const [isCancelling, setCancelling] = useState(false);
   const [isChanging, setChanging] = useState(false);
@@ -57,20 +61,17 @@ function Controls({ job, state }: { job: Job; state: string }) {
   const pause = () => void actOnJob(jobId, 'The job is paused', () => client.pauseJob({ jobId }), resume);
   const isOpen = ['INGESTING', 'QUEUED', 'RUNNING'].includes(state);
   const failed = counts.ERROR + counts.NOT_FOUND;
+  const canRetry = can('reprocessJob') && canRunAgain(state) && failed > 0;
+  const rerun = useReprocessPreview(job, canRetry ? FAILED : null)?.selected ?? 0;
   return (
     <div className="no-print flex flex-wrap gap-2">
-      {can('reprocessJob') && canRunAgain(state) && failed > 0 && (
+      {canRetry && (
         <Button
-          kind="primary"
-          onClick={() =>
-            setReprocess({
-              what: `${formatCount(failed)} failed ${failed === 1 ? 'row' : 'rows'}`,
-              rows: failed,
-              request: { scope: 'job', statuses: ['ERROR', 'NOT_FOUND'] },
-            })
-          }
+          kind={rerun > 0 ? 'primary' : 'plain'}
+          onClick={() => setReprocess({ what: 'failed rows', request: FAILED })}
         >
-          <RotateCcw size={15} aria-hidden /> Run {formatCount(failed)} failed again
+          <RotateCcw size={15} aria-hidden />{' '}
+          {rerun > 0 ? `Run ${formatCount(rerun)} failed again` : 'Run failed again…'}
         </Button>
       )}
       {can('pauseJob') && isOpen && (
@@ -109,7 +110,6 @@ function Controls({ job, state }: { job: Job; state: string }) {
             onSelect={() =>
               setReprocess({
                 what: `all ${formatCount(job.itemCount)} rows`,
-                rows: job.itemCount,
                 request: { scope: 'job' },
               })
             }

@@ -18,7 +18,7 @@ const BudgetDialog = lazy(() =>
 export interface JobProgressProps {
   job: Job;
   /** What came in since. */
-  live: Pick<ProgressEvent, 'counts' | 'itemCount' | 'perSecond' | 'cost' | 'state'>;
+  live: Pick<ProgressEvent, 'counts' | 'itemCount' | 'perSecond' | 'rateWindowMs' | 'cost' | 'state'>;
 }
 
 const SCOPES: Record<string, string> = {
@@ -39,7 +39,7 @@ const DOTS: Record<string, string> = {
 };
 
 export function JobProgress({ job, live }: JobProgressProps) {
-  const { counts, itemCount, perSecond, cost, state } = live;
+  const { counts, itemCount, perSecond, rateWindowMs, cost, state } = live;
   const { can } = usePermission();
   const [isBudgeting, setBudgeting] = useState(false);
   const rejected = job.ingestReport.rejected ?? 0;
@@ -58,7 +58,10 @@ export function JobProgress({ job, live }: JobProgressProps) {
           {formatPercent(itemCount > 0 ? ended / itemCount : state === 'DONE' ? 1 : 0)}
         </Fact>
         {job.finishedAt === null ? (
-          <Fact name="Rate" more="over the last minute">
+          <Fact
+            name="Rate"
+            more={`over the last ${rateWindowMs < 60_000 ? formatDuration(rateWindowMs) : 'minute'}`}
+          >
             {formatRate(perSecond)}
           </Fact>
         ) : (

@@ -1,7 +1,5 @@
 // Asks before rows are run again: how many, what it may cost, and whether those are taken along that would fail again.
 import { useState } from 'react';
-import type { Given } from '../../../src/client/route-call.ts';
-import type { Routes } from '../../../src/contract/routes.ts';
 import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -9,13 +7,13 @@ import { say, sayError } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
 import { formatCost, formatCount } from '../../lib/format.ts';
 import { costPerRow, type Job } from '../../lib/job.ts';
+import { leftOutWords } from './left-out-words.ts';
+import { type ReprocessRequest, useReprocessPreview } from './use-reprocess-preview.ts';
 
 export interface Reprocess {
   /** What is run again, as the end of "Run … again?" */
   what: string;
-  /** Null: as many as fit, which only the server knows. */
-  rows: number | null;
-  request: Omit<Given<Routes['reprocessJob']>, 'jobId' | 'ifGeneration'>;
+  request: ReprocessRequest;
 }
 
 export interface ReprocessDialogProps {
@@ -51,22 +49,23 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
   const [resetAttempts, setReset] = useState(isNamed);
   const [isBusy, setBusy] = useState(false);
   const { jobId, generation } = job;
-  const { rows, request } = reprocess;
+  const request = { ...reprocess.request, includePermanent, resetAttempts };
+  const preview = useReprocessPreview(job, request);
+  const rows = preview?.selected;
+  const words = rows === undefined ? 'rows' : `${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'}`;
+  const leftOut = preview && leftOutWords(preview.leftOut);
   const each = costPerRow(job);
-  const isAtMost = !(includePermanent && resetAttempts) && rows !== 1;
   const run = async () => {
     setBusy(true);
     try {
-      const { selected, leftOut } = await client.reprocessJob({
+      const { selected, leftOut: left } = await client.reprocessJob({
         jobId,
         ...request,
-        includePermanent,
-        resetAttempts,
         ifGeneration: generation,
       });
-      const left = leftOut.permanent + leftOut.exhausted;
+      const others = leftOutWords(left);
       say(
-        `${formatCount(selected)} ${selected === 1 ? 'row runs' : 'rows run'} again${left > 0 ? `, ${formatCount(left)} were left out` : ''}`,
+        `${formatCount(selected)} ${selected === 1 ? 'row runs' : 'rows run'} again${others === null ? '' : `. ${others}`}`,
       );
       onDone?.();
       onClose();
@@ -78,21 +77,20 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
   };
   return (
     <div className="flex flex-col gap-4">
-      <p className="text-muted">
-        {rows === null
-          ? 'All rows that fit are'
-          : rows === 1
-            ? 'One row is'
-            : `${isAtMost ? 'At most ' : ''}${formatCount(rows)} rows are`}{' '}
-        run again with the present version of the pipeline, as run {generation + 1} of this job. Results so
-        far stay until there is a new one.
+      <p role="status" className="text-muted">
+        {rows === undefined
+          ? 'Counting the rows…'
+          : rows === 0
+            ? 'No row would run.'
+            : `${words} ${rows === 1 ? 'runs' : 'run'} again with the present version of the pipeline, as run ${generation + 1} of this job. Results so far stay until there is a new one.`}{' '}
+        {leftOut}
       </p>
       <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">
         {each === null
           ? 'Every row is a paid call again if your pipeline pays for calls; this job has told no costs so far.'
-          : rows === null
+          : rows === undefined
             ? `A row of this job has cost ${formatCost(each)} on average.`
-            : `It may cost ${isAtMost ? 'up to' : 'about'} ${formatCost(each * rows)}: a row of this job has cost ${formatCost(each)} on average.`}
+            : `It may cost about ${formatCost(each * rows)}: a row of this job has cost ${formatCost(each)} on average.`}
       </p>
       <CheckField
         label="Also failures that are known to be permanent"
@@ -108,10 +106,8 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
       />
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Go back</Button>
-        <Button kind="primary" disabled={isBusy} onClick={() => void run()}>
-          {rows === null || isAtMost
-            ? 'Run them again'
-            : `Run ${formatCount(rows)} ${rows === 1 ? 'row' : 'rows'} again`}
+        <Button kind="primary" disabled={isBusy || rows === 0} onClick={() => void run()}>
+          Run {words} again
         </Button>
       </div>
     </div>

@@ -94,10 +94,10 @@ interface JobRowProps {
 }
 
 function JobRow({ job, isSelected, onSelect }: JobRowProps) {
-  const [latest, setLatest] = useState<ProgressEvent | null>(null);
-  useProgress(useCallback((event) => event.jobId === job.jobId && setLatest(event), [job.jobId]));
-  const { counts, itemCount, perSecond, state } =
-    latest && latest.generation >= job.generation ? latest : job;
+  // An event counts until the job is fetched anew: what came while nobody listened is in there.
+  const [latest, setLatest] = useState<{ event: ProgressEvent; job: ListedJob } | null>(null);
+  useProgress(useCallback((event) => event.jobId === job.jobId && setLatest({ event, job }), [job]));
+  const { counts, itemCount, perSecond, state } = latest?.job === job ? latest.event : job;
   const name = job.name || job.jobId.slice(0, 8);
   const because = becauseWords(job, { counts, state });
   return (

@@ -1,11 +1,13 @@
 // Failures by group: what went wrong, how often, since when, and what can be done about it.
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { ListFilter, Pencil, RotateCcw, SkipForward } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../../components/button.tsx';
 import { EmptyState } from '../../../components/empty-state.tsx';
 import { Menu, MenuItem } from '../../../components/menu.tsx';
 import { RelativeTime } from '../../../components/relative-time.tsx';
+import { SearchBox } from '../../../components/search-box.tsx';
+import { ShowMore } from '../../../components/show-more.tsx';
 import { Sparkline } from '../../../components/sparkline.tsx';
 import { statusWord } from '../../../components/status-chip.tsx';
 import { client, queries } from '../../../lib/client.ts';
@@ -21,12 +23,21 @@ import { EditGroupDialog } from './edit-group-dialog.tsx';
 import { SkipGroupDialog } from './skip-group-dialog.tsx';
 
 const REFRESH_MS = 5000;
+const PAGE = 50;
 
 export function ErrorsTab({ job }: { job: Job }) {
   const { jobId } = job;
-  const errors = useQuery({
-    queryKey: ['job', jobId, 'errors'],
-    queryFn: ({ signal }) => client.listErrors({ jobId, limit: 200 }, { signal }),
+  const [search, setSearch] = useState('');
+  const errors = useInfiniteQuery({
+    queryKey: ['job', jobId, 'errors', search],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: after, signal }) =>
+      client.listErrors(
+        { jobId, limit: PAGE, ...(after !== undefined && { after }), ...(search !== '' && { search }) },
+        { signal },
+      ),
+    getNextPageParam: (page) => page.next ?? undefined,
+    placeholderData: keepPreviousData,
   });
   const [reprocess, setReprocess] = useState<Reprocess | null>(null);
   const [asked, setAsked] = useState<{ group: ErrorGroup; for: 'skip' | 'edit' } | null>(null);
@@ -35,19 +46,26 @@ export function ErrorsTab({ job }: { job: Job }) {
   });
   if (errors.isError && !errors.data) return <FailedScreen error={errors.error} />;
   if (!errors.data) return <p className="text-muted">Loading…</p>;
-  const groups = errors.data.items;
-  if (groups.length === 0)
+  const groups = distinct(errors.data.pages.flatMap((page) => page.items));
+  const total = errors.data.pages.at(-1)?.total ?? 0;
+  if (groups.length === 0 && search === '')
     return (
       <EmptyState title="No errors">
         Failures that look alike stand here as one group, with a sample, and can be run again, changed or
         skipped together.
       </EmptyState>
     );
-  const most = Math.max(...groups.map(({ occurrences }) => occurrences));
+  const most = Math.max(1, ...groups.map(({ failed }) => failed));
   const times = groups.flatMap(({ firstSeen, lastSeen }) => [Date.parse(firstSeen), Date.parse(lastSeen)]);
   const span = { fromMs: Math.min(...times), toMs: Math.max(...times) };
   return (
     <>
+      <div className="flex flex-wrap items-center gap-3 pb-3">
+        <SearchBox label="Search errors" value={search} onChange={setSearch} />
+        <p role="status" className="text-[13px] text-muted tabular-nums">
+          {groupWords(groups.length, total)}
+        </p>
+      </div>
       <ul aria-label="Groups of errors" className="flex flex-col gap-3">
         {groups.map((group) => (
           <Group
@@ -61,13 +79,15 @@ export function ErrorsTab({ job }: { job: Job }) {
             onRun={() =>
               setReprocess({
                 what: `${formatCount(group.failed)} ${group.failed === 1 ? 'row' : 'rows'} with this error`,
-                rows: group.failed,
                 request: { scope: 'errorGroup', errorGroup: group.signature, phase: group.phase },
               })
             }
           />
         ))}
       </ul>
+      <div className="flex flex-col pt-3">
+        <ShowMore of={errors} />
+      </div>
       <ReprocessDialog job={job} reprocess={reprocess} onClose={() => setReprocess(null)} />
       {asked?.for === 'skip' && (
         <SkipGroupDialog job={job} group={asked.group} onClose={() => setAsked(null)} />
@@ -77,6 +97,17 @@ export function ErrorsTab({ job }: { job: Job }) {
       )}
     </>
   );
+}
+
+/** A group may have moved to the next page between two requests. */
+function distinct(groups: readonly ErrorGroup[]): ErrorGroup[] {
+  return [...new Map(groups.map((group) => [`${group.phase} ${group.signature}`, group])).values()];
+}
+
+function groupWords(shown: number, total: number): string {
+  if (total === 0) return 'No matching errors';
+  const words = `${formatCount(total)} ${total === 1 ? 'group' : 'groups'}`;
+  return shown < total ? `${formatCount(shown)} of ${words}, the largest first` : words;
 }
 
 interface GroupProps {
@@ -145,7 +176,7 @@ function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
         </div>
       </div>
       <div aria-hidden className="h-1.5 overflow-hidden rounded-full bg-quiet-soft">
-        <div className="h-full bg-bad" style={{ width: `${(occurrences / most) * 100}%` }} />
+        <div className="h-full bg-bad" style={{ width: `${(failed / most) * 100}%` }} />
       </div>
       <p className="flex flex-wrap items-center gap-x-4 text-[13px] text-muted tabular-nums">
         {group.trend.counts.length > 0 && <Trend group={group} span={span} />}

@@ -44,14 +44,37 @@ describe('columns of the grid', () => {
     expect(texts).toEqual(['<script>', '5', '', '{"code":"EUR"}']);
   });
 
-  test('of a wide file are shown as far as they can be read', () => {
-    const wide = gridColumns({
-      format: null,
-      columns: Array.from({ length: 300 }, (_, at) => ({ key: `c${at}`, header: `c${at}` })),
-      resultColumns: [],
-    });
-    expect(wide.length).toBeGreaterThan(300);
-    expect(wide.filter(({ isUsual }) => isUsual).length).toBeLessThan(30);
+  const wide = (fileColumns: number, resultColumns: number, layout = USUAL_LAYOUT) =>
+    arrangeColumns(
+      gridColumns({
+        format: null,
+        columns: Array.from({ length: fileColumns }, (_, at) => ({ key: `c${at}`, header: `c${at}` })),
+        resultColumns: Array.from({ length: resultColumns }, (_, at) => `r${at}`),
+      }),
+      layout,
+    );
+  const shownOf = (columns: ReturnType<typeof wide>, group: string) =>
+    columns.filter((column) => column.group === group && column.isShown).length;
+
+  test.each([
+    [10, 3, 10],
+    [21, 3, 21],
+    [24, 1, 23],
+    [300, 4, 20],
+    [300, 0, 24],
+    [300, 40, 6],
+  ])('of a file of %i and a result of %i columns show all of the result', (file, result, shownFile) => {
+    const columns = wide(file, result);
+    expect(shownOf(columns, 'Result')).toBe(result);
+    expect(shownOf(columns, 'File')).toBe(shownFile);
+    expect(columns.find(({ columnId }) => columnId === 'error')!.isShown).toBe(true);
+  });
+
+  test('are exported with those that a wide file hides, without those that somebody hid', () => {
+    const hidden = showColumn(showColumn(USUAL_LAYOUT, 'input:c299', false), 'result:r0', false);
+    const names = wide(300, 2, hidden).flatMap(({ isExported, exported }) => (isExported ? [exported] : []));
+    const file = Array.from({ length: 299 }, (_, at) => `c${at}`);
+    expect(names).toEqual(['status', ...file, 'r1', 'error']);
   });
 });
 

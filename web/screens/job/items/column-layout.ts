@@ -18,6 +18,8 @@ export const MAX_WIDTH_PX = 1200;
 export interface ArrangedColumn extends GridColumn {
   isShown: boolean;
   isPinned: boolean;
+  /** Part of an export of the view: also what is hidden only because the file is wide. */
+  isExported: boolean;
 }
 
 /** All columns in the order of the layout, those that stay first. */
@@ -27,6 +29,9 @@ export function arrangeColumns(columns: readonly GridColumn[], layout: ColumnLay
     widthPx: layout.widths[column.columnId] ?? column.widthPx,
     isShown: layout.shown[column.columnId] ?? column.isUsual,
     isPinned: layout.pinned.includes(column.columnId),
+    isExported:
+      column.exported !== null &&
+      (layout.shown[column.columnId] ?? (column.isUsual || column.group === 'File')),
   }));
   return [...arranged.filter(({ isPinned }) => isPinned), ...arranged.filter(({ isPinned }) => !isPinned)];
 }

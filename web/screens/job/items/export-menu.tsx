@@ -4,12 +4,13 @@ import { DropdownMenu } from 'radix-ui';
 import { Menu, MenuItem, MenuLink } from '../../../components/menu.tsx';
 import { actOnJob } from '../../../lib/act-on-job.ts';
 import { client } from '../../../lib/client.ts';
+import { formatCount } from '../../../lib/format.ts';
 import type { Job } from '../../../lib/job.ts';
 import { usePermission } from '../../../lib/permission.ts';
 import { basePath } from '../../../lib/server-page.ts';
 import { useJobSearch } from '../use-job-search.ts';
-import type { GridColumn } from './grid-columns.ts';
-import { exportQuery, type ItemFilter } from './item-filter.ts';
+import type { ArrangedColumn } from './column-layout.ts';
+import { columnsQuery, exportQuery, type ItemFilter } from './item-filter.ts';
 
 const FORMATS = [
   ['csv', 'CSV'],
@@ -20,17 +21,19 @@ const FORMATS = [
 export interface ExportMenuProps {
   job: Job;
   filter: ItemFilter;
-  columns: readonly GridColumn[];
+  /** All of them, in order. */
+  arranged: readonly ArrangedColumn[];
 }
 
-export function ExportMenu({ job, filter, columns }: ExportMenuProps) {
+export function ExportMenu({ job, filter, arranged }: ExportMenuProps) {
   const [, change] = useJobSearch();
   const { jobId } = job;
   const { can } = usePermission();
-  const names = columns.flatMap(({ exported }) => exported ?? []);
+  const exported = arranged.filter(({ isExported }) => isExported);
+  const columns = columnsQuery(exported.flatMap((column) => column.exported ?? []));
   const prepare = async () => {
     const worked = await actOnJob(jobId, 'The file is being prepared: it is found under Files', () =>
-      client.prepareExport({ jobId, format: 'csv', ...filter, columns: JSON.stringify(names) }),
+      client.prepareExport({ jobId, format: 'csv', ...filter, ...columns }),
     );
     if (worked) change({ tab: 'files' }, false);
   };
@@ -46,7 +49,7 @@ export function ExportMenu({ job, filter, columns }: ExportMenuProps) {
       {FORMATS.map(([format, word]) => (
         <MenuLink
           key={format}
-          href={`${basePath}/api/jobs/${jobId}/export?${exportQuery(filter, format, names)}`}
+          href={`${basePath}/api/jobs/${jobId}/export?${exportQuery(filter, format, columns)}`}
           download
         >
           {word}
@@ -57,8 +60,16 @@ export function ExportMenu({ job, filter, columns }: ExportMenuProps) {
         <MenuItem onSelect={() => void prepare()}>Prepare a CSV in the background</MenuItem>
       )}
       <p className="max-w-56 px-2.5 pt-1 pb-1.5 text-xs text-muted">
-        With these {names.length} columns, in this order, and the rows that fit the filter.
+        {columnWords(exported, columns.columns !== undefined)} Rows that match the filter.
       </p>
     </Menu>
   );
+}
+
+function columnWords(exported: readonly ArrangedColumn[], areNamed: boolean): string {
+  if (!areNamed) return 'All columns, in the order of the file: too many to keep your arrangement.';
+  const count = formatCount(exported.length);
+  const hidden = exported.filter(({ isShown }) => !isShown).length;
+  if (hidden === 0) return `The ${count} columns of this view, in this order.`;
+  return `${count} columns, in this order, with ${formatCount(hidden)} of the file that the view has no room for.`;
 }

@@ -25,8 +25,10 @@ export interface GridColumn {
   isImage?: boolean;
 }
 
-/** More columns than this are shown only when they are chosen. */
+/** Columns that a grid shows when nobody chose. Result columns are always among them; the file's get what is left. */
 const USUAL_COLUMNS = 24;
+/** File columns that are shown however many the result has: without them nobody knows which row it is. */
+const LEAST_FILE_COLUMNS = 6;
 
 export interface ColumnedJob extends Pick<Job, 'columns' | 'resultColumns'> {
   /** Format of the file; null: its rows did not come from one. */
@@ -35,10 +37,10 @@ export interface ColumnedJob extends Pick<Job, 'columns' | 'resultColumns'> {
 
 export function gridColumns(job: ColumnedJob): GridColumn[] {
   const named = exportColumns({ input: job.columns, result: job.resultColumns, hasMore: false });
+  const fileColumns = Math.max(LEAST_FILE_COLUMNS, USUAL_COLUMNS - job.resultColumns.length);
   const columns = named.map(({ header, source }, at): GridColumn => {
     const column = columnOf(source);
-    const isUsual =
-      column.isUsual && (source.from === 'error' || source.from === 'status' || at < USUAL_COLUMNS);
+    const isUsual = column.isUsual && (source.from !== 'input' || at < fileColumns);
     return { ...column, title: column.group === 'Row' ? column.title : header, exported: header, isUsual };
   });
   const [status] = columns.splice(

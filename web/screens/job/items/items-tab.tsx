@@ -82,7 +82,7 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
           >
             <Link2 size={16} aria-hidden />
           </Button>
-          <ExportMenu job={job} filter={filter} columns={columns.shown} />
+          <ExportMenu job={job} filter={filter} arranged={columns.arranged} />
         </div>
       </div>
       {!isNothing(selection) && (

@@ -79,7 +79,7 @@ export function SelectionBar(props: SelectionBarProps) {
             size="small"
             disabled={!canRun}
             title={canRun ? undefined : 'Rows can be run again when the job has ended'}
-            onClick={() => setReprocess({ what: words, rows: chosen, request: requestOf(selection, filter) })}
+            onClick={() => setReprocess({ what: words, request: requestOf(selection, filter) })}
           >
             <RotateCcw size={14} aria-hidden /> Run again…
           </Button>

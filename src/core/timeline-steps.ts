@@ -1,0 +1,50 @@
+// The steps of a chart over time. The ledger is folded into minutes after a while; what is younger can be shown in seconds.
+// While a job runs its last step is one that is over: a step that is still going on would look like a decline.
+
+const MINUTE_MS = 60_000;
+const FINE_STEPS_MS = [1000, 2000, 5000, 10_000, 15_000, 30_000];
+/** Finer than this, flushes are seen instead of rates. */
+const FINE_POINTS = 24;
+
+export interface TimelineRange {
+  beginMs: number;
+  endMs: number;
+  /** Something may still happen at the end. */
+  isOpen: boolean;
+  /** What is younger than this time is not folded. */
+  unfoldedSinceMs: number;
+  /** At most so many steps. */
+  points: number;
+}
+
+export interface TimelineSteps {
+  fromMs: number;
+  stepMs: number;
+  count: number;
+}
+
+/** At least one step, and of an open range none that is not over, unless there is no other. */
+export function timelineSteps(range: TimelineRange): TimelineSteps {
+  const { beginMs, endMs, isOpen, points } = range;
+  const stepMs = fineStepMs(range);
+  if (stepMs === undefined) return minuteSteps(beginMs, endMs, isOpen, points);
+  const fromMs = Math.floor(beginMs / stepMs) * stepMs;
+  const steps = (endMs - fromMs) / stepMs;
+  return { fromMs, stepMs, count: Math.max(1, isOpen ? Math.floor(steps) : Math.ceil(steps)) };
+}
+
+function fineStepMs({ beginMs, endMs, unfoldedSinceMs, points }: TimelineRange): number | undefined {
+  if (beginMs < unfoldedSinceMs) return undefined;
+  return FINE_STEPS_MS.find((stepMs) => (endMs - beginMs) / stepMs <= Math.min(FINE_POINTS, points - 1));
+}
+
+/** Several minutes are put together where there are too many; those of an open range are counted from its end. */
+function minuteSteps(beginMs: number, endMs: number, isOpen: boolean, points: number): TimelineSteps {
+  const fromMs = Math.floor(beginMs / MINUTE_MS) * MINUTE_MS;
+  const minutes = (endMs - fromMs) / MINUTE_MS;
+  const whole = Math.max(1, isOpen ? Math.floor(minutes) : Math.ceil(minutes));
+  const perStep = Math.ceil(whole / points);
+  const count = Math.ceil(whole / perStep);
+  const stepMs = perStep * MINUTE_MS;
+  return { fromMs: isOpen ? fromMs + whole * MINUTE_MS - count * stepMs : fromMs, stepMs, count };
+}
