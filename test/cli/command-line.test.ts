@@ -90,7 +90,8 @@ test('run takes a file, shows the summary and writes the results in the order of
   expect(stderr).toContain('job ');
   expect(stdout).toContain('10 of 10 rows');
   expect(stdout).toContain('five is broken');
-  expect(code).toBe(0);
+  expect(stderr).toMatch(/^1 row failed\. List the errors with: rowmill errors [0-9a-f-]{36}$/m);
+  expect(code).toBe(3);
   const rows = parse(readFileSync(join(folder, 'out/results.csv')), { columns: true }) as Record<
     string,
     string
@@ -110,7 +111,7 @@ test('an item that ends the process fails alone, and the run goes on', async () 
     '--out',
     'poison-results.jsonl',
   ]);
-  expect(code).toBe(0);
+  expect(code).toBe(3);
   expect(stdout).toContain('ended without an answer, 3 times');
   const lines = readFileSync(join(folder, 'poison-results.jsonl'), 'utf8').trim().split('\n');
   const statuses = lines.map((line) => JSON.parse(line).status);

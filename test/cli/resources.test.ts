@@ -146,5 +146,7 @@ test('an owner gets a weight and limits, and loses them again', async () => {
     'expected weight to be a whole number from 1 to 1000, got 1001 [OWNER_INVALID]',
   );
   expect((await rowmill('owners', 'set', 'bob')).stderr).toContain('expected something to change');
+  const paid = await rowmill('owners', 'set', 'bob', '--budget', '4', '--budget-per-day', 'none');
+  expect(paid.stdout).toBe('owner bob: budget 4, budget per day none\n');
   expect(JSON.parse((await rowmill('audit', 'owner bob', '--json')).stdout)).toHaveLength(2);
 });
