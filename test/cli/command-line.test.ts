@@ -195,6 +195,7 @@ test('a file can be looked at before anything is stored', async () => {
 test.each([
   [['run', 'pipeline.ts', 'none.csv', '--params', '{'], 'expected a JSON object'],
   [['run', 'pipeline.ts', 'none.csv', '--params', '[1]'], 'expected a JSON object'],
+  [['run', 'pipeline.ts', 'none.csv', '--budget', '-1'], 'expected a number from 0'],
   [['jobs', '--state', 'RUNNING,FOO'], 'expected states to be of INGESTING, '],
 ])('%j is a mistake of usage', async (args, told) => {
   const { code, stderr } = await rowmill(args);
