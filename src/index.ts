@@ -1,3 +1,5 @@
+// Types of Node are part of the interface, whatever `types` of a project says.
+/// <reference types="node" preserve="true" />
 export type { JobBudget } from './core/budget.ts';
 export {
   type Counter,

@@ -31,6 +31,11 @@ export function amountFromZero(text: string): number {
   return value;
 }
 
+/** Not null: Commander would take it for an empty text. */
+export function amountOrNone(text: string): number | 'none' {
+  return text === 'none' ? text : amountFromZero(text);
+}
+
 export function numberFrom(least: number, isOpen = false): (text: string) => number {
   return (text) => {
     const value = Number(text);

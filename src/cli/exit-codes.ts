@@ -1,4 +1,4 @@
-// What the exit code of a command says; docs/cli.md has the same list.
+// Exit codes of commands; docs/cli.md has the same list.
 import type { FollowEnd } from './follow-job.ts';
 
 export const EXIT = {
@@ -7,16 +7,25 @@ export const EXIT = {
   usage: 2,
   /** The job ended, and rows of it failed. */
   rowsFailed: 3,
-  cancelled: 4,
+  /** A budget or a person paused, held or cancelled the job: rows have no result. */
+  unfinished: 4,
   /** Ctrl-C. */
   stopped: 130,
 } as const;
 
-/** Of a command that followed a job. */
-export function exitCodeOf({ how, job }: FollowEnd): number {
+/** For a command that followed a job, and may have created it held. */
+export function exitCodeOf({ how, job }: FollowEnd, asked: { hold?: boolean; trial?: number } = {}): number {
   if (how === 'stopped') return EXIT.stopped;
-  if (how === 'waits') return EXIT.ok;
   if (job.state === 'FAILED') return EXIT.error;
-  if (job.state === 'CANCELLED') return EXIT.cancelled;
+  if (job.state === 'CANCELLED') return EXIT.unfinished;
+  if (how === 'waits' && !isHeldAsAsked(job, asked)) return EXIT.unfinished;
   return job.counts.ERROR > 0 ? EXIT.rowsFailed : EXIT.ok;
+}
+
+/** The command's own --hold or --trial is what the job waits for. */
+function isHeldAsAsked(
+  { state, pausedBecause }: FollowEnd['job'],
+  { hold, trial }: { hold?: boolean; trial?: number },
+): boolean {
+  return state === 'PAUSED' ? hold === true && pausedBecause === null : trial !== undefined;
 }

@@ -37,19 +37,24 @@ export async function followJob(
     const notice = options.notice?.() ?? watched.notice;
     if (notice) snapshot.notice = notice;
     const { job } = watched;
-    const how = isFinished(job.state) ? 'over' : standsStill(job) ? 'waits' : 'stopped';
+    const how = howItIs(job);
     if (how !== 'stopped' || options.signal.aborted) {
       display.finish(snapshot);
       return { how, job };
     }
     if (options.live) display.update(snapshot);
   }
-  // Somebody reprocessed it at the moment it ended.
+  // A rerun began at the moment it ended.
   display.finish(last!.snapshot);
   return { how: 'over', job: last!.job };
 }
 
-function standsStill({ state, sealed, counts, held }: ShownJob): boolean {
+export function howItIs(job: ShownJob): FollowEnd['how'] {
+  return isFinished(job.state) ? 'over' : standsStill(job) ? 'waits' : 'stopped';
+}
+
+/** Nothing of it runs, and nothing will before somebody resumes it. */
+export function standsStill({ state, sealed, counts, held }: ShownJob): boolean {
   if (!sealed || counts.PROCESSING > 0) return false;
   return state === 'PAUSED' || (held > 0 && counts.PENDING === held);
 }

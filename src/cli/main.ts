@@ -5,6 +5,7 @@ import { OUTPUT_FORMATS } from '../core/output-format.ts';
 import { VERSION } from '../platform/version.ts';
 import {
   amountFromZero,
+  amountOrNone,
   anyInteger,
   collectSetting,
   commaSeparated,
@@ -109,7 +110,10 @@ withNewJob(
   .option('--out <file>', 'write the results to this file (.csv, .xlsx or .jsonl)')
   .option('--params <json>', 'parameters of the pipeline, as a JSON object', jsonObject)
   .option('--no-worker', 'leave the work to other processes')
-  .option('--resume <job>', 'go on with a job that was stopped')
+  .option(
+    '--resume <job>',
+    'continue a job that was stopped, paused or held; --budget and --budget-per-item change its budgets',
+  )
   .addHelpText(
     'after',
     '\nExample:\n  rowmill run examples/price-lookup/pipeline.ts products.csv --follow --out priced.csv',
@@ -291,6 +295,8 @@ owners
   .option('--weight <n>', 'shares of busy workers, from 1 to 1000', wholeNumber)
   .option('--max-jobs <n|none>', 'jobs that run at once', wholeNumberOrNone)
   .option('--max-items <n|none>', 'items under way at once, over all workers', wholeNumberOrNone)
+  .option('--budget <amount|none>', 'what all jobs of the owner together may cost', amountOrNone)
+  .option('--budget-per-day <amount|none>', 'what they may cost on one day, in UTC', amountOrNone)
   .action(
     ending(async (owner: string, _, set: Command) =>
       (await import('./commands/owners.ts')).setOwnerOf(owner, set.optsWithGlobals()),

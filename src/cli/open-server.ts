@@ -13,6 +13,9 @@ import {
   whenDatabaseAnswers,
 } from '../platform/when-database-answers.ts';
 
+/** Of the embedded PostgreSQL. */
+export const DEFAULT_DATA_FOLDER = '.rowmill';
+
 export interface ServerOptions {
   databaseUrl?: string;
   dataDir?: string;
@@ -29,7 +32,7 @@ export function commandSettings(options: ServerOptions): Settings {
     ...(options.config !== undefined && { file: options.config }),
   });
   if (settings.blobStore !== TEXT_SETTINGS.blobStore.default) return settings;
-  return { ...settings, blobStore: join(resolve(options.dataDir ?? '.rowmill'), 'blobs') };
+  return { ...settings, blobStore: join(resolve(options.dataDir ?? DEFAULT_DATA_FOLDER), 'blobs') };
 }
 
 export interface OpenedServer {
@@ -53,7 +56,7 @@ export async function openServer(options: ServerOptions, say: (line: string) => 
       'expected the address of a database such as postgres://user@host:5432/name',
     );
   if (given) return { url: given, description: withoutPassword(given), stop: async () => {} };
-  return openEmbedded(resolve(options.dataDir ?? '.rowmill'), say);
+  return openEmbedded(resolve(options.dataDir ?? DEFAULT_DATA_FOLDER), say);
 }
 
 /** Owns the embedded server of the folder, or joins the process that does, whichever is possible. */

@@ -1,4 +1,6 @@
 // Errors as a person at the terminal sees them: what, where, and what to do. A stack only for what we did not foresee.
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { RowmillApiError } from '../client/rowmill-api-error.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { databaseErrorKind, databaseErrorText } from '../platform/database-error.ts';
@@ -24,8 +26,17 @@ export function printError(thrown: unknown, json = false): void {
     return;
   }
   console.error(`error: ${printable(message)} [${code}]`);
-  if (hint !== '') console.error(`  ${printable(hint)}`);
+  if (hint !== '') console.error(`  ${printable(withPagePaths(hint))}`);
   if (asked) console.error(`  asked: ${asked}${requestId ? `, request ${printable(requestId)}` : ''}`);
+}
+
+/** Pages come with the package: their paths from here. */
+function withPagePaths(hint: string): string {
+  return hint.replace(/\bdocs\/[\w-]+\.md/g, (page) => {
+    const path = fileURLToPath(new URL(`../../${page}`, import.meta.url));
+    const fromHere = relative(process.cwd(), path);
+    return fromHere.startsWith('..') ? path : fromHere;
+  });
 }
 
 /** Null: it does not come from a connection to the database. */

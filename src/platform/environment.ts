@@ -27,3 +27,8 @@ export function apiFromEnvironment(): { url: string | undefined; key: string | u
 export function configHomeFromEnvironment(): string | undefined {
   return process.env.XDG_CONFIG_HOME || undefined;
 }
+
+/** Started by npx, or as a script of package.json. */
+export function isRunByNpm(): boolean {
+  return process.env.npm_config_user_agent !== undefined;
+}

@@ -1,3 +1,5 @@
+// Types of Node are part of the interface, whatever `types` of a project says.
+/// <reference types="node" preserve="true" />
 export type { LogEntry } from './captured-log.ts';
 export type { CountedEntry } from './counted-entries.ts';
 export type { Fault, FaultEffect } from './fault.ts';

@@ -1,5 +1,5 @@
 // Budgets as a person uses them: run with one, see why the job stands still, raise it, go on.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,20 +25,64 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const rowmill = (...args: string[]) => runCommand({ folder, databaseUrl: database.url }, args);
 
-test('a job that reached its budget ends the command with the reason, and goes on when the budget is raised', async () => {
+const idIn = (text: string): string => /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(text)![0];
+
+/** The commands that a hint prints, as a shell would run them. */
+const printed = (stderr: string): string[][] =>
+  [...stderr.matchAll(/^ +(?:npx )?rowmill (.*)$/gm)].map((match) =>
+    [...match[1]!.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!),
+  );
+
+test('a job that reached its budget ends with exit code 4 and a command that finishes it as printed', async () => {
   const sentence = 'budget of 4 reached: 4 spent';
-  const first = await rowmill('run', 'pipeline.ts', 'rows.csv', '--budget', '4', '--budget-per-item', '1');
-  expect(first.code).toBe(0);
-  const jobId = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(first.stderr)![0];
-  expect(first.stderr).toContain(`the job is paused: ${sentence}: rowmill resume ${jobId}`);
+  const given = ['run', 'pipeline.ts', 'rows.csv', '--again', '--out', 'all results.csv'];
+  const first = await rowmill(...given, '--budget', '4');
+  expect(first.code).toBe(4);
+  const jobId = idIn(first.stderr);
+  expect(first.stderr).toContain(
+    `job ${jobId} is paused: ${sentence}; 12 of 20 rows are left. Continue with:`,
+  );
+  const [command] = printed(first.stderr);
+  expect(command).toEqual([
+    'run',
+    'pipeline.ts',
+    '--resume',
+    jobId,
+    '--out',
+    'all results.csv',
+    '--budget',
+    '10',
+  ]);
+  expect((await rowmill(...command!)).code).toBe(0);
+  expect((await rowmill('status', jobId)).stdout).toContain('cost 10, ');
+  expect(readFileSync(join(folder, 'all results.csv'), 'utf8').trim().split('\n')).toHaveLength(21);
+});
+
+test('a job that is out of money is not resumed before its budget is raised, and a resume without a worker says so', async () => {
+  const first = await rowmill(
+    'run',
+    'pipeline.ts',
+    'rows.csv',
+    '--again',
+    '--budget',
+    '4',
+    '--budget-per-item',
+    '1',
+  );
+  const jobId = idIn(first.stderr);
   const { stdout } = await rowmill('status', jobId);
-  expect(stdout).toContain(`  paused: ${sentence}`);
+  expect(stdout).toContain('  paused: budget of 4 reached: 4 spent');
   expect(stdout).toContain('  cost: 4');
   expect(stdout).toContain('  budget of the job: 4, 4 spent');
   expect(stdout).toContain('  budget per item: 1');
-  expect((await rowmill('resume', jobId, '--budget', '20')).stdout).toContain('goes on');
-  expect((await rowmill('run', 'pipeline.ts', '--resume', jobId)).code).toBe(0);
-  expect((await rowmill('status', jobId)).stdout).toContain('cost 10, ');
-  const refused = await rowmill('run', 'pipeline.ts', 'rows.csv', '--budget', '-1');
-  expect(refused.stderr).toContain('expected a number from 0');
+  const refused = await rowmill('run', 'pipeline.ts', '--resume', jobId);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain(`cannot resume job ${jobId}: budget of 4 reached`);
+  expect(refused.stderr).toContain(
+    `Raise the budget: rowmill run pipeline.ts --resume ${jobId} --budget 10\n`,
+  );
+  const resumed = await rowmill('resume', jobId, '--budget', '20');
+  expect(resumed.stdout).toContain('goes on');
+  expect(resumed.stderr).toContain('note: no worker is running');
+  expect(resumed.stderr).toContain(`rowmill run '<module of paid>' --resume ${jobId}`);
 });

@@ -90,7 +90,8 @@ test('run takes a file, shows the summary and writes the results in the order of
   expect(stderr).toContain('job ');
   expect(stdout).toContain('10 of 10 rows');
   expect(stdout).toContain('five is broken');
-  expect(code).toBe(0);
+  expect(stderr).toMatch(/^1 row failed\. List the errors with: rowmill errors [0-9a-f-]{36}$/m);
+  expect(code).toBe(3);
   const rows = parse(readFileSync(join(folder, 'out/results.csv')), { columns: true }) as Record<
     string,
     string
@@ -110,7 +111,7 @@ test('an item that ends the process fails alone, and the run goes on', async () 
     '--out',
     'poison-results.jsonl',
   ]);
-  expect(code).toBe(0);
+  expect(code).toBe(3);
   expect(stdout).toContain('ended without an answer, 3 times');
   // The process that saw the worker die takes its rows back, and logs it.
   expect(stderr).toMatch(/"level":40.*"workerId":"[^"]+","items":\d+,"failed":1,"msg":"lease rescued"/);
@@ -226,6 +227,7 @@ test('a look with a pipeline lists fields without a column and counts the rows t
 test.each([
   [['run', 'pipeline.ts', 'none.csv', '--params', '{'], 'expected a JSON object'],
   [['run', 'pipeline.ts', 'none.csv', '--params', '[1]'], 'expected a JSON object'],
+  [['run', 'pipeline.ts', 'none.csv', '--budget', '-1'], 'expected a number from 0'],
   [['jobs', '--state', 'RUNNING,FOO'], 'expected states to be of INGESTING, '],
 ])('%j is a mistake of usage', async (args, told) => {
   const { code, stderr } = await rowmill(args);

@@ -1,7 +1,8 @@
-// A new project as a person gets it: made, checked, tested and run, with the built package linked into its node_modules.
-import { spawn } from 'node:child_process';
+// A new project as a person gets it: made, checked, tested and run with the package that npm packs.
+import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -11,10 +12,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
+import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ERROR_REGISTRY } from '../../src/core/error-registry.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
@@ -46,28 +49,111 @@ function node(
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })));
 }
 
-describe('a new project', () => {
+/** As `npm install rowmill-….tgz` leaves it, but with links to what is installed here: nothing is fetched. */
+function installPacked(tarball: string, project: string): void {
+  const modules = join(project, 'node_modules');
+  const own = join(modules, 'rowmill');
+  mkdirSync(own, { recursive: true });
+  execFileSync('tar', ['-xzf', tarball, '-C', own, '--strip-components', '1']);
+  const { dependencies, optionalDependencies } = JSON.parse(
+    readFileSync(join(own, 'package.json'), 'utf8'),
+  ) as Record<string, Record<string, string>>;
+  // Only what the package declares: an import of anything else must fail.
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+    if (!existsSync(join(repository, 'node_modules', name))) continue;
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(join(repository, 'node_modules', name), join(modules, name));
+  }
+}
+
+const CONSUMER = `import { definePipeline, openRowmill, type Pipeline } from 'rowmill';
+import { createClient } from 'rowmill/client';
+import { runPipeline } from 'rowmill/testing';
+const lengths: Pipeline = definePipeline({ name: 'lengths', phases: [{ name: 'measure', run: (row) => row }] });
+console.log(lengths.name, typeof openRowmill, typeof createClient, typeof runPipeline);
+`;
+const REQUIRER = `import rowmill = require('rowmill');
+import client = require('rowmill/client');
+import testing = require('rowmill/testing');
+const lengths: rowmill.Pipeline = rowmill.definePipeline({ name: 'lengths', phases: [{ name: 'measure', run: (row) => row }] });
+console.log(lengths.name, typeof rowmill.openRowmill, typeof client.createClient, typeof testing.runPipeline);
+`;
+
+describe('a project with the packed package', () => {
+  let tarball: string;
   let project: string;
   let scripts: Record<string, string>;
 
   beforeAll(async () => {
-    const made = await node([main, 'init', 'my prices', '--name', 'my-prices']);
-    expect(made).toMatchObject({ code: 0, stderr: '' });
-    expect(made.stdout).toContain('cd "my prices"\n  npm install\n  npm test\n  npm start');
+    const packed = execFileSync('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', folder], {
+      cwd: repository,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    tarball = join(folder, /rowmill-[\w.-]+\.tgz/.exec(packed)![0]);
     project = join(folder, 'my prices');
-    const modules = join(project, 'node_modules');
-    mkdirSync(join(modules, '@types'), { recursive: true });
-    symlinkSync(repository, join(modules, 'rowmill'));
-    symlinkSync(join(repository, 'node_modules/zod'), join(modules, 'zod'));
-    symlinkSync(join(repository, 'node_modules/@types/node'), join(modules, '@types/node'));
+    installPacked(tarball, project);
+    const before = { name: 'mine', private: true, dependencies: { rowmill: 'file:../rowmill.tgz' } };
+    writeFileSync(join(project, 'package.json'), JSON.stringify(before));
+    const made = await node([join(project, 'node_modules/rowmill/dist/cli/main.js'), 'init'], project);
+    expect(made).toMatchObject({ code: 0, stderr: '' });
+    expect(made.stdout).toMatch(/^completed package\.json and created .*\n\nNext:\n {2}npm install\n/);
     const read = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as Record<string, unknown>;
-    expect(read).toMatchObject({ name: 'my-prices', type: 'module' });
+    expect(read).toMatchObject({
+      ...before,
+      dependencies: { ...before.dependencies, zod: expect.any(String) },
+      devDependencies: { '@types/node': expect.any(String) },
+    });
     scripts = read.scripts as Record<string, string>;
   });
 
-  it('has correct types', async () => {
+  it('is built by npm pack, and brings the pages that errors name', () => {
+    const { scripts: own } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    expect(own.prepack).toContain('build');
+    const hints = Object.values(ERROR_REGISTRY).map(({ hint }) => hint);
+    const pages = new Set(hints.flatMap((hint) => hint.match(/docs\/[\w-]+\.md/g) ?? []));
+    expect(pages.size).toBeGreaterThan(5);
+    for (const page of [...pages, 'dist/web/index.html'])
+      expect(existsSync(join(project, 'node_modules/rowmill', page)), page).toBe(true);
+  });
+
+  it.each([
+    ['nodenext', { module: 'nodenext' }],
+    ['bundler', { module: 'esnext', moduleResolution: 'bundler' }],
+  ])('has correct types for %s, those of the package included', async (name, options) => {
+    writeFileSync(join(project, 'consumer.mts'), CONSUMER);
+    writeFileSync(join(project, 'requirer.cts'), REQUIRER);
+    const include = ['*.ts', '*.mts', ...(name === 'nodenext' ? ['*.cts'] : [])];
+    const compilerOptions = { ...options, types: [], skipLibCheck: false, erasableSyntaxOnly: false };
+    const config = `tsconfig.${name}.json`;
+    writeFileSync(
+      join(project, config),
+      JSON.stringify({ extends: './tsconfig.json', compilerOptions, include }),
+    );
     const tsc = join(repository, 'node_modules/typescript/bin/tsc');
-    expect(await node([tsc, '-p', 'tsconfig.json'], project)).toMatchObject({ code: 0, stdout: '' });
+    expect(await node([tsc, '-p', config], project)).toMatchObject({ code: 0, stdout: '' });
+  });
+
+  it('can be imported and required, and both get the same', async () => {
+    const names = `console.log(a.definePipeline === b.definePipeline, typeof c.createClient, typeof t.runPipeline)`;
+    const from = `import * as a from 'rowmill'; import { createRequire } from 'node:module';
+      const require = createRequire(process.cwd() + '/'); const b = require('rowmill');
+      const c = require('rowmill/client'), t = require('rowmill/testing'); require('rowmill/register'); ${names}`;
+    expect(await node(['--input-type=module', '-e', from], project)).toEqual({
+      code: 0,
+      stdout: 'true function function\n',
+      stderr: '',
+    });
+  });
+
+  it('has nothing that publint or attw would change', async () => {
+    const { messages } = await publint({ pkgDir: join(project, 'node_modules/rowmill'), strict: true });
+    expect(messages).toEqual([]);
+    const attw = join(repository, 'node_modules/@arethetypeswrong/cli/dist/index.js');
+    const { code, stdout } = await node([attw, tarball, '--no-color', '--no-emoji']);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('No problems found')]);
   });
 
   it('makes what docs/writing-pipelines.md shows correct, and its test pass', async () => {
@@ -127,9 +213,9 @@ describe('rowmill init', () => {
   it('takes a folder that holds only a repository, and names the project after it', async () => {
     const target = join(folder, 'Under Git');
     mkdirSync(join(target, '.git'), { recursive: true });
-    const { code, stdout } = await node([main, 'init'], target);
+    const { code, stdout } = await node([main, 'init', 'Under Git']);
     expect(code).toBe(0);
-    expect(stdout).not.toContain('cd ');
+    expect(stdout).toContain('cd "Under Git"\n  npm install\n  npm test\n  npm start');
     expect(readdirSync(target).sort()).toEqual(
       [
         '.git',
@@ -142,7 +228,12 @@ describe('rowmill init', () => {
         'tsconfig.json',
       ].sort(),
     );
-    expect(readFileSync(join(target, 'package.json'), 'utf8')).toContain('"name": "under-git"');
+    expect(JSON.parse(readFileSync(join(target, 'package.json'), 'utf8'))).toMatchObject({
+      name: 'under-git',
+      type: 'module',
+      // This one is a clone and no release: npm would not find it.
+      dependencies: { rowmill: `file:${resolve(repository)}` },
+    });
   });
 
   it('leaves a folder alone that holds anything else', async () => {

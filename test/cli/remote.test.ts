@@ -370,7 +370,7 @@ describe('submit and watch', () => {
     command = startCommand(at(server.url).where, ['watch', shortId]);
     const { code, stderr } = await command.ended;
     expect(code).toBe(130);
-    expect(stderr).toContain(`job ${JOB_ID} goes on without being watched: rowmill watch ${JOB_ID}`);
+    expect(stderr).toContain(`job ${JOB_ID} continues without being watched: rowmill watch ${JOB_ID}`);
     expect(server.asked.map((each) => each.name)).not.toContain('cancelJob');
   });
 
@@ -383,8 +383,9 @@ describe('submit and watch', () => {
       },
     });
     const waits = await at(paused.url).run('watch', JOB_ID);
-    expect(waits.code).toBe(0);
-    expect(waits.stderr).toContain(`the job is paused: budget of 4 reached: rowmill resume ${JOB_ID}`);
+    expect(waits.code).toBe(4);
+    expect(waits.stderr).toContain(`job ${JOB_ID} is paused: budget of 4 reached; `);
+    expect(waits.stderr).toContain(`  rowmill resume ${JOB_ID}\n`);
     const server = await startContractServer(ending('job.finished', { state: 'DONE', counts: COUNTS }));
     const { stdout, code } = await at(server.url).run('watch', JOB_ID, '--json');
     expect(code).toBe(0);

@@ -1,10 +1,12 @@
 // What operators see and change of resources and owners, as they type it.
+
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/platform/random.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -133,22 +135,25 @@ test('a resource is changed, its change stands in the audit, and wrong values ar
 });
 
 test('an owner gets a weight and limits, and loses them again', async () => {
-  const set = await rowmill('owners', 'set', 'bob', '--weight', '3', '--max-jobs', '2', '--max-items', '10');
+  const bob = newId();
+  const set = await rowmill('owners', 'set', bob, '--weight', '3', '--max-jobs', '2', '--max-items', '10');
   expect(set).toMatchObject({
     code: 0,
-    stdout: 'owner bob: weight 3, at most 2 running jobs, at most 10 items at once\n',
+    stdout: `owner ${bob}: weight 3, at most 2 running jobs, at most 10 items at once\n`,
   });
-  const freed = await rowmill('owners', 'set', 'bob', '--max-items', 'none', '--json');
+  const freed = await rowmill('owners', 'set', bob, '--max-items', 'none', '--json');
   expect(JSON.parse(freed.stdout)).toEqual({
-    ownerId: 'bob',
+    ownerId: bob,
     weight: 3,
     maxRunningJobs: 2,
     maxInFlight: null,
   });
-  expect((await rowmill('owners')).stdout).toMatch(/^bob +3 +0 +0 +2 +0 +0 +-$/m);
-  expect((await rowmill('owners', 'set', 'bob', '--weight', '1001')).stderr).toContain(
+  expect((await rowmill('owners')).stdout).toMatch(new RegExp(`^${bob} +3 +0 +0 +2 +0 +0 +-$`, 'm'));
+  expect((await rowmill('owners', 'set', bob, '--weight', '1001')).stderr).toContain(
     'expected weight to be a whole number from 1 to 1000, got 1001 [OWNER_INVALID]',
   );
-  expect((await rowmill('owners', 'set', 'bob')).stderr).toContain('expected something to change');
-  expect(JSON.parse((await rowmill('audit', 'owner bob', '--json')).stdout)).toHaveLength(2);
+  expect((await rowmill('owners', 'set', bob)).stderr).toContain('expected something to change');
+  const paid = await rowmill('owners', 'set', bob, '--budget', '4', '--budget-per-day', 'none');
+  expect(paid.stdout).toBe(`owner ${bob}: budget 4, budget per day none\n`);
+  expect(JSON.parse((await rowmill('audit', `owner ${bob}`, '--json')).stdout)).toHaveLength(3);
 });

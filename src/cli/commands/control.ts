@@ -1,18 +1,18 @@
 // rowmill pause, resume and cancel: what an owner may ask of a job (docs/control.md).
 import type { ControlAction } from '../../core/job-state.ts';
-import { formatCount } from '../progress-lines.ts';
-import type { TargetOptions } from '../remote/choose-target.ts';
+import { type BudgetOptions, changeBudget, continueJob } from '../continue-job.ts';
+import { printedCommand } from '../printed-command.ts';
+import { formatCount, printable } from '../progress-lines.ts';
+import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
 import type { JobPort } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 
 /** Actions that need nothing but the job. */
 export type SimpleAction = Exclude<ControlAction, 'reprocess'>;
 
-export interface ControlOptions extends TargetOptions {
+/** Budgets: with resume. */
+export interface ControlOptions extends TargetOptions, BudgetOptions {
   json?: boolean;
-  /** What the job, or each of its items, may cost from now on; with resume. */
-  budget?: number;
-  budgetPerItem?: number;
 }
 
 export async function controlJob(
@@ -22,28 +22,39 @@ export async function controlJob(
 ): Promise<number> {
   return withPort(options, async (port) => {
     const { jobId } = await port.findJob(prefix);
-    const { budget: max, budgetPerItem: perItem } = options;
-    if (max !== undefined || perItem !== undefined)
-      await port.setBudget(jobId, {
-        ...(max !== undefined && { max }),
-        ...(perItem !== undefined && { perItem }),
-      });
-    const { done, state } = await ACTIONS[action](port, jobId);
+    await changeBudget(port, jobId, options);
+    const { done, state } = await ACTIONS[action](port, jobId, options);
     if (options.json) console.log(JSON.stringify({ jobId, action, state }));
     else console.log(`job ${jobId} ${done} (${state})`);
+    if (action === 'resume') await sayIfBlocked(port, jobId, options);
     return 0;
   });
 }
 
-type Action = (port: JobPort, jobId: string) => Promise<{ done: string; state: string }>;
+/** A job that no worker can run is resumed, but nothing happens. */
+async function sayIfBlocked(port: JobPort, jobId: string, options: ControlOptions): Promise<void> {
+  const { blockedBecause, pipeline } = await port.job(jobId);
+  if (blockedBecause === null) return;
+  const module = `<module of ${printable(pipeline)}>`;
+  console.error(`note: ${printable(blockedBecause)}`);
+  if (chooseTarget(options).kind === 'api') return;
+  const here = printedCommand(['run', module, '--resume', jobId], options);
+  console.error(`  Start a worker, or run the job here: ${here}`);
+}
+
+type Action = (
+  port: JobPort,
+  jobId: string,
+  where: TargetOptions,
+) => Promise<{ done: string; state: string }>;
 
 const ACTIONS: Record<SimpleAction, Action> = {
   async pause(port, jobId) {
     const { changed, state } = await port.pause(jobId);
     return { done: changed ? 'is paused' : 'was paused already', state };
   },
-  async resume(port, jobId) {
-    const { released, state } = await port.resume(jobId);
+  async resume(port, jobId, where) {
+    const { released, state } = await continueJob(port, jobId, { words: ['resume', jobId], where });
     return {
       done: released > 0 ? `goes on with ${formatCount(released)} rows that were held` : 'goes on',
       state,

@@ -1,23 +1,25 @@
-// rowmill init [folder]: a small project that runs at once. Nothing that exists is ever overwritten.
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+// rowmill init [folder]: a small project that runs at once. Nothing that exists is ever overwritten; a package.json is
+// completed.
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { withoutTrailing } from '../../core/without-trailing.ts';
 import { VERSION } from '../../platform/version.ts';
-import { projectFiles } from '../project-files.ts';
+import { ownOrigin } from '../own-origin.ts';
+import { completePackageJson, projectFiles } from '../project-files.ts';
 
 export interface InitOptions {
   name?: string;
 }
 
 /** What a folder may hold and still count as empty. */
-const HARMLESS = ['.git'];
+const HARMLESS = ['.git', 'node_modules', 'package.json', 'package-lock.json'];
 const PACKAGE_NAME = /^(@[a-z0-9][\w.-]*\/)?[a-z0-9][a-z0-9._-]*$/;
 const MAX_NAME_LENGTH = 214;
 
-export async function init(folder: string | undefined, options: InitOptions): Promise<number> {
+export async function init(folder: string | undefined, given: InitOptions): Promise<number> {
   const target = resolve(folder ?? '.');
-  const name = options.name ?? nameOf(target);
+  const name = given.name ?? nameOf(target);
   if (name.length > MAX_NAME_LENGTH || !PACKAGE_NAME.test(name)) {
     throw new RowmillError(
       'PROJECT_INVALID',
@@ -26,9 +28,15 @@ export async function init(folder: string | undefined, options: InitOptions): Pr
     );
   }
   refuseFull(target);
-  const files = projectFiles({ name, version: VERSION });
+  const options = { name, rowmill: ownOrigin(VERSION) };
+  const { 'package.json': ownPackage, ...files } = projectFiles(options);
+  const packagePath = join(target, 'package.json');
+  const isCompleted = existsSync(packagePath);
   try {
     mkdirSync(target, { recursive: true });
+    if (isCompleted)
+      writeFileSync(packagePath, completePackageJson(readFileSync(packagePath, 'utf8'), options));
+    else writeFileSync(packagePath, ownPackage!, { flag: 'wx' });
     // wx: a file that came between the look and the write is left alone.
     for (const [file, content] of Object.entries(files))
       writeFileSync(join(target, file), content, { flag: 'wx' });
@@ -40,7 +48,8 @@ export async function init(folder: string | undefined, options: InitOptions): Pr
     );
   }
   const way = relative(process.cwd(), target);
-  console.log(`made ${name} in ${target}: ${Object.keys(files).join(', ')}\n\nNext:`);
+  const done = isCompleted ? 'completed package.json and created' : 'created package.json,';
+  console.log(`${done} ${Object.keys(files).join(', ')} in ${target}\n\nNext:`);
   if (way !== '') console.log(`  cd ${/^[\w./-]+$/.test(way) ? way : JSON.stringify(way)}`);
   console.log('  npm install\n  npm test\n  npm start');
   return 0;

@@ -1,6 +1,8 @@
 // rowmill owners and rowmill audit: what owners may have of the workers, and who changed what (docs/fairness.md).
+import { amount } from '../../core/budget-control.ts';
+import type { OwnerBudget } from '../../engine/set-budget.ts';
 import type { Rowmill } from '../../open-rowmill.ts';
-import type { OwnerChange } from '../../store/commands/set-owner.ts';
+import type { OwnerChange, OwnerLimits } from '../../store/commands/set-owner.ts';
 import { listAudit } from '../../store/views/list-audit.ts';
 import { currentAccount } from '../current-account.ts';
 import type { ServerOptions } from '../open-server.ts';
@@ -18,6 +20,8 @@ export interface OwnerSetOptions extends ServerOptions {
   weight?: number;
   maxJobs?: number | 'none';
   maxItems?: number | 'none';
+  budget?: number | 'none';
+  budgetPerDay?: number | 'none';
 }
 
 export async function showOwners(options: ListOptions): Promise<number> {
@@ -50,25 +54,47 @@ function ownerTable(owners: Awaited<ReturnType<Rowmill['owners']>>): string[] {
 }
 
 export async function setOwnerOf(ownerId: string, options: OwnerSetOptions): Promise<number> {
-  const { weight, maxJobs, maxItems } = options;
+  const { weight, maxJobs, maxItems, budget, budgetPerDay } = options;
   const change: OwnerChange = {
     ...(weight !== undefined && { weight }),
     ...(maxJobs !== undefined && { maxRunningJobs: limitOf(maxJobs) }),
     ...(maxItems !== undefined && { maxInFlight: limitOf(maxItems) }),
   };
+  const budgets: OwnerBudget = {
+    ...(budget !== undefined && { total: limitOf(budget) }),
+    ...(budgetPerDay !== undefined && { perDay: limitOf(budgetPerDay) }),
+  };
+  const hasBudgets = Object.keys(budgets).length > 0;
   return withRowmill(options, async (rowmill) => {
-    const limits = await rowmill.setOwner(ownerId, change, { actor: currentAccount() });
-    if (options.json) {
-      console.log(JSON.stringify({ ownerId, ...limits }));
-      return 0;
-    }
-    const atMost = (value: number | null, what: string): string =>
-      value === null ? `any number of ${what}` : `at most ${formatCount(value)} ${what}`;
-    console.log(
-      `owner ${printable(ownerId)}: weight ${limits.weight}, ${atMost(limits.maxRunningJobs, 'running jobs')}, ${atMost(limits.maxInFlight, 'items at once')}`,
-    );
+    const by = { actor: currentAccount() };
+    const spendable = hasBudgets ? await rowmill.setOwnerBudget(ownerId, budgets, by) : null;
+    const limits =
+      hasBudgets && Object.keys(change).length === 0 ? null : await rowmill.setOwner(ownerId, change, by);
+    if (options.json)
+      console.log(JSON.stringify({ ownerId, ...limits, ...(spendable && { budget: spendable }) }));
+    else
+      console.log(
+        `owner ${printable(ownerId)}: ${[...describeLimits(limits), ...describeSpendable(spendable)].join(', ')}`,
+      );
     return 0;
   });
+}
+
+function describeLimits(limits: OwnerLimits | null): string[] {
+  if (limits === null) return [];
+  const atMost = (value: number | null, what: string): string =>
+    value === null ? `any number of ${what}` : `at most ${formatCount(value)} ${what}`;
+  return [
+    `weight ${limits.weight}`,
+    atMost(limits.maxRunningJobs, 'running jobs'),
+    atMost(limits.maxInFlight, 'items at once'),
+  ];
+}
+
+function describeSpendable(budget: { perDay: number | null; total: number | null } | null): string[] {
+  if (budget === null) return [];
+  const shown = (value: number | null): string => (value === null ? 'none' : amount(value));
+  return [`budget ${shown(budget.total)}`, `budget per day ${shown(budget.perDay)}`];
 }
 
 const limitOf = (given: number | 'none'): number | null => (given === 'none' ? null : given);

@@ -4,19 +4,23 @@ import { RowmillError } from '../../core/rowmill-error.ts';
 import type { Rowmill } from '../../open-rowmill.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import type { Job } from '../../store/views/read-job.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
 import { SupervisedWorker } from '../../worker/supervise-worker.ts';
 import { checkOutputPath } from '../check-output-path.ts';
+import { changeBudget, continueJob } from '../continue-job.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeColumns, describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
+import { commandsToContinue, describeStop, rows } from '../describe-stop.ts';
+import { EXIT, exitCodeOf } from '../exit-codes.ts';
 import { type FileOptions, formatOptions } from '../file-options.ts';
 import { findJob } from '../find-job.ts';
-import { followJob } from '../follow-job.ts';
+import { type FollowEnd, followJob, standsStill } from '../follow-job.ts';
 import { formatOfPath, STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline, modulePathOf } from '../load-pipeline.ts';
-import type { ServerOptions } from '../open-server.ts';
-import { formatCount, printable } from '../progress-lines.ts';
+import { DEFAULT_DATA_FOLDER, type ServerOptions } from '../open-server.ts';
+import { printedCommand } from '../printed-command.ts';
+import { printable } from '../progress-lines.ts';
+import { chooseTarget } from '../remote/choose-target.ts';
 import { directPort } from '../remote/direct-port.ts';
 import { listenForStop } from '../stop-signals.ts';
 import { withRowmill } from '../with-rowmill.ts';
@@ -52,7 +56,7 @@ export async function run(pipelineRef: string, files: string[], options: RunOpti
   }
   if (files.length > 0 && options.resume !== undefined) {
     throw new RowmillError('FILE_INVALID', `expected a file or --resume, got both: ${files.join(', ')}`, {
-      hint: 'A job that is gone on with has its file already.',
+      hint: 'A job that is resumed has its file already.',
     });
   }
   // Before anything is paid for.
@@ -85,11 +89,8 @@ interface RunRequest {
   options: RunOptions;
 }
 
-async function runHere(
-  rowmill: Rowmill,
-  description: string,
-  { pipelineRef, pipeline, files, options }: RunRequest,
-): Promise<number> {
+async function runHere(rowmill: Rowmill, description: string, request: RunRequest): Promise<number> {
+  const { pipelineRef, pipeline, options } = request;
   let crashNotice: string | undefined;
   const output = options.follow && isTerminal() ? new WorkerOutput() : undefined;
   const worker =
@@ -105,7 +106,7 @@ async function runHere(
         });
   const stop = listenForStop(() => worker?.kill(), say);
   try {
-    const jobId = await openJob(rowmill, pipeline, files, options, stop.signal);
+    const jobId = await openJob(rowmill, request, stop.signal);
     say(`job ${jobId} on ${description}`);
     await worker?.start();
     const ingest = readFile(rowmill, jobId, pipeline, stop.signal);
@@ -129,12 +130,16 @@ async function runHere(
     const leftOut = describeLeftOut(job.ingestReport);
     if (leftOut) say(leftOut);
     if (summary?.diff) say(describeDiff(summary.diff));
-    if (!summary) return endWithout(job, pipelineRef, stop.signal.aborted, await whyHeld(rowmill, job));
-    if (options.out) {
+    if (summary && options.out) {
       const count = await writeResults(options.out, rowmill, jobId);
       console.log(`${count} rows written to ${options.out}`);
     }
-    return 0;
+    if (end === null) {
+      console.log(jobId);
+      return EXIT.ok;
+    }
+    sayEnd(end, pipelineRef, options);
+    return exitCodeOf(end, options);
   } finally {
     worker?.kill();
     output?.end();
@@ -142,35 +147,42 @@ async function runHere(
   }
 }
 
-/** Why a job stands still although nothing is wrong with it. */
-async function whyHeld(rowmill: Rowmill, { jobId, state, pausedBecause }: Job): Promise<string | null> {
-  if (state === 'PAUSED') return pausedBecause ? `the job is paused: ${pausedBecause}` : 'the job is paused';
-  const { held } = await rowmill.progress(jobId);
-  return held > 0 ? `${formatCount(held)} rows are held` : null;
+/** Commands are printed so that they work as they are: with a worker, on the same database, with the same file. */
+function sayEnd({ how, job }: FollowEnd, pipelineRef: string, options: RunOptions): void {
+  const { jobId, state, lastError, counts } = job;
+  const resume = resumeWords(pipelineRef, jobId, options);
+  if (state === 'FAILED') say(`job ${jobId} failed: ${printable(lastError ?? '')}`);
+  else if (how === 'stopped') say(`stopped. Nothing is lost: ${printedCommand(resume, options)}`);
+  else if (how === 'waits') {
+    say(`${describeStop(job)}. Continue with:`);
+    for (const words of commandsToContinue(job, resume)) say(`  ${printedCommand(words, options)}`);
+    console.log(jobId);
+  } else if (counts.ERROR > 0)
+    say(
+      `${rows(counts.ERROR)} failed. List the errors with: ${printedCommand(['errors', jobId], onDatabase(options))}`,
+    );
 }
 
-function endWithout(job: Job, pipelineRef: string, stopped: boolean, held: string | null): number {
-  if (job.state === 'FAILED') {
-    say(`job ${job.jobId} failed: ${printable(job.lastError ?? '')}`);
-    return 1;
-  }
-  if (stopped) {
-    say(`stopped. Nothing is lost: rowmill run ${pipelineRef} --resume ${job.jobId}`);
-    return 130;
-  }
-  if (held !== null) say(`${held}: rowmill resume ${job.jobId}`);
-  console.log(job.jobId);
-  return 0;
+/** For a command that may speak to a server as well. */
+function onDatabase(options: RunOptions): RunOptions {
+  return chooseTarget(options).kind === 'api' ? { ...options, dataDir: DEFAULT_DATA_FOLDER } : options;
+}
+
+function resumeWords(pipelineRef: string, jobId: string, { follow, out }: RunOptions): string[] {
+  return [
+    ...['run', pipelineRef, '--resume', jobId],
+    ...(follow ? ['--follow'] : []),
+    ...(out === undefined ? [] : ['--out', out]),
+  ];
 }
 
 async function openJob(
   rowmill: Rowmill,
-  pipeline: Pipeline,
-  files: string[],
-  options: RunOptions,
+  { pipelineRef, pipeline, files, options }: RunRequest,
   signal: AbortSignal,
 ): Promise<string> {
-  if (options.resume !== undefined) return resumedJob(rowmill, pipeline, options.resume);
+  if (options.resume !== undefined)
+    return resumedJob(rowmill, { pipelineRef, pipeline, options }, options.resume);
   const submitted = await rowmill.submitFile(pipeline, files, {
     format: formatOptions(options),
     mapping: options.map ?? {},
@@ -192,7 +204,13 @@ async function openJob(
   say(describeColumns(columns));
   if (ignoredColumns.length > 0) say(`not stored: ${ignoredColumns.join(', ')}`);
   for (const warning of source.detected.warnings) say(`note: ${printable(warning)}`);
-  if (!created) say('this file was given before: going on with its job (--again starts a new one)');
+  if (!created) {
+    say('this file was given before: continuing its job (--again starts a new one)');
+    if (isBudgeted(options))
+      say(
+        `note: its budget is unchanged. Change it with: ${printedCommand(['resume', jobId, '--budget', String(options.budget ?? '<amount>')], options)}`,
+      );
+  }
   return jobId;
 }
 
@@ -200,16 +218,22 @@ function isBudgeted({ budget, budgetPerItem }: RunOptions): boolean {
   return budget !== undefined || budgetPerItem !== undefined;
 }
 
-async function resumedJob(rowmill: Rowmill, pipeline: Pipeline, prefix: string): Promise<string> {
-  const job = await findJob(rowmill, prefix);
-  if (job.pipeline === pipeline.name) return job.jobId;
-  throw new RowmillError(
-    'JOB_CONFLICT',
-    `job ${job.jobId} belongs to pipeline ${job.pipeline}, not ${pipeline.name}`,
-    {
+/** A stop is lifted; a job that a signal or a crash stopped needs nothing but a worker. */
+async function resumedJob(
+  rowmill: Rowmill,
+  { pipelineRef, pipeline, options }: Omit<RunRequest, 'files'>,
+  prefix: string,
+): Promise<string> {
+  const { jobId, pipeline: name } = await findJob(rowmill, prefix);
+  if (name !== pipeline.name)
+    throw new RowmillError('JOB_CONFLICT', `job ${jobId} belongs to pipeline ${name}, not ${pipeline.name}`, {
       hint: 'Name the pipeline the job was started with.',
-    },
-  );
+    });
+  const port = directPort(rowmill, '');
+  await changeBudget(port, jobId, options);
+  const words = resumeWords(pipelineRef, jobId, options);
+  if (standsStill(await port.job(jobId))) await continueJob(port, jobId, { words, where: options });
+  return jobId;
 }
 
 async function readFile(

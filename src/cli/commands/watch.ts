@@ -1,11 +1,12 @@
 // rowmill watch <job>: live progress of a job until it has ended. Leaving it leaves the job running.
 import { existsSync } from 'node:fs';
-import { isFinished } from '../../core/job-state.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
+import { commandsToContinue, describeStop } from '../describe-stop.ts';
 import { exitCodeOf } from '../exit-codes.ts';
-import { type FollowEnd, followJob } from '../follow-job.ts';
-import { formatCount, printable } from '../progress-lines.ts';
-import type { TargetOptions } from '../remote/choose-target.ts';
+import { type FollowEnd, followJob, howItIs } from '../follow-job.ts';
+import { printedCommand } from '../printed-command.ts';
+import { printable } from '../progress-lines.ts';
+import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
 import type { JobPort, ShownJob } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
 import { listenForStop } from '../stop-signals.ts';
@@ -29,8 +30,9 @@ export async function watchJob(prefix: string, options: WatchOptions): Promise<n
 export async function watchToEnd(
   port: JobPort,
   jobId: string,
-  { json = false }: { json?: boolean },
+  options: WatchOptions & { hold?: boolean; trial?: number },
 ): Promise<number> {
+  const { json = false } = options;
   const stop = listenForStop(
     () => {},
     () => {},
@@ -39,23 +41,22 @@ export async function watchToEnd(
     const end = json
       ? await printWatched(port, jobId, stop.signal)
       : await followJob(port, jobId, { signal: stop.signal, live: true });
-    if (!json) sayHow(end);
-    return exitCodeOf(end);
+    if (!json) sayHow(end, options);
+    return exitCodeOf(end, options);
   } finally {
     stop.dispose();
   }
 }
 
-function sayHow({ how, job }: FollowEnd): void {
-  const { jobId, state, lastError, pausedBecause, held } = job;
-  if (how === 'stopped') console.error(`job ${jobId} goes on without being watched: rowmill watch ${jobId}`);
+function sayHow({ how, job }: FollowEnd, where: TargetOptions): void {
+  const { jobId, state, lastError } = job;
+  if (how === 'stopped')
+    console.error(`job ${jobId} continues without being watched: ${printedCommand(['watch', jobId], where)}`);
   else if (state === 'FAILED') console.error(`job ${jobId} failed: ${printable(lastError ?? '')}`);
   else if (how === 'waits') {
-    const why =
-      state === 'PAUSED'
-        ? `the job is paused${pausedBecause ? `: ${printable(pausedBecause)}` : ''}`
-        : `${formatCount(held)} rows are held`;
-    console.error(`${why}: rowmill resume ${jobId}`);
+    console.error(`${describeStop(job)}. Continue with:`);
+    for (const words of commandsToContinue(job, ['resume', jobId], chooseTarget(where).kind))
+      console.error(`  ${printedCommand(words, where)}`);
   }
 }
 
@@ -69,8 +70,8 @@ async function printWatched(port: JobPort, jobId: string, signal: AbortSignal): 
     if (line !== printed) console.log(line);
     printed = line;
     last = job;
-    if (isFinished(state)) break;
-    if (signal.aborted) return { how: 'stopped', job };
+    const how = howItIs(job);
+    if (how !== 'stopped' || signal.aborted) return { how, job };
   }
   return { how: 'over', job: last! };
 }

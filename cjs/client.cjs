@@ -1,0 +1,2 @@
+// require('rowmill/client') gives the modules that import gives: there is one copy of everything.
+module.exports = require('../dist/client/index.js');

@@ -1,0 +1,2 @@
+import all = require('../dist/client/index.js');
+export = all;

@@ -1,0 +1,2 @@
+import all = require('../dist/index.js');
+export = all;

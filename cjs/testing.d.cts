@@ -1,0 +1,2 @@
+import all = require('../dist/testing/index.js');
+export = all;

@@ -1,0 +1,68 @@
+// Why a job that was followed stands still, and the command that continues it.
+import { amount } from '../core/budget-control.ts';
+import { raiseBudget } from '../core/raise-budget.ts';
+import type { BudgetStatus } from '../store/views/read-budgets.ts';
+import { formatCount, printable } from './progress-lines.ts';
+import type { Target } from './remote/choose-target.ts';
+import type { ShownJob } from './remote/job-port.ts';
+
+/** What is left of a budget is less than this: sums of parts need not come out even. */
+const ROUNDING = 1e-9;
+
+/** A sentence without its full stop. */
+export function describeStop({ jobId, state, pausedBecause, counts, itemCount, held }: ShownJob): string {
+  if (state !== 'PAUSED') return `job ${jobId} holds ${rows(held)} back`;
+  const because = pausedBecause ? `: ${printable(pausedBecause)}` : '';
+  const left = counts.PENDING + counts.PROCESSING;
+  return `job ${jobId} is paused${because}; ${formatCount(left)} of ${rows(itemCount)} are left`;
+}
+
+/**
+ * Commands that continue it, in order: the last one is `resume` with what it needs. A budget of the owner is raised
+ * before, by a command that works on the database only.
+ */
+export function commandsToContinue(
+  job: ShownJob,
+  resume: readonly string[],
+  over: Target['kind'] = 'database',
+): string[][] {
+  const reached = reachedBudget(job);
+  if (reached === null || (reached.scope !== 'job' && over === 'api')) return [[...resume]];
+  const raised = amount(raisedBudget(job, reached));
+  if (reached.scope === 'job') return [[...resume, '--budget', raised]];
+  const option = reached.scope === 'day' ? '--budget-per-day' : '--budget';
+  return [['owners', 'set', job.ownerId, option, raised], [...resume]];
+}
+
+/** The budget that paused the job and still would; null: a person paused it, or the budget was raised meanwhile. */
+export function reachedBudget({ state, pausedBecause, budgets, ownerId }: ShownJob): BudgetStatus | null {
+  if (state !== 'PAUSED' || pausedBecause === null) return null;
+  const all = budgets as unknown as BudgetStatus[];
+  const named = all.find((each) => pausedBecause.startsWith(sentenceStart(each, ownerId)));
+  return all.find(isSpent) ?? (named && named.spent > 0 ? named : null);
+}
+
+/** Not even the cheapest call can be paid. */
+export function isSpent({ max, spent, lost }: BudgetStatus): boolean {
+  return max - spent - lost <= ROUNDING * Math.max(max, 1);
+}
+
+function sentenceStart({ scope, max }: BudgetStatus, ownerId: string): string {
+  const whose = { job: '', owner: ` of owner ${ownerId}`, day: ` per day of owner ${ownerId}` }[scope];
+  return `budget${whose} of ${amount(max)} reached`;
+}
+
+function raisedBudget({ counts, cost }: ShownJob, { max, spent, lost }: BudgetStatus): number {
+  const { DONE, ERROR, NOT_FOUND, SKIPPED, PENDING, PROCESSING } = counts;
+  return raiseBudget({
+    max,
+    spent: spent + lost,
+    cost,
+    ended: DONE + ERROR + NOT_FOUND + SKIPPED,
+    left: PENDING + PROCESSING,
+  });
+}
+
+export function rows(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'row' : 'rows'}`;
+}
