@@ -2,9 +2,9 @@
 // leaves behind.
 import { describe, expect, test } from 'vitest';
 import {
+  type ControlAction,
   canControl,
   canMove,
-  type ControlAction,
   JOB_STATES,
   type JobState,
 } from '../../src/core/job-state.ts';

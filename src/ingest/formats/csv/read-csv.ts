@@ -1,7 +1,6 @@
 // Opens a CSV file, or a relative of it: finds out how it is written, then gives its rows. Decides the fate of each row:
 // kept, kept with a note, or rejected; and refuses files that are no table or were most likely read wrongly.
 import { createReadStream } from 'node:fs';
-import { RowmillError } from '../../../core/rowmill-error.ts';
 import type {
   CsvDialect,
   DetectedFormat,
@@ -10,6 +9,7 @@ import type {
   ReadRow,
   RowReader,
 } from '../../row-reader.ts';
+import { createTrial } from '../refuse-misread.ts';
 import { checkCsvOptions } from './check-csv-options.ts';
 import { decodeText } from './decode-text.ts';
 import { type DetectedDialect, detectDialect } from './detect-dialect.ts';
@@ -25,9 +25,6 @@ const GATHER_CHARACTERS = 64 * 1024;
 /** An array of rows ends at one of these, so that large rows do not pile up. */
 const BATCH_ROWS = 500;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** What is read to see whether the file was understood. */
-const TRIAL_ROWS = 1000;
-const TRIAL_CHARACTERS = 8 * 1024 * 1024;
 const MAX_PREAMBLE_LENGTH = 10_000;
 
 /** `path`: a local file, not compressed. */
@@ -116,37 +113,21 @@ async function* inBatches(
   if (batch.length > 0) yield batch;
 }
 
-/** Refuses the file when most of its first rows would be rejected: then the file is not bad, it was misread. */
 async function tryRows(
   batches: AsyncIterable<TokenizedRow[]>,
   judge: RowJudge,
   dialect: CsvDialect,
   headers: string[],
 ): Promise<void> {
-  let count = 0;
-  let characters = 0;
-  let rejected = 0;
-  let example = '';
+  const trial = createTrial({
+    fit: `fit the ${headers.length} columns`,
+    how: `the file was read as ${describe(dialect)}`,
+    hint: 'State the delimiter, the quote or the lines to skip if they were detected wrongly; docs/files-csv.md says how.',
+  });
   trial: for await (const rows of batches) {
-    for (const row of rows) {
-      const judged = judge(row);
-      count += 1;
-      characters += row.raw.length;
-      if (judged.kind === 'rejected') {
-        rejected += 1;
-        if (example === '') example = `line ${row.line}: ${judged.reason}`;
-      }
-      if (count >= TRIAL_ROWS || characters >= TRIAL_CHARACTERS) break trial;
-    }
+    for (const row of rows) if (trial.add(judge(row), row.raw.length)) break trial;
   }
-  if (rejected * 2 <= count) return;
-  throw new RowmillError(
-    'FILE_INVALID',
-    `expected most rows to fit the ${headers.length} columns, got ${rejected} of the first ${count} that do not (${example}); the file was read as ${describe(dialect)}`,
-    {
-      hint: 'State the delimiter, the quote or the lines to skip if they were detected wrongly; docs/files-csv.md says how.',
-    },
-  );
+  trial.end();
 }
 
 function describe({ encoding, delimiter, quote, header, skipLines }: CsvDialect): string {
