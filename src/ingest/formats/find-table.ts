@@ -76,9 +76,7 @@ function usualFill(rows: readonly SampleRow[]): number {
 function isTitle(row: SampleRow, usual: number): boolean {
   const filled = filledCells(row);
   if (filled.length > Math.max(1, usual * MAX_TITLE_SHARE)) return false;
-  return (
-    filled.length === 0 || cellKind(filled[0]!) === 'text' || (filled.length === 1 && isDate(filled[0]!))
-  );
+  return filled.length === 0 || isName(filled[0]!) || (filled.length === 1 && isDate(filled[0]!));
 }
 
 /**
@@ -95,16 +93,21 @@ function namesOfTwoRows(rows: readonly SampleRow[], first: number): string[] | n
   const named = (row: SampleRow, at: number): string => (row.cells[at] ?? '').trim();
   const columns = Array.from({ length: width }, (_, at) => at);
   // Together they name every column; each leaves some to the other, or the lower one repeats itself.
-  const isFilled = (at: number): boolean =>
-    body.some((row) => (row.cells[at] ?? '').trim() !== '' || named(upper, at) + named(lower, at) !== '');
-  if (columns.some((at) => isFilled(at) && named(upper, at) === '' && named(lower, at) === '')) return null;
+  // Only the first column may do without a name: it holds the names of the rows.
+  const isFilled = (at: number): boolean => body.some((row) => (row.cells[at] ?? '').trim() !== '');
+  const isUnnamed = (at: number): boolean => named(upper, at) === '' && named(lower, at) === '';
+  const edge = columns.find(isFilled);
+  if (columns.some((at) => at !== edge && isFilled(at) && isUnnamed(at))) return null;
   const gaps = columns.filter((at) => named(upper, at) === '' && named(lower, at) !== '');
   const left = columns.filter((at) => named(lower, at) === '');
   const lowerNames = columns.map((at) => named(lower, at).toLowerCase());
   const repeats = lowerNames.some((name, at) => name !== '' && lowerNames.indexOf(name) !== at);
   if (gaps.length === 0 || (left.length === 0 && !repeats)) return null;
   // A row of data leaves cells empty that the others fill; a second row of names does so above its own kind only.
-  if (left.length > 0 && !repeats && !looksUnlike(lower, body)) return null;
+  if (left.length > 0 && !repeats) {
+    if (gaps.length < 2 && !looksUnlike(lower, body)) return null;
+    if (!left.every((at) => isUnnamed(at) || fills(body, at))) return null;
+  }
   let group = '';
   return columns.map((at) => {
     if (named(upper, at) !== '') group = named(upper, at);
@@ -114,6 +117,11 @@ function namesOfTwoRows(rows: readonly SampleRow[], first: number): string[] | n
   });
 }
 
+/** Whether nearly all rows have a value in the column. */
+function fills(body: readonly SampleRow[], at: number): boolean {
+  return body.filter((row) => (row.cells[at] ?? '').trim() !== '').length >= body.length * 0.8;
+}
+
 /** Texts above columns of numbers, dates or other values; or above columns that this row alone leaves empty. */
 function looksUnlike(row: SampleRow, body: readonly SampleRow[]): boolean {
   let unlike = 0;
@@ -121,10 +129,10 @@ function looksUnlike(row: SampleRow, body: readonly SampleRow[]): boolean {
     const values = body.map((each) => each.cells[at] ?? '').filter((value) => value.trim() !== '');
     if (values.length === 0) continue;
     if (cell.trim() === '') {
-      if (values.length >= body.length * 0.8) unlike += 1;
+      if (fills(body, at)) unlike += 1;
       continue;
     }
-    if (values.includes(cell)) return false;
+    if (values.filter((value) => value === cell).length > values.length * 0.1) return false;
     if (values.filter((value) => cellKind(value) !== 'text').length >= values.length * 0.8) unlike += 2;
   }
   return unlike >= 2;

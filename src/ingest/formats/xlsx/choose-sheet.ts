@@ -13,6 +13,8 @@ export interface SheetLook {
   /** Cells of several words. */
   sentences: number;
   isPivot: boolean;
+  /** Most rows are those of one table. */
+  fits: boolean;
 }
 
 /** Rows that are looked at. */
@@ -49,10 +51,10 @@ export async function chooseSheet(
   );
 }
 
-/** How much data a sheet holds. Prose and pivot tables count little: they are about the data of other sheets. */
-function weigh({ rows, filledCells, columns, sentences, isPivot }: SheetLook): number {
+/** How much data a sheet holds. Prose, pivot tables and forms count little: they are about the data of other sheets. */
+function weigh({ rows, filledCells, columns, sentences, isPivot, fits }: SheetLook): number {
   const isProse = columns <= 2 && rows < MAX_NOTE_ROWS && sentences * 2 >= rows;
-  return Math.max(1, filledCells) * (isPivot || isProse ? 0.1 : 1);
+  return Math.max(1, filledCells) * (isPivot || isProse || !fits ? 0.1 : 1);
 }
 
 export function isSentence(cell: string): boolean {

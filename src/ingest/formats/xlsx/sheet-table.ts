@@ -1,6 +1,7 @@
 // Makes a table of a sheet: chooses the sheet, finds the table in it, and gives every row as many cells as there are
 // columns. Refuses a sheet whose rows mostly do not fit what was found.
 import type { TableLayout } from '../../../core/file-format.ts';
+import { RowmillError } from '../../../core/rowmill-error.ts';
 import { type FormatOptions, MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../../row-reader.ts';
 import { createTrial, TRIAL_ROWS } from '../refuse-misread.ts';
 import type { ZipArchive } from '../zip-archive.ts';
@@ -77,7 +78,14 @@ async function lookAtSheet(
   context: SheetContext,
 ): Promise<SheetLook> {
   const rows = await takeSample(readSheetRows(archive, sheet.entry, context), LOOK_ROWS);
-  const look: SheetLook = { rows: rows.length, filledCells: 0, columns: 0, sentences: 0, isPivot: false };
+  const look: SheetLook = {
+    rows: rows.length,
+    filledCells: 0,
+    columns: 0,
+    sentences: 0,
+    isPivot: rows.length > 0 && (await showsPivot(archive, sheet)),
+    fits: rows.length > 0 && wouldFit(rows, context.limits),
+  };
   for (const { cells, beyond } of rows) {
     look.columns = Math.max(look.columns, cells.length + beyond.length);
     look.filledCells += beyond.length;
@@ -87,8 +95,18 @@ async function lookAtSheet(
       if (isSentence(cell)) look.sentences += 1;
     }
   }
-  look.isPivot = rows.length > 0 && (await showsPivot(archive, sheet));
   return look;
+}
+
+function wouldFit(rows: SheetRow[], limits: ReadLimits): boolean {
+  try {
+    const { table, names, data } = layOut(rows, {}, limits);
+    const { misfit } = createSheetJudge(names.length, table.firstColumn ?? 0, []);
+    return data.filter((row) => misfit(row) !== null).length * 2 <= data.length;
+  } catch (error) {
+    if (error instanceof RowmillError) return false;
+    throw error;
+  }
 }
 
 /** Reads no further than it must; the generator can be read on. */
