@@ -23,6 +23,24 @@ export interface FormatOptions {
   shortRows?: 'reject' | 'pad';
   /** Sheet of a workbook, by name or number from 1. */
   sheet?: string;
+  /** What an earlier reading of the same file detected. Set by Rowmill, not by a person. */
+  found?: DetectedFormat;
+}
+
+/** Where the table is in a sheet or an array of arrays. */
+export interface TableLayout {
+  /** Whether a row names the columns. */
+  header: boolean;
+  /** Rows before the table that are not read. */
+  skipLines: number;
+  /** The row in which it begins, with its header or its first row of data. */
+  line: number;
+  /** 2: names are spread over two rows. */
+  headerRows?: number;
+  /** The row after the header that holds units. */
+  unitsLine?: number;
+  /** Empty columns before the table. */
+  firstColumn?: number;
 }
 
 export interface CsvDialect {
@@ -50,6 +68,8 @@ export interface DetectedFormat {
   sheet?: string;
   /** All sheets of the workbook. */
   sheets?: string[];
+  /** Of a workbook, or of a JSON array of arrays. */
+  table?: TableLayout;
   /** Text of the skipped lines before the header. */
   preamble?: string;
   /** Things a person should know, as sentences. */

@@ -52,7 +52,7 @@ export function tableEncoder(
       ok: true,
       row: {
         json,
-        key: hasKey ? keyOf(keyCells.map((index) => cells[index]!)) : null,
+        key: hasKey ? keyOf(keyCells.map((index) => cells[index])) : null,
         summary: safeSummary(summarize(pick(cells, summaryCells))),
         repair: json === raw ? repair : joinRepairs(repair, UNSTORABLE_REPLACED),
         invalid: null,
@@ -163,8 +163,8 @@ function keyOf(values: unknown[]): string | null {
   return `sha256:${createHash('sha256').update(key).digest('hex')}`;
 }
 
-function* pick(cells: string[], indexes: number[]): Generator<string> {
-  for (const index of indexes) yield cells[index]!;
+function* pick(cells: unknown[], indexes: number[]): Generator<unknown> {
+  for (const index of indexes) yield cells[index];
 }
 
 function safeSummary(summary: string): string {

@@ -79,15 +79,17 @@ function textReader(
   options: FormatOptions,
   limits: ReadLimits,
 ): RowReader {
+  const { table } = detected;
+  const arrays = table !== undefined && headers !== null ? { table, headers } : null;
   switch (detected.format) {
     case 'csv':
       return unguardRows(
         csvReader(text.path, { detected, headers: headers!, shape: shape! }, options, limits),
       );
     case 'jsonl':
-      return jsonlReader(text.path, text, limits);
+      return jsonlReader(text.path, text, limits, arrays);
     case 'json':
-      return jsonArrayReader(text.path, text, limits);
+      return jsonArrayReader(text.path, text, limits, arrays);
     case 'urls':
       return urlListReader(text.path, text, limits);
     case 'images':

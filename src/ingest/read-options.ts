@@ -8,6 +8,7 @@ export function optionsToReadAgain({ options, detected }: JobSource): FormatOpti
   return {
     ...options,
     format: detected.format,
+    found: detected,
     ...(csv && {
       encoding: csv.encoding,
       delimiter: csv.delimiter,

@@ -3,7 +3,13 @@
 import type { DetectedFormat } from '../core/file-format.ts';
 import type { ColumnProfile } from './formats/csv/column-profiles.ts';
 
-export type { CsvDialect, DetectedFormat, FormatName, FormatOptions } from '../core/file-format.ts';
+export type {
+  CsvDialect,
+  DetectedFormat,
+  FormatName,
+  FormatOptions,
+  TableLayout,
+} from '../core/file-format.ts';
 
 export interface RowReader {
   /** Shown to people and stored with the job. */
@@ -32,10 +38,12 @@ export interface TableRow {
   kind: 'cells';
   /** Where it begins: the line of a text file from 1, the row of a sheet from 1. */
   line: number;
-  /** As many as there are headers. */
-  cells: string[];
+  /** As many as there are headers. Texts, but for JSON arrays, whose values stay what they are. */
+  cells: unknown[];
   /** What was done to keep the row, for people. */
   repair: string | null;
+  /** For workbooks, where a cell is not text: one character per cell, n, b, d, m, t or a blank (core/cell-type.ts). */
+  types?: string;
 }
 
 export interface ObjectRow {

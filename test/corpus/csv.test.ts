@@ -96,7 +96,9 @@ describe('the corpus of CSV files', () => {
 
   it('gives every cell of a megabyte whole', async () => {
     const { rows } = await read('huge-cell.csv', {});
-    const lengths = rows.map((row) => (row.kind === 'cells' ? row.cells.map((cell) => cell.length) : []));
+    const lengths = rows.map((row) =>
+      row.kind === 'cells' ? row.cells.map((cell) => (cell as string).length) : [],
+    );
     expect(lengths.slice(0, 2)).toEqual([
       [1, 1024 * 1024],
       [1, 1024 * 1024],

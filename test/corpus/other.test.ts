@@ -2,9 +2,9 @@
 // docs/files-other.md.
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import type { ErrorCode } from '../../src/core/error-registry.ts';
 import { withRows } from '../../src/ingest/open-rows.ts';
 import type { FormatName, ReadRow } from '../../src/ingest/row-reader.ts';
-import type { ErrorCode } from '../../src/core/error-registry.ts';
 import { allRows, shippedLimits, useTestFiles } from '../support/file-rows.ts';
 import { jpeg, png } from '../support/image-writer.ts';
 import { sheetXml, workbookParts, writeWorkbook } from '../support/workbook-writer.ts';
@@ -36,7 +36,12 @@ const CORPUS: [string, string | Buffer, Outcome][] = [
   ['JSON lines with NUL', '{"a":"\\u0000"}\n', { read: 'jsonl', rows: '.' }],
   ['JSON lines with hostile keys', '{"__proto__":{"x":1},"constructor":1}\n', { read: 'jsonl', rows: '.' }],
   ['a JSON array', '[\n {"a": 1},\n {"a": 2}\n]', { read: 'json', rows: '..' }],
-  ['a JSON array of scalars', '[1, {"a":1}, null]', { read: 'json', rows: 'r.r' }],
+  ['a JSON array with a scalar', '[1, {"a":1}]', { read: 'json', rows: 'r.' }],
+  [
+    'a JSON array of scalars',
+    '[1, {"a":1}, null]',
+    { refused: 'FILE_INVALID', saying: 'got 2 of the first 3 that do not' },
+  ],
   [
     'a JSON array, minified',
     `[${'{"a":"x"},'.repeat(999)}{"a":"x"}]`,
@@ -80,7 +85,7 @@ const CORPUS: [string, string | Buffer, Outcome][] = [
   [
     'a workbook with values beside the table',
     writeWorkbook({ sheets: [{ name: 'S', data: `${A1}<row r="2"><c r="C2"><v>1</v></c></row>` }] }),
-    { read: 'xlsx', rows: 'r' },
+    { refused: 'FILE_INVALID', saying: 'got 1 of the first 1 that do not' },
   ],
   [
     'a workbook with macros',

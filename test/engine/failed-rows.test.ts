@@ -42,7 +42,7 @@ async function readFile(path: string, options: FormatOptions) {
   const rows: string[][] = [];
   for await (const batch of reader.rows()) {
     for (const row of batch)
-      rows.push(row.kind === 'cells' ? row.cells : [`${row.kind}: ${JSON.stringify(row)}`]);
+      rows.push(row.kind === 'cells' ? (row.cells as string[]) : [`${row.kind}: ${JSON.stringify(row)}`]);
   }
   return { detected: reader.detected, headers: reader.headers!, rows };
 }

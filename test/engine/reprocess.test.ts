@@ -3,8 +3,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { diagnose } from '../../src/engine/diagnose.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { reprocessJob } from '../../src/engine/reprocess-job.ts';
-import { beginFinalizing } from '../../src/store/commands/begin-finalizing.ts';
-import { claimFinalize } from '../../src/store/commands/finalize-lease.ts';
 import {
   definePipeline,
   fail,
@@ -15,6 +13,8 @@ import {
   skip,
 } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';
+import { beginFinalizing } from '../../src/store/commands/begin-finalizing.ts';
+import { claimFinalize } from '../../src/store/commands/finalize-lease.ts';
 import type { Phase } from '../../src/worker/define-pipeline.ts';
 import type { ItemContext } from '../../src/worker/item-context.ts';
 import { checkInvariants } from '../support/invariants.ts';

@@ -12,7 +12,6 @@ import { beginCancelling as beginCancellingRow } from '../../src/store/commands/
 import { beginFinalizing as beginFinalizingRow } from '../../src/store/commands/begin-finalizing.ts';
 import { cancelItems } from '../../src/store/commands/cancel-items.ts';
 import { openGeneration } from '../../src/store/commands/open-generation.ts';
-import { workOffClaimable } from './model-worker-commands.ts';
 import { HaltedCall } from './halted-call.ts';
 import { Command, pick, see } from './model-command.ts';
 import {
@@ -26,11 +25,12 @@ import {
   isFinished,
   type Model,
   openSeqs,
-  pause,
   PHASES,
+  pause,
   reprocess,
   resume,
 } from './model-job.ts';
+import { workOffClaimable } from './model-worker-commands.ts';
 
 /** What is refused when the job is over is not asked for each time. */
 const isSeldomOver =

@@ -15,8 +15,8 @@ import { RENEW_LEASES } from '../../src/store/commands/renew-leases.ts';
 import { startJob } from '../../src/store/commands/start-job.ts';
 import { emittedChild } from '../../src/worker/emitted-child.ts';
 import { checkInvariants } from '../support/invariants.ts';
-import { applyCounted, contributionsOf } from './model-counters.ts';
 import { always, Command, holdsAny, pick, type Real, WORKERS } from './model-command.ts';
+import { applyCounted, contributionsOf } from './model-counters.ts';
 import {
   addChildren,
   addItem,

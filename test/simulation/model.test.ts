@@ -20,10 +20,10 @@ import {
   Command,
   expectAgreement,
   type Real,
-  WORKERS,
   SITUATION_NAMES,
   seen,
   seeSituations,
+  WORKERS,
 } from './model-command.ts';
 import {
   beginCancel,
@@ -45,7 +45,6 @@ import {
   takeEnding,
 } from './model-control-commands.ts';
 import { COUNTER } from './model-counters.ts';
-import { prepareForMany } from './prepare-for-many.ts';
 import { EMIT_BOUNDS, isFinished, type Model, newModel, PHASES } from './model-job.ts';
 import {
   addSome,
@@ -69,6 +68,7 @@ import {
   workOffClaimable,
   zombie,
 } from './model-worker-commands.ts';
+import { prepareForMany } from './prepare-for-many.ts';
 
 const RUNS = depth(40, 300);
 const QUICK_SEED = 14;

@@ -23,8 +23,8 @@ import { forEveryInterleaving, type Session } from '../support/interleave.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { drainJob } from './drain-job.ts';
-import { doneOutcome, doneOutcomes, type SeededJob, type SeededLease, seedJob } from './seed-job.ts';
 import { prepareForMany } from './prepare-for-many.ts';
+import { doneOutcome, doneOutcomes, type SeededJob, type SeededLease, seedJob } from './seed-job.ts';
 import { steppedSession, takeDeadlocks } from './stepped-session.ts';
 
 const database = useTestDatabase();

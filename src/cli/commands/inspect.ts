@@ -1,4 +1,5 @@
 // rowmill inspect <file>: how a file would be read, before anything is stored.
+import { cellText } from '../../core/export-columns.ts';
 import { fieldsOf } from '../../core/input-schema.ts';
 import { mapColumns } from '../../core/map-columns.ts';
 import { type CheckBounds, checkRows } from '../../ingest/check-rows.ts';
@@ -63,7 +64,10 @@ function describeRow(row: ReadRow): string {
   if (row.kind === 'rejected') return `${at} REJECTED ${printable(row.reason)}: ${shorten(row.raw)}`;
   const text =
     row.kind === 'cells'
-      ? row.cells.slice(0, 12).map(shorten).join(' | ')
+      ? row.cells
+          .slice(0, 12)
+          .map((cell) => shorten(cellText(cell)))
+          .join(' | ')
       : printable(JSON.stringify(row.object).slice(0, 200));
   return `${at} ${text}${row.repair === null ? '' : `   (${printable(row.repair)})`}`;
 }

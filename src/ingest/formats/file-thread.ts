@@ -76,14 +76,14 @@ async function readSheet(
     inflateMaxRatio: limits.inflateMaxRatio * 2,
   };
   await withZip(path, twice, async (archive) => {
-    const { rows, sheet, sheets, headers, preamble, warnings } = await openSheetTable(
+    const { rows, sheet, sheets, headers, table, preamble, warnings } = await openSheetTable(
       archive,
       options,
       limits,
     );
     const found = preamble === '' ? {} : { preamble };
     const packed = compression === undefined ? {} : { compression };
-    const detected = { format: 'xlsx' as const, sheet, sheets, ...found, warnings, ...packed };
+    const detected = { format: 'xlsx' as const, sheet, sheets, table, ...found, warnings, ...packed };
     tell({ kind: 'opened', detected, headers, text: null });
     let batch: ReadRow[] = [];
     let bytes = 0;
@@ -103,6 +103,6 @@ async function readSheet(
 }
 
 function lengthOf(row: ReadRow): number {
-  if (row.kind === 'cells') return row.cells.reduce((sum, cell) => sum + cell.length, 0);
+  if (row.kind === 'cells') return row.cells.reduce<number>((sum, cell) => sum + (cell as string).length, 0);
   return row.kind === 'rejected' ? row.raw.length : 0;
 }

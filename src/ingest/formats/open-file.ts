@@ -54,7 +54,8 @@ export function chooseFormat({ sniffed, text }: UnpackedFile, stated: FormatName
     });
   }
   if (kind === 'unsupported' || kind === 'image') {
-    throw new RowmillError('FILE_UNSUPPORTED', `expected a file of rows, got ${sniffed.found}`, {
+    const code = sniffed.isBroken ? 'FILE_INVALID' : 'FILE_UNSUPPORTED';
+    throw new RowmillError(code, `expected a file of rows, got ${sniffed.found}`, {
       ...(sniffed.advice === undefined ? {} : { hint: sniffed.advice }),
     });
   }

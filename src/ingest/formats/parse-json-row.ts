@@ -1,12 +1,12 @@
-// One JSON text to one row. A number that a double cannot hold is kept as text: an id of 17 digits must come out as it
+// One JSON text to one row: an object, or the values of a row of a table. A number that a double cannot hold is kept as text: an id of 17 digits must come out as it
 // went in. Repeated keys are not noticed: as everywhere in JSON the last one wins.
 import { MAX_DEPTH, nestsDeeperThan } from '../../core/storable-json.ts';
 import { withoutTrailing } from '../../core/without-trailing.ts';
 import type { ReadLimits } from '../row-reader.ts';
 
-export type JsonRow =
-  | { ok: true; object: Record<string, unknown>; repair: string | null }
-  | { ok: false; reason: string };
+export type JsonRow = JsonResult<{ object: Record<string, unknown> }>;
+export type JsonValues = JsonResult<{ values: unknown[] }>;
+type JsonResult<T> = (T & { ok: true; repair: string | null }) | { ok: false; reason: string };
 
 type RowLimits = Pick<ReadLimits, 'maxColumns' | 'maxCellBytes'>;
 
@@ -19,29 +19,46 @@ const DOUBLE_DIGITS = 17;
 const MAX_REASON_LENGTH = 300;
 
 export function parseJsonRow(text: string, limits: RowLimits): JsonRow {
+  const parsed = parseExact(text);
+  if (!parsed.ok) return parsed;
+  const { value, repair } = parsed;
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    return { ok: false, reason: `expected a JSON object, got ${nameOf(value)}` };
+  }
+  const object = value as Record<string, unknown>;
+  const reason = findExcess(object, text.length, limits);
+  return reason === null ? { ok: true, object, repair } : { ok: false, reason };
+}
+
+export function parseJsonValues(text: string, limits: RowLimits): JsonValues {
+  const parsed = parseExact(text);
+  if (!parsed.ok) return parsed;
+  const { value, repair } = parsed;
+  if (!Array.isArray(value)) return { ok: false, reason: `expected a JSON array, got ${nameOf(value)}` };
+  const reason = findExcess(value as unknown as Record<string, unknown>, text.length, limits);
+  return reason === null ? { ok: true, values: value, repair } : { ok: false, reason };
+}
+
+function parseExact(text: string): JsonResult<{ value: unknown }> {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     return { ok: false, reason: `not JSON: ${(error as Error).message.slice(0, MAX_REASON_LENGTH)}` };
   }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    return { ok: false, reason: `expected a JSON object, got ${nameOf(value)}` };
-  }
+  if (value === null || typeof value !== 'object') return { ok: true, value, repair: null };
   if (nestsDeeperThan(text, MAX_DEPTH)) {
     return { ok: false, reason: `nested deeper than ${MAX_DEPTH} levels` };
   }
-  let object = value as Record<string, unknown>;
-  let repair: string | null = null;
-  if (hasLongNumber(text) || LARGE_EXPONENT.test(text)) {
-    const exact = quoteInexactNumbers(text);
-    if (exact.count > 0) {
-      object = JSON.parse(exact.text) as Record<string, unknown>;
-      repair = `${exact.count === 1 ? 'a number' : `${exact.count} numbers`} with more digits than a JavaScript number holds kept as text`;
-    }
-  }
-  const reason = findExcess(object, text.length, limits);
-  return reason === null ? { ok: true, object, repair } : { ok: false, reason };
+  if (!hasLongNumber(text) && !LARGE_EXPONENT.test(text)) return { ok: true, value, repair: null };
+  const exact = quoteInexactNumbers(text);
+  if (exact.count === 0) return { ok: true, value, repair: null };
+  const numbers = exact.count === 1 ? 'a number' : `${exact.count} numbers`;
+  return {
+    ok: true,
+    value: JSON.parse(exact.text),
+    repair: `${numbers} with more digits than a JavaScript number holds kept as text`,
+  };
 }
 
 /** Looks at every sixteenth character only: a long run of digits cannot stand between two of them. */

@@ -1,4 +1,4 @@
-// A JSON array to rows, as a stream: finds where each element ends and parses it alone. An element that is no object is
+// A JSON array to rows, as a stream: finds where each element ends and parses it alone. An element that is no row is
 // rejected and the rest goes on; where the brackets or quotes no longer tell where elements end, the file is refused.
 import { createReadStream } from 'node:fs';
 import { RowmillError } from '../../core/rowmill-error.ts';
@@ -10,9 +10,8 @@ import {
   type RowReader,
 } from '../row-reader.ts';
 import { decodeText } from './csv/decode-text.ts';
-import { parseJsonRow } from './parse-json-row.ts';
-import { joinNotes } from './read-jsonl.ts';
-import { DAMAGED_NOTE, TEXT_CHUNK_BYTES } from './read-lines.ts';
+import { createJsonRowReader, type JsonTable, type JsonText, tryJson, warnOfSkipped } from './json-rows.ts';
+import { TEXT_CHUNK_BYTES } from './read-lines.ts';
 import { openText, type TextLines } from './text-sample.ts';
 
 export async function openJsonArray(
@@ -21,33 +20,59 @@ export async function openJsonArray(
   limits: ReadLimits,
   chunkBytes = TEXT_CHUNK_BYTES,
 ): Promise<RowReader> {
-  return jsonArrayReader(path, await openText(path, options), limits, chunkBytes);
+  const text = await openText(path, options);
+  const table = await tryJson('element', elementsOf(path, text, limits, chunkBytes), options, limits);
+  return jsonArrayReader(path, text, limits, table, chunkBytes);
 }
 
 export function jsonArrayReader(
   path: string,
-  { encoding, lineEnd }: TextLines,
+  text: TextLines,
   limits: ReadLimits,
+  table: JsonTable | null,
   chunkBytes = TEXT_CHUNK_BYTES,
 ): RowReader {
+  const { encoding, lineEnd } = text;
   return {
-    detected: { format: 'json', encoding, warnings: [] },
-    headers: null,
+    detected: {
+      format: 'json',
+      encoding,
+      ...(table !== null && { table: table.table }),
+      warnings: table === null ? [] : warnOfSkipped(table),
+    },
+    headers: table?.headers ?? null,
     lineEnd,
     async *rows() {
-      const splitter = createElementSplitter(lineEnd, limits);
-      const file = createReadStream(path, { highWaterMark: chunkBytes });
-      try {
-        for await (const { text, damaged } of decodeText(file as AsyncIterable<Buffer>, encoding)) {
-          const rows = splitter.write(text, damaged);
-          if (rows.length > 0) yield rows;
+      const read = createJsonRowReader('element', limits, table);
+      for await (const elements of elementsOf(path, text, limits, chunkBytes)) {
+        const rows: ReadRow[] = [];
+        for (const element of elements) {
+          const row = read(element);
+          if (row !== null) rows.push(row);
         }
-        splitter.end();
-      } finally {
-        file.destroy();
+        if (rows.length > 0) yield rows;
       }
     },
   };
+}
+
+async function* elementsOf(
+  path: string,
+  { encoding, lineEnd }: TextLines,
+  limits: ReadLimits,
+  chunkBytes: number,
+): AsyncGenerator<JsonText[]> {
+  const splitter = createElementSplitter(lineEnd, limits);
+  const file = createReadStream(path, { highWaterMark: chunkBytes });
+  try {
+    for await (const { text, damaged } of decodeText(file as AsyncIterable<Buffer>, encoding)) {
+      const elements = splitter.write(text, damaged);
+      if (elements.length > 0) yield elements;
+    }
+    splitter.end();
+  } finally {
+    file.destroy();
+  }
 }
 
 const QUOTE = 0x22;
@@ -62,7 +87,7 @@ const CLOSE_BRACE = 0x7d;
 type Place = 'before' | 'between' | 'element' | 'closed' | 'after';
 
 interface ElementSplitter {
-  write(text: string, damaged: boolean): ReadRow[];
+  write(text: string, damaged: boolean): JsonText[];
   end(): void;
 }
 
@@ -95,14 +120,14 @@ function createElementSplitter(lineEnd: '\n' | '\r', limits: ReadLimits): Elemen
     kept = kept.slice(0, MAX_RAW_LENGTH);
   };
 
-  const finish = (text: string): ReadRow => {
+  const finish = (text: string): JsonText => {
     keep(text);
-    const row = toRow(kept, elementLine, elementDamaged, tooLong, limits);
+    const element: JsonText = { text: kept, line: elementLine, damaged: elementDamaged, tooLong };
     kept = '';
     tooLong = false;
     elementDamaged = false;
     elements += 1;
-    return row;
+    return element;
   };
 
   /** Goes on inside an element; returns where it stopped, which is at its end or at the end of the text. */
@@ -144,8 +169,8 @@ function createElementSplitter(lineEnd: '\n' | '\r', limits: ReadLimits): Elemen
     }
   };
 
-  const write = (text: string, damaged: boolean): ReadRow[] => {
-    const rows: ReadRow[] = [];
+  const write = (text: string, damaged: boolean): JsonText[] => {
+    const found: JsonText[] = [];
     let at = skip;
     skip = 0;
     let from = 0;
@@ -154,7 +179,7 @@ function createElementSplitter(lineEnd: '\n' | '\r', limits: ReadLimits): Elemen
       if (place === 'element') {
         at = scanElement(text, at);
         if (at < text.length || (place as Place) === 'closed') {
-          rows.push(finish(text.slice(from, at)));
+          found.push(finish(text.slice(from, at)));
           // A value that is no object ends at the comma or bracket after it, which is read next.
           place = 'closed';
         }
@@ -166,7 +191,7 @@ function createElementSplitter(lineEnd: '\n' | '\r', limits: ReadLimits): Elemen
         at += 1;
         continue;
       }
-      if (place === 'before' && code !== OPEN_BRACKET) throw lost('expected an array of objects');
+      if (place === 'before' && code !== OPEN_BRACKET) throw lost('expected an array of rows');
       if (place === 'after') throw lost('expected nothing after the end of the array');
       if (place === 'closed' && code !== COMMA && code !== CLOSE_BRACKET)
         throw lost('expected a comma between two elements');
@@ -175,7 +200,7 @@ function createElementSplitter(lineEnd: '\n' | '\r', limits: ReadLimits): Elemen
       else {
         elementLine = line;
         elementDamaged = damaged;
-        if (code === COMMA) rows.push(finish(''));
+        if (code === COMMA) found.push(finish(''));
         else {
           place = 'element';
           from = at;
@@ -185,7 +210,7 @@ function createElementSplitter(lineEnd: '\n' | '\r', limits: ReadLimits): Elemen
       at += 1;
     }
     if (place === 'element') keep(from === 0 ? text : text.slice(from));
-    return rows;
+    return found;
   };
 
   return {
@@ -211,25 +236,4 @@ function endOfString(text: string, at: number, lineBreak: number): number {
     i += code === BACKSLASH ? 2 : 1;
   }
   return i;
-}
-
-function toRow(text: string, line: number, damaged: boolean, tooLong: boolean, limits: ReadLimits): ReadRow {
-  const reject = (reason: string): ReadRow => ({
-    kind: 'rejected',
-    line,
-    reason,
-    raw: text.slice(0, MAX_RAW_LENGTH).trimEnd(),
-  });
-  if (tooLong || (text.length * 3 > limits.maxRowBytes && Buffer.byteLength(text) > limits.maxRowBytes)) {
-    return reject(`the element has more than ${limits.maxRowBytes} bytes (ingestMaxRowBytes)`);
-  }
-  if (text === '') return reject('expected a JSON object, got nothing between two commas');
-  const parsed = parseJsonRow(text, limits);
-  if (!parsed.ok) return reject(parsed.reason);
-  return {
-    kind: 'object',
-    line,
-    object: parsed.object,
-    repair: joinNotes(damaged ? DAMAGED_NOTE : null, parsed.repair),
-  };
 }

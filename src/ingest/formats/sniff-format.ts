@@ -16,6 +16,7 @@ export interface SniffedFormat {
   /** For what is not read: what it is, and what to do. */
   found?: string;
   advice?: string;
+  isBroken?: boolean;
 }
 
 export interface UnpackedFile {

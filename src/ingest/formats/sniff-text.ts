@@ -5,7 +5,8 @@ import { isHttpUrl } from './read-url-list.ts';
 
 export type TextLook =
   | { kind: 'csv' | 'json' | 'jsonl' | 'urls' | 'images' }
-  | { kind: 'unsupported'; found: string; advice: string };
+  /** `isBroken`: of a kind that is read, but damaged. */
+  | { kind: 'unsupported'; found: string; advice: string; isBroken?: true };
 
 const MAX_LINES = 200;
 const DELIMITERS = [',', ';', '\t', '|'];
@@ -21,13 +22,39 @@ export function sniffText(sample: string, whole: boolean): TextLook {
     const markup = sniffMarkup(text);
     if (markup !== null) return markup;
   }
-  if (text.startsWith('[') && startsJsonArray(text)) return { kind: 'json' };
   const lines = splitLines(text, whole);
+  if (text.startsWith('[') && startsJsonArray(text)) {
+    const isLines = lines.length > 1 && lines.slice(0, 2).every((line) => isJson(line, '['));
+    return { kind: isLines ? 'jsonl' : 'json' };
+  }
   if (text.startsWith('{')) {
     const json = sniffObjects(text, lines, whole);
     if (json !== null) return json;
   }
+  if (looksLikeBrokenJson(text, lines)) return BROKEN_JSON;
   return { kind: isUrlList(lines) ? 'urls' : 'csv' };
+}
+
+const BROKEN_JSON: TextLook = {
+  kind: 'unsupported',
+  found: 'text that looks like JSON and is not: a quote, a bracket or its beginning is wrong',
+  advice: 'Correct it, or give JSON lines: one object a line. If it is a table, state the format csv.',
+  isBroken: true,
+};
+const PROGRAM_START = /^(?:(?:var|let|const)\s+)?[A-Za-z_$][\w$.]{0,100}\s*[=(]\s*[[{]\s*["'{[\]}]/;
+const COMMENT_START = /^(?:\/\/|\/\*|\)\]\})/;
+const JSON_LINE = /^(?:[[\]{}(),;]+|"[^"]{0,200}"\s*:.*)$/;
+/** Of the lines of a text, for it to be JSON whose beginning is missing or damaged. */
+const MIN_JSON_LINES = 4;
+const MIN_JSON_SHARE = 0.8;
+
+/** Single quotes, bare keys, a program around it, comments before it, or its beginning cut off. */
+function looksLikeBrokenJson(text: string, lines: string[]): boolean {
+  if (/^\{\s*['"]?[\w$-]{1,100}['"]?\s*:/.test(text) || /^\[\s*'/.test(text)) return true;
+  if (lines[0] === '[' || lines[0] === '{' || PROGRAM_START.test(text.slice(0, 500))) return true;
+  if (COMMENT_START.test(text) && lines.slice(1, 20).some((line) => /^[[{]/.test(line))) return true;
+  const like = lines.filter((line) => JSON_LINE.test(line.slice(0, 500))).length;
+  return like >= MIN_JSON_LINES && like >= lines.length * MIN_JSON_SHARE;
 }
 
 /** Whether a text can be read as what a person says it is. */
@@ -37,7 +64,7 @@ export function fitsFormat(sample: string, format: 'csv' | 'json' | 'jsonl' | 'u
   if (format === 'json') return text.startsWith('[');
   if (format === 'images') return text.startsWith(MANIFEST_LINE);
   const lines = splitLines(text, true);
-  if (format === 'jsonl') return lines.some((line) => line.startsWith('{'));
+  if (format === 'jsonl') return lines.some((line) => /^[[{]/.test(line));
   return lines.some(isHttpUrl);
 }
 
@@ -120,7 +147,10 @@ function sniffObjects(text: string, lines: string[], whole: boolean): TextLook |
   const single = lines.length === 1;
   if (single && wrapsRows(lines[0]!, whole)) return { ...refused, found: 'a JSON object around the rows' };
   if (single && !whole) return { kind: 'jsonl' };
-  return lines.some(isJsonObject) ? { kind: 'jsonl' } : refused;
+  // A few whole objects among the lines of one that is printed over many do not make JSON lines.
+  const objects = lines.filter((line) => isJson(line, '{')).length;
+  const isLines = isJson(lines[0] ?? '', '{') || objects * 2 >= lines.length;
+  return isLines ? { kind: 'jsonl' } : refused;
 }
 
 /** `{"rows":[{…},…]}` on one line: a valid row for the reader, and never what was meant. */
@@ -134,8 +164,8 @@ function wrapsRows(line: string, whole: boolean): boolean {
   }
 }
 
-function isJsonObject(line: string): boolean {
-  if (!line.startsWith('{')) return false;
+function isJson(line: string, start: '{' | '['): boolean {
+  if (!line.startsWith(start)) return false;
   try {
     JSON.parse(line);
     return true;

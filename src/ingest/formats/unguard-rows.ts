@@ -16,5 +16,5 @@ export function unguardRows(reader: RowReader): RowReader {
 }
 
 function unguardRow(row: ReadRow): ReadRow {
-  return row.kind === 'cells' ? { ...row, cells: row.cells.map(unguard) } : row;
+  return row.kind === 'cells' ? { ...row, cells: row.cells.map((cell) => unguard(cell as string)) } : row;
 }

@@ -1,6 +1,7 @@
 // Finds out how a table is written from its first part: delimiter, quotes, line end, lines before the table, header.
 // What a person states is taken as given and the rest is detected under that assumption.
 import type { CsvDialect, FormatOptions } from '../../row-reader.ts';
+import { MAX_PREAMBLE_ROWS, skipTitles } from '../find-table.ts';
 import { cellKind } from './cell-kind.ts';
 import { detectHeader, headerEvidence } from './detect-header.ts';
 import { readHeaderCells } from './read-header-cells.ts';
@@ -34,7 +35,6 @@ const DELIMITERS: [delimiter: string, weight: number][] = [
   [' ', 0.6],
 ];
 const MIN_CONSISTENCY = 0.5;
-const MAX_PREAMBLE_ROWS = 50;
 
 export function detectDialect(sample: string, complete: boolean, options: FormatOptions): DetectedDialect {
   const separator = options.skipLines === 0 ? null : readSeparatorLine(sample);
@@ -259,20 +259,10 @@ function isSpaced(table: TokenizedRow[]): boolean {
 /** Index of the header or first row: after titles, also those that a spreadsheet filled up with empty cells. */
 function findFirstRow(best: DialectScore): number {
   const { rows, width } = best;
-  let first = best.firstRow;
+  const first = best.firstRow;
   if (width === 1) return 0;
   if (first > 0 && isShiftedHeader(best, rows[first - 1]!)) return first - 1;
-  if (width < 3) return first;
-  for (let i = first; i < Math.min(rows.length, first + MAX_PREAMBLE_ROWS); i += 1) {
-    const filled = rows[i]!.cells.filter((cell) => cell.trim() !== '').length;
-    if (filled === width && rows[i]!.cells.length === width) {
-      const named = rows[i]!.cells.every((cell) => cellKind(cell) === 'text');
-      if (i > first && named) first = i;
-      break;
-    }
-    if (filled > 1) break;
-  }
-  return first;
+  return width < 3 ? first : skipTitles(rows, first);
 }
 
 /**

@@ -45,13 +45,14 @@ function columnEvidence(title: string, values: string[]): number {
   return 0;
 }
 
-/** Years or months as names of columns: 2022, 2023, 2024 over numbers. */
+/** Years or months as names of columns: 2022, 2023, 2024 over numbers, beside the name of the first or an empty corner. */
 function countsUp(first: string[]): boolean {
   const numbers = first.map((title) => title.trim()).filter((title) => /^\d{1,4}$/.test(title));
+  if (numbers.length < 2 || numbers.length === first.length) return false;
+  const steps = numbers.slice(1).map((number, i) => Number(number) - Number(numbers[i]));
+  if (first.some((title) => cellKind(title) === 'text')) return steps.every((step) => step === 1);
+  const isCorner = first[0]!.trim() === '' && numbers.length === first.length - 1;
   return (
-    numbers.length >= 2 &&
-    numbers.length < first.length &&
-    numbers.every((number, i) => i === 0 || Number(number) === Number(numbers[i - 1]) + 1) &&
-    first.some((title) => cellKind(title) === 'text')
+    isCorner && numbers.every((year) => /^(1[6-9]|20)\d\d$/.test(year)) && steps.every((step) => step > 0)
   );
 }

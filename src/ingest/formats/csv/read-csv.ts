@@ -1,7 +1,6 @@
 // Opens a CSV file, or a relative of it: finds out how it is written, then gives its rows. Decides the fate of each row:
 // kept, kept with a note, or rejected; and refuses files that are no table or were most likely read wrongly.
 import { createReadStream } from 'node:fs';
-import { RowmillError } from '../../../core/rowmill-error.ts';
 import type {
   CsvDialect,
   CsvShape,
@@ -11,6 +10,7 @@ import type {
   ReadRow,
   RowReader,
 } from '../../row-reader.ts';
+import { createTrial, type Trial } from '../refuse-misread.ts';
 import { checkCsvOptions } from './check-csv-options.ts';
 import { profileColumns } from './column-profiles.ts';
 import { decodeText } from './decode-text.ts';
@@ -27,9 +27,6 @@ const GATHER_CHARACTERS = 64 * 1024;
 /** An array of rows ends at one of these, so that large rows do not pile up. */
 const BATCH_ROWS = 500;
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** What is read to see whether the file was understood. */
-const TRIAL_ROWS = 1000;
-const TRIAL_CHARACTERS = 8 * 1024 * 1024;
 /** Fewer are noted with their rows only. */
 const MANY_NULS = 20;
 const MAX_PREAMBLE_LENGTH = 10_000;
@@ -46,8 +43,8 @@ export async function openCsv(path: string, options: FormatOptions, limits: Read
   const headers = await readHeaders(tokenized(), dialect, width, stated.columns, limits);
   const shape = shapeOf(rows, width, headers.names.length);
   const rowJudge = createRowJudge(headers.names.length, shape, dialect, limits, stated.shortRows === 'pad');
-  const trial = await tryRows(rowsAfterHeader(tokenized(), dialect), rowJudge);
-  if (stated.delimiter === undefined) refuseMisread(trial, dialect, headers.names);
+  const trial = await tryRows(rowsAfterHeader(tokenized(), dialect), rowJudge, dialect, headers.names);
+  if (stated.delimiter === undefined) trial.end();
   const detected: DetectedFormat = {
     format: 'csv',
     encoding,
@@ -58,7 +55,7 @@ export async function openCsv(path: string, options: FormatOptions, limits: Read
       ...dialectWarnings(found),
       ...headers.warnings,
       ...shapeWarnings(headers.names, shape),
-      ...shiftWarnings(trial),
+      ...shiftWarnings(rowJudge.shifted(), trial.count()),
     ],
   };
   return csvReader(path, { detected, headers: headers.names, shape }, options, limits);
@@ -143,45 +140,22 @@ async function* inBatches(
   if (batch.length > 0) yield batch;
 }
 
-interface Trial {
-  count: number;
-  rejected: number;
-  /** Rejected because their cells look moved. */
-  shifted: number;
-  /** The first rejected row. */
-  example: string;
-}
-
 /** Reads the first rows to see whether the file was understood. */
-async function tryRows(batches: AsyncIterable<TokenizedRow[]>, rowJudge: RowJudge): Promise<Trial> {
-  const trial: Trial = { count: 0, rejected: 0, shifted: 0, example: '' };
-  let characters = 0;
+async function tryRows(
+  batches: AsyncIterable<TokenizedRow[]>,
+  { judge }: RowJudge,
+  dialect: CsvDialect,
+  headers: string[],
+): Promise<Trial> {
+  const trial = createTrial({
+    fit: `fit the ${headers.length} columns`,
+    how: `the file was read as ${describe(dialect)}`,
+    hint: 'State the delimiter, the quote or the lines to skip if they were detected wrongly; docs/files-csv.md says how.',
+  });
   reading: for await (const rows of batches) {
-    for (const row of rows) {
-      const judged = rowJudge.judge(row);
-      trial.count += 1;
-      characters += row.raw.length;
-      if (judged.kind === 'rejected') {
-        trial.rejected += 1;
-        if (trial.example === '') trial.example = `line ${row.line}: ${judged.reason}`;
-      }
-      if (trial.count >= TRIAL_ROWS || characters >= TRIAL_CHARACTERS) break reading;
-    }
+    for (const row of rows) if (trial.add(judge(row), row.raw.length)) break reading;
   }
-  trial.shifted = rowJudge.shifted();
   return trial;
-}
-
-/** Refuses the file when most of its first rows would be rejected: then the file is not bad, it was misread. */
-function refuseMisread({ count, rejected, example }: Trial, dialect: CsvDialect, headers: string[]): void {
-  if (rejected * 2 <= count) return;
-  throw new RowmillError(
-    'FILE_INVALID',
-    `expected most rows to fit the ${headers.length} columns, got ${rejected} of the first ${count} that do not (${example}); the file was read as ${describe(dialect)}`,
-    {
-      hint: 'State the delimiter, the quote or the lines to skip if they were detected wrongly; docs/files-csv.md says how.',
-    },
-  );
 }
 
 function describe({ encoding, delimiter, quote, header, skipLines }: CsvDialect): string {
@@ -221,7 +195,7 @@ function shapeWarnings(names: string[], { width }: CsvShape): string[] {
   ];
 }
 
-function shiftWarnings({ count, shifted }: Trial): string[] {
+function shiftWarnings(shifted: number, count: number): string[] {
   if (shifted === 0) return [];
   const rows = shifted === 1 ? '1 row' : `${shifted} rows`;
   return [

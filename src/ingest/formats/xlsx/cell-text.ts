@@ -17,6 +17,19 @@ export function numberText(written: string): string | null {
   return Number.isFinite(value) ? String(value) : null;
 }
 
+/**
+ * Whether a number has more digits than a spreadsheet keeps and they are not all written out: the id that is shown as
+ * 1.2345678901234567E+19 has lost its end.
+ */
+export function lacksDigits(written: string): boolean {
+  const text = written.trim();
+  if (text.length < 16 && !/e/i.test(text)) return false;
+  if (/^-?\d{1,21}$/.test(text)) return false;
+  if (Math.abs(Number(text)) >= 1e15) return true;
+  const digits = text.replace(/e.*$/i, '').replace(/[-+.]/g, '').replace(/^0+/, '');
+  return digits.length > 17;
+}
+
 /** ISO without a zone: cells have none. Null if the number is no date. */
 export function dateText(serial: number, kind: DateKind, date1904: boolean): string | null {
   if (!(serial >= 0)) return null;

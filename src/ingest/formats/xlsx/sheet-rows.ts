@@ -1,20 +1,32 @@
 // One sheet to rows of texts, as a stream. Knows cells, not headers: what the first row means is decided elsewhere.
+import { type CellType, dateTypeOf } from '../../../core/cell-type.ts';
 import { RowmillError } from '../../../core/rowmill-error.ts';
 import type { ReadLimits } from '../../row-reader.ts';
 import type { ZipArchive, ZipEntry } from '../zip-archive.ts';
-import { type DateKind, dateText, numberText } from './cell-text.ts';
+import { type DateKind, dateText, lacksDigits, numberText } from './cell-text.ts';
 import { decodeEscapes } from './shared-strings.ts';
 import { attributeOf, readXml, type XmlHandler } from './xml-reader.ts';
 
 export interface SheetRow {
   /** From 1, as the sheet counts. */
   line: number;
-  /** Up to the last cell that is not empty. */
+  /** Up to the last cell that is not empty, of the first `maxColumns`. */
   cells: string[];
+  /** Cells past those, which are not padded up to. */
+  beyond: FarCell[];
+  /** Cells that are not text, by column. */
+  types: Map<number, CellType>;
+  /** A formula of the row has no stored value. */
+  lacksValue: boolean;
   /** What had to be done to some cells. */
   notes: string[];
   /** Why the row cannot be taken; its cells are then incomplete. */
   excess: string | null;
+}
+
+export interface FarCell {
+  column: number;
+  text: string;
 }
 
 export interface SheetContext {
@@ -22,12 +34,15 @@ export interface SheetContext {
   styles: (DateKind | null)[];
   date1904: boolean;
   limits: ReadLimits;
+  /** Cells from this column on are kept apart: a value in the last column of a sheet must not cost 16,384 cells. */
+  maxColumns: number;
 }
 
 const MAX_ROWS = 1_048_576;
 const MAX_COLUMNS = 16_384;
 /** Notes on more cells than this help nobody. */
 const MAX_NOTES = 5;
+const MAX_FAR_CELLS = 20;
 
 /** Rows that hold something, in the order of the file. */
 export async function* readSheetRows(
@@ -53,11 +68,15 @@ function createSheetHandler(context: SheetContext, give: (row: SheetRow) => void
   let column = -1;
   let type = '';
   let style = '';
+  /** Texts of <v> and of <is>: a cell has one of them, but files exist that have both. */
   let value = '';
+  let inlineText = '';
   let valueTooLong = false;
   let hasValue = false;
+  let hasInline = false;
   let hasFormula = false;
-  let collecting = false;
+  let isRepeated = false;
+  let collecting: 'value' | 'inline' | null = null;
   let inline = false;
   let phonetic = false;
 
@@ -65,7 +84,7 @@ function createSheetHandler(context: SheetContext, give: (row: SheetRow) => void
     const given = attributeOf(tag, 'r');
     line = given === undefined ? line + 1 : Number(given);
     if (!Number.isInteger(line) || line < 1 || line > MAX_ROWS) throw outside(`row ${given ?? line}`);
-    row = { line, cells: [], notes: [], excess: null };
+    row = { line, cells: [], beyond: [], types: new Map(), lacksValue: false, notes: [], excess: null };
     rowBytes = 0;
     column = -1;
   };
@@ -76,28 +95,45 @@ function createSheetHandler(context: SheetContext, give: (row: SheetRow) => void
     type = attributeOf(tag, 't') ?? 'n';
     style = attributeOf(tag, 's') ?? '';
     value = '';
+    inlineText = '';
     valueTooLong = false;
     hasValue = false;
+    hasInline = false;
     hasFormula = false;
+    isRepeated = false;
   };
   const closeCell = (): void => {
-    if (row === null || (!hasValue && !hasFormula)) return;
+    if (row === null || (!hasValue && !hasInline && !hasFormula)) return;
     const where = `${columnName(column)}${line}`;
     const note = (text: string): void => {
       if (row!.notes.length < MAX_NOTES) row!.notes.push(`${where}: ${text}`);
     };
     if (row.cells[column]) throw twice(where);
-    const text = hasValue ? cellText(type, style, value, context, note) : '';
-    if (!hasValue) note('the formula has no stored value; save the file in a spreadsheet program to get one');
+    const isInline = hasInline && (type === 'inlineStr' || !hasValue);
+    if (isRepeated) note('the cell has more than one value; the first is read');
+    if (hasInline && hasValue && value !== '' && inlineText !== '')
+      note(`the cell has a text of its own and a value; the ${isInline ? 'text' : 'value'} is read`);
+    const lacksValue = hasFormula && !isInline && type !== 'str' && value.trim() === '';
+    if (lacksValue) {
+      row.lacksValue = true;
+      note('the formula has no stored value; save the file in a spreadsheet program to get one');
+    }
+    const { text, cellType } = lacksValue
+      ? { text: '', cellType: null }
+      : readCell(isInline ? 'inlineStr' : type, style, isInline ? inlineText : value, context, note);
     const bytes = text.length * 3 > maxCellBytes ? Buffer.byteLength(text) : text.length;
     rowBytes += bytes;
     if (valueTooLong || bytes > maxCellBytes) {
       row.excess = `cell ${where} has more than ${maxCellBytes} bytes (ingestMaxCellBytes)`;
     } else if (rowBytes > maxRowBytes)
       row.excess = `the row has more than ${maxRowBytes} bytes (ingestMaxRowBytes)`;
-    else if (text !== '') {
+    else if (text === '') return;
+    else if (column >= context.maxColumns) {
+      if (row.beyond.length < MAX_FAR_CELLS) row.beyond.push({ column, text });
+    } else {
       while (row.cells.length < column) row.cells.push('');
       row.cells[column] = text;
+      if (cellType !== null) row.types.set(column, cellType);
     }
   };
 
@@ -110,27 +146,30 @@ function createSheetHandler(context: SheetContext, give: (row: SheetRow) => void
       }
       if (name === 'c') openCell(tag);
       else if (name === 'v') {
+        collecting = hasValue ? null : 'value';
+        isRepeated ||= hasValue;
         hasValue = true;
-        collecting = true;
       } else if (name === 'row') openRow(tag);
       else if (name === 'f') hasFormula = true;
       else if (name === 'is') {
-        hasValue = true;
-        inline = true;
-      } else if (name === 't') collecting = inline && !phonetic;
+        inline = !hasInline;
+        isRepeated ||= hasInline;
+        hasInline = true;
+      } else if (name === 't') collecting = inline && !phonetic ? 'inline' : null;
       else if (name === 'rPh') phonetic = true;
     },
     text(piece) {
-      if (!collecting) return;
-      if (value.length > maxCellBytes) valueTooLong = true;
-      else value += piece;
+      if (collecting === null) return;
+      if (value.length + inlineText.length > maxCellBytes) valueTooLong = true;
+      else if (collecting === 'value') value += piece;
+      else inlineText += piece;
     },
     close(name) {
       if (!inData) return;
-      if (name === 'v' || name === 't') collecting = false;
+      if (name === 'v' || name === 't') collecting = null;
       else if (name === 'c') closeCell();
       else if (name === 'row') {
-        if (row !== null && (row.cells.length > 0 || row.notes.length > 0 || row.excess !== null)) give(row);
+        if (row !== null && holdsSomething(row)) give(row);
         row = null;
       } else if (name === 'is') inline = false;
       else if (name === 'rPh') phonetic = false;
@@ -139,41 +178,70 @@ function createSheetHandler(context: SheetContext, give: (row: SheetRow) => void
   };
 }
 
-function cellText(
+function holdsSomething({ cells, beyond, notes, excess }: SheetRow): boolean {
+  return cells.length > 0 || beyond.length > 0 || notes.length > 0 || excess !== null;
+}
+
+interface CellReading {
+  text: string;
+  cellType: CellType | null;
+}
+
+function readCell(
   type: string,
   style: string,
   value: string,
   context: SheetContext,
   note: (text: string) => void,
-): string {
+): CellReading {
+  const plain = (text: string): CellReading => ({ text, cellType: null });
   switch (type) {
     case 's': {
-      if (value.trim() === '') return '';
+      if (value.trim() === '') return plain('');
       const text = context.strings[Number(value)];
       if (text === undefined) note('the text that the cell refers to is not in the workbook');
-      return text ?? '';
+      return plain(text ?? '');
     }
     case 'inlineStr':
     case 'str':
-      return decodeEscapes(value);
-    case 'b':
-      return value.trim() === '1' || value.trim() === 'true' ? 'TRUE' : 'FALSE';
+      return plain(decodeEscapes(value));
+    case 'b': {
+      const isTrue = value.trim() === '1' || value.trim() === 'true';
+      return { text: isTrue ? 'TRUE' : 'FALSE', cellType: 'boolean' };
+    }
     case 'e':
       note(`the cell holds the error ${value}`);
-      return value;
-    case 'd':
-      return value.trim().replace(/(T00:00:00(\.0+)?)?Z?$/, '');
-    default: {
-      if (value.trim() === '') return '';
-      const kind = style === '' ? null : (context.styles[Number(style)] ?? null);
-      const number = numberText(value);
-      if (number === null) note('the cell should hold a number and does not');
-      if (number === null || kind === null) return number ?? value;
-      const date = dateText(Number(value), kind, context.date1904);
-      if (date === null) note('the number is shown as a date and is none');
-      return date ?? number;
+      return plain(value);
+    case 'd': {
+      const text = value.trim().replace(/(T00:00:00(\.0+)?)?Z?$/, '');
+      return { text, cellType: dateTypeOf(text) };
     }
+    default:
+      return readNumber(value, style, context, note);
   }
+}
+
+function readNumber(
+  value: string,
+  style: string,
+  context: SheetContext,
+  note: (text: string) => void,
+): CellReading {
+  if (value.trim() === '') return { text: '', cellType: null };
+  const kind = style === '' ? null : (context.styles[Number(style)] ?? null);
+  const number = numberText(value);
+  if (number === null) {
+    note('the cell should hold a number and does not');
+    return { text: value, cellType: null };
+  }
+  if (kind === null) {
+    if (lacksDigits(value))
+      note('the number has more digits than a spreadsheet keeps; store long ids as text');
+    return { text: number, cellType: 'number' };
+  }
+  const date = dateText(Number(value), kind, context.date1904);
+  if (date === null) note('the number is shown as a date and is none');
+  return date === null ? { text: number, cellType: 'number' } : { text: date, cellType: dateTypeOf(date) };
 }
 
 function columnOf(reference: string): number {

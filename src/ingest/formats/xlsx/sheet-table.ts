@@ -1,22 +1,30 @@
-// Makes a table of a sheet: chooses the sheet, finds the header, and gives every row as many cells as there are columns.
+// Makes a table of a sheet: chooses the sheet, finds the table in it, and gives every row as many cells as there are
+// columns. Refuses a sheet whose rows mostly do not fit what was found.
+import type { TableLayout } from '../../../core/file-format.ts';
 import { RowmillError } from '../../../core/rowmill-error.ts';
 import { type FormatOptions, MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../../row-reader.ts';
+import { createTrial, TRIAL_ROWS } from '../refuse-misread.ts';
 import type { ZipArchive } from '../zip-archive.ts';
+import { chooseSheet, isSentence, LOOK_ROWS, type SheetLook, warnOfOthers } from './choose-sheet.ts';
+import { createSheetJudge, type SheetJudge } from './judge-sheet-row.ts';
 import { readSharedStrings } from './shared-strings.ts';
-import { columnName, readSheetRows, type SheetContext, type SheetRow } from './sheet-rows.ts';
-import { readDateStyles, readWorkbookParts, type WorkbookSheet } from './workbook-parts.ts';
+import { describeLayout, layOut, type SheetLayout } from './sheet-layout.ts';
+import { readSheetRows, type SheetContext, type SheetRow } from './sheet-rows.ts';
+import { readDateStyles, readWorkbookParts, showsPivot, type WorkbookSheet } from './workbook-parts.ts';
 
 export interface SheetTable {
   sheet: string;
   sheets: string[];
   headers: string[];
+  table: TableLayout;
   preamble: string;
   warnings: string[];
   rows: AsyncGenerator<ReadRow[]>;
 }
 
-/** Rows that tell how wide a sheet without a header is. */
-const WIDTH_ROWS = 100;
+/** Cells, empty ones among them, that may be held to see what a sheet is. */
+const SAMPLE_CELLS = 1_000_000;
+const SAMPLE_CHARACTERS = 8 * 1024 * 1024;
 
 export async function openSheetTable(
   archive: ZipArchive,
@@ -29,151 +37,131 @@ export async function openSheetTable(
     styles: await readDateStyles(archive, parts.styles),
     date1904: parts.date1904,
     limits,
+    maxColumns: limits.maxColumns,
   };
   // Of a sheet that is large and empty one look is enough.
-  const seen = new Map<WorkbookSheet, boolean>();
-  const holdsData = async (sheet: WorkbookSheet): Promise<boolean> => {
-    const known = seen.get(sheet);
-    if (known !== undefined) return known;
-    let found = false;
-    for await (const _ of readSheetRows(archive, sheet.entry, context)) {
-      found = true;
-      break;
-    }
-    seen.set(sheet, found);
-    return found;
+  const seen = new Map<WorkbookSheet, SheetLook>();
+  const look = async (sheet: WorkbookSheet): Promise<SheetLook> => {
+    const known = seen.get(sheet) ?? (await lookAtSheet(archive, sheet, context));
+    seen.set(sheet, known);
+    return known;
   };
-  const sheet = await chooseSheet(parts.sheets, options.sheet, holdsData);
+  const sheet = await chooseSheet(parts.sheets, options.sheet, look);
   const batches = readSheetRows(archive, sheet.entry, context);
-  const start = await readStart(batches, options);
-  const headers = nameHeaders(start, options);
-  if (headers.length > limits.maxColumns) {
-    throw new RowmillError(
-      'FILE_TOO_LARGE',
-      `expected at most ${limits.maxColumns} columns (ingestMaxColumns), got ${headers.length}`,
-    );
-  }
+  const sample = await takeSample(batches, TRIAL_ROWS);
+  const layout = layOut(sample, options, limits);
+  const { table, names, preamble, warnings, data } = layout;
+  const firstColumn = table.firstColumn ?? 0;
+  context.maxColumns = firstColumn + names.length;
+  // A job that was begun before layouts were stored goes on as it began.
+  const isOld = options.found !== undefined && options.found.table === undefined;
+  const judge = createSheetJudge(names.length, firstColumn, isOld ? [] : data);
+  if (options.found === undefined) tryRows(layout, judge, sheet.name);
   return {
     sheet: sheet.name,
     sheets: parts.sheets.map((each) => each.name),
-    headers,
-    preamble: start.preamble,
-    warnings: options.sheet === undefined ? await warnOfOthers(parts.sheets, sheet, holdsData) : [],
-    rows: toRows(start.rows, batches, headers.length),
+    headers: names,
+    table,
+    preamble: preamble.slice(0, MAX_RAW_LENGTH),
+    warnings: [
+      ...warnings,
+      ...warnOfFormulas(data),
+      ...(options.sheet === undefined ? await warnOfOthers(parts.sheets, sheet, look) : []),
+    ],
+    rows: toRows(data, batches, judge),
   };
 }
 
-async function chooseSheet(
-  sheets: WorkbookSheet[],
-  wanted: string | undefined,
-  holdsData: (sheet: WorkbookSheet) => Promise<boolean>,
-): Promise<WorkbookSheet> {
-  if (wanted !== undefined) {
-    const folded = wanted.trim().toLowerCase();
-    const found =
-      sheets.find((sheet) => sheet.name === wanted) ??
-      sheets.find((sheet) => sheet.name.trim().toLowerCase() === folded) ??
-      (/^\d+$/.test(folded) ? sheets[Number(folded) - 1] : undefined);
-    if (found !== undefined) return found;
-    const names = sheets.map((sheet) => JSON.stringify(sheet.name)).join(', ');
-    throw new RowmillError(
-      'FILE_OPTION_INVALID',
-      `expected sheet to be one of ${names} or a number from 1 to ${sheets.length}, got ${JSON.stringify(wanted)}`,
-    );
+async function lookAtSheet(
+  archive: ZipArchive,
+  sheet: WorkbookSheet,
+  context: SheetContext,
+): Promise<SheetLook> {
+  const rows = await takeSample(readSheetRows(archive, sheet.entry, context), LOOK_ROWS);
+  const look: SheetLook = {
+    rows: rows.length,
+    filledCells: 0,
+    columns: 0,
+    sentences: 0,
+    isPivot: rows.length > 0 && (await showsPivot(archive, sheet)),
+    fits: rows.length > 0 && wouldFit(rows, context.limits),
+  };
+  for (const { cells, beyond } of rows) {
+    look.columns = Math.max(look.columns, cells.length + beyond.length);
+    look.filledCells += beyond.length;
+    for (const cell of cells) {
+      if (cell === '') continue;
+      look.filledCells += 1;
+      if (isSentence(cell)) look.sentences += 1;
+    }
   }
-  for (const sheet of sheets) if (sheet.visible && (await holdsData(sheet))) return sheet;
-  const hidden = sheets.filter((sheet) => !sheet.visible).map((sheet) => JSON.stringify(sheet.name));
-  throw new RowmillError(
-    'FILE_INVALID',
-    hidden.length === 0
-      ? 'expected a workbook with rows, got one whose sheets are all empty'
-      : `expected rows in a visible sheet, got only the hidden ${hidden.join(', ')}`,
-    hidden.length === 0 ? {} : { hint: 'State the sheet to read a hidden one.' },
-  );
+  return look;
 }
 
-async function warnOfOthers(
-  sheets: WorkbookSheet[],
-  chosen: WorkbookSheet,
-  holdsData: (sheet: WorkbookSheet) => Promise<boolean>,
-): Promise<string[]> {
-  const names: string[] = [];
-  for (const sheet of sheets) {
-    if (sheet === chosen || !(await holdsData(sheet))) continue;
-    names.push(`${JSON.stringify(sheet.name)}${sheet.visible ? '' : ' (hidden)'}`);
+function wouldFit(rows: SheetRow[], limits: ReadLimits): boolean {
+  try {
+    const { table, names, data } = layOut(rows, {}, limits);
+    const { misfit } = createSheetJudge(names.length, table.firstColumn ?? 0, []);
+    return data.filter((row) => misfit(row) !== null).length * 2 <= data.length;
+  } catch (error) {
+    if (error instanceof RowmillError) return false;
+    throw error;
   }
-  if (names.length === 0) return [];
-  return [
-    `Only the sheet ${JSON.stringify(chosen.name)} is read; these hold data, too: ${names.join(', ')}.`,
-  ];
 }
 
-interface SheetStart {
-  preamble: string;
-  header: SheetRow | null;
-  /** Rows that were read on the way. */
-  rows: SheetRow[];
-}
-
-async function readStart(batches: AsyncGenerator<SheetRow[]>, options: FormatOptions): Promise<SheetStart> {
-  const { header = true, skipLines = 0 } = options;
-  const preamble: string[] = [];
-  const rows: SheetRow[] = [];
-  for (;;) {
+/** Reads no further than it must; the generator can be read on. */
+async function takeSample(batches: AsyncGenerator<SheetRow[]>, maxRows: number): Promise<SheetRow[]> {
+  const sample: SheetRow[] = [];
+  let cells = 0;
+  let characters = 0;
+  while (sample.length < maxRows && cells < SAMPLE_CELLS && characters < SAMPLE_CHARACTERS) {
     const { done, value } = await batches.next();
     if (done) break;
     for (const row of value) {
-      if (row.line <= skipLines) preamble.push(row.cells.filter((cell) => cell !== '').join('\t'));
-      else rows.push(row);
+      sample.push(row);
+      cells += row.cells.length;
+      for (const cell of row.cells) characters += cell.length;
     }
-    if (rows.length >= (header ? 1 : WIDTH_ROWS)) break;
   }
-  const first = header ? rows.shift() : undefined;
-  if (header && first === undefined) {
-    throw new RowmillError(
-      'FILE_INVALID',
-      'expected a row with the names of the columns, got an empty sheet',
-    );
-  }
-  if (first?.excess)
-    throw new RowmillError('FILE_TOO_LARGE', `the header, row ${first.line}: ${first.excess}`);
-  return { preamble: preamble.join('\n').slice(0, MAX_RAW_LENGTH), header: first ?? null, rows };
+  return sample;
 }
 
-function nameHeaders({ header, rows }: SheetStart, options: FormatOptions): string[] {
-  const width = header?.cells.length ?? rows.reduce((widest, row) => Math.max(widest, row.cells.length), 0);
-  const { columns } = options;
-  if (columns === undefined) {
-    return header === null
-      ? Array.from({ length: width }, (_, i) => `column_${i + 1}`)
-      : header.cells.map((name) => name.trim());
+function tryRows({ table, names, data }: SheetLayout, { misfit }: SheetJudge, sheet: string): void {
+  const trial = createTrial({
+    fit: `fit the ${names.length === 1 ? 'one column' : `${names.length} columns`}`,
+    how: `the sheet ${JSON.stringify(sheet)} was read with ${describeLayout(table)}`,
+    hint: 'State the sheet, the rows to skip, or that there is no header, if they were detected wrongly; docs/files-other.md says how.',
+    unit: 'row',
+  });
+  for (const row of data) {
+    const reason = misfit(row);
+    const { line } = row;
+    const tried: ReadRow =
+      reason === null
+        ? { kind: 'cells', line, cells: [], repair: null }
+        : { kind: 'rejected', line, reason, raw: '' };
+    if (trial.add(tried, 0)) break;
   }
-  // Without a header the last columns may be empty for long.
-  if (header === null ? columns.length < width : columns.length !== width) {
-    throw new RowmillError(
-      'FILE_OPTION_INVALID',
-      `expected the option columns to have ${width} names, one per column of the sheet, got ${columns.length}`,
-    );
-  }
-  return columns;
+  trial.end();
+}
+
+function warnOfFormulas(data: SheetRow[]): string[] {
+  const lacking = data.filter((row) => row.lacksValue);
+  if (lacking.length === 0) return [];
+  const which =
+    lacking.length === 1
+      ? `Row ${lacking[0]!.line} has`
+      : `${lacking.length} of the first ${data.length} rows have`;
+  return [
+    `${which} formulas without a stored value, which are read as empty cells. Open the file in a spreadsheet program and save it.`,
+  ];
 }
 
 async function* toRows(
   start: SheetRow[],
   batches: AsyncGenerator<SheetRow[]>,
-  width: number,
+  { judge }: SheetJudge,
 ): AsyncGenerator<ReadRow[]> {
-  if (start.length > 0) yield start.map((row) => toRow(row, width));
-  for await (const batch of batches) yield batch.map((row) => toRow(row, width));
-}
-
-function toRow({ line, cells, notes, excess }: SheetRow, width: number): ReadRow {
-  if (excess !== null || cells.length > width) {
-    const reason =
-      excess ??
-      `expected nothing after the last named column (${columnName(width - 1)}), got a value in ${columnName(cells.length - 1)}${line}`;
-    return { kind: 'rejected', line, reason, raw: cells.join('\t').slice(0, MAX_RAW_LENGTH) };
-  }
-  while (cells.length < width) cells.push('');
-  return { kind: 'cells', line, cells, repair: notes.length === 0 ? null : notes.join('; ') };
+  if (start.length > 0) yield start.map(judge);
+  for await (const batch of batches) yield batch.map(judge);
 }

@@ -42,8 +42,12 @@ export async function readWorkbookParts(archive: ZipArchive): Promise<WorkbookPa
 
   const sheets: WorkbookSheet[] = [];
   let date1904 = false;
+  let root: string | null = null;
   await readPart(archive, workbook, {
     open(name, tag) {
+      root ??= tag;
+      // Extensions repeat names of the main namespace: x15:workbookPr says nothing about dates.
+      if (!isMain(tag, root)) return;
       if (name === 'workbookPr') date1904 = /^(1|true)$/.test(attributeOf(tag, 'date1904') ?? '');
       if (name !== 'sheet') return;
       const relation = relations.get(relationId(tag));
@@ -63,6 +67,33 @@ export async function readWorkbookParts(archive: ZipArchive): Promise<WorkbookPa
     return (target === undefined ? undefined : find(target)) ?? null;
   };
   return { sheets, date1904, sharedStrings: optional('sharedStrings'), styles: optional('styles') };
+}
+
+const MAIN_NAMESPACES = [
+  'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
+  'http://purl.oclc.org/ooxml/spreadsheetml/main',
+];
+
+/** Whether an element is of the namespace of workbooks, by what it or the root element declares for its prefix. */
+function isMain(tag: string, root: string): boolean {
+  const prefix = prefixOf(tag);
+  const declaration = prefix === '' ? 'xmlns' : `xmlns:${prefix}`;
+  const namespace = attributeOf(tag, declaration) ?? attributeOf(root, declaration);
+  return namespace === undefined ? prefix === prefixOf(root) : MAIN_NAMESPACES.includes(namespace);
+}
+
+function prefixOf(tag: string): string {
+  return /^([^\s:/]+):/.exec(tag)?.[1] ?? '';
+}
+
+/** Whether the sheet shows a pivot table: its cells are computed from another sheet. */
+export async function showsPivot(archive: ZipArchive, { entry }: WorkbookSheet): Promise<boolean> {
+  const slash = entry.name.lastIndexOf('/') + 1;
+  const name = `${entry.name.slice(0, slash)}_rels/${entry.name.slice(slash)}.rels`.toLowerCase();
+  const relations = archive.entries.find((each) => each.name.toLowerCase() === name);
+  if (relations === undefined) return false;
+  const found = await readRelationships(archive, relations, entry.name.slice(0, slash));
+  return [...found.values()].some(({ type }) => type === 'pivotTable');
 }
 
 /** What the number of each style shows, by the number of the style. */

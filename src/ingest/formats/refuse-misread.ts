@@ -1,0 +1,54 @@
+// Refuses a file when most of its first rows would be rejected: then the rows are not bad, the file was misread. Each
+// format says how it read the file and what a person can state instead.
+import { RowmillError } from '../../core/rowmill-error.ts';
+import type { ReadRow } from '../row-reader.ts';
+
+/** Rows and characters that are looked at. */
+export const TRIAL_ROWS = 1000;
+const TRIAL_CHARACTERS = 8 * 1024 * 1024;
+
+export interface Trial {
+  /** True when enough rows were seen. */
+  add(row: ReadRow, characters: number): boolean;
+  /** Rows seen so far. */
+  count(): number;
+  /** Throws FILE_INVALID when more than half of the rows were rejected. */
+  end(): void;
+}
+
+export interface TrialWords {
+  /** What rows should be, such as "fit the 3 columns". */
+  fit: string;
+  /** How the file was read, such as "the file was read as JSON lines". */
+  how: string;
+  hint: string;
+  /** What the number of a line counts. Default: line. */
+  unit?: 'line' | 'row';
+}
+
+export function createTrial({ fit, how, hint, unit = 'line' }: TrialWords): Trial {
+  let count = 0;
+  let seen = 0;
+  let rejected = 0;
+  let example = '';
+  return {
+    add(row, characters) {
+      count += 1;
+      seen += characters;
+      if (row.kind === 'rejected') {
+        rejected += 1;
+        if (example === '') example = `${unit} ${row.line}: ${row.reason}`;
+      }
+      return count >= TRIAL_ROWS || seen >= TRIAL_CHARACTERS;
+    },
+    count: () => count,
+    end() {
+      if (rejected * 2 <= count) return;
+      throw new RowmillError(
+        'FILE_INVALID',
+        `expected most rows to ${fit}, got ${rejected} of the first ${count} that do not (${example}); ${how}`,
+        { hint },
+      );
+    },
+  };
+}

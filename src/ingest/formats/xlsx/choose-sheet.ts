@@ -1,0 +1,95 @@
+// Which sheet of a workbook is read: the one that a person states, else the first visible one that holds data, unless
+// another holds so much more that the first can only be a cover, a note or a legend.
+import { RowmillError } from '../../../core/rowmill-error.ts';
+import { cellKind } from '../csv/cell-kind.ts';
+import type { WorkbookSheet } from './workbook-parts.ts';
+
+/** What the first rows of a sheet tell. */
+export interface SheetLook {
+  rows: number;
+  filledCells: number;
+  /** The widest row. */
+  columns: number;
+  /** Cells of several words. */
+  sentences: number;
+  isPivot: boolean;
+  /** Most rows are those of one table. */
+  fits: boolean;
+}
+
+/** Rows that are looked at. */
+export const LOOK_ROWS = 400;
+/** Another sheet must hold this many times as much. */
+const MUCH_MORE = 20;
+/** A cover or a legend has fewer rows than this. */
+const MAX_NOTE_ROWS = 100;
+
+export async function chooseSheet(
+  sheets: WorkbookSheet[],
+  wanted: string | undefined,
+  look: (sheet: WorkbookSheet) => Promise<SheetLook>,
+): Promise<WorkbookSheet> {
+  if (wanted !== undefined) return findSheet(sheets, wanted);
+  let first: { sheet: WorkbookSheet; weight: number } | null = null;
+  let best: { sheet: WorkbookSheet; weight: number } | null = null;
+  for (const sheet of sheets) {
+    if (!sheet.visible) continue;
+    const seen = await look(sheet);
+    if (seen.rows === 0) continue;
+    const found = { sheet, weight: weigh(seen) };
+    first ??= found;
+    if (best === null || found.weight > best.weight) best = found;
+  }
+  if (first !== null) return best!.weight >= first.weight * MUCH_MORE ? best!.sheet : first.sheet;
+  const hidden = sheets.filter((sheet) => !sheet.visible).map((sheet) => JSON.stringify(sheet.name));
+  throw new RowmillError(
+    'FILE_INVALID',
+    hidden.length === 0
+      ? 'expected a workbook with rows, got one whose sheets are all empty'
+      : `expected rows in a visible sheet, got only the hidden ${hidden.join(', ')}`,
+    hidden.length === 0 ? {} : { hint: 'State the sheet to read a hidden one.' },
+  );
+}
+
+/** How much data a sheet holds. Prose, pivot tables and forms count little: they are about the data of other sheets. */
+function weigh({ rows, filledCells, columns, sentences, isPivot, fits }: SheetLook): number {
+  const isProse = columns <= 2 && rows < MAX_NOTE_ROWS && sentences * 2 >= rows;
+  return Math.max(1, filledCells) * (isPivot || isProse || !fits ? 0.1 : 1);
+}
+
+export function isSentence(cell: string): boolean {
+  return /\S\s+\S+\s+\S+\s+\S/.test(cell.slice(0, 200)) && cellKind(cell) === 'text';
+}
+
+function findSheet(sheets: WorkbookSheet[], wanted: string): WorkbookSheet {
+  const folded = wanted.trim().toLowerCase();
+  const found =
+    sheets.find((sheet) => sheet.name === wanted) ??
+    sheets.find((sheet) => sheet.name.trim().toLowerCase() === folded) ??
+    (/^\d+$/.test(folded) ? sheets[Number(folded) - 1] : undefined);
+  if (found !== undefined) return found;
+  const names = sheets.map((sheet) => JSON.stringify(sheet.name)).join(', ');
+  throw new RowmillError(
+    'FILE_OPTION_INVALID',
+    `expected sheet to be one of ${names} or a number from 1 to ${sheets.length}, got ${JSON.stringify(wanted)}`,
+  );
+}
+
+/** Says which sheets are not read although they hold data. */
+export async function warnOfOthers(
+  sheets: WorkbookSheet[],
+  chosen: WorkbookSheet,
+  look: (sheet: WorkbookSheet) => Promise<SheetLook>,
+): Promise<string[]> {
+  const names: string[] = [];
+  for (const sheet of sheets) {
+    if (sheet === chosen) continue;
+    const { rows } = await look(sheet);
+    if (rows === 0) continue;
+    names.push(`${JSON.stringify(sheet.name)}${sheet.visible ? '' : ' (hidden)'}`);
+  }
+  if (names.length === 0) return [];
+  return [
+    `Only the sheet ${JSON.stringify(chosen.name)} is read; these hold data, too: ${names.join(', ')}.`,
+  ];
+}
