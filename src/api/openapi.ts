@@ -1,5 +1,6 @@
 // The route table as an OpenAPI 3.1 document. Schemas with a name stand among the components, once.
 import { z } from 'zod';
+import { versionedPath } from '../contract/api-version.ts';
 import { honoursKey } from '../contract/idempotency.ts';
 import { COMMON_ERRORS, errorAnswer, type Route } from '../contract/route.ts';
 import { ROUTES } from '../contract/routes.ts';
@@ -24,7 +25,7 @@ function makeDocument(): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   const error = toSchema(errorAnswer, 'output', schemas);
   for (const [name, route] of Object.entries(ROUTES) as [string, Route][]) {
-    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    const path = versionedPath(route.path).replaceAll(/:(\w+)/g, '{$1}');
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = {
       operationId: name,
@@ -71,7 +72,7 @@ const BYTES = {
 };
 
 function tagOf(path: string): string {
-  return path.split('/').find((part) => part !== '' && part !== 'api') ?? 'server';
+  return path.split('/').find((part) => part !== '' && part !== 'api' && part !== 'v1') ?? 'server';
 }
 
 function parameters(

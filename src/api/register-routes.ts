@@ -2,7 +2,7 @@
 // is settled before the body is read.
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Route } from '../contract/route.ts';
 import { ROUTES, type Routes } from '../contract/routes.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
@@ -14,6 +14,7 @@ import { ClientGoneError } from './answer-error.ts';
 import { checkIdempotencyKey, keepAnswer, reserveOnce } from './answer-once.ts';
 import type { ApiContext } from './api-context.ts';
 import { admitAnybody, authenticate } from './authenticate.ts';
+import { checkBody } from './check-body.ts';
 import { checkStorable } from './check-storable.ts';
 import { dropIdleReader } from './drop-idle-reader.ts';
 import type { ApiRequest, BytesAnswer, Handler, Handlers } from './handler.ts';
@@ -39,7 +40,7 @@ export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>,
         config: bodyBounds(name) as object,
         // Nothing would ever end a stream that nobody reads.
         exposeHeadRoute: route.method === 'GET' && route.answer.type !== 'events',
-        onRequest: (raw) => admit(route, raw, rate, context),
+        onRequest: (raw, reply) => admit(route, raw, reply, rate, context),
         ...(!route.takesBytes && {
           preParsing: async (raw, reply, payload) =>
             holdBody(held, context, admitted.get(raw) ?? null, raw, reply, payload as Readable),
@@ -62,6 +63,7 @@ const admitted = new WeakMap<FastifyRequest, Actor | null>();
 async function admit(
   route: Route,
   raw: FastifyRequest,
+  reply: FastifyReply,
   rate: RequestRate,
   context: ApiContext,
 ): Promise<void> {
@@ -76,6 +78,7 @@ async function admit(
     );
   checkAllowed(actor, route);
   checkIdempotencyKey(route, raw);
+  checkBody(route, raw, reply);
   admitted.set(raw, actor);
 }
 
@@ -96,7 +99,7 @@ async function answer(
   const request: ApiRequest<Route> = {
     actor: actor as Actor,
     params: params as never,
-    query: parse(route.query, raw.query, 'query') as never,
+    query: queryOf(route, raw) as never,
     body: (route.upload && raw.isMultipart() ? undefined : bodyOf(name, raw)) as never,
     job: job as never,
     engine: {
@@ -159,6 +162,14 @@ async function visibleJob(context: ApiContext, actor: Actor, jobId: string) {
   return job;
 }
 
+const NO_QUERY = z.strictObject({});
+
+/** A name that would be ignored is refused, also where the route has no query. */
+function queryOf(route: Route, raw: FastifyRequest): unknown {
+  const query = parse(route.query ?? NO_QUERY, raw.query, 'query');
+  return route.query && query;
+}
+
 function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 'query' | 'body'): unknown {
   if (!schema) return undefined;
   // The database stores no NUL, so nothing is found by it.
@@ -169,7 +180,7 @@ function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 
       .some((text) => String(text).includes('\0'))
   )
     throw new RowmillError('REQUEST_INVALID', `${where}: expected no NUL character`);
-  return parseGiven(schema, given ?? {}, where);
+  return parseGiven(schema, given === undefined ? {} : given, where);
 }
 
 /** In rows what the database cannot store is replaced, and their use cases look at the rest; elsewhere it is refused. */

@@ -44,6 +44,7 @@ export const COMMON_ERRORS = [
   'REQUEST_INVALID',
   'RATE_LIMITED',
   'SERVER_BUSY',
+  'SERVER_STOPPING',
   'DATABASE_UNREACHABLE',
   'INTERNAL_ERROR',
 ] as const satisfies readonly ErrorCode[];
@@ -61,13 +62,22 @@ export type AnswerOf<R extends Route> = R['answer']['schema'] extends z.ZodType
   ? z.output<R['answer']['schema']>
   : undefined;
 
-/** What every refusal looks like. */
+/** What every refusal looks like. The fields of RFC 9457 say the same as ours. */
 export const errorAnswer = z
   .object({
+    /** RFC 9457: names the kind of refusal, as `code` does. */
+    type: z.string(),
+    /** The kind of refusal in words. */
+    title: z.string(),
+    status: z.number().int(),
+    /** The message. */
+    detail: z.string(),
     code: z.string(),
     message: z.string(),
     hint: z.string(),
     requestId: z.string(),
+    /** The same request may succeed after this time, as the header Retry-After says; absent: it would be answered the same. */
+    retryAfterMs: z.number().optional(),
     /** Where in the request it is wrong. */
     issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   })

@@ -19,6 +19,7 @@ export async function startTestApi(
     settings?: Partial<Settings>;
     sources?: readonly SourceConfig[];
     log?: Logger;
+    graceMs?: number;
   } = {},
 ): Promise<RunningApi> {
   const flags = {
@@ -34,6 +35,7 @@ export async function startTestApi(
     settings,
     ...(options.sources && { sources: options.sources }),
     log: options.log ?? silentLogger,
+    ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
   });
   running.push(api);
   return api;
