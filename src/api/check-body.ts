@@ -1,8 +1,8 @@
 // Whether the body of a request is one that its route takes, decided by the headers before a byte of it is read. A body that
 // would be ignored is refused: its sender relies on it.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Route } from '../contract/route.ts';
 import { mediaTypesOf } from '../contract/media-types.ts';
+import type { Route } from '../contract/route.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 
 const CHARSETS = ['utf-8', 'utf8', 'us-ascii'];

@@ -47,7 +47,11 @@ type Answered<R extends Route> = R['answer'] extends { type: 'bytes' }
     ? undefined
     : R['answer'] extends { type: 'text' }
       ? string
-      : AnswerOf<R>;
+      : R extends { pagedBy: readonly string[] }
+        ? Omit<AnswerOf<R>, 'next' | 'previous'>
+        : AnswerOf<R> extends { previous: unknown }
+          ? Omit<AnswerOf<R>, 'previous'>
+          : AnswerOf<R>;
 
 export type Handler<R extends Route> = (request: ApiRequest<R>, context: ApiContext) => Promise<Answered<R>>;
 

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Route } from '../contract/route.ts';
 import { ROUTES, type Routes } from '../contract/routes.ts';
+import { PAGE_ALIASES } from '../contract/values.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { Reserved } from '../engine/answer-once.ts';
 import { monotonicMs } from '../platform/clock.ts';
@@ -20,10 +21,12 @@ import { dropIdleReader } from './drop-idle-reader.ts';
 import type { ApiRequest, BytesAnswer, Handler, Handlers } from './handler.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { bodyBounds, holdBody, WITH_ROWS } from './hold-body.ts';
+import { linkPages, openPage } from './page-cursors.ts';
 import { parseGiven } from './parse-given.ts';
 import { RequestNotes } from './request-notes.ts';
 import { callerOf, RequestRate } from './request-rate.ts';
 import { sendBytes } from './send-bytes.ts';
+import { publicPath } from './serve-web.ts';
 
 export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>, context: ApiContext): void {
   const { apiRequestsPerSecond: perSecond, apiRequestBurst: burst } = context.engine.settings;
@@ -96,10 +99,12 @@ async function answer(
   const job = route.path.includes(':jobId')
     ? await visibleJob(context, actor!, (params as { jobId: string }).jobId)
     : undefined;
+  const query = queryOf(route, raw);
+  const page = await openPage(route, `${name} ${JSON.stringify(params)}`, query, context.cursors);
   const request: ApiRequest<Route> = {
     actor: actor as Actor,
     params: params as never,
-    query: queryOf(route, raw) as never,
+    query: (page?.query ?? query) as never,
     body: (route.upload && raw.isMultipart() ? undefined : bodyOf(name, raw)) as never,
     job: job as never,
     engine: {
@@ -129,7 +134,10 @@ async function answer(
   void reply.code(status);
   if (type === 'bytes') return sendBytes(reply, answered as unknown as BytesAnswer);
   if (type === 'text') return reply.type('text/plain; charset=utf-8').send(answered);
-  return status === 204 ? reply.send() : reply.send(answered);
+  if (page === null) return status === 204 ? reply.send() : reply.send(answered);
+  const closed = await page.close(answered as object);
+  linkPages(reply, raw, publicPath(context.engine.settings.apiPublicUrl), closed);
+  return reply.send(closed);
 }
 
 /** To its end also when the client is gone: it can come back for the answer. */
@@ -166,8 +174,22 @@ const NO_QUERY = z.strictObject({});
 
 /** A name that would be ignored is refused, also where the route has no query. */
 function queryOf(route: Route, raw: FastifyRequest): unknown {
-  const query = parse(route.query ?? NO_QUERY, raw.query, 'query');
+  const schema = route.query ?? NO_QUERY;
+  const query = parse(schema, withoutAliases(schema, raw.query as Record<string, unknown>), 'query');
   return route.query && query;
+}
+
+/** Paging parameters under the names that handlers know. */
+function withoutAliases(schema: z.ZodObject, given: Record<string, unknown>): Record<string, unknown> {
+  const query = { ...given };
+  for (const [alias, name] of Object.entries(PAGE_ALIASES)) {
+    if (query[alias] === undefined || !(alias in schema.shape)) continue;
+    if (query[name] !== undefined)
+      throw new RowmillError('REQUEST_INVALID', `query: expected ${name} or ${alias}, got both`);
+    query[name] = query[alias];
+    delete query[alias];
+  }
+  return query;
 }
 
 function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 'query' | 'body'): unknown {

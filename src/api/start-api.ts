@@ -17,6 +17,7 @@ import type { ApiContext } from './api-context.ts';
 import { createApiMetrics } from './api-metrics.ts';
 import { ApiServices } from './api-services.ts';
 import { BackgroundWork } from './background-work.ts';
+import { CursorSignature } from './cursor-signature.ts';
 import { EventHub } from './event-hub.ts';
 import { offerFirstAccount } from './offer-first-account.ts';
 import { createServer } from './server.ts';
@@ -70,6 +71,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   const context: ApiContext = {
     engine,
     reads,
+    cursors: new CursorSignature(reads),
     pipelines,
     notifier,
     slices,

@@ -14,6 +14,7 @@ import {
   rowFilterQuery,
   rowStatus,
   seq,
+  shortPage,
   time,
 } from './values.ts';
 
@@ -182,8 +183,10 @@ export const itemRoutes = defineRoutes({
     ...read,
     path: '/api/jobs/:jobId/errors',
     summary: 'Failures by group, the largest first.',
-    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(200).default(50) }),
-    answer: { status: 200, schema: z.object({ items: z.array(errorGroup) }) },
+    query: z.strictObject(page),
+    pagedBy: ['phase', 'signature'],
+    answer: { status: 200, schema: pageOf(errorGroup) },
+    errors: ['CURSOR_INVALID'],
   },
   getTimeline: {
     ...read,
@@ -221,24 +224,25 @@ export const itemRoutes = defineRoutes({
     ...read,
     path: '/api/jobs/:jobId/generations',
     summary: 'Runs of a job: what was chosen, how it ended, what changed.',
+    query: z.strictObject(shortPage),
+    pagedBy: ['generation'],
     answer: {
       status: 200,
-      schema: z.object({
-        items: z.array(
-          z.object({
-            generation: z.number(),
-            selection: json,
-            selected: z.number(),
-            leftOut: z.record(z.string(), z.number()),
-            openedAt: time,
-            finishedAt: time.nullable(),
-            outcome: z.string().nullable(),
-            counts: z.record(z.string(), z.number()).nullable(),
-            diff: z.looseObject({}).nullable(),
-          }),
-        ),
-      }),
+      schema: pageOf(
+        z.object({
+          generation: z.number(),
+          selection: json,
+          selected: z.number(),
+          leftOut: z.record(z.string(), z.number()),
+          openedAt: time,
+          finishedAt: time.nullable(),
+          outcome: z.string().nullable(),
+          counts: z.record(z.string(), z.number()).nullable(),
+          diff: z.looseObject({}).nullable(),
+        }),
+      ),
     },
+    errors: ['CURSOR_INVALID'],
   },
   listRejected: {
     ...read,

@@ -23,6 +23,8 @@ export interface Route {
   body?: z.ZodType;
   /** The body may be multipart: a field `job` with the JSON body, then the part `file`. */
   upload?: boolean;
+  /** Of a list whose handler reads it from its beginning, `limit` entries: the fields that tell entries apart. */
+  pagedBy?: readonly string[];
   /** Default: `stored` for POST, `refused` for PATCH and DELETE. */
   idempotency?: Idempotency;
   /** The body is bytes as they are: application/octet-stream. */

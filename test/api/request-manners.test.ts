@@ -283,7 +283,7 @@ describe('a request', () => {
         queries,
         async ([name, route], type, encoding, body, query) => {
           // Without anything wrong it would act.
-          if (query === '' && (body === '' || (route.takesBytes && body !== ''))) return;
+          if (query === '' && (body === '' || route.takesBytes)) return;
           const answer = await sendRequest(url + addressOf(route) + query, {
             method: route.method,
             body,
