@@ -26,6 +26,7 @@ import { parseGiven } from './parse-given.ts';
 import { RequestNotes } from './request-notes.ts';
 import { callerOf, RequestRate } from './request-rate.ts';
 import { sendBytes } from './send-bytes.ts';
+import { sendText } from './send-text.ts';
 import { publicPath } from './serve-web.ts';
 
 export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>, context: ApiContext): void {
@@ -133,11 +134,12 @@ async function answer(
   dropIdleReader(reply.raw, context.engine.settings.apiIdleMs);
   void reply.code(status);
   if (type === 'bytes') return sendBytes(reply, answered as unknown as BytesAnswer);
-  if (type === 'text') return reply.type('text/plain; charset=utf-8').send(answered);
-  if (page === null) return status === 204 ? reply.send() : reply.send(answered);
-  const closed = await page.close(answered as object);
-  linkPages(reply, raw, publicPath(context.engine.settings.apiPublicUrl), closed);
-  return reply.send(closed);
+  if (type === 'text')
+    return sendText(reply, raw, { text: String(answered), type: 'text/plain; charset=utf-8' });
+  const sent = page === null ? answered : await page.close(answered as object);
+  if (page !== null) linkPages(reply, raw, publicPath(context.engine.settings.apiPublicUrl), sent as object);
+  if (route.method !== 'GET') return status === 204 ? reply.send() : reply.send(sent);
+  return sendText(reply, raw, { text: JSON.stringify(sent), type: 'application/json; charset=utf-8' });
 }
 
 /** To its end also when the client is gone: it can come back for the answer. */

@@ -82,7 +82,7 @@ export const fileRoutes = defineRoutes({
     access: 'viewer',
     scope: 'export',
     params: jobParams.extend({ fileId: z.string().min(1).max(200) }),
-    answer: { status: 200, schema: null, type: 'bytes' },
+    answer: { status: 200, schema: null, type: 'bytes', hasRanges: true },
     errors: ['FILE_NOT_FOUND', 'EXPORT_NOT_READY', 'TOO_MANY_EXPORTS', 'BLOB_STORE_UNAVAILABLE'],
   },
 });

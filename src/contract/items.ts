@@ -168,7 +168,7 @@ export const itemRoutes = defineRoutes({
     path: '/api/jobs/:jobId/items/:seq/image',
     summary: 'The image of a row of an image job, to be shown.',
     params: itemParams,
-    answer: { status: 200, schema: null, type: 'bytes', isKept: true },
+    answer: { status: 200, schema: null, type: 'bytes', hasRanges: true },
     errors: ['ITEM_NOT_FOUND', 'FILE_NOT_FOUND', 'BLOB_STORE_UNAVAILABLE'],
   },
   listTree: {

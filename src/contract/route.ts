@@ -34,8 +34,8 @@ export interface Route {
     status: 200 | 201 | 202 | 204;
     schema: z.ZodType | null;
     type?: 'json' | 'bytes' | 'events' | 'text';
-    /** It has an ETag: 304 for who has it already. */
-    isKept?: boolean;
+    /** It is a stored file: it has a strong ETag, and parts of it can be asked for. */
+    hasRanges?: boolean;
   };
   /** What may be refused besides the errors that any route has. */
   errors?: readonly ErrorCode[];

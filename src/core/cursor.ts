@@ -99,6 +99,6 @@ function shown(value: unknown): string {
 export function refuseCursor(reason: string): never {
   throw new RowmillError(
     'CURSOR_INVALID',
-    `expected a cursor that another page gave as next or previous: ${reason}`,
+    `expected the cursor that another page gave as next or previous: ${reason}`,
   );
 }

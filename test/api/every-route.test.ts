@@ -2,12 +2,12 @@
 // that the document lists, in the shape it says, and nothing breaks.
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { accountRoutes } from '../../src/contract/accounts.ts';
-import { errorAnswer, type Route } from '../../src/contract/route.ts';
-import { SCOPES } from '../../src/contract/scopes.ts';
-import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
 import { openApiDocument } from '../../src/api/openapi.ts';
 import type { RunningApi } from '../../src/api/start-api.ts';
+import { accountRoutes } from '../../src/contract/accounts.ts';
+import { errorAnswer, type Route } from '../../src/contract/route.ts';
+import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
+import { SCOPES } from '../../src/contract/scopes.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
 import { addUser, keyHeaders } from '../support/account-factory.ts';
@@ -98,6 +98,7 @@ async function send(
   const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
   const encode = (value: unknown): string => encodeURIComponent(text(value).toWellFormed()) || '%20';
   const search = Object.entries(query)
+    .flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((each) => [name, each] as const))
     .map(([name, value]) => `${encode(name)}=${encode(value)}`)
     .join('&');
   const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encode(params[name]));

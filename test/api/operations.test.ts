@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ROUTES } from '../../src/contract/routes.ts';
+import { definePipeline, openRowmill, type Rowmill, resource } from '../../src/index.ts';
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
-import { definePipeline, openRowmill, resource, type Rowmill } from '../../src/index.ts';
 import { addUser, sessionHeaders } from '../support/account-factory.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { jobWithItems } from '../support/job-factory.ts';
@@ -361,13 +361,13 @@ describe('sources', () => {
 
   test('are none unless some are configured', async () => {
     const { url } = await startTestApi(database.url);
-    expect(await apiReader(url).read('listSources')).toEqual({ items: [] });
+    expect(await apiReader(url).read('listSources')).toMatchObject({ items: [], next: null });
     expect(await (await scan(url)).json()).toEqual({ items: [] });
   });
 
   test('are listed without what is in them, and their files become jobs when somebody asks', async () => {
     const { url } = await startTestApi(database.url, { pipelines: [anything], sources });
-    expect(await apiReader(url).read('listSources')).toEqual({
+    expect(await apiReader(url).read('listSources')).toMatchObject({
       items: [{ name: 'incoming', kind: 'folder', pipeline: 'anything' }],
     });
     writeFileSync(join(folder, 'in', 'rows.csv'), 'a,b\n1,2\n3,4\n');

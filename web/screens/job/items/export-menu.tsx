@@ -46,7 +46,7 @@ export function ExportMenu({ job, filter, columns }: ExportMenuProps) {
       {FORMATS.map(([format, word]) => (
         <MenuLink
           key={format}
-          href={`${basePath}/api/jobs/${jobId}/export?${exportQuery(filter, format, names)}`}
+          href={`${basePath}/api/v1/jobs/${jobId}/export?${exportQuery(filter, format, names)}`}
           download
         >
           {word}
