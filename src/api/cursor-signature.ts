@@ -1,9 +1,14 @@
-// Signs the cursors that clients get, and refuses those that are not signed. The key is the same for all servers of a database.
+// Packs and signs the cursors that clients get, and refuses those that are not signed. The key is the same for all servers of a
+// database.
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { refuseCursor } from '../core/cursor.ts';
+import { type CursorTrail, parseTrail, shorterTrail, trailText } from '../core/cursor-trail.ts';
 import type { Executor } from '../platform/database.ts';
 import { readCursorKey } from '../store/views/read-cursor-key.ts';
 
+/** Two of them are in a header, and proxies take 4 KiB of headers. A page whose own key is longer has a longer one. */
+const MAX_LENGTH = 1400;
 /** 16 bytes as base64url. */
 const SIGNATURE_LENGTH = 22;
 
@@ -15,12 +20,13 @@ export class CursorSignature {
     this.#db = db;
   }
 
-  async sign(payload: string): Promise<string> {
+  async sign(trail: CursorTrail): Promise<string> {
+    const payload = pack(trail);
     return payload + signatureOf(await this.#readKey(), payload);
   }
 
-  /** What was signed. */
-  async check(text: string): Promise<string> {
+  /** CURSOR_INVALID unless it was signed. */
+  async open(text: string): Promise<CursorTrail> {
     const payload = text.slice(0, -SIGNATURE_LENGTH);
     const [given, expected] = [
       Buffer.from(text.slice(-SIGNATURE_LENGTH)),
@@ -28,7 +34,7 @@ export class CursorSignature {
     ];
     if (given.length !== expected.length || !timingSafeEqual(given, expected))
       refuseCursor('it is damaged, or not signed by a server of this database');
-    return payload;
+    return parseTrail(inflateRawSync(Buffer.from(payload, 'base64url')).toString('utf8'));
   }
 
   #readKey(): Promise<Buffer> {
@@ -38,6 +44,15 @@ export class CursorSignature {
       this.#key = null;
     });
     return this.#key;
+  }
+}
+
+function pack(trail: CursorTrail): string {
+  for (let rest = trail; ; ) {
+    const payload = deflateRawSync(trailText(rest)).toString('base64url');
+    const shorter = payload.length <= MAX_LENGTH ? null : shorterTrail(rest);
+    if (shorter === null) return payload;
+    rest = shorter;
   }
 }
 

@@ -3,9 +3,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Route } from '../contract/route.ts';
 import { cursorOf, cursorParts } from '../core/cursor.ts';
-import { type CursorTrail, decodeTrail, encodeTrail, trailBefore } from '../core/cursor-trail.ts';
+import { type CursorTrail, trailBefore } from '../core/cursor-trail.ts';
 import type { CursorSignature } from './cursor-signature.ts';
 import { cutList, listWindow } from './cut-list.ts';
+
+/** Proxies take 4 KiB of headers. */
+const LINKS_MAX = 3500;
 
 interface PageQuery {
   limit: number;
@@ -34,7 +37,7 @@ export async function openPage(
 ): Promise<OpenPage | null> {
   if (!route.query || !('cursor' in route.query.shape)) return null;
   const asked = query as PageQuery;
-  const trail = asked.cursor === undefined ? null : decodeTrail(await signature.check(asked.cursor));
+  const trail = asked.cursor === undefined ? null : await signature.open(asked.cursor);
   const place = trail?.places.at(-1);
   const cursor = place && cursorOf(trail!.list, trail!.sort, place);
   const window = route.pagedBy && listWindow(list, route.pagedBy, cursor, asked.limit);
@@ -43,12 +46,11 @@ export async function openPage(
     async close(answered) {
       const page = window ? cutList(window, (answered as Page).items) : (answered as Page);
       const before = trailBefore(trail);
-      const sign = async (each: CursorTrail): Promise<string> => signature.sign(encodeTrail(each));
       return {
         ...answered,
         ...page,
-        next: page.next === null ? null : await sign(trailBehind(trail, page.next, asked)),
-        previous: before && (await sign(before)),
+        next: page.next === null ? null : await signature.sign(trailBehind(trail, page.next, asked)),
+        previous: before && (await signature.sign(before)),
       };
     },
   };
@@ -82,5 +84,7 @@ export function linkPages(reply: FastifyReply, raw: FastifyRequest, path: string
     ...(previous === null ? [] : [link('prev', previous)]),
     ...(next === null ? [] : [link('next', next)]),
   ];
-  void reply.header('link', links.join(', '));
+  // Of a list of long names the cursors in the body have to do.
+  const text = links.join(', ');
+  void reply.header('link', text.length <= LINKS_MAX ? text : links[0]);
 }

@@ -1,31 +1,24 @@
-// A cursor as clients hold it: where their page begins, and where the pages before it began, so that they can go back. The
-// oldest places are forgotten when there are too many: a client that went that far starts again at the first page.
+// A cursor as clients hold it: where their page begins, and where the pages before it began, so that they can go back.
 import { refuseCursor } from './cursor.ts';
 
-/** The first page of a list begins nowhere in particular. */
 export interface CursorTrail {
   list: string;
   sort: string;
-  /** Keys where pages began after the first one, in the order in which they were read. The last one is the page itself. */
+  /** Keys where pages began, in the order in which they were read; the first page of a list has none. The last is the page itself. */
   places: readonly (readonly unknown[])[];
   /** Places before these were forgotten. */
   isCut: boolean;
 }
 
 const VERSION = 2;
-const MAX_LENGTH = 2500;
 
-export function encodeTrail({ list, sort, places, isCut }: CursorTrail): string {
-  for (let from = 0; ; from += 1) {
-    const parts = [VERSION, list, sort, isCut || from > 0, ...places.slice(from)];
-    const text = Buffer.from(JSON.stringify(parts)).toString('base64url');
-    if (text.length <= MAX_LENGTH || from >= places.length - 1) return text;
-  }
+export function trailText({ list, sort, places, isCut }: CursorTrail): string {
+  return JSON.stringify([VERSION, list, sort, isCut, ...places]);
 }
 
-/** Of a text that this server encoded. */
-export function decodeTrail(text: string): CursorTrail {
-  const [version, list, sort, isCut, ...places] = parse(text);
+/** Of a text that `trailText` made, by this version of it or by another. */
+export function parseTrail(text: string): CursorTrail {
+  const [version, list, sort, isCut, ...places] = JSON.parse(text) as unknown[];
   if (version !== VERSION)
     refuseCursor(`it is of version ${String(version).slice(0, 50)}, expected ${VERSION}`);
   return {
@@ -36,12 +29,10 @@ export function decodeTrail(text: string): CursorTrail {
   };
 }
 
-function parse(text: string): unknown[] {
-  try {
-    return JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as unknown[];
-  } catch {
-    return refuseCursor('it is damaged');
-  }
+/** Without the older half of the places before the page; null: there are none. */
+export function shorterTrail(trail: CursorTrail): CursorTrail | null {
+  const before = trail.places.length - 1;
+  return before < 1 ? null : { ...trail, places: trail.places.slice(Math.ceil(before / 2)), isCut: true };
 }
 
 /** The page before; null: there is none, or where it began was forgotten. */

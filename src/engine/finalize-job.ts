@@ -12,8 +12,8 @@ import { newId, randomFraction } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import {
   claimFinalize,
-  noteOutputFile,
   finishJobRow,
+  noteOutputFile,
   postponeFinalize,
   renewFinalize,
 } from '../store/commands/finalize-lease.ts';

@@ -176,7 +176,7 @@ describe('a cursor', () => {
     const { url } = await startTestApi(database.url, WITH_ACCOUNTS);
     let { page, links } = await read(url, `/api/v1/jobs/${far}/items?limit=1`);
     for (let n = 0; n < 350; n += 1) ({ page, links } = await read(url, links.next!));
-    expect(page.next!.length).toBeLessThan(2600);
+    expect(page.next!.length).toBeLessThan(1500);
     for (let n = 0; n < 50; n += 1) ({ page, links } = await read(url, links.prev!));
     expect(page.items).toMatchObject([{ seq: 300 }]);
   });

@@ -203,6 +203,19 @@ describe('a refusal', () => {
     expect(await of({ authorization })).toBeUndefined();
   });
 
+  test('of a job that is about to end says when to come back, where that is of use', async () => {
+    const { url } = await startTestApi(database.url, { settings: { reprocessWaitMs: 1 } });
+    const ending = await jobWithItems(database.context(), { items: 1 });
+    await database.query(`update jobs set state = 'CANCELLING' where job_id = $1`, [ending]);
+    const of = async (method: string, path: string, body?: unknown) => {
+      const answer = await sendRequest(`${url}/api/v1/jobs/${ending}${path}`, { method, body });
+      return [answer.status, answer.headers['retry-after'], answer.body?.retryAfterMs];
+    };
+    expect(await of('DELETE', '')).toEqual([409, '1', 1000]);
+    expect(await of('POST', '/reprocess', { scope: 'job' })).toEqual([409, '1', 1000]);
+    expect(await of('POST', '/pause')).toEqual([409, undefined, undefined]);
+  });
+
   test('has a hint that names no command of ours, whatever its code', () => {
     for (const [code, entry] of Object.entries(ERROR_REGISTRY)) {
       const hint = apiHintOf(code, entry.hint);

@@ -26,6 +26,7 @@ export const fileHandlers: Handlers<typeof fileRoutes> = {
       throw new RowmillError(
         'EXPORT_NOT_READY',
         file.state === 'FAILED' ? `the export failed: ${file.error}` : 'the export is being prepared',
+        file.state === 'FAILED' ? {} : { retryAfterMs: 1000 },
       );
     const bytes = file.bytes ?? (await engine.blobs.head(blobKey))?.bytes;
     if (bytes === undefined) throw notFound();
