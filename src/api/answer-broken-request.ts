@@ -2,9 +2,9 @@
 // refusals, and its connection ends.
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ErrorAnswer } from '../contract/route.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { newId } from '../platform/random.ts';
+import { refusalBody } from './refusal-body.ts';
 
 export function answerBrokenRequest(
   error: NodeJS.ErrnoException,
@@ -13,14 +13,15 @@ export function answerBrokenRequest(
 ): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const [status, message] = describe(error.code, limits);
-  const { code, hint } = new RowmillError('REQUEST_INVALID', message);
-  const body = JSON.stringify({ code, message, hint, requestId: newId() } satisfies ErrorAnswer);
+  const refusal = refusalBody(new RowmillError('REQUEST_INVALID', message), newId());
+  const body = JSON.stringify({ ...refusal, status });
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'x-content-type-options: nosniff',
     'cache-control: no-store',
+    `x-request-id: ${refusal.requestId}`,
     'connection: close',
   ];
   if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);

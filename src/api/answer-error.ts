@@ -6,6 +6,7 @@ import { issueWords } from '../core/issue-words.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
 import type { Logger } from '../platform/logger.ts';
+import { refusalBody } from './refusal-body.ts';
 
 /** A refusal that says when to come back. */
 export class RetryLaterError extends RowmillError {
@@ -58,7 +59,22 @@ export function answerError(
   else if (refusal.status >= 500) log.error({ ...detail, error: describe(error) }, 'a request failed');
   if (refusal.retryAfterMs !== null)
     void reply.header('retry-after', Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)));
-  return reply.code(refusal.status).type('application/json; charset=utf-8').send(body);
+  if (refusal.status === 401) void reply.header('www-authenticate', challengeOf(request));
+  // A download that fails before its first byte.
+  for (const name of ['content-length', 'content-disposition', 'content-encoding', 'etag', 'last-modified'])
+    void reply.removeHeader(name);
+  return reply.code(refusal.status).type(mediaTypeFor(request)).send(body);
+}
+
+/** Programs that ask for RFC 9457 get its media type. */
+function mediaTypeFor({ headers }: FastifyRequest): string {
+  const isAsked = /\bapplication\/problem\+json\b/i.test(headers.accept ?? '');
+  return `application/${isAsked ? 'problem+json' : 'json'}; charset=utf-8`;
+}
+
+/** RFC 6750: a key that was sent and is not right is an invalid token. */
+function challengeOf({ headers }: FastifyRequest): string {
+  return `Bearer realm="rowmill"${headers.authorization === undefined ? '' : ', error="invalid_token"'}`;
 }
 
 /** The body of a refusal. */
@@ -67,9 +83,8 @@ export function errorAnswerOf(
   request: FastifyRequest,
 ): { refusal: RowmillError; body: ErrorAnswer } {
   const refusal = toRefusal(error, request);
-  const { code, message, hint } = refusal;
-  const issues = refusal instanceof InvalidRequestError && { issues: refusal.issues };
-  return { refusal, body: { code, message, hint, requestId: request.id, ...issues } };
+  const issues = refusal instanceof InvalidRequestError ? refusal.issues : undefined;
+  return { refusal, body: refusalBody(refusal, request.id, issues) };
 }
 
 /** Other errors of a request whose client is gone are still errors of ours. */
@@ -100,6 +115,7 @@ function ofFastify(code: string, status: unknown, error: Error, request: Fastify
       `expected the body to have at most ${routeOptions.bodyLimit} bytes (${bodyLimitName})`,
     );
   }
+  if (status === 415) return new RowmillError('MEDIA_TYPE_UNSUPPORTED', error.message);
   if (status === 413) return new RowmillError('BODY_TOO_LARGE', `the body is over a limit: ${error.message}`);
   if (typeof status === 'number' && status < 500) return new RowmillError('REQUEST_INVALID', error.message);
   return new RowmillError('INTERNAL_ERROR', code);

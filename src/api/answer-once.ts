@@ -43,8 +43,16 @@ export async function reserveOnce(
 ): Promise<Reserved | null> {
   const key = idempotencyOf(route) === 'stored' ? idempotencyKeyOf(raw) : undefined;
   if (key === undefined) return null;
-  const asked = JSON.stringify([name, params, query, body]);
-  return reserveAnswer(engine, { caller: actor!.userId, key, asked });
+  return reserveAnswer(engine, { caller: actor!.userId, key, asked: textOf([name, params, query, body]) });
+}
+
+/** A body may be nested deeper than the stack is. */
+function textOf(asked: unknown): string {
+  try {
+    return JSON.stringify(asked);
+  } catch (cause) {
+    throw new RowmillError('REQUEST_INVALID', 'expected the body not to be nested that deep', { cause });
+  }
 }
 
 /** The answer is stored before it is sent: a client that hears it can rely on hearing it again. */

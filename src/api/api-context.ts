@@ -8,6 +8,7 @@ import type { WorkNotifier } from '../platform/notifier.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import type { WorkerConnections } from '../worker/worker-connections.ts';
 import type { BackgroundWork } from './background-work.ts';
+import type { CursorSignature } from './cursor-signature.ts';
 import type { EventHub } from './event-hub.ts';
 import type { Slots } from './slots.ts';
 
@@ -18,6 +19,7 @@ export interface ApiContext {
    * tables were small would read all of them for every page, until the server looks at them again.
    */
   reads: Database;
+  cursors: CursorSignature;
   pipelines: readonly Pipeline[];
   notifier: WorkNotifier;
   /** For time slices that run in this process. */

@@ -4,14 +4,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { Settings } from '../platform/settings.ts';
+import { addVary } from './add-vary.ts';
 
 type SiteSettings = Pick<Settings, 'apiPublicUrl' | 'authentication' | 'corsOrigins'>;
 
 const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 const PREFLIGHT_SECONDS = 600;
 const ALLOWED_METHODS = 'GET, POST, PATCH, DELETE';
-const ALLOWED_HEADERS = 'authorization, content-digest, content-type, idempotency-key, last-event-id';
-const EXPOSED_HEADERS = 'x-request-id, retry-after, content-disposition, idempotent-replayed, upload-offset';
+const ALLOWED_HEADERS =
+  'authorization, content-digest, content-type, idempotency-key, if-none-match, if-range, last-event-id, range';
+const EXPOSED_HEADERS =
+  'accept-ranges, allow, content-disposition, content-range, etag, idempotent-replayed, link, repr-digest, retry-after, upload-offset, x-request-id';
 
 export function isUnsafe(request: FastifyRequest): boolean {
   return !SAFE_METHODS.includes(request.method);
@@ -70,7 +73,7 @@ function shareWithListedOrigins(app: FastifyInstance, { corsOrigins }: SiteSetti
   const origins = listedOrigins(corsOrigins);
   if (origins.size === 0) return;
   app.addHook('onRequest', async (request, reply) => {
-    void reply.header('vary', 'Origin');
+    addVary(reply, 'Origin');
     const { origin } = request.headers;
     if (origin === undefined || !origins.has(origin)) return;
     void reply

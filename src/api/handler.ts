@@ -7,6 +7,7 @@ import type { EngineContext } from '../engine/engine-context.ts';
 import type { Job } from '../store/views/read-job.ts';
 import type { Actor } from './actor.ts';
 import type { ApiContext } from './api-context.ts';
+import type { ChosenBytes, StoredBytes } from './choose-bytes.ts';
 
 export interface ApiRequest<R extends Route> {
   /** Nobody only on routes that are open. */
@@ -32,13 +33,10 @@ export interface BytesAnswer {
   /** Name of the file for the person who saves it. */
   name: string;
   contentType: string;
-  bytes?: number;
-  /** A picture of a page: shown, not saved, and kept by the browser of whoever may see it. */
-  shown?: {
-    etag: string;
-    /** The caller has it already. */
-    isKnown: boolean;
-  };
+  /** Of a stored file: what it is, and what of it the stream has. Without it nobody knows the length before the end. */
+  stored?: StoredBytes & { chosen: ChosenBytes };
+  /** A picture of a page: shown, not saved, and kept by the browser of the caller. */
+  isShown?: boolean;
 }
 
 type Answered<R extends Route> = R['answer'] extends { type: 'bytes' }
@@ -47,7 +45,11 @@ type Answered<R extends Route> = R['answer'] extends { type: 'bytes' }
     ? undefined
     : R['answer'] extends { type: 'text' }
       ? string
-      : AnswerOf<R>;
+      : R extends { pagedBy: readonly string[] }
+        ? Omit<AnswerOf<R>, 'next' | 'previous'>
+        : AnswerOf<R> extends { previous: unknown }
+          ? Omit<AnswerOf<R>, 'previous'>
+          : AnswerOf<R>;
 
 export type Handler<R extends Route> = (request: ApiRequest<R>, context: ApiContext) => Promise<Answered<R>>;
 

@@ -29,8 +29,8 @@ interface PendingQuery {
   statuses?: string[] | undefined;
   from?: string | undefined;
   to?: string | undefined;
-  pageSize: number;
-  after?: string | undefined;
+  limit: number;
+  cursor?: string | undefined;
 }
 
 async function answerPage(
@@ -44,7 +44,7 @@ async function answerPage(
     sort: 'updated',
     key: ['time', 'time', 'uuid', 'seq'],
   } as const satisfies CursorKind;
-  const after = query.after === undefined ? null : decodeCursor(cursor, query.after);
+  const after = query.cursor === undefined ? null : decodeCursor(cursor, query.cursor);
   const rows = await pendingPage(reads, {
     ...jobs,
     statuses: query.statuses ?? null,
@@ -52,9 +52,9 @@ async function answerPage(
     to: boundedTime(query.to),
     settledAfterMs: settings.databaseDeadlineMs + MARGIN_MS,
     after: after && { settled: after[0], place: after[1], jobId: after[2], seq: after[3] },
-    limit: query.pageSize + 1,
+    limit: query.limit + 1,
   });
-  return cutPage(rows, query.pageSize, toPendingItem, cursor, ({ settled, place, jobId, seq }) => [
+  return cutPage(rows, query.limit, toPendingItem, cursor, ({ settled, place, jobId, seq }) => [
     settled,
     place,
     jobId,

@@ -14,7 +14,7 @@ type Answer = { items: TreeRow[]; next: string | null };
 
 export const listTree: Handler<typeof itemRoutes.listTree> = async ({ job, query }, { reads }) => {
   const { jobId, generation, itemCount } = job;
-  const { parent, pageSize, after } = query;
+  const { parent, limit: pageSize, cursor: after } = query;
   if (parent === undefined) return listRoots();
   const cursor = { list: `tree ${jobId} ${parent}`, sort: 'seq', key: ['seq'] } as const satisfies CursorKind;
   const afterSeq = after === undefined ? -1 : decodeCursor(cursor, after)[0];

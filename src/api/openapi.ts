@@ -1,10 +1,13 @@
 // The route table as an OpenAPI 3.1 document. Schemas with a name stand among the components, once.
 import { z } from 'zod';
+import { versionedPath } from '../contract/api-version.ts';
 import { honoursKey } from '../contract/idempotency.ts';
+import { mediaTypesOf } from '../contract/media-types.ts';
 import { COMMON_ERRORS, errorAnswer, type Route } from '../contract/route.ts';
 import { ROUTES } from '../contract/routes.ts';
 import { ERROR_REGISTRY, type ErrorCode } from '../core/error-registry.ts';
 import { VERSION } from '../platform/version.ts';
+import { answerHeaders, hasTag, headerParameters, refusalHeaders } from './openapi-headers.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -24,7 +27,7 @@ function makeDocument(): Schema {
   const paths: Record<string, Record<string, Schema>> = {};
   const error = toSchema(errorAnswer, 'output', schemas);
   for (const [name, route] of Object.entries(ROUTES) as [string, Route][]) {
-    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    const path = versionedPath(route.path).replaceAll(/:(\w+)/g, '{$1}');
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = {
       operationId: name,
@@ -35,7 +38,7 @@ function makeDocument(): Schema {
       parameters: [
         ...parameters(route.params, 'path', schemas),
         ...parameters(route.query, 'query', schemas),
-        ...(honoursKey(route) ? [idempotencyKey] : []),
+        ...headerParameters(route),
       ],
       ...(route.body && { requestBody: requestBody(route, schemas) }),
       ...(route.takesBytes && { requestBody: { required: true, content: BYTES } }),
@@ -56,14 +59,6 @@ function makeDocument(): Schema {
   };
 }
 
-const idempotencyKey = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description: 'The same key again is the same request: it is carried out once.',
-  schema: { type: 'string', minLength: 1, maxLength: 200 },
-};
-
 const BYTES = {
   'application/octet-stream': {
     schema: { type: 'string', contentMediaType: 'application/octet-stream' },
@@ -71,7 +66,7 @@ const BYTES = {
 };
 
 function tagOf(path: string): string {
-  return path.split('/').find((part) => part !== '' && part !== 'api') ?? 'server';
+  return path.split('/').find((part) => part !== '' && part !== 'api' && part !== 'v1') ?? 'server';
 }
 
 function parameters(
@@ -84,12 +79,24 @@ function parameters(
     properties?: Record<string, Schema>;
     required?: string[];
   };
-  return Object.entries(properties).map(([name, value]) => ({
-    name,
-    in: place,
-    required: place === 'path' || required.includes(name),
-    schema: value,
-  }));
+  return Object.entries(properties).map(([name, value]) => {
+    const list = listIn(schema.shape[name]);
+    const { deprecated, description, ...own } = value;
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description !== undefined && { description }),
+      ...(deprecated === true && { deprecated }),
+      schema: list ? toSchema(list, 'input', schemas) : own,
+    };
+  });
+}
+
+/** The list that a query has as one text with commas, or as the parameter again and again. */
+function listIn(field: unknown): z.ZodType | null {
+  if (field instanceof z.ZodOptional) return listIn(field.unwrap());
+  return field instanceof z.ZodPipe && field.out instanceof z.ZodArray ? field.out : null;
 }
 
 function requestBody(route: Route, schemas: Record<string, Schema>): Schema {
@@ -114,7 +121,7 @@ function requestBody(route: Route, schemas: Record<string, Schema>): Schema {
 }
 
 function success(route: Route, schemas: Record<string, Schema>): Schema {
-  const { status, schema, type = 'json', isKept } = route.answer;
+  const { status, schema, type = 'json', hasRanges } = route.answer;
   const media = {
     json: schema && { 'application/json': { schema: toSchema(schema, 'output', schemas) } },
     bytes: BYTES,
@@ -122,8 +129,9 @@ function success(route: Route, schemas: Record<string, Schema>): Schema {
     text: { 'text/plain': { schema: { type: 'string' } } },
   }[type];
   return {
-    [status]: { description: route.summary, ...(media && { content: media }) },
-    ...(isKept && { 304: { description: 'The caller has it already (If-None-Match).' } }),
+    [status]: { description: route.summary, headers: answerHeaders(route), ...(media && { content: media }) },
+    ...(hasRanges && { 206: { description: 'The part that Range asks for.', content: BYTES } }),
+    ...(hasTag(route) && { 304: { description: 'The caller has it already (If-None-Match).' } }),
   };
 }
 
@@ -131,7 +139,8 @@ function success(route: Route, schemas: Record<string, Schema>): Schema {
 export function errorsOf(route: Route): ErrorCode[] {
   const codes: ErrorCode[] = [...COMMON_ERRORS, 'CROSS_SITE', ...(route.errors ?? [])];
   if (route.access !== 'open') codes.push('UNAUTHENTICATED', 'FORBIDDEN');
-  if (route.body) codes.push('BODY_TOO_LARGE');
+  if (mediaTypesOf(route).length > 0) codes.push('BODY_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED');
+  if (route.answer.hasRanges) codes.push('RANGE_UNSATISFIABLE');
   if (honoursKey(route)) codes.push('IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_IN_USE');
   if (route.path.includes(':jobId')) codes.push('JOB_NOT_FOUND');
   return [...new Set(codes)];
@@ -146,7 +155,11 @@ function refusals(route: Route, error: Schema): Schema {
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,
-      { description: codes.join(', '), content: { 'application/json': { schema: error } } },
+      {
+        description: codes.join(', '),
+        headers: refusalHeaders(codes),
+        content: { 'application/json': { schema: error }, 'application/problem+json': { schema: error } },
+      },
     ]),
   );
 }

@@ -43,21 +43,21 @@ const SILENT_BEATS = 3;
 
 export const readJobHandlers: Handlers<Pick<typeof jobRoutes, 'listJobs' | 'getJob' | 'getSummary'>> = {
   listJobs: async ({ actor, query }, { reads, engine }) => {
-    const after = query.after === undefined ? null : decodeCursor(CURSOR, query.after);
+    const after = query.cursor === undefined ? null : decodeCursor(CURSOR, query.cursor);
     const rows = await jobsPage(reads, {
       owners: askedOwners(actor, query),
       states: query.states ?? null,
       pipeline: query.pipeline ?? null,
       search: query.search ?? null,
       after: after && { createdAt: after[0], jobId: after[1] },
-      limit: query.pageSize + 1,
+      limit: query.limit + 1,
     });
     // Who could run them is asked once for the page.
     const abilities = rows.some(mayBeBlocked)
       ? await listAbilities(reads, engine.settings.heartbeatMs * SILENT_BEATS)
       : [];
     const toListed = (row: ListedJobRow) => toListedJob(row, abilities);
-    return cutPage(rows, query.pageSize, toListed, CURSOR, (last) => [last.cursor_time, last.job_id]);
+    return cutPage(rows, query.limit, toListed, CURSOR, (last) => [last.cursor_time, last.job_id]);
   },
   getJob: ({ actor, job }, context) => describeJob(context, actor, job),
   getSummary: async ({ job, query }, { reads }) => {

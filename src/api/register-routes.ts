@@ -2,9 +2,10 @@
 // is settled before the body is read.
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Route } from '../contract/route.ts';
 import { ROUTES, type Routes } from '../contract/routes.ts';
+import { PAGE_ALIASES } from '../contract/values.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import type { Reserved } from '../engine/answer-once.ts';
 import { monotonicMs } from '../platform/clock.ts';
@@ -14,15 +15,19 @@ import { ClientGoneError } from './answer-error.ts';
 import { checkIdempotencyKey, keepAnswer, reserveOnce } from './answer-once.ts';
 import type { ApiContext } from './api-context.ts';
 import { admitAnybody, authenticate } from './authenticate.ts';
+import { checkBody } from './check-body.ts';
 import { checkStorable } from './check-storable.ts';
 import { dropIdleReader } from './drop-idle-reader.ts';
 import type { ApiRequest, BytesAnswer, Handler, Handlers } from './handler.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { bodyBounds, holdBody, WITH_ROWS } from './hold-body.ts';
+import { linkPages, openPage } from './page-cursors.ts';
 import { parseGiven } from './parse-given.ts';
 import { RequestNotes } from './request-notes.ts';
 import { callerOf, RequestRate } from './request-rate.ts';
 import { sendBytes } from './send-bytes.ts';
+import { sendText } from './send-text.ts';
+import { publicPath } from './serve-web.ts';
 
 export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>, context: ApiContext): void {
   const { apiRequestsPerSecond: perSecond, apiRequestBurst: burst } = context.engine.settings;
@@ -39,7 +44,7 @@ export function registerRoutes(app: FastifyInstance, handlers: Handlers<Routes>,
         config: bodyBounds(name) as object,
         // Nothing would ever end a stream that nobody reads.
         exposeHeadRoute: route.method === 'GET' && route.answer.type !== 'events',
-        onRequest: (raw) => admit(route, raw, rate, context),
+        onRequest: (raw, reply) => admit(route, raw, reply, rate, context),
         ...(!route.takesBytes && {
           preParsing: async (raw, reply, payload) =>
             holdBody(held, context, admitted.get(raw) ?? null, raw, reply, payload as Readable),
@@ -62,6 +67,7 @@ const admitted = new WeakMap<FastifyRequest, Actor | null>();
 async function admit(
   route: Route,
   raw: FastifyRequest,
+  reply: FastifyReply,
   rate: RequestRate,
   context: ApiContext,
 ): Promise<void> {
@@ -76,6 +82,7 @@ async function admit(
     );
   checkAllowed(actor, route);
   checkIdempotencyKey(route, raw);
+  checkBody(route, raw, reply);
   admitted.set(raw, actor);
 }
 
@@ -93,10 +100,12 @@ async function answer(
   const job = route.path.includes(':jobId')
     ? await visibleJob(context, actor!, (params as { jobId: string }).jobId)
     : undefined;
+  const query = queryOf(route, raw);
+  const page = await openPage(route, `${name} ${JSON.stringify(params)}`, query, context.cursors);
   const request: ApiRequest<Route> = {
     actor: actor as Actor,
     params: params as never,
-    query: parse(route.query, raw.query, 'query') as never,
+    query: (page?.query ?? query) as never,
     body: (route.upload && raw.isMultipart() ? undefined : bodyOf(name, raw)) as never,
     job: job as never,
     engine: {
@@ -125,8 +134,12 @@ async function answer(
   dropIdleReader(reply.raw, context.engine.settings.apiIdleMs);
   void reply.code(status);
   if (type === 'bytes') return sendBytes(reply, answered as unknown as BytesAnswer);
-  if (type === 'text') return reply.type('text/plain; charset=utf-8').send(answered);
-  return status === 204 ? reply.send() : reply.send(answered);
+  if (type === 'text')
+    return sendText(reply, raw, { text: String(answered), type: 'text/plain; charset=utf-8' });
+  const sent = page === null ? answered : await page.close(answered as object);
+  if (page !== null) linkPages(reply, raw, publicPath(context.engine.settings.apiPublicUrl), sent as object);
+  if (route.method !== 'GET') return status === 204 ? reply.send() : reply.send(sent);
+  return sendText(reply, raw, { text: JSON.stringify(sent), type: 'application/json; charset=utf-8' });
 }
 
 /** To its end also when the client is gone: it can come back for the answer. */
@@ -159,6 +172,28 @@ async function visibleJob(context: ApiContext, actor: Actor, jobId: string) {
   return job;
 }
 
+const NO_QUERY = z.strictObject({});
+
+/** A name that would be ignored is refused, also where the route has no query. */
+function queryOf(route: Route, raw: FastifyRequest): unknown {
+  const schema = route.query ?? NO_QUERY;
+  const query = parse(schema, withoutAliases(schema, raw.query as Record<string, unknown>), 'query');
+  return route.query && query;
+}
+
+/** Paging parameters under the names that handlers know. */
+function withoutAliases(schema: z.ZodObject, given: Record<string, unknown>): Record<string, unknown> {
+  const query = { ...given };
+  for (const [alias, name] of Object.entries(PAGE_ALIASES)) {
+    if (query[alias] === undefined || !(alias in schema.shape)) continue;
+    if (query[name] !== undefined)
+      throw new RowmillError('REQUEST_INVALID', `query: expected ${name} or ${alias}, got both`);
+    query[name] = query[alias];
+    delete query[alias];
+  }
+  return query;
+}
+
 function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 'query' | 'body'): unknown {
   if (!schema) return undefined;
   // The database stores no NUL, so nothing is found by it.
@@ -169,7 +204,7 @@ function parse(schema: z.ZodType | undefined, given: unknown, where: 'params' | 
       .some((text) => String(text).includes('\0'))
   )
     throw new RowmillError('REQUEST_INVALID', `${where}: expected no NUL character`);
-  return parseGiven(schema, given ?? {}, where);
+  return parseGiven(schema, given === undefined ? {} : given, where);
 }
 
 /** In rows what the database cannot store is replaced, and their use cases look at the rest; elsewhere it is refused. */

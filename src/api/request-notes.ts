@@ -22,7 +22,7 @@ export class RequestNotes {
     });
   }
 
-  /** Cursors are shown as they are given to the client: where a list stood can be looked at again. */
+  /** Cursors are shown as handlers have them: which row a page began at can be read from them. */
   note(route: RouteName, ms: number, { requestId, query, answer }: Noted): void {
     this.#ms.observe({ route }, ms);
     const isSlow = ms >= this.#slowMs;
@@ -40,11 +40,11 @@ interface Noted {
   answer: unknown;
 }
 
-function pageOf(query: unknown, answer: unknown): { after: unknown; next: unknown; rows: number } | null {
+function pageOf(query: unknown, answer: unknown): { cursor: unknown; next: unknown; rows: number } | null {
   if (typeof answer !== 'object' || answer === null || !('next' in answer) || !('items' in answer))
     return null;
   const { items, next } = answer;
   if (!Array.isArray(items)) return null;
-  const { after = null } = (query ?? {}) as { after?: unknown };
-  return { after, next, rows: items.length };
+  const { cursor = null } = (query ?? {}) as { cursor?: unknown };
+  return { cursor, next, rows: items.length };
 }

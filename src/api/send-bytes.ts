@@ -1,27 +1,59 @@
-// A download: saved by the browser, never shown by it. Pictures of a page are the exception.
+// A download: saved by the browser, never shown by it. Pictures of a page are the exception. Stored files can be fetched in
+// parts; what is made while it is sent can be compressed instead.
+import { pipeline, type Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
 import type { FastifyReply } from 'fastify';
+import { addVary } from './add-vary.ts';
 import type { BytesAnswer } from './handler.ts';
+import { encodingFor } from './send-text.ts';
 
 const KEPT_SECONDS = 3600;
+/** A workbook is compressed already. */
+const COMPRESSIBLE = /^(text\/csv|application\/(x-ndjson|jsonl))\b/;
 
-export function sendBytes(
-  reply: FastifyReply,
-  { stream, name, contentType, bytes, shown }: BytesAnswer,
-): FastifyReply {
-  if (shown) {
-    void reply
-      .header('etag', shown.etag)
-      // Another session must ask again.
-      .header('vary', 'cookie, authorization')
-      .header('cache-control', `private, max-age=${KEPT_SECONDS}`);
-    if (shown.isKnown) return reply.code(304).send();
+export function sendBytes(reply: FastifyReply, answer: BytesAnswer): FastifyReply {
+  const { name, contentType, stored, isShown = false, stream } = answer;
+  if (isShown) {
+    // Another session must ask again.
+    addVary(reply, 'cookie, authorization');
+    void reply.header('cache-control', `private, max-age=${KEPT_SECONDS}`);
   }
-  if (bytes !== undefined) void reply.header('content-length', bytes);
-  return reply
-    .header('content-disposition', contentDisposition(name, shown ? 'inline' : 'attachment'))
+  if (stored) {
+    void reply.header('etag', stored.etag).header('accept-ranges', 'bytes');
+    if (stored.modifiedAt) void reply.header('last-modified', stored.modifiedAt.toUTCString());
+    if (stored.chosen.kind === 'known') return reply.code(304).send();
+  }
+  void reply
+    .header('content-disposition', contentDisposition(name, isShown ? 'inline' : 'attachment'))
     .header('content-security-policy', 'sandbox')
-    .type(contentType)
+    .type(contentType);
+  return stored ? sendStored(reply, stored, stream) : sendMade(reply, answer);
+}
+
+function sendStored(
+  reply: FastifyReply,
+  { bytes, chosen }: NonNullable<BytesAnswer['stored']>,
+  stream: Readable,
+): FastifyReply {
+  if (chosen.kind !== 'part') return reply.header('content-length', bytes).send(stream);
+  const { start, end } = chosen;
+  return reply
+    .code(206)
+    .header('content-range', `bytes ${start}-${end - 1}/${bytes}`)
+    .header('content-length', end - start)
     .send(stream);
+}
+
+function sendMade(reply: FastifyReply, { stream, contentType }: BytesAnswer): FastifyReply {
+  const { method, headers } = reply.request;
+  void reply.header('accept-ranges', 'none');
+  if (!COMPRESSIBLE.test(contentType)) return reply.send(stream);
+  addVary(reply, 'accept-encoding');
+  const isWanted = encodingFor(headers['accept-encoding'], ['gzip']) !== null;
+  if (!isWanted || method === 'HEAD') return reply.send(stream);
+  // Whichever end fails ends the other one, and whoever reads sees a connection that breaks.
+  const compressed = pipeline(stream, createGzip({ level: 4 }), () => {});
+  return reply.header('content-encoding', 'gzip').send(compressed);
 }
 
 /** Control characters, separators of paths, and what turns the direction of a text around: `photo<RLO>gpj.exe` looks like an image. */

@@ -10,6 +10,7 @@ import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { imageCopyKey, isImageKey } from '../platform/blob-store/image-copies.ts';
 import { readItemImage } from '../store/views/read-item-image.ts';
 import { RetryLaterError } from './answer-error.ts';
+import { chooseBytes, rangeOf } from './choose-bytes.ts';
 import { dropIdleReader } from './drop-idle-reader.ts';
 import type { BytesAnswer, Handler } from './handler.ts';
 
@@ -47,16 +48,19 @@ export const sendItemImage: Handler<typeof itemRoutes.getItemImage> = async (req
     // The job's own copy, never one of somebody else: a manifest can be written by hand.
     const storedKey = setId === null ? key : imageCopyKey(key, setId);
     const known = await lookAt(blobs, storedKey, settings.imageMaxBytes, params.seq);
+    const { bytes, contentType } = known;
+    const chosen = chooseBytes(raw, reply, { bytes, etag });
     const answer: Omit<BytesAnswer, 'stream'> = {
-      ...known,
+      contentType,
       name: image?.name ?? `image-${params.seq}`,
-      shown: { etag, isKnown: isListed(raw.headers['if-none-match'], etag) },
+      stored: { bytes, etag, chosen },
+      isShown: true,
     };
-    if (answer.shown!.isKnown || raw.method === 'HEAD') {
+    if (chosen.kind === 'known' || raw.method === 'HEAD') {
       release();
       return { ...answer, stream: Readable.from([]) };
     }
-    const stream = await blobs.get(storedKey);
+    const stream = await blobs.get(storedKey, rangeOf(chosen));
     stream.once('close', release);
     stream.once('error', () => {});
     if (signal.aborted) stream.destroy();
@@ -83,12 +87,6 @@ async function lookAt(
   const type = identifyBytes(Buffer.concat(chunks));
   if (!isImageType(type)) throw noImage(seq);
   return { contentType: TYPES[type], bytes: info.bytes };
-}
-
-/** The list of a conditional request, in which weak tags count as well. */
-function isListed(header: string | undefined, etag: string): boolean {
-  const tags = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''));
-  return tags.includes(etag) || tags.includes('*');
 }
 
 function noImage(seq: number): RowmillError {

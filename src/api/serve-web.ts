@@ -40,6 +40,11 @@ export async function serveWeb(
   };
 }
 
+/** An address of this server, whether or not the proxy in front took the path away. */
+export function withoutPath(url: string, path: string): string {
+  return path !== '' && url.startsWith(`${path}/`) ? url.slice(path.length) : url;
+}
+
 /** The path of the address under which browsers reach the server, without a slash at the end. */
 export function publicPath(url: string): string {
   return withoutTrailing(new URL(url).pathname, '/');

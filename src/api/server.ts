@@ -1,6 +1,7 @@
 // The HTTP server: limits, headers, errors and routes around one Fastify instance.
 import multipart from '@fastify/multipart';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { barePath } from '../contract/api-version.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { newId } from '../platform/random.ts';
 import { answerBrokenRequest } from './answer-broken-request.ts';
@@ -9,31 +10,39 @@ import type { ApiContext } from './api-context.ts';
 import { boundConnections } from './bound-connections.ts';
 import { addCrossSiteRules, checkPublicUrl } from './cross-site.ts';
 import { addDocsPage } from './docs-page.ts';
+import { drainRequests } from './drain-requests.ts';
 import { dropSlowSenders } from './drop-slow-senders.ts';
 import { registerRoutes } from './register-routes.ts';
 import { HANDLERS } from './routes/all.ts';
 import { addSecurityHeaders, setSecurityHeaders } from './security-headers.ts';
-import { publicPath, serveWeb } from './serve-web.ts';
+import { publicPath, serveWeb, withoutPath } from './serve-web.ts';
 
 const HEADERS_MAX_BYTES = 16_384;
 const HEADERS_CHECK_MS = 5000;
-const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
+const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'] as const;
 
-export async function createServer(context: ApiContext): Promise<FastifyInstance> {
+export async function createServer(
+  context: ApiContext,
+  { graceMs }: { graceMs: number },
+): Promise<FastifyInstance> {
   const { settings } = context.engine;
   checkPublicUrl(settings);
   const path = publicPath(settings.apiPublicUrl);
   const isHttps = settings.apiPublicUrl.startsWith('https:');
   const app = fastify({
     // Behind a path, whether or not the proxy in front takes it away.
-    rewriteUrl: ({ url = '/' }) => (path !== '' && url.startsWith(`${path}/`) ? url.slice(path.length) : url),
+    rewriteUrl: ({ url = '/' }) => barePath(withoutPath(url, path)),
     genReqId: () => newId(),
     bodyLimit: settings.apiBodyMaxBytes,
     trustProxy: (_address: string, hop: number) => hop < settings.apiTrustedProxies,
     // Files may take as long as they like; other bodies have apiBodyMs.
     requestTimeout: 0,
     connectionTimeout: 0,
+    // drain-requests.ts refuses them in the one shape of refusals.
+    return503OnClosing: false,
     http: {
+      // Refused below, with a body.
+      requireHostHeader: false,
       maxHeaderSize: HEADERS_MAX_BYTES,
       headersTimeout: settings.apiHeaderMs,
       // How often late headers are looked for.
@@ -53,11 +62,13 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
       answerError(error, request, reply, context.log);
     },
   });
+  drainRequests(app, graceMs);
   const sendPage = await serveWeb(app, path);
   app.setErrorHandler((error, request, reply) => answerError(error, request, reply, context.log));
   const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const address = addressOf(request);
     const other = METHODS.filter((method) => app.findRoute({ method, url: address }) !== null);
+    if (other.length > 0) void reply.header('allow', other.join(', '));
     const refusal =
       other.length > 0
         ? new RowmillError('METHOD_NOT_ALLOWED', `expected ${other.join(' or ')}, got ${request.method}`)
@@ -68,6 +79,10 @@ export async function createServer(context: ApiContext): Promise<FastifyInstance
     sendPage !== null && isForPage(request) ? sendPage(reply) : refuse(request, reply),
   );
   boundConnections(app, settings, context.metrics);
+  app.addHook('onRequest', async ({ headers, raw }) => {
+    if (headers.host === undefined && raw.httpVersion === '1.1')
+      throw new RowmillError('REQUEST_INVALID', 'expected the header Host');
+  });
   dropSlowSenders(app, settings);
   addCrossSiteRules(app, settings);
   addSecurityHeaders(app, { isHttps });
@@ -94,7 +109,9 @@ function isForPage(request: FastifyRequest): boolean {
   const { method, headers } = request;
   const address = addressOf(request);
   const isApi = address === '/api' || address.startsWith('/api/');
-  return method === 'GET' && !isApi && (headers.accept ?? '').includes('text/html');
+  const { accept = '*/*' } = headers;
+  const takesPage = accept.includes('text/html') || (address === '/' && /(\*|text)\/\*/.test(accept));
+  return ['GET', 'HEAD'].includes(method) && !isApi && takesPage;
 }
 
 function addressOf({ url }: FastifyRequest): string {

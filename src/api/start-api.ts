@@ -18,7 +18,7 @@ import type { ApiContext } from './api-context.ts';
 import { createApiMetrics } from './api-metrics.ts';
 import { ApiServices } from './api-services.ts';
 import { BackgroundWork } from './background-work.ts';
-import { drainRequests } from './drain-requests.ts';
+import { CursorSignature } from './cursor-signature.ts';
 import { EventHub } from './event-hub.ts';
 import { offerFirstAccount } from './offer-first-account.ts';
 import { createServer } from './server.ts';
@@ -73,6 +73,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
   const context: ApiContext = {
     engine,
     reads,
+    cursors: new CursorSignature(reads),
     pipelines,
     notifier,
     slices,
@@ -90,8 +91,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     log,
   };
   const services: { start(): void; stop(): Promise<void> }[] = [];
-  const server = await createServer(context);
-  drainRequests(server, options.graceMs ?? 0);
+  const server = await createServer(context, { graceMs: options.graceMs ?? 0 });
   const close = async (): Promise<void> => {
     await Promise.all([streams, ...services].map((each) => each.stop()));
     await server.close();

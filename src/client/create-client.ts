@@ -132,7 +132,7 @@ async function* readPages(
     if (next === null) return;
     // Where the first page began is part of the cursor.
     const { fromSeq: _, ...rest } = page;
-    page = { ...rest, after: next };
+    page = { ...rest, cursor: next };
   }
 }
 

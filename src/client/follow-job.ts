@@ -46,7 +46,7 @@ export async function* followJob(
     missed = true;
     options.onMissed?.();
   };
-  const address = `/api/jobs/${encodeURIComponent(jobId)}/events`;
+  const address = `/api/v1/jobs/${encodeURIComponent(jobId)}/events`;
   for await (const event of readEvents(connection, address, { ...options, onMissed }, lookAtJob)) {
     if (event.type === 'counter') continue;
     yield event;

@@ -1,5 +1,6 @@
 // What is given to a method of the client and what comes back, by route: parameters, query and body are one object.
 import type { z } from 'zod';
+import { versionedPath } from '../contract/api-version.ts';
 import type { AnswerOf, Route } from '../contract/route.ts';
 import type { RouteName, Routes } from '../contract/routes.ts';
 import type { Download } from './read-download.ts';
@@ -51,7 +52,7 @@ export interface SplitCall {
 /** Which of what was given goes where. */
 export function splitCall(route: Route, given: Readonly<Record<string, unknown>>): SplitCall {
   const inPath = new Set<string>();
-  const path = route.path.replace(/:([A-Za-z]+)/g, (_, name: string) => {
+  const path = versionedPath(route.path).replace(/:([A-Za-z]+)/g, (_, name: string) => {
     inPath.add(name);
     return encodeURIComponent(String(given[name]));
   });

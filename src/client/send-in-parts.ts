@@ -99,7 +99,7 @@ async function sendPart(
 ): Promise<Upload> {
   const bytes = await part.arrayBuffer();
   const contentType = 'application/octet-stream';
-  const request = { method: 'POST', address: `/api/uploads/${uploadId}/parts?offset=${offset}` };
+  const request = { method: 'POST', address: `/api/v1/uploads/${uploadId}/parts?offset=${offset}` };
   const headers = { ...options.headers, ...(await digestOf(bytes)) };
   const xhr = xhrOf(connection);
   const response = xhr

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ROLES } from '../core/role.ts';
 import { defineRoutes } from './route.ts';
 import { SCOPES } from './scopes.ts';
-import { time } from './values.ts';
+import { flag, pageOf, shortPage, time } from './values.ts';
 
 export const role = z.enum(ROLES);
 
@@ -148,8 +148,10 @@ export const accountRoutes = defineRoutes({
     path: '/api/users',
     summary: 'People.',
     ...admin,
-    answer: { status: 200, schema: z.object({ items: z.array(user) }) },
-    errors: NO_ACCOUNTS,
+    query: z.strictObject(shortPage),
+    pagedBy: ['userId'],
+    answer: { status: 200, schema: pageOf(user) },
+    errors: [...NO_ACCOUNTS, 'CURSOR_INVALID'],
   },
   createUser: {
     idempotency: 'refused',
@@ -196,8 +198,10 @@ export const accountRoutes = defineRoutes({
     path: '/api/teams',
     summary: 'Teams and their members.',
     ...admin,
-    answer: { status: 200, schema: z.object({ items: z.array(team) }) },
-    errors: NO_ACCOUNTS,
+    query: z.strictObject(shortPage),
+    pagedBy: ['teamId'],
+    answer: { status: 200, schema: pageOf(team) },
+    errors: [...NO_ACCOUNTS, 'CURSOR_INVALID'],
   },
   createTeam: {
     method: 'POST',
@@ -213,14 +217,10 @@ export const accountRoutes = defineRoutes({
     path: '/api/keys',
     summary: 'API keys of the caller; for admins with all=true of everybody.',
     ...own,
-    query: z.strictObject({
-      all: z
-        .enum(['true', 'false'])
-        .transform((text) => text === 'true')
-        .optional(),
-    }),
-    answer: { status: 200, schema: z.object({ items: z.array(apiKey) }) },
-    errors: [...NO_ACCOUNTS, 'FORBIDDEN'],
+    query: z.strictObject({ all: flag.optional(), ...shortPage }),
+    pagedBy: ['keyId'],
+    answer: { status: 200, schema: pageOf(apiKey) },
+    errors: [...NO_ACCOUNTS, 'FORBIDDEN', 'CURSOR_INVALID'],
   },
   createKey: {
     idempotency: 'refused',

@@ -2,7 +2,7 @@
 // programs that send or pass on requests change such texts in a path ("..", "%2F").
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
-import { flag, page, pageOf, time } from './values.ts';
+import { flag, page, pageOf, shortPage, time } from './values.ts';
 
 /** By name of the measure; each one of the counter is there. */
 const measured = z.record(z.string(), z.number());
@@ -54,8 +54,6 @@ const list = {
   order: z.enum(['asc', 'desc']).default('desc'),
   all,
   ...page,
-  /** Holds a name, and so may be longer than those of other lists. */
-  after: z.string().min(1).max(10_000).optional(),
 };
 const read = { method: 'GET', access: 'viewer', scope: 'read' } as const;
 
@@ -64,9 +62,10 @@ export const counterRoutes = defineRoutes({
     ...read,
     path: '/api/counters',
     summary: "Counters with the totals of the caller's part of them.",
-    query: z.strictObject({ all }),
-    answer: { status: 200, schema: z.object({ items: z.array(counter) }) },
-    errors: ['FORBIDDEN'],
+    query: z.strictObject({ all, ...shortPage }),
+    pagedBy: ['name'],
+    answer: { status: 200, schema: pageOf(counter) },
+    errors: ['FORBIDDEN', 'CURSOR_INVALID'],
   },
   getCounter: {
     ...read,

@@ -1,7 +1,7 @@
 // Results as files: streamed as they are asked for, prepared in the background, or left by the job when it ended.
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
-import { flag, generation, jobParams, rowFilterQuery, time } from './values.ts';
+import { flag, generation, jobParams, pageOf, rowFilterQuery, shortPage, time } from './values.ts';
 
 const exportQuery = z.strictObject({
   format: z.enum(['csv', 'xlsx', 'jsonl']).default('csv'),
@@ -70,7 +70,10 @@ export const fileRoutes = defineRoutes({
     access: 'viewer',
     scope: 'read',
     params: jobParams,
-    answer: { status: 200, schema: z.object({ items: z.array(jobFile) }) },
+    query: z.strictObject(shortPage),
+    pagedBy: ['fileId'],
+    answer: { status: 200, schema: pageOf(jobFile) },
+    errors: ['CURSOR_INVALID'],
   },
   downloadFile: {
     method: 'GET',
@@ -79,7 +82,7 @@ export const fileRoutes = defineRoutes({
     access: 'viewer',
     scope: 'export',
     params: jobParams.extend({ fileId: z.string().min(1).max(200) }),
-    answer: { status: 200, schema: null, type: 'bytes' },
+    answer: { status: 200, schema: null, type: 'bytes', hasRanges: true },
     errors: ['FILE_NOT_FOUND', 'EXPORT_NOT_READY', 'TOO_MANY_EXPORTS', 'BLOB_STORE_UNAVAILABLE'],
   },
 });

@@ -14,6 +14,7 @@ import {
   rowFilterQuery,
   rowStatus,
   seq,
+  shortPage,
   time,
 } from './values.ts';
 
@@ -167,7 +168,7 @@ export const itemRoutes = defineRoutes({
     path: '/api/jobs/:jobId/items/:seq/image',
     summary: 'The image of a row of an image job, to be shown.',
     params: itemParams,
-    answer: { status: 200, schema: null, type: 'bytes', isKept: true },
+    answer: { status: 200, schema: null, type: 'bytes', hasRanges: true },
     errors: ['ITEM_NOT_FOUND', 'FILE_NOT_FOUND', 'BLOB_STORE_UNAVAILABLE'],
   },
   listTree: {
@@ -183,11 +184,11 @@ export const itemRoutes = defineRoutes({
     path: '/api/jobs/:jobId/errors',
     summary: 'Failures by group, the largest first.',
     query: z.strictObject({
-      limit: z.coerce.number().int().min(1).max(200).default(50),
-      after: page.after,
+      ...page,
       /** A piece of their message. */
       search: z.string().min(1).max(1000).optional(),
     }),
+    pagedBy: ['phase', 'signature'],
     answer: {
       status: 200,
       schema: pageOf(errorGroup).extend({
@@ -236,24 +237,25 @@ export const itemRoutes = defineRoutes({
     ...read,
     path: '/api/jobs/:jobId/generations',
     summary: 'Runs of a job: what was chosen, how it ended, what changed.',
+    query: z.strictObject(shortPage),
+    pagedBy: ['generation'],
     answer: {
       status: 200,
-      schema: z.object({
-        items: z.array(
-          z.object({
-            generation: z.number(),
-            selection: json,
-            selected: z.number(),
-            leftOut: z.record(z.string(), z.number()),
-            openedAt: time,
-            finishedAt: time.nullable(),
-            outcome: z.string().nullable(),
-            counts: z.record(z.string(), z.number()).nullable(),
-            diff: z.looseObject({}).nullable(),
-          }),
-        ),
-      }),
+      schema: pageOf(
+        z.object({
+          generation: z.number(),
+          selection: json,
+          selected: z.number(),
+          leftOut: z.record(z.string(), z.number()),
+          openedAt: time,
+          finishedAt: time.nullable(),
+          outcome: z.string().nullable(),
+          counts: z.record(z.string(), z.number()).nullable(),
+          diff: z.looseObject({}).nullable(),
+        }),
+      ),
     },
+    errors: ['CURSOR_INVALID'],
   },
   listRejected: {
     ...read,

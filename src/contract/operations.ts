@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../core/owner-limits.ts';
 import { defineRoutes } from './route.ts';
-import { flag, json, jsonObject, listOf, name, ownerId, page, pageOf, time } from './values.ts';
+import { flag, json, jsonObject, listOf, name, ownerId, page, pageOf, shortPage, time } from './values.ts';
 
 const operate = { method: 'GET', access: 'viewer', scope: 'read' } as const;
 const admin = { access: 'admin', scope: 'admin' } as const;
@@ -128,19 +128,23 @@ export const operationRoutes = defineRoutes({
     ...operate,
     path: '/api/pipelines',
     summary: 'Pipelines that jobs can be made for, with the schema of their rows and their phases.',
-    answer: { status: 200, schema: z.object({ items: z.array(pipeline) }) },
+    query: z.strictObject(shortPage),
+    pagedBy: ['name', 'version'],
+    answer: { status: 200, schema: pageOf(pipeline) },
+    errors: ['CURSOR_INVALID'],
   },
   listSources: {
     ...operate,
     access: 'member',
     path: '/api/sources',
     summary: 'Configured sources of files.',
+    query: z.strictObject(shortPage),
+    pagedBy: ['name'],
     answer: {
       status: 200,
-      schema: z.object({
-        items: z.array(z.object({ name: z.string(), kind: z.string(), pipeline: z.string() })),
-      }),
+      schema: pageOf(z.object({ name: z.string(), kind: z.string(), pipeline: z.string() })),
     },
+    errors: ['CURSOR_INVALID'],
   },
   scanSources: {
     method: 'POST',
@@ -155,11 +159,10 @@ export const operationRoutes = defineRoutes({
     ...operate,
     path: '/api/resources',
     summary: 'Services with limits, and what of them is used.',
-    query: z.strictObject({
-      name: name.optional(),
-      limit: z.coerce.number().int().min(1).max(1000).default(100),
-    }),
-    answer: { status: 200, schema: z.object({ items: z.array(resource) }) },
+    query: z.strictObject({ name: name.optional(), ...shortPage, limit: shortPage.limit.default(100) }),
+    pagedBy: ['name', 'key'],
+    answer: { status: 200, schema: pageOf(resource) },
+    errors: ['CURSOR_INVALID'],
   },
   getResourceHistory: {
     ...operate,
@@ -211,7 +214,10 @@ export const operationRoutes = defineRoutes({
     ...admin,
     path: '/api/owners',
     summary: 'Owners of jobs, their weights and limits.',
-    answer: { status: 200, schema: z.object({ items: z.array(owner) }) },
+    query: z.strictObject(shortPage),
+    pagedBy: ['ownerId'],
+    answer: { status: 200, schema: pageOf(owner) },
+    errors: ['CURSOR_INVALID'],
   },
   changeOwner: {
     method: 'PATCH',
@@ -231,7 +237,10 @@ export const operationRoutes = defineRoutes({
     ...operate,
     path: '/api/workers',
     summary: 'Worker processes: pools, versions, heartbeats.',
-    answer: { status: 200, schema: z.object({ items: z.array(worker) }) },
+    query: z.strictObject(shortPage),
+    pagedBy: ['workerId'],
+    answer: { status: 200, schema: pageOf(worker) },
+    errors: ['CURSOR_INVALID'],
   },
   getStats: {
     ...operate,

@@ -23,6 +23,8 @@ export interface Route {
   body?: z.ZodType;
   /** The body may be multipart: a field `job` with the JSON body, then the part `file`. */
   upload?: boolean;
+  /** Of a list whose handler reads it from its beginning, `limit` entries: the fields that tell entries apart. */
+  pagedBy?: readonly string[];
   /** Default: `stored` for POST, `refused` for PATCH and DELETE. */
   idempotency?: Idempotency;
   /** The body is bytes as they are: application/octet-stream. */
@@ -32,8 +34,8 @@ export interface Route {
     status: 200 | 201 | 202 | 204;
     schema: z.ZodType | null;
     type?: 'json' | 'bytes' | 'events' | 'text';
-    /** It has an ETag: 304 for who has it already. */
-    isKept?: boolean;
+    /** It is a stored file: it has a strong ETag, and parts of it can be asked for. */
+    hasRanges?: boolean;
   };
   /** What may be refused besides the errors that any route has. */
   errors?: readonly ErrorCode[];
@@ -44,6 +46,7 @@ export const COMMON_ERRORS = [
   'REQUEST_INVALID',
   'RATE_LIMITED',
   'SERVER_BUSY',
+  'SERVER_STOPPING',
   'DATABASE_UNREACHABLE',
   'INTERNAL_ERROR',
 ] as const satisfies readonly ErrorCode[];
@@ -61,13 +64,22 @@ export type AnswerOf<R extends Route> = R['answer']['schema'] extends z.ZodType
   ? z.output<R['answer']['schema']>
   : undefined;
 
-/** What every refusal looks like. */
+/** What every refusal looks like. The fields of RFC 9457 say the same as ours. */
 export const errorAnswer = z
   .object({
+    /** RFC 9457: names the kind of refusal, as `code` does. */
+    type: z.string(),
+    /** The kind of refusal in words. */
+    title: z.string(),
+    status: z.number().int(),
+    /** The message. */
+    detail: z.string(),
     code: z.string(),
     message: z.string(),
     hint: z.string(),
     requestId: z.string(),
+    /** The same request may succeed after this time, as the header Retry-After says; absent: it would be answered the same. */
+    retryAfterMs: z.number().optional(),
     /** Where in the request it is wrong. */
     issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   })

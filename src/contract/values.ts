@@ -5,6 +5,7 @@ import { ITEM_STATUSES } from '../core/outcome.ts';
 
 export const PAGE_SIZE_DEFAULT = 50;
 export const PAGE_SIZE_MAX = 200;
+const SHORT_PAGE_MAX = 1000;
 
 export const jobId = z.uuid();
 export const seq = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -39,18 +40,30 @@ export const pendingStatus = z.enum(['PENDING', 'PROCESSING', 'RETRYING', 'HELD'
 
 export const jobParams = z.object({ jobId });
 
-/** Opaque: what the answer before gave as `next`. */
-const after = z.string().min(1).max(500).optional();
-export const page = {
-  pageSize: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE_DEFAULT),
-  after,
+/** Opaque and signed: `next` or `previous` of another page. Holds names of entries, and so may be long. */
+const cursor = z.string().min(1).max(10_000).optional();
+const limit = z.coerce.number().int().min(1);
+const aliasOf = (name: string) => ({ deprecated: true, description: `Another name of ${name}.` });
+
+/** The first names of paging parameters, and the ones that they are read as. */
+export const PAGE_ALIASES = { pageSize: 'limit', after: 'cursor' } as const;
+const aliases = {
+  pageSize: limit.optional().meta(aliasOf('limit')),
+  after: cursor.meta(aliasOf('cursor')),
 };
+
+/** Of a list that may be long. */
+export const page = { limit: limit.max(PAGE_SIZE_MAX).default(PAGE_SIZE_DEFAULT), cursor, ...aliases };
+/** Of a list that is short, and so is answered whole where nothing else is asked for. Its route says `pagedBy`. */
+export const shortPage = { limit: limit.max(SHORT_PAGE_MAX).default(SHORT_PAGE_MAX), cursor, ...aliases };
 
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({
     items: z.array(item),
-    /** For `after`; null on the last page. */
+    /** For `cursor`; null on the last page. */
     next: z.string().nullable(),
+    /** For `cursor`; null on the first page. */
+    previous: z.string().nullable(),
   });
 }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { eventKind } from './events.ts';
 import { defineRoutes } from './route.ts';
-import { flag, page, pageOf, time } from './values.ts';
+import { flag, page, pageOf, shortPage, time } from './values.ts';
 
 export const webhook = z
   .object({
@@ -52,9 +52,10 @@ export const webhookRoutes = defineRoutes({
     summary: "The caller's webhooks.",
     access: 'viewer',
     scope: 'read',
-    query: z.strictObject({ all: flag.optional() }),
-    answer: { status: 200, schema: z.object({ items: z.array(webhook) }) },
-    errors: ['FORBIDDEN'],
+    query: z.strictObject({ all: flag.optional(), ...shortPage }),
+    pagedBy: ['webhookId'],
+    answer: { status: 200, schema: pageOf(webhook) },
+    errors: ['FORBIDDEN', 'CURSOR_INVALID'],
   },
   createWebhook: {
     idempotency: 'refused',

@@ -1,5 +1,5 @@
-// Where the next page of a list begins, as a text that a client hands back unread. It names its list and its order, so
-// that one of another list is refused instead of giving rows that were not asked for.
+// Where a page of a list begins, as a text for handlers. It names its list and its order, so that one of another list is
+// refused instead of giving rows that were not asked for. Clients get it signed (api/page-cursors.ts).
 import { RowmillError } from './rowmill-error.ts';
 
 const VERSION = 1;
@@ -23,7 +23,7 @@ export function encodeCursor<const Kinds extends readonly KeyKind[]>(
   { list, sort }: CursorKind<Kinds>,
   key: KeyOf<Kinds>,
 ): string {
-  return Buffer.from(JSON.stringify([VERSION, list, sort, ...(key as unknown[])])).toString('base64url');
+  return cursorOf(list, sort, key as unknown[]);
 }
 
 export function decodeCursor<const Kinds extends readonly KeyKind[]>(
@@ -31,24 +31,35 @@ export function decodeCursor<const Kinds extends readonly KeyKind[]>(
   text: string,
 ): KeyOf<Kinds> {
   const [version, list, sort, ...key] = parts(text);
-  if (version !== VERSION) refuse(`it is of version ${shown(version)}, expected ${VERSION}`);
-  if (list !== kind.list) refuse('it belongs to another list');
+  if (version !== VERSION) refuseCursor(`it is of version ${shown(version)}, expected ${VERSION}`);
+  if (list !== kind.list) refuseCursor('it belongs to another list');
   if (sort !== kind.sort)
-    refuse(`it belongs to the order ${shown(sort)}, the list is ordered by ${kind.sort}`);
+    refuseCursor(`it belongs to the order ${shown(sort)}, the list is ordered by ${kind.sort}`);
   if (key.length !== kind.key.length || !kind.key.every((each, place) => KINDS[each](key[place])))
-    refuse('it is damaged');
+    refuseCursor('it is damaged');
   return key as KeyOf<Kinds>;
 }
 
+/** List, order and key of a cursor that `encodeCursor` made. */
+export function cursorParts(text: string): { list: string; sort: string; key: unknown[] } {
+  const [, list, sort, ...key] = parts(text);
+  return { list: list as string, sort: sort as string, key };
+}
+
+/** The cursor that has these parts. */
+export function cursorOf(list: string, sort: string, key: readonly unknown[]): string {
+  return Buffer.from(JSON.stringify([VERSION, list, sort, ...key])).toString('base64url');
+}
+
 function parts(text: string): unknown[] {
-  if (!/^[\w-]+$/.test(text)) refuse('it is damaged');
+  if (!/^[\w-]+$/.test(text)) refuseCursor('it is damaged');
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
     if (Array.isArray(value) && typeof value[0] === 'number') return value as unknown[];
   } catch {
     // Said below.
   }
-  return refuse('it is damaged');
+  return refuseCursor('it is damaged');
 }
 
 function isSeq(value: unknown): boolean {
@@ -85,9 +96,9 @@ function shown(value: unknown): string {
   return String(value).slice(0, 50);
 }
 
-function refuse(reason: string): never {
+export function refuseCursor(reason: string): never {
   throw new RowmillError(
     'CURSOR_INVALID',
-    `expected the cursor that the page before gave as next: ${reason}`,
+    `expected the cursor that another page gave as next or previous: ${reason}`,
   );
 }

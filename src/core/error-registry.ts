@@ -4,6 +4,8 @@
 export interface RegisteredError {
   status: number;
   hint: string;
+  /** The hint over HTTP, where `hint` names a command or an option of the command line. */
+  apiHint?: string;
   /** The same request may be answered otherwise after this time. */
   retryAfterMs?: number;
 }
@@ -19,7 +21,11 @@ export const ERROR_REGISTRY = {
     retryAfterMs: 5000,
   },
   DATABASE_TOO_OLD: { status: 500, hint: 'Rowmill needs PostgreSQL 15 or newer.' },
-  DATABASE_NOT_MIGRATED: { status: 503, hint: 'Run `rowmill migrate`.' },
+  DATABASE_NOT_MIGRATED: {
+    status: 503,
+    hint: 'Run `rowmill migrate`.',
+    apiHint: 'An administrator has to migrate the database; docs/operations.md describes it.',
+  },
   DATABASE_NEWER: {
     status: 503,
     hint: 'A newer Rowmill has migrated this database. Upgrade this program, or use another database.',
@@ -34,12 +40,18 @@ export const ERROR_REGISTRY = {
   PROJECT_INVALID: {
     status: 400,
     hint: 'Name an empty folder that can be written: rowmill init my-project',
+    apiHint: 'Name an empty folder that can be written.',
   },
-  JOB_NOT_FOUND: { status: 404, hint: 'Run `rowmill status` for the list of jobs.' },
+  JOB_NOT_FOUND: {
+    status: 404,
+    hint: 'Run `rowmill status` for the list of jobs.',
+    apiHint: 'GET /api/v1/jobs lists the jobs that you may see.',
+  },
   JOB_NOT_INGESTING: { status: 409, hint: 'Items can be added only before the job is sealed.' },
   JOB_CONFLICT: {
     status: 409,
-    hint: 'Look at the state of the job: `rowmill status`, or GET /api/jobs/:jobId.',
+    hint: 'Look at the state of the job: `rowmill status`, or GET /api/v1/jobs/:jobId.',
+    apiHint: 'Look at the state of the job: GET /api/v1/jobs/:jobId.',
   },
   JOB_BUSY: {
     status: 409,
@@ -54,15 +66,24 @@ export const ERROR_REGISTRY = {
     status: 409,
     hint: 'Correct the file and start a new job. If the file was read to its end, export the results.',
   },
-  JOB_UNFINISHED: { status: 504, hint: 'Give it more time, or look at it with `rowmill status`.' },
+  JOB_UNFINISHED: {
+    status: 504,
+    hint: 'Give it more time, or look at it with `rowmill status`.',
+    apiHint: 'Give it more time, or look at it: GET /api/v1/jobs/:jobId.',
+  },
   RESOURCE_INVALID: { status: 400, hint: 'docs/resources.md lists what can be set of a resource.' },
   OWNER_INVALID: { status: 400, hint: 'docs/fairness.md lists what can be set of an owner.' },
   BUDGET_INVALID: { status: 400, hint: 'docs/budgets.md says what budgets are made of.' },
   COUNTER_INVALID: { status: 400, hint: 'docs/counters.md says what counters are made of and fed with.' },
-  COUNTER_NOT_FOUND: { status: 404, hint: 'Run `rowmill counters` for the list of counters.' },
+  COUNTER_NOT_FOUND: {
+    status: 404,
+    hint: 'Run `rowmill counters` for the list of counters.',
+    apiHint: 'GET /api/v1/counters lists the counters.',
+  },
   COUNTER_DRIFTED: {
     status: 409,
     hint: 'Run `rowmill counters audit --repair`, and find out what changed the numbers.',
+    apiHint: 'An administrator has to repair the counters; docs/counters.md describes it.',
   },
   NOTHING_TO_REPROCESS: {
     status: 409,
@@ -88,11 +109,15 @@ export const ERROR_REGISTRY = {
     status: 422,
     hint: 'Look at the file, or save it again as CSV. Raise the setting that the message names if the file is as it should be.',
   },
-  FILE_INCOMPLETE: { status: 400, hint: 'The file did not arrive whole. Send it again; nothing was stored.' },
+  FILE_INCOMPLETE: {
+    status: 400,
+    hint: 'The file did not arrive whole. Send it again; nothing of it was stored.',
+  },
   FILE_OPTION_INVALID: { status: 400, hint: 'Correct the option; docs/files.md lists them.' },
   COLUMNS_MISSING: {
     status: 400,
     hint: 'Name the columns of the file with --map field=column, or rename them in the file.',
+    apiHint: 'Name the columns of the file in `mapping` ({"field": "column"}), or rename them in the file.',
   },
   BLOB_NOT_FOUND: { status: 404, hint: 'The file is no longer in the blob store. Upload it again.' },
   BLOB_STORE_INVALID: {
@@ -119,7 +144,7 @@ export const ERROR_REGISTRY = {
   },
   REQUEST_INVALID: {
     status: 400,
-    hint: 'Correct the request; the issues say where. /api/openapi.json describes it.',
+    hint: 'Correct the request; the issues say where. /api/v1/openapi.json describes it.',
   },
   UNAUTHENTICATED: { status: 401, hint: 'Sign in, or send an API key: Authorization: Bearer rmk_…' },
   FORBIDDEN: {
@@ -130,9 +155,17 @@ export const ERROR_REGISTRY = {
     status: 403,
     hint: 'Send the request from the page of this server, or with an API key instead of a cookie.',
   },
-  CONFIRMATION_REQUIRED: { status: 403, hint: 'Give the password again: POST /api/session/confirm.' },
-  ROUTE_NOT_FOUND: { status: 404, hint: '/api/openapi.json lists what there is.' },
-  METHOD_NOT_ALLOWED: { status: 405, hint: '/api/openapi.json lists what there is.' },
+  CONFIRMATION_REQUIRED: { status: 403, hint: 'Give the password again: POST /api/v1/session/confirm.' },
+  ROUTE_NOT_FOUND: { status: 404, hint: '/api/v1/openapi.json lists what there is.' },
+  METHOD_NOT_ALLOWED: { status: 405, hint: '/api/v1/openapi.json lists what there is.' },
+  MEDIA_TYPE_UNSUPPORTED: {
+    status: 415,
+    hint: 'Send the body with a Content-Type of the header Accept of the answer, uncompressed.',
+  },
+  RANGE_UNSATISFIABLE: {
+    status: 416,
+    hint: 'Ask for bytes that the file has; the header Content-Range of the answer has its length.',
+  },
   BODY_TOO_LARGE: { status: 413, hint: 'Send less at once, or raise the setting that the message names.' },
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
@@ -148,6 +181,11 @@ export const ERROR_REGISTRY = {
     status: 503,
     hint: 'Wait as long as the header Retry-After says; an administrator can raise the setting that the message names.',
   },
+  SERVER_STOPPING: {
+    status: 503,
+    hint: 'Send the request again: another server, or this one after its restart, answers it.',
+    retryAfterMs: 1000,
+  },
   QUOTA_EXCEEDED: {
     status: 429,
     hint: 'Wait until something has ended or remove something; an administrator can raise the setting that the message names.',
@@ -156,27 +194,27 @@ export const ERROR_REGISTRY = {
     status: 500,
     hint: 'Look for the request id, or for the message, in the log of the process that reported it.',
   },
-  CURSOR_INVALID: { status: 400, hint: 'Begin at the first page: leave `after` out.' },
+  CURSOR_INVALID: { status: 400, hint: 'Start at the first page: leave `cursor` out.' },
   FEATURE_DISABLED: {
     status: 404,
     hint: 'An administrator can switch it on with the setting that the message names.',
   },
   SUMMARY_NOT_FOUND: {
     status: 404,
-    hint: 'Wait until the job has finished; GET /api/jobs/:jobId/generations lists its runs.',
+    hint: 'Wait until the job has finished; GET /api/v1/jobs/:jobId/generations lists its runs.',
   },
   JOB_RETAINED: { status: 409, hint: 'Wait until then, or lower the setting jobRetentionMinMs.' },
   TOO_MANY_KICKOFFS: { status: 429, hint: 'Try again when one has ended, or run workers.' },
   TOO_MANY_EXPORTS: { status: 429, hint: 'Try again when one has ended, or prepare it in the background.' },
   TOO_MANY_STREAMS: { status: 429, hint: 'Close streams that nobody looks at.' },
-  FILE_NOT_FOUND: { status: 404, hint: 'GET /api/jobs/:jobId/files lists its files.' },
+  FILE_NOT_FOUND: { status: 404, hint: 'GET /api/v1/jobs/:jobId/files lists its files.' },
   UPLOAD_NOT_FOUND: {
     status: 404,
-    hint: 'Begin anew: POST /api/uploads. Unfinished ones are kept for uploadKeepMs.',
+    hint: 'Begin anew: POST /api/v1/uploads. Unfinished ones are kept for uploadKeepMs.',
   },
-  UPLOAD_OFFSET_WRONG: { status: 409, hint: 'GET /api/uploads/:uploadId says where to go on.' },
+  UPLOAD_OFFSET_WRONG: { status: 409, hint: 'GET /api/v1/uploads/:uploadId says where to go on.' },
   EXPORT_NOT_READY: { status: 409, hint: 'Wait until its state is READY.' },
-  SOURCE_NOT_FOUND: { status: 404, hint: 'GET /api/sources lists the configured sources.' },
+  SOURCE_NOT_FOUND: { status: 404, hint: 'GET /api/v1/sources lists the configured sources.' },
   SETUP_DONE: { status: 404, hint: 'Sign in; an administrator can add accounts.' },
   SETUP_TOKEN_WRONG: {
     status: 403,
@@ -186,12 +224,12 @@ export const ERROR_REGISTRY = {
   SIGN_IN_THROTTLED: { status: 429, hint: 'Wait as long as the header Retry-After says.' },
   PASSWORD_WEAK: { status: 400, hint: 'Choose a longer one that is not in lists of common passwords.' },
   ACCOUNT_CONFLICT: { status: 409, hint: 'Choose another name.' },
-  ACCOUNT_NOT_FOUND: { status: 404, hint: 'GET /api/users lists the accounts.' },
-  TEAM_NOT_FOUND: { status: 404, hint: 'GET /api/teams lists the teams.' },
+  ACCOUNT_NOT_FOUND: { status: 404, hint: 'GET /api/v1/users lists the accounts.' },
+  TEAM_NOT_FOUND: { status: 404, hint: 'GET /api/v1/teams lists the teams.' },
   LAST_ADMIN: { status: 409, hint: 'Make somebody else an administrator first.' },
-  KEY_NOT_FOUND: { status: 404, hint: 'GET /api/keys lists the keys.' },
-  WEBHOOK_NOT_FOUND: { status: 404, hint: 'GET /api/webhooks lists them.' },
-  DELIVERY_NOT_FOUND: { status: 404, hint: 'GET /api/webhooks/:webhookId/deliveries lists them.' },
+  KEY_NOT_FOUND: { status: 404, hint: 'GET /api/v1/keys lists the keys.' },
+  WEBHOOK_NOT_FOUND: { status: 404, hint: 'GET /api/v1/webhooks lists them.' },
+  DELIVERY_NOT_FOUND: { status: 404, hint: 'GET /api/v1/webhooks/:webhookId/deliveries lists them.' },
   WEBHOOK_URL_REFUSED: {
     status: 400,
     hint: 'Use https and a public address; an administrator can allow others with webhookAllow.',
@@ -200,6 +238,7 @@ export const ERROR_REGISTRY = {
   API_UNREACHABLE: {
     status: 503,
     hint: 'Check the address, and that the server is running: rowmill login --help',
+    apiHint: 'Check the address, and that the server is running.',
   },
   API_ANSWER_INVALID: {
     status: 502,
@@ -224,8 +263,13 @@ export const ERROR_REGISTRY = {
   EMBEDDED_POSTGRES_FOLDER_IN_USE: {
     status: 500,
     hint: 'Stop the other process, choose another folder with --data-dir, or connect through DATABASE_URL.',
+    apiHint: 'Stop the other process, or connect through DATABASE_URL.',
   },
-  EMBEDDED_POSTGRES_FOLDER_INVALID: { status: 500, hint: 'Choose another folder with --data-dir.' },
+  EMBEDDED_POSTGRES_FOLDER_INVALID: {
+    status: 500,
+    hint: 'Choose another folder with --data-dir.',
+    apiHint: 'Choose another folder for the data.',
+  },
   EMBEDDED_POSTGRES_WRONG_VERSION: {
     status: 500,
     hint: 'Start it with the version of Rowmill that made it, or move the folder away.',

@@ -46,6 +46,11 @@ export function isFinished(state: JobState): boolean {
   return state === 'DONE' || state === 'FAILED' || state === 'CANCELLED';
 }
 
+/** It ends by itself, soon. */
+export function isPassing(state: JobState): boolean {
+  return state === 'FINALIZING' || state === 'CANCELLING';
+}
+
 export type ControlAction = 'pause' | 'resume' | 'cancel' | 'reprocess';
 
 /** States from which an action moves a job. From others it is refused, or has happened already. */

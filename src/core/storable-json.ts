@@ -14,12 +14,14 @@ const ESCAPE = /\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g;
 /** Deeper values overflow the stack of JSON.stringify, or of PostgreSQL's parser. */
 export const MAX_DEPTH = 1000;
 const MAX_REASON_LENGTH = 1000;
+const TOO_DEEP = { ok: false, reason: `the result is nested deeper than ${MAX_DEPTH} levels` } as const;
 
 export function toStorableJson(value: unknown, maxBytes: number, policy: UnstorablePolicy): StorableJson {
   let json: string | undefined;
   try {
     json = JSON.stringify(value);
   } catch (error) {
+    if (error instanceof RangeError) return TOO_DEEP;
     return { ok: false, reason: `the result is not JSON: ${messageOf(error)}` };
   }
   if (json === undefined) {
@@ -40,9 +42,7 @@ export function toStorableJson(value: unknown, maxBytes: number, policy: Unstora
   if (bytes > maxBytes) {
     return { ok: false, reason: `the result has ${bytes} bytes of JSON, more than the limit of ${maxBytes}` };
   }
-  if (nestsDeeperThan(json, MAX_DEPTH)) {
-    return { ok: false, reason: `the result is nested deeper than ${MAX_DEPTH} levels` };
-  }
+  if (nestsDeeperThan(json, MAX_DEPTH)) return TOO_DEEP;
   return { ok: true, json, bytes, replaced };
 }
 

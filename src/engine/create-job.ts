@@ -124,5 +124,6 @@ async function refuseWhileRemoved(tx: Transaction, jobId: string): Promise<void>
   if (!(await isBeingRemoved(tx, jobId))) return;
   throw new RowmillError('JOB_CONFLICT', `job ${jobId} is being removed`, {
     hint: 'Try again in a moment, or use another idempotency key.',
+    retryAfterMs: 1000,
   });
 }

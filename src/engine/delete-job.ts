@@ -12,6 +12,7 @@ import { readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
 import { removeSetBlobs, setOfFile } from './file-set.ts';
 import { recordChange } from './record-change.ts';
+import { retryIfPassing } from './refuse-control.ts';
 
 const ROWS_PER_STEP = 10_000;
 
@@ -49,6 +50,7 @@ async function refuse({ db, settings }: EngineContext, jobId: string): Promise<n
   if (!isFinished(job.state))
     throw new RowmillError('JOB_CONFLICT', `cannot remove job ${jobId}: it is ${job.state}`, {
       hint: 'Cancel it, or wait until it has finished.',
+      ...retryIfPassing(job.state),
     });
   throw new RowmillError(
     'JOB_RETAINED',

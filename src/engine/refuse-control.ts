@@ -1,5 +1,5 @@
 // A control action changed nothing: either the job is where the action would bring it, or the action is refused.
-import type { ControlAction } from '../core/job-state.ts';
+import { type ControlAction, isPassing, type JobState } from '../core/job-state.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { type Job, readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
@@ -15,5 +15,13 @@ export async function refuseControl(
   if (isThere(job)) return job;
   throw new RowmillError('JOB_CONFLICT', `cannot ${action} job ${jobId}: it is ${job.state}`, {
     hint: 'docs/control.md says what can be asked of a job in which state.',
+    ...(action === 'reprocess' && retryIfPassing(job.state)),
   });
+}
+
+const LOOK_AGAIN_MS = 1000;
+
+/** A job that is about to end takes in a moment what only finished jobs take. */
+export function retryIfPassing(state: JobState): { retryAfterMs?: number } {
+  return isPassing(state) ? { retryAfterMs: LOOK_AGAIN_MS } : {};
 }

@@ -59,6 +59,7 @@ const EVERYTHING = 'select, insert, update, delete';
 export function privilegesOn(
   table: string,
 ): { [API_ROLE]: string; [WORKER_ROLE]: string | null } | undefined {
+  if (table === 'cursor_keys') return { [API_ROLE]: 'select', [WORKER_ROLE]: null };
   if (table === 'audit') return { [API_ROLE]: 'select, insert', [WORKER_ROLE]: 'insert' };
   if (table === 'rowmill_migrations') return { [API_ROLE]: 'select', [WORKER_ROLE]: 'select' };
   // Workers remove old events, but none that webhooks have still to take.

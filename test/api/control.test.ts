@@ -307,5 +307,5 @@ test('a body of another type than JSON is refused', async () => {
   const form = new FormData();
   form.append('items', '[]');
   const { status, body } = await send(url, 'POST', `/api/jobs/${jobId}/items`, form);
-  expect([status, body.code]).toEqual([400, 'REQUEST_INVALID']);
+  expect([status, body.code]).toEqual([415, 'MEDIA_TYPE_UNSUPPORTED']);
 });

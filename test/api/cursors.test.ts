@@ -103,17 +103,16 @@ describe('a cursor', () => {
     const [jobId] = jobs;
     const good = await cursorOf(url, list, jobId!);
     const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const [version, name, sort] = JSON.parse(Buffer.from(good, 'base64url').toString()) as unknown[];
+    // As servers gave them before cursors were signed, and as somebody would make them.
     const bad = [
       good.slice(0, -4),
       `${good}%`,
       'x',
       "' or 1=1 --",
       encode(null),
-      encode([version, name, sort]),
-      encode([version, name, sort, 'x', 'y', 'z', 'u']),
-      encode([version, name, sort, 1e300]),
-      encode([99, name, sort, 0]),
+      encode([1, 'jobs', 'newest', '2026-01-01T00:00:00.000000Z', jobs[0]]),
+      encode([2, 'jobs', 'newest', false, []]),
+      encode([99]),
     ];
     for (const after of bad)
       expect(await reader.refusal(list, { jobId, counter: 'notes' }, { after })).toMatchObject({

@@ -98,6 +98,7 @@ async function send(
   const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
   const encode = (value: unknown): string => encodeURIComponent(text(value).toWellFormed()) || '%20';
   const search = Object.entries(query)
+    .flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((each) => [name, each] as const))
     .map(([name, value]) => `${encode(name)}=${encode(value)}`)
     .join('&');
   const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encode(params[name]));

@@ -172,7 +172,7 @@ describe('for somebody who is no administrator', () => {
   };
   const ask = async <Name extends keyof typeof HANDLERS>(name: Name, query: object, context: ApiContext) =>
     (await HANDLERS[name](
-      { actor: ada, query: { pageSize: 50, ...query }, engine: context.engine } as never,
+      { actor: ada, query: { limit: 50, ...query }, engine: context.engine } as never,
       context,
     )) as { items: { jobId: string }[] };
 

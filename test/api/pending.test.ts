@@ -114,7 +114,7 @@ describe('what is pending of a job', () => {
     const some = await reader.read('listPendingOfJob', { jobId }, { statuses: 'RETRYING,HELD' });
     expect(some.items.map(({ seq }) => seq)).toEqual([2, 3, 6]);
     const none = await reader.read('listPendingOfJob', { jobId }, { to: '2020-01-01T00:00:00Z' });
-    expect(none).toEqual({ items: [], next: null });
+    expect(none).toEqual({ items: [], next: null, previous: null });
   });
 
   test('of a million rows that changed at once is read in pages, each of which expands only itself', async () => {

@@ -49,6 +49,37 @@ describe('the server', () => {
     expect(JSON.stringify(document)).not.toContain('$defs');
   });
 
+  test('describes what lists take and what every answer and refusal has', () => {
+    const { paths } = openApiDocument() as { paths: Record<string, Record<string, Described>> };
+    interface Described {
+      parameters: {
+        name: string;
+        in: string;
+        schema: { items?: { enum?: string[] } };
+        deprecated?: boolean;
+      }[];
+      responses: Record<string, { headers?: object }>;
+    }
+    const items = paths['/api/v1/jobs/{jobId}/items']!.get!;
+    const named = (name: string) => items.parameters.find((each) => each.name === name);
+    expect(named('statuses')?.schema.items?.enum).toContain('ERROR');
+    expect([named('limit')?.deprecated, named('pageSize')?.deprecated, named('after')?.deprecated]).toEqual([
+      undefined,
+      true,
+      true,
+    ]);
+    expect(items.responses['200']!.headers).toMatchObject({ Link: {}, ETag: {} });
+    const retry = paths['/api/v1/jobs/{jobId}/pending/retry']!.post!;
+    for (const status of ['400', '401', '403', '404', '409', '415', '429', '503'])
+      expect(Object.keys(retry.responses)).toContain(status);
+    expect(retry.responses['401']!.headers).toHaveProperty('WWW-Authenticate');
+    const file = paths['/api/v1/jobs/{jobId}/files/{fileId}']!.get!;
+    for (const status of ['206', '304', '416']) expect(Object.keys(file.responses)).toContain(status);
+    expect(file.parameters.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['Range', 'If-Range', 'If-None-Match']),
+    );
+  });
+
   test('makes its description once, because everybody may ask for it', () => {
     expect(openApiDocument()).toBe(openApiDocument());
   });

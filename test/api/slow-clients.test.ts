@@ -77,7 +77,7 @@ describe('a body that dribbles', () => {
   test('that nobody reads because of its type is not waited for either', async () => {
     const api = await startTestApi(database.url);
     const said = await dribble(api, post('/api/webhooks', { type: 'multipart/form-data; boundary=x' }));
-    expect(refusalIn(said)).toMatchObject({ code: 'REQUEST_INVALID' });
+    expect(refusalIn(said)).toMatchObject({ code: 'MEDIA_TYPE_UNSUPPORTED' });
   });
 
   test('leaves alone what comes in time, and the next request on the connection', async () => {

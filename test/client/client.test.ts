@@ -25,8 +25,8 @@ test('there is a method for every route, and none of its parts have the same nam
 
 test('parameters go into the path, lists and flags into the query, the rest into the body', async () => {
   const server = await startContractServer({
-    listItems: () => ({ items: [exampleItem(3)], next: null, looked: 4 }),
-    listJobs: () => ({ items: [exampleListedJob()], next: null }),
+    listItems: () => ({ items: [exampleItem(3)], next: null, previous: null, looked: 4 }),
+    listJobs: () => ({ items: [exampleListedJob()], next: null, previous: null }),
     changeResource: () => ({ override: { ratePerSecond: 5 } }),
     revokeKey: () => undefined,
     kickoffJob: () => ({ state: 'RUNNING', finished: false, elapsedMs: 5, moreReadyInMs: 0 }),
@@ -49,11 +49,11 @@ test('parameters go into the path, lists and flags into the query, the rest into
     {
       name: 'listItems',
       params: { jobId: JOB_ID },
-      query: { statuses: ['ERROR', 'DONE'], phase: 1, search: 'ä&b', sort: 'seq', pageSize: 50 },
+      query: { statuses: ['ERROR', 'DONE'], phase: 1, search: 'ä&b', sort: 'seq', limit: 50 },
       body: {},
     },
-    { name: 'listJobs', params: {}, query: { all: true, pageSize: 50 }, body: {} },
-    { name: 'listJobs', params: {}, query: { pageSize: 50 }, body: {} },
+    { name: 'listJobs', params: {}, query: { all: true, limit: 50 }, body: {} },
+    { name: 'listJobs', params: {}, query: { limit: 50 }, body: {} },
     { name: 'changeResource', params: { name: 'a/b c' }, query: {}, body: { ratePerSecond: 5, key: 'k' } },
     { name: 'revokeKey', params: { keyId: '0123456789abcdef' }, query: {}, body: {} },
     { name: 'kickoffJob', params: { jobId: JOB_ID }, query: { durationMs: 7 }, body: {} },
@@ -199,16 +199,16 @@ test('pages are asked for one after the other, as far as the reader goes', async
   };
   const server = await startContractServer({
     listItems: ({ query }) => {
-      const { items, next } = pages[(query.after as string | undefined) ?? 'first']!;
-      return { items: items.map((seq) => exampleItem(seq)), next, looked: 0 };
+      const { items, next } = pages[(query.cursor as string | undefined) ?? 'first']!;
+      return { items: items.map((seq) => exampleItem(seq)), next, previous: null, looked: 0 };
     },
   });
   const client = createClient({ baseUrl: server.url });
   const seqs: number[] = [];
-  for await (const item of client.pages('listItems', { jobId: JOB_ID, fromSeq: 5, pageSize: 2 }))
+  for await (const item of client.pages('listItems', { jobId: JOB_ID, fromSeq: 5, limit: 2 }))
     seqs.push(item.seq);
   expect(seqs).toEqual([5, 6, 7, 8, 9]);
-  expect(server.asked.map(({ query }) => [query.fromSeq, query.after])).toEqual([
+  expect(server.asked.map(({ query }) => [query.fromSeq, query.cursor])).toEqual([
     [5, undefined],
     [undefined, 'b'],
     [undefined, 'c'],

@@ -3,6 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { z } from 'zod';
+import { barePath } from '../../src/contract/api-version.ts';
 import type { Route } from '../../src/contract/route.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
 import { stopAfterTest } from '../support/stop-after-test.ts';
@@ -126,7 +127,7 @@ function findRoute(
     .sort(([, a], [, b]) => a.path.split(':').length - b.path.split(':').length);
   for (const [name, route] of candidates) {
     const names = [...route.path.matchAll(/:([A-Za-z]+)/g)].map((match) => match[1]!);
-    const match = new RegExp(`^${route.path.replace(/:[A-Za-z]+/g, '([^/]+)')}$`).exec(path);
+    const match = new RegExp(`^${route.path.replace(/:[A-Za-z]+/g, '([^/]+)')}$`).exec(barePath(path));
     if (!match) continue;
     const params = Object.fromEntries(names.map((each, at) => [each, decodeURIComponent(match[at + 1]!)]));
     return { name: name as RouteName, route, params };

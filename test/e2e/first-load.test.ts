@@ -71,7 +71,7 @@ test('a job is shown with one request for it and one for its first rows, without
   await page.getByRole('tab', { name: 'Activity' }).click();
   await page.getByRole('list', { name: 'Activity' }).waitFor();
   const asked = responses.map((response) => new URL(response.url()).pathname);
-  expect(asked.filter((path) => path === `/api/jobs/${jobId}/items`)).toHaveLength(1);
-  expect(asked.filter((path) => path === `/api/jobs/${jobId}`)).toHaveLength(1);
+  expect(asked.filter((path) => path === `/api/v1/jobs/${jobId}/items`)).toHaveLength(1);
+  expect(asked.filter((path) => path === `/api/v1/jobs/${jobId}`)).toHaveLength(1);
   expectNoComplaints(complaints);
 });

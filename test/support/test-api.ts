@@ -14,6 +14,7 @@ export async function startTestApi(
     settings?: Partial<Settings>;
     sources?: readonly SourceConfig[];
     log?: Logger;
+    graceMs?: number;
   } = {},
 ): Promise<RunningApi> {
   const flags = {
@@ -29,6 +30,7 @@ export async function startTestApi(
     settings,
     ...(options.sources && { sources: options.sources }),
     log: options.log ?? silentLogger,
+    ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
   });
   stopAfterTest(() => api.stop());
   return api;

@@ -63,7 +63,7 @@ const handlers: Handlers<typeof accountRoutes> = {
     if (token !== null) setSessionCookie(reply, engine.settings, token);
     return undefined;
   },
-  listUsers: async (_, { engine }) => ({ items: (await listUsers(engine.db)).map(toUser) }),
+  listUsers: async ({ query, engine }) => ({ items: (await listUsers(engine.db, query.limit)).map(toUser) }),
   createUser: async ({ actor, body, engine }) => {
     checkConfirmed(actor);
     return toUser(await createUser(engine, { ...body, teamId: body.teamId ?? null }));
@@ -72,14 +72,14 @@ const handlers: Handlers<typeof accountRoutes> = {
     checkConfirmed(actor);
     return toUser(await changeUser(engine, params.userId, body));
   },
-  listTeams: async (_, { engine }) => ({ items: (await listTeams(engine.db)).map(toTeam) }),
+  listTeams: async ({ query, engine }) => ({ items: (await listTeams(engine.db, query.limit)).map(toTeam) }),
   createTeam: async ({ actor, body, engine }) => {
     checkConfirmed(actor);
     return toTeam(await createTeam(engine, body.teamId));
   },
   listKeys: async ({ actor, query, engine }) => {
     const everybody = listedFor(actor, query.all) === null;
-    return { items: (await listKeys(engine.db, everybody ? null : actor.userId)).map(toKey) };
+    return { items: (await listKeys(engine.db, everybody ? null : actor.userId, query.limit)).map(toKey) };
   },
   createKey: async ({ actor, body, engine }) => {
     checkConfirmed(actor);

@@ -89,8 +89,8 @@ interface PageQuery {
   sortBy?: string | undefined;
   order: 'asc' | 'desc';
   all?: boolean | undefined;
-  pageSize: number;
-  after?: string | undefined;
+  limit: number;
+  cursor?: string | undefined;
 }
 
 async function answerPage(
@@ -110,7 +110,7 @@ async function answerPage(
     sort: sort ? `${query.sortBy} ${query.order}` : 'name',
     key: ['text', 'text', 'seq'],
   } as const satisfies CursorKind;
-  const after = query.after === undefined ? null : decodeCursor(cursor, query.after);
+  const after = query.cursor === undefined ? null : decodeCursor(cursor, query.cursor);
   const rows = await counterPage(context.reads, {
     counterId: stored.counterId,
     list,
@@ -119,12 +119,12 @@ async function answerPage(
     prefix: query.prefix,
     sort,
     ...(after && { after: { name: after[0], ownerId: after[1], ...(sort && { value: after[2] }) } }),
-    limit: query.pageSize + 1,
+    limit: query.limit + 1,
   });
   const sortedValue = ({ measured }: CounterPageRow): number => (sort && measured[sort.measure]) ?? 0;
   return cutPage(
     rows,
-    query.pageSize,
+    query.limit,
     (row) => ({
       name: row.name,
       ownerId: row.ownerId,

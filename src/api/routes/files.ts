@@ -1,7 +1,9 @@
 // Results as files: streamed, prepared in the background, or left by the job when it ended.
+import { Readable } from 'node:stream';
 import type { fileRoutes } from '../../contract/files.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { auditJob } from '../../engine/audit-job.ts';
+import { chooseBytes, rangeOf } from '../choose-bytes.ts';
 import type { Handlers } from '../handler.ts';
 import { listJobFiles, shownFile } from '../list-job-files.ts';
 import { prepareInBackground, streamExport } from '../open-exports.ts';
@@ -16,17 +18,26 @@ export const fileHandlers: Handlers<typeof fileRoutes> = {
   },
 
   async downloadFile(request, context) {
-    const { engine, job, params, reply } = request;
+    const { engine, job, params, raw, reply } = request;
     const file = (await listJobFiles(engine.db, job)).find((each) => each.fileId === params.fileId);
     if (!file) throw notFound();
-    const { blobKey, name, contentType, bytes, sha256 } = file;
+    const { blobKey, name, contentType, sha256 } = file;
     if (blobKey === null)
       throw new RowmillError(
         'EXPORT_NOT_READY',
         file.state === 'FAILED' ? `the export failed: ${file.error}` : 'the export is being prepared',
+        file.state === 'FAILED' ? {} : { retryAfterMs: 1000 },
       );
+    const bytes = file.bytes ?? (await engine.blobs.head(blobKey))?.bytes;
+    if (bytes === undefined) throw notFound();
+    // A key is written once.
+    const etag = `"${sha256 ?? blobKey.slice(blobKey.lastIndexOf('/') + 1)}"`;
+    const modifiedAt = new Date(file.createdAt);
+    const chosen = chooseBytes(raw, reply, { bytes, etag, modifiedAt });
+    const answer = { name, contentType, stored: { bytes, etag, modifiedAt, chosen } };
+    if (chosen.kind === 'known') return { ...answer, stream: Readable.from([]) };
     return sendDownload(context, request, async () => {
-      const bytesOf = await engine.blobs.get(blobKey).catch((error: unknown) => {
+      const bytesOf = await engine.blobs.get(blobKey, rangeOf(chosen)).catch((error: unknown) => {
         throw error instanceof RowmillError && error.code === 'BLOB_NOT_FOUND' ? notFound() : error;
       });
       try {
@@ -38,7 +49,7 @@ export const fileHandlers: Handlers<typeof fileRoutes> = {
       }
       if (sha256 !== null)
         void reply.header('repr-digest', `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`);
-      return { bytesOf, name, contentType, ...(bytes !== null && { bytes }) };
+      return { bytesOf, ...answer };
     });
   },
 };

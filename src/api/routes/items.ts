@@ -18,7 +18,7 @@ import { asJson, timeOrNull } from '../wire-values.ts';
 export const itemHandlers: Handlers<typeof itemRoutes> = {
   listItems: async ({ job, query }, { reads }) => {
     const { jobId, generation, itemCount } = job;
-    const { sort, after, fromSeq, pageSize, ...filter } = query;
+    const { sort, cursor: after, fromSeq, limit, ...filter } = query;
     const cursor = { list: `items ${jobId}`, sort, key: ['seq'] } as const satisfies CursorKind;
     const from = after === undefined ? (fromSeq ?? null) : decodeCursor(cursor, after)[0];
     const { rows, next } = await listItems(reads, {
@@ -28,7 +28,7 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
       filter: withoutUndefined(filter),
       order: sort === 'seq' ? 'asc' : 'desc',
       from,
-      limit: pageSize,
+      limit,
     });
     return {
       items: rows.map(({ inputJson, resultJson, finishedAtMs, ...row }) => ({
@@ -88,10 +88,10 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
       sort: 'line',
       key: ['seq'],
     } as const satisfies CursorKind;
-    const after = query.after === undefined ? -1 : decodeCursor(cursor, query.after)[0];
-    const rows = await rejectedPage(reads, job.jobId, after, query.pageSize + 1);
+    const after = query.cursor === undefined ? -1 : decodeCursor(cursor, query.cursor)[0];
+    const rows = await rejectedPage(reads, job.jobId, after, query.limit + 1);
     const toItem = ({ line, reason, raw }: (typeof rows)[number]) => ({ line, reason, raw });
-    return cutPage(rows, query.pageSize, toItem, cursor, ({ ordinal }) => [ordinal]);
+    return cutPage(rows, query.limit, toItem, cursor, ({ ordinal }) => [ordinal]);
   },
   ...pendingHandlers,
   listJobActivity: async ({ job, query }, { reads }) => {
@@ -100,8 +100,8 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
       sort: 'newest',
       key: ['time', 'word', 'seq'],
     } as const satisfies CursorKind;
-    const after = query.after === undefined ? null : decodeCursor(cursor, query.after);
-    const rows = await jobActivityPage(reads, job.jobId, after, query.pageSize + 1);
+    const after = query.cursor === undefined ? null : decodeCursor(cursor, query.cursor);
+    const rows = await jobActivityPage(reads, job.jobId, after, query.limit + 1);
     const toItem = ({ at, kind, actor, action, detail }: ActivityRow) => ({
       at: at.toISOString(),
       kind,
@@ -109,11 +109,7 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
       action,
       detail: asJson(detail),
     });
-    return cutPage(rows, query.pageSize, toItem, cursor, (last) => [
-      last.cursor_time,
-      last.kind,
-      last.number,
-    ]);
+    return cutPage(rows, query.limit, toItem, cursor, (last) => [last.cursor_time, last.kind, last.number]);
   },
 };
 

@@ -24,7 +24,6 @@ import { scanSources } from '../scan-sources.ts';
 import { publicPath } from '../serve-web.ts';
 import { asJson } from '../wire-values.ts';
 
-const OWNERS_MAX = 1000;
 const AUDIT_CURSOR = { list: 'audit', sort: 'newest', key: ['seq'] } as const satisfies CursorKind;
 
 export const operationHandlers: Handlers<typeof operationRoutes> = {
@@ -54,8 +53,8 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
     });
     return { override: { ...override } };
   },
-  listOwners: async ({ engine }) => {
-    const owners = await listOwners(engine.db, OWNERS_MAX);
+  listOwners: async ({ query, engine }) => {
+    const owners = await listOwners(engine.db, query.limit);
     return {
       items: owners.map(({ ownerId, weight, maxRunningJobs, maxInFlight, jobs, leased }) => ({
         ownerId,
@@ -72,8 +71,8 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
     await notifier.hint();
     return { ...limits };
   },
-  listWorkers: async ({ engine }, { reads }) => {
-    const workers = await listWorkers(reads, engine.settings.heartbeatMs * 3);
+  listWorkers: async ({ query, engine }, { reads }) => {
+    const workers = await listWorkers(reads, engine.settings.heartbeatMs * 3, query.limit);
     return {
       items: workers.map((worker) => ({
         ...worker,
@@ -108,14 +107,14 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
     },
   }),
   listAudit: async ({ query }, { reads }) => {
-    const after = query.after === undefined ? null : decodeCursor(AUDIT_CURSOR, query.after);
+    const after = query.cursor === undefined ? null : decodeCursor(AUDIT_CURSOR, query.cursor);
     const rows = await auditPage(reads, {
       subject: query.subject ?? null,
       actor: query.actor ?? null,
       beforeId: after?.[0] ?? null,
-      limit: query.pageSize + 1,
+      limit: query.limit + 1,
     });
-    return cutPage(rows, query.pageSize, toEntry, AUDIT_CURSOR, ({ auditId }) => [auditId]);
+    return cutPage(rows, query.limit, toEntry, AUDIT_CURSOR, ({ auditId }) => [auditId]);
   },
   getHealth: async () => ({ ok: true }),
   getReadiness: async ({ engine }) => {

@@ -21,7 +21,7 @@ const TESTS_AT_ONCE = 2;
 
 export const webhookHandlers: Handlers<typeof webhookRoutes> = {
   async listWebhooks({ actor, query, engine }) {
-    const found = await listWebhooks(engine.db, listedFor(actor, query.all));
+    const found = await listWebhooks(engine.db, listedFor(actor, query.all), query.limit);
     return { items: found.map(toAnswer) };
   },
 
@@ -68,11 +68,11 @@ export const webhookHandlers: Handlers<typeof webhookRoutes> = {
   async listDeliveries({ actor, params, query, engine }) {
     const { webhookId } = params;
     if ((await readWebhook(engine.db, webhookId, seenBy(actor))) === null) throw webhookNotFound(webhookId);
-    const { pageSize, state = null } = query;
+    const { limit, state = null } = query;
     const cursor = { list: `deliveries ${webhookId}`, sort: 'newest', key: ['time', 'uuid'] } as const;
-    const after = query.after === undefined ? null : decodeCursor(cursor, query.after);
-    const found = await listDeliveries(engine.db, { webhookId, state, after, limit: pageSize + 1 });
-    return cutPage(found, pageSize, toDeliveryAnswer, cursor, ({ cursorTime, deliveryId }) => [
+    const after = query.cursor === undefined ? null : decodeCursor(cursor, query.cursor);
+    const found = await listDeliveries(engine.db, { webhookId, state, after, limit: limit + 1 });
+    return cutPage(found, limit, toDeliveryAnswer, cursor, ({ cursorTime, deliveryId }) => [
       cursorTime,
       deliveryId,
     ]);

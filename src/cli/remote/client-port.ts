@@ -48,7 +48,7 @@ export function clientPort(client: Client, description: string): JobPort {
       return job(await findJobId(client, prefix));
     },
     async listJobs({ limit, states, pipeline, search }) {
-      const given = { states, pipeline, search, pageSize: Math.min(limit, MAX_PAGE) };
+      const given = { states, pipeline, search, limit: Math.min(limit, MAX_PAGE) };
       return (await firstOf(client.pages('listJobs', given), limit)).map(toListedJob);
     },
     async summary(jobId) {
@@ -61,7 +61,7 @@ export function clientPort(client: Client, description: string): JobPort {
     },
     errors: (jobId, limit) => errorsOf(client, jobId, limit),
     async items(jobId, { filter, limit }) {
-      const given = { jobId, ...rowsOf(filter), pageSize: Math.min(limit, MAX_PAGE) };
+      const given = { jobId, ...rowsOf(filter), limit: Math.min(limit, MAX_PAGE) };
       return (await firstOf(client.pages('listItems', given), limit)).map(toShownItem);
     },
     submit: (request, signal) => submitOver(client, request, signal),
@@ -98,7 +98,7 @@ async function findJobId(client: Client, prefix: string): Promise<string> {
   const wanted = prefix.toLowerCase();
   if (wanted.length === 36) return wanted;
   const found: string[] = [];
-  for await (const { jobId } of client.pages('listJobs', { search: wanted, pageSize: MAX_PAGE })) {
+  for await (const { jobId } of client.pages('listJobs', { search: wanted, limit: MAX_PAGE })) {
     // The search looks at names as well.
     if (jobId.startsWith(wanted)) found.push(jobId);
     if (found.length > 1) throw new RowmillError('JOB_NOT_FOUND', `more than one job starts with ${prefix}`);

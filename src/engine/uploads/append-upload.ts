@@ -10,6 +10,9 @@ import type { EngineContext } from '../engine-context.ts';
 /** Largest part. */
 export const PART_MAX_BYTES = 67_108_864;
 const MAX_PARTS = 20_000;
+const RESUME = {
+  hint: 'This part was not stored, the parts before it are. Send it again: GET /api/v1/uploads/:uploadId has its offset.',
+};
 
 export interface UploadedPart {
   start: number;
@@ -31,14 +34,19 @@ export async function appendUpload(
   if (upload.partCount >= MAX_PARTS)
     throw new RowmillError('REQUEST_INVALID', `expected at most ${MAX_PARTS} parts: send larger ones`);
   const left = upload.bytes - upload.received;
-  const blob = await blobs.put(`${prefixOf(uploadId)}${newId()}`, part.bytes, {
-    maxBytes: Math.min(PART_MAX_BYTES, left),
-    limitName: left < PART_MAX_BYTES ? 'what is left of the file' : 'largest part',
-    signal: part.signal,
-  });
+  const blob = await blobs
+    .put(`${prefixOf(uploadId)}${newId()}`, part.bytes, {
+      maxBytes: Math.min(PART_MAX_BYTES, left),
+      limitName: left < PART_MAX_BYTES ? 'what is left of the file' : 'largest part',
+      signal: part.signal,
+    })
+    .catch((error: unknown) => {
+      const isCut = error instanceof RowmillError && error.code === 'FILE_INCOMPLETE';
+      throw isCut ? new RowmillError('FILE_INCOMPLETE', error.message, RESUME) : error;
+    });
   try {
     if (part.sha256 !== null && part.sha256 !== blob.sha256)
-      throw new RowmillError('FILE_INCOMPLETE', 'the part is not what its Content-Digest says');
+      throw new RowmillError('FILE_INCOMPLETE', 'the part is not what its Content-Digest says', RESUME);
     if (blob.bytes === 0) throw new RowmillError('REQUEST_INVALID', 'expected a part to have bytes');
     const stored = { uploadId, start, bytes: blob.bytes, blobKey: blob.key };
     const isNext = await retryPassing(

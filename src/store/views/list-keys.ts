@@ -6,7 +6,8 @@ const LIST_KEYS: Statement = {
   text: `
     select key_id, name, user_id, scopes, created_at, expires_at, last_used_at, revoked_at from api_keys
     where $1::text is null or user_id = $1
-    order by user_id, created_at desc, key_id`,
+    order by user_id, created_at desc, key_id
+    limit $2`,
 };
 
 interface KeyRow {
@@ -31,8 +32,8 @@ export interface ListedKey {
   revokedAt: Date | null;
 }
 
-export async function listKeys(db: Executor, userId: string | null): Promise<ListedKey[]> {
-  return (await db.run<KeyRow>(LIST_KEYS, [userId])).rows.map((row) => ({
+export async function listKeys(db: Executor, userId: string | null, limit: number): Promise<ListedKey[]> {
+  return (await db.run<KeyRow>(LIST_KEYS, [userId, limit])).rows.map((row) => ({
     keyId: row.key_id,
     name: row.name,
     userId: row.user_id,

@@ -14,7 +14,7 @@ const LIST_WORKERS: Statement = {
       select s.owner, sum(s.item_count) as items from spans s where s.owner is not null group by s.owner
     ) l on l.owner = w.worker_id
     order by w.heartbeat_at desc, w.worker_id
-    limit 1000`,
+    limit $2`,
 };
 
 export interface ListedWorker {
@@ -31,6 +31,6 @@ export interface ListedWorker {
   pressure: { share: number; reason: string } | null;
 }
 
-export async function listWorkers(db: Executor, silentMs: number): Promise<ListedWorker[]> {
-  return (await db.run<ListedWorker & Record<string, unknown>>(LIST_WORKERS, [silentMs])).rows;
+export async function listWorkers(db: Executor, silentMs: number, limit = 1000): Promise<ListedWorker[]> {
+  return (await db.run<ListedWorker & Record<string, unknown>>(LIST_WORKERS, [silentMs, limit])).rows;
 }

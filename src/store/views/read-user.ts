@@ -6,7 +6,10 @@ const READ_USER: Statement = {
   name: 'read-user',
   text: `select ${COLUMNS} from users where user_id = $1`,
 };
-const LIST_USERS: Statement = { name: 'list-users', text: `select ${COLUMNS} from users order by user_id` };
+const LIST_USERS: Statement = {
+  name: 'list-users',
+  text: `select ${COLUMNS} from users order by user_id limit $1`,
+};
 const READ_PASSWORD: Statement = {
   name: 'read-password',
   text: 'select password_hash from users where user_id = $1 and not disabled',
@@ -50,8 +53,8 @@ export async function readUser(db: Executor, userId: string): Promise<User | nul
   return rows[0] ? toUser(rows[0]) : null;
 }
 
-export async function listUsers(db: Executor): Promise<User[]> {
-  return (await db.run<UserRow>(LIST_USERS)).rows.map(toUser);
+export async function listUsers(db: Executor, limit: number): Promise<User[]> {
+  return (await db.run<UserRow>(LIST_USERS, [limit])).rows.map(toUser);
 }
 
 /** Null when there is no such account, or it is disabled. */

@@ -9,7 +9,7 @@ const LIST_WEBHOOKS: Statement = {
     select ${WEBHOOK_COLUMNS} from webhooks
     where $1::text[] is null or owner_id = any($1::text[])
     order by created_at, webhook_id
-    limit 1000`,
+    limit $2`,
 };
 
 // Index: webhooks_pkey.
@@ -61,8 +61,13 @@ export function toWebhook(row: WebhookRow): Webhook {
   };
 }
 
-export async function listWebhooks(db: Executor, owners: readonly string[] | null): Promise<Webhook[]> {
-  return (await db.run<WebhookRow & Record<string, unknown>>(LIST_WEBHOOKS, [owners])).rows.map(toWebhook);
+export async function listWebhooks(
+  db: Executor,
+  owners: readonly string[] | null,
+  limit = 1000,
+): Promise<Webhook[]> {
+  const { rows } = await db.run<WebhookRow & Record<string, unknown>>(LIST_WEBHOOKS, [owners, limit]);
+  return rows.map(toWebhook);
 }
 
 /** Null when there is none, or it belongs to somebody else. */

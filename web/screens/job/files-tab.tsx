@@ -128,7 +128,7 @@ function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
         </Button>
       ) : state === 'READY' ? (
         <a
-          href={`${basePath}/api/jobs/${jobId}/files/${encodeURIComponent(fileId)}`}
+          href={`${basePath}/api/v1/jobs/${jobId}/files/${encodeURIComponent(fileId)}`}
           download
           aria-label={`Download ${name}`}
           className={buttonClass('plain', 'normal')}

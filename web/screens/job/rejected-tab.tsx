@@ -45,7 +45,7 @@ export function RejectedTab({ job }: { job: Job }) {
         </p>
         {canExport && (
           <a
-            href={`${basePath}/api/jobs/${jobId}/export?kind=rejected&format=csv`}
+            href={`${basePath}/api/v1/jobs/${jobId}/export?kind=rejected&format=csv`}
             download
             className={buttonClass('plain', 'normal')}
           >

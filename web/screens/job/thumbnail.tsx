@@ -14,7 +14,7 @@ interface RowImageProps {
 const SETTLE_MS = 150;
 
 const addressOf = ({ jobId, seq }: RowImageProps): string =>
-  `${basePath}/api/jobs/${jobId}/items/${seq}/image`;
+  `${basePath}/api/v1/jobs/${jobId}/items/${seq}/image`;
 
 /** In a row of the grid: as wide as it is high. */
 export function Thumbnail(props: RowImageProps) {

@@ -49,7 +49,7 @@ export function ExportMenu({ job, filter, arranged }: ExportMenuProps) {
       {FORMATS.map(([format, word]) => (
         <MenuLink
           key={format}
-          href={`${basePath}/api/jobs/${jobId}/export?${exportQuery(filter, format, columns)}`}
+          href={`${basePath}/api/v1/jobs/${jobId}/export?${exportQuery(filter, format, columns)}`}
           download
         >
           {word}
