@@ -1,5 +1,5 @@
 // The body of a request on its way into memory: counted as it comes, and bounded in size and time by what its route takes.
-import { Transform, type Readable } from 'node:stream';
+import { type Readable, Transform } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { accountRoutes } from '../contract/accounts.ts';
 import type { RouteName } from '../contract/routes.ts';

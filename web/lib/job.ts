@@ -11,6 +11,9 @@ export type ErrorGroup = z.infer<typeof errorGroup>;
 export type PendingItem = z.infer<typeof pendingItem>;
 export type JobFile = z.infer<typeof jobFile>;
 
+/** Statuses of rows that can be run again. */
+export const ENDED_STATUSES = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
+
 /** DONE and CANCELLED jobs are reprocessed; a FAILED one has no rows to run. */
 export function canRunAgain(state: string): boolean {
   return state === 'DONE' || state === 'CANCELLED';

@@ -11,7 +11,7 @@ import { client } from '../../lib/client.ts';
 import { copyLink } from '../../lib/copy-link.ts';
 import { fetchPart } from '../../lib/fetch-part.ts';
 import { formatCount } from '../../lib/format.ts';
-import { canRunAgain, type Job } from '../../lib/job.ts';
+import { canRunAgain, ENDED_STATUSES, type Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import type { Reprocess } from './reprocess-dialog.tsx';
 
@@ -110,7 +110,7 @@ function Controls({ job, state }: { job: Job; state: string }) {
               setReprocess({
                 what: `all ${formatCount(job.itemCount)} rows`,
                 rows: job.itemCount,
-                request: { scope: 'job' },
+                request: { scope: 'job', statuses: [...ENDED_STATUSES] },
               })
             }
           >
