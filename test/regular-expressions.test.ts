@@ -5,9 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { explainSlowExpression } from './support/slow-expression.ts';
 import { listFiles } from './support/read-sources.ts';
 import { expressionsIn } from './support/regular-expressions.ts';
+import { explainSlowExpression } from './support/slow-expression.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url));
 

@@ -1,7 +1,8 @@
 // A request by the browser's XMLHttpRequest, which alone tells how much of its body was sent.
+
+import type { CallOptions } from './route-call.ts';
 import { refusalOf, unreachable } from './rowmill-api-error.ts';
 import { type Connection, headersOf } from './send-request.ts';
-import type { CallOptions } from './route-call.ts';
 
 /** What is used of it. */
 interface XhrLike {

@@ -2,11 +2,11 @@
 // what the server says, never what was sent.
 import type { z } from 'zod';
 import type { upload } from '../contract/uploads.ts';
+import { FIRST_PART, sizeAfterPart } from './part-size.ts';
 import type { CallOptions, RouteMethods } from './route-call.ts';
 import { RowmillApiError } from './rowmill-api-error.ts';
-import type { UploadProgress } from './send-file.ts';
-import { FIRST_PART, sizeAfterPart } from './part-size.ts';
 import { sendByXhr, xhrOf } from './send-by-xhr.ts';
+import type { UploadProgress } from './send-file.ts';
 import { type Connection, retryWaitMs, sendRequest } from './send-request.ts';
 import { waitMs } from './surroundings.ts';
 

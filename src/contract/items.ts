@@ -4,7 +4,9 @@ import { itemParams } from './control.ts';
 import { defineRoutes } from './route.ts';
 import {
   jobId,
+  jobOutcome,
   jobParams,
+  jobState,
   json,
   listOf,
   liveStatus,
@@ -248,7 +250,9 @@ export const itemRoutes = defineRoutes({
             leftOut: z.record(z.string(), z.number()),
             openedAt: time,
             finishedAt: time.nullable(),
-            outcome: z.string().nullable(),
+            /** Null: it has not ended, or the next one continued it. */
+            state: jobState.nullable(),
+            outcome: jobOutcome.nullable(),
             counts: z.record(z.string(), z.number()).nullable(),
             diff: z.looseObject({}).nullable(),
           }),

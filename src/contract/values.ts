@@ -1,5 +1,6 @@
 // Values that many routes share, as they stand in a query or a body.
 import { z } from 'zod';
+import { JOB_OUTCOMES } from '../core/job-outcome.ts';
 import { JOB_STATES } from '../core/job-state.ts';
 import { ITEM_STATUSES } from '../core/outcome.ts';
 
@@ -43,6 +44,9 @@ export function listOf<Item extends z.ZodType<string, string>>(item: Item) {
 export const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 export const jobState = z.enum(JOB_STATES);
+
+/** What came of a job that has ended. */
+export const jobOutcome = z.enum(JOB_OUTCOMES);
 
 /** Of a row in lists and exports. */
 export const rowStatus = z.enum(['PENDING', ...ITEM_STATUSES]);

@@ -86,7 +86,7 @@ export interface RowmillEvents {
   };
   /** `error` is what it threw; it is called again until it was tried too often. */
   'callback.failed': { jobId: string; generation: number; callback: string; attempt: number; error: unknown };
-  'job.finished': { jobId: string; generation: number; outcome: string };
+  'job.finished': { jobId: string; generation: number; state: string; outcome: string };
   'worker.unpersisted': { jobId: string; seqs: string; items: number; reason: string };
   'service.failed': { service: string; error: unknown };
   'source.file_taken': { source: string; path: string; bytes: number; jobId: string; ms: number };

@@ -22,8 +22,8 @@ import type { PeriodicService } from '../platform/periodic-service.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
-import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
 import { VERSION } from '../platform/version.ts';
+import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
 import { beginFinalizing } from '../store/commands/begin-finalizing.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/register-worker.ts';
@@ -375,7 +375,7 @@ export class RowmillWorker {
       pipeline,
       phase,
       isLastPhase: phaseIndex === pipeline.phases.length - 1,
-      retryPolicy: phaseRetryPolicy(this.settings, phase),
+      retryPolicy: phaseRetryPolicy(this.settings, phase, pipeline.strategies),
       resultMaxBytes: this.settings.resultMaxBytes,
       columns: this.#columns,
       limits: { emitMaxPerItem: this.settings.emitMaxPerItem },

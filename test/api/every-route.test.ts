@@ -2,12 +2,12 @@
 // that the document lists, in the shape it says, and nothing breaks.
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { accountRoutes } from '../../src/contract/accounts.ts';
-import { errorAnswer, type Route } from '../../src/contract/route.ts';
-import { SCOPES } from '../../src/contract/scopes.ts';
-import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
 import { openApiDocument } from '../../src/api/openapi.ts';
 import type { RunningApi } from '../../src/api/start-api.ts';
+import { accountRoutes } from '../../src/contract/accounts.ts';
+import { errorAnswer, type Route } from '../../src/contract/route.ts';
+import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
+import { SCOPES } from '../../src/contract/scopes.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
 import { addUser, keyHeaders } from '../support/account-factory.ts';

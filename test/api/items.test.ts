@@ -433,8 +433,8 @@ describe('what is told about the rows of a job', () => {
     const { url } = await startTestApi(database.url);
     const { items } = await apiReader(url).read('listGenerations', { jobId });
     expect(items).toMatchObject([
-      { generation: 2, selected: 1, outcome: 'DONE', finishedAt: expect.any(String) },
-      { generation: 1, selected: 42, leftOut: {}, selection: {}, outcome: 'DONE', diff: null },
+      { generation: 2, selected: 1, state: 'DONE', finishedAt: expect.any(String) },
+      { generation: 1, selected: 42, leftOut: {}, selection: {}, state: 'DONE', diff: null },
     ]);
     expect(items[0]!.diff).not.toBeNull();
   });

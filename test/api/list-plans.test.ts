@@ -3,15 +3,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Database, type Executor, type Statement } from '../../src/platform/database.ts';
 import { auditPage } from '../../src/store/views/audit-page.ts';
+import { counterOwnerTotals } from '../../src/store/views/counter-owner-totals.ts';
 import { listNotDoneRows } from '../../src/store/views/export-not-done-page.ts';
 import { listRows } from '../../src/store/views/export-page.ts';
-import { counterOwnerTotals } from '../../src/store/views/counter-owner-totals.ts';
 import { jobActivityPage } from '../../src/store/views/job-activity-page.ts';
 import { jobsPage } from '../../src/store/views/jobs-page.ts';
 import { listGenerations } from '../../src/store/views/list-generations.ts';
 import { pendingPage } from '../../src/store/views/pending-page.ts';
-import { readItemHistory } from '../../src/store/views/read-item-history.ts';
 import { readChildren, readItem } from '../../src/store/views/read-item.ts';
+import { readItemHistory } from '../../src/store/views/read-item-history.ts';
 import { readPhases } from '../../src/store/views/read-phases.ts';
 import { readStats } from '../../src/store/views/read-stats.ts';
 import { readTimeline } from '../../src/store/views/read-timeline.ts';

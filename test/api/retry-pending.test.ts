@@ -1,7 +1,7 @@
 // Rows that wait for another try, tried now: whatever their spans look like, exactly the chosen ones, and no row is lost.
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { definePipeline, openRowmill, retryLater, type Rowmill } from '../../src/index.ts';
+import { definePipeline, openRowmill, type Rowmill, retryLater } from '../../src/index.ts';
 import { send } from '../support/api-pipelines.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { jobWithItems, replaceSpans } from '../support/job-factory.ts';

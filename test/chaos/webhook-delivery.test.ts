@@ -1,7 +1,8 @@
 // Kills whoever tells webhooks and callbacks, at each step between taking a message and writing down that it arrived.
 // Whoever comes next tells it: at least once, always with the same id.
-import { createServer, type Server } from 'node:http';
+
 import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { createJob } from '../../src/engine/create-job.ts';

@@ -8,8 +8,8 @@ import {
   definePipeline,
   Events,
   openRowmill,
-  resource,
   RowmillWorker,
+  resource,
 } from '../../dist/index.js';
 import { runHostile } from './hostile-handlers.mjs';
 

@@ -1,6 +1,7 @@
 // The client against a server on a real socket that compares what is said with the contract.
-import { createServer } from 'node:net';
+
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { createClient } from '../../src/client/create-client.ts';

@@ -1,6 +1,6 @@
 // Answers as a server gives them, for tests that play one.
 import type { z } from 'zod';
-import type { item, errorGroup } from '../../src/contract/items.ts';
+import type { errorGroup, item } from '../../src/contract/items.ts';
 import type { job, listedJob } from '../../src/contract/jobs.ts';
 
 export const JOB_ID = '018f2f6e-1111-4222-8333-444455556666';
@@ -15,6 +15,7 @@ export function exampleListedJob(change: Partial<z.infer<typeof listedJob>> = {}
     pipeline: 'echo',
     ownerId: 'alice',
     state: 'RUNNING',
+    outcome: null,
     generation: 1,
     priority: 0,
     itemCount: 10,

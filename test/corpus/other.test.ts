@@ -2,9 +2,9 @@
 // docs/files-other.md.
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import type { ErrorCode } from '../../src/core/error-registry.ts';
 import { withRows } from '../../src/ingest/open-rows.ts';
 import type { FormatName, ReadRow } from '../../src/ingest/row-reader.ts';
-import type { ErrorCode } from '../../src/core/error-registry.ts';
 import { allRows, shippedLimits, useTestFiles } from '../support/file-rows.ts';
 import { jpeg, png } from '../support/image-writer.ts';
 import { sheetXml, workbookParts, writeWorkbook } from '../support/workbook-writer.ts';

@@ -3,6 +3,7 @@
 import type { Page } from 'playwright-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
+import type { RunningApi } from '../../src/api/start-api.ts';
 import {
   defineCounter,
   definePipeline,
@@ -10,7 +11,6 @@ import {
   type Rowmill,
   type RowmillWorker,
 } from '../../src/index.ts';
-import type { RunningApi } from '../../src/api/start-api.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import { expectAccessible } from '../support/accessible.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';

@@ -2,8 +2,8 @@
 // keyboard. Each is looked at by axe in light and dark colours, and on a phone.
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { definePipeline } from '../../src/index.ts';
 import type { RunningApi } from '../../src/api/start-api.ts';
+import { definePipeline } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';
 import { expectAccessible } from '../support/accessible.ts';
 import { addUser, PASSWORD, sessionHeaders } from '../support/account-factory.ts';

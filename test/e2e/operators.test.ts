@@ -7,9 +7,9 @@ import { afterEach, expect, test } from 'vitest';
 import {
   definePipeline,
   openRowmill,
-  retryLater,
   type Rowmill,
   type RowmillWorker,
+  retryLater,
 } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';
 import { expectAccessible } from '../support/accessible.ts';

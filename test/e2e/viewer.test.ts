@@ -12,11 +12,11 @@ import {
   definePipeline,
   notFound,
   openRowmill,
-  retryLater,
   type Rowmill,
+  retryLater,
 } from '../../src/index.ts';
-import { addTeam, addUser, keyHeaders, sessionHeaders } from '../support/account-factory.ts';
 import { whenLoaded } from '../support/accessible.ts';
+import { addTeam, addUser, keyHeaders, sessionHeaders } from '../support/account-factory.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { isDeep } from '../support/depth.ts';
 import { startTestApi } from '../support/test-api.ts';

@@ -11,9 +11,9 @@ import {
   type NewJobOptions,
   openRowmill,
   type Pipeline,
-  retryLater,
   type Rowmill,
   type RowmillWorker,
+  retryLater,
 } from '../../src/index.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';

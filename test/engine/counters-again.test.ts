@@ -3,9 +3,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { auditCounters, type CounterAudit } from '../../src/engine/audit-counters.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { finishJob } from '../../src/engine/finish-job.ts';
 import { rescueLeases } from '../../src/engine/rescue-leases.ts';
 import { skipErrorGroup } from '../../src/engine/skip-error-group.ts';
-import { finishJob } from '../../src/engine/finish-job.ts';
 import {
   defineCounter,
   definePipeline,

@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import {
   definePipeline,
-  type Pipeline,
   openRowmill,
+  type Pipeline,
   type Rowmill,
   type RowmillWorker,
 } from '../../src/index.ts';

@@ -6,9 +6,9 @@ import {
   definePipeline,
   notFound,
   openRowmill,
-  resource,
   type Rowmill,
   type RowmillWorker,
+  resource,
 } from '../../src/index.ts';
 import { monotonicMs, waitMs } from '../../src/platform/clock.ts';
 import type { Settings } from '../../src/platform/settings.ts';

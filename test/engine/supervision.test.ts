@@ -11,7 +11,7 @@ import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { Database } from '../../src/platform/database.ts';
 import { loadPipelines } from '../../src/worker/load-pipelines.ts';
-import { type SuperviseOptions, SupervisedWorker } from '../../src/worker/supervise-worker.ts';
+import { SupervisedWorker, type SuperviseOptions } from '../../src/worker/supervise-worker.ts';
 import { type CuttableProxy, startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';

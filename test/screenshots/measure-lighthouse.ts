@@ -5,9 +5,9 @@
 import { execFile } from 'node:child_process';
 import { availableParallelism, loadavg } from 'node:os';
 import { promisify } from 'node:util';
+import { freePort } from '../support/free-port.ts';
 import { launchBrowser } from '../support/launch-browser.ts';
 import { startShownServer } from './start-shown-server.ts';
-import { freePort } from '../support/free-port.ts';
 
 const LIGHTHOUSE = 'lighthouse@12.8.2';
 const LEAST = 95;

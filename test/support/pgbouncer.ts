@@ -5,8 +5,8 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { testServerUrl } from './test-server-url.ts';
 import { freePort } from './free-port.ts';
+import { testServerUrl } from './test-server-url.ts';
 
 /** Not found on many machines in the PATH of ordinary people. */
 const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`;

@@ -2,8 +2,8 @@ import { type CellValue, writeXlsx, XlsxStreamWriter } from 'hucre/xlsx';
 import { describe, expect, it } from 'vitest';
 import { allRows, shippedLimits, useTestFiles } from '../../../test/support/file-rows.ts';
 import { type HandMadeWorkbook, sheetXml, writeWorkbook } from '../../../test/support/workbook-writer.ts';
-import type { FormatOptions, ReadLimits, ReadRow, RowReader } from '../row-reader.ts';
 import { withRows as withXlsx } from '../open-rows.ts';
+import type { FormatOptions, ReadLimits, ReadRow, RowReader } from '../row-reader.ts';
 
 const files = useTestFiles();
 const limits = shippedLimits();

@@ -55,7 +55,7 @@ export interface ClaimedEnding {
   attempt: number;
   /** Processes in a row that ended or stalled at it, without progress. */
   takeovers: number;
-  outcome: 'DONE' | 'CANCELLED';
+  state: 'DONE' | 'CANCELLED';
 }
 
 export async function claimFinalize(
@@ -74,7 +74,7 @@ export async function claimFinalize(
     generation: row.generation,
     attempt: row.finalize_attempts,
     takeovers: row.finalize_takeovers,
-    outcome: row.cancelled ? 'CANCELLED' : 'DONE',
+    state: row.cancelled ? 'CANCELLED' : 'DONE',
   };
 }
 
@@ -92,10 +92,10 @@ export async function finishJobRow(
   db: Executor,
   jobId: string,
   token: string,
-  outcome: string,
+  state: string,
   lastError: string | null = null,
 ): Promise<boolean> {
-  return (await db.run(FINISH_JOB, [jobId, token, outcome, lastError])).rowCount === 1;
+  return (await db.run(FINISH_JOB, [jobId, token, state, lastError])).rowCount === 1;
 }
 
 /** False when the lease is lost. */

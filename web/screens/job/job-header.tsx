@@ -5,7 +5,7 @@ import { lazy, memo, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
 import { OnceOpen } from '../../components/once-open.tsx';
-import { StatusChip } from '../../components/status-chip.tsx';
+import { OutcomeChip, StatusChip } from '../../components/status-chip.tsx';
 import { actOnJob } from '../../lib/act-on-job.ts';
 import { client } from '../../lib/client.ts';
 import { copyLink } from '../../lib/copy-link.ts';
@@ -40,6 +40,7 @@ export const JobHeader = memo(function JobHeader({ job, state }: { job: Job; sta
             {job.name || job.jobId}
           </h1>
           <StatusChip status={state} />
+          <OutcomeChip state={state} outcome={job.outcome} />
         </div>
       </div>
       <Controls job={job} state={state} />
