@@ -494,6 +494,8 @@ describe('rows of a job that has not ended well', () => {
     // The first half has ended when somebody pauses the job.
     const pausing = async (): Promise<unknown> => {
       await rowmill.pause(jobId);
+      // The rows behind it are given back.
+      await expect.poll(async () => (await rowmill.progress(jobId)).counts.PENDING).toBe(5);
       return {};
     };
     behaviour = (n) => (n < 3 ? fail('no answer') : n === 4 ? pausing : { value: n });

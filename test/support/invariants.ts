@@ -120,6 +120,7 @@ const ONE_SUMMARY = [
                  (select count(*) from job_events e where e.job_id = $1 and e.kind in ('job.finished', 'job.failed') and e.generation = g))
    from jobs j, generate_series(1, j.generation) g
    where j.job_id = $1
+     and not exists (select from generations n where n.job_id = $1 and n.generation = g + 1 and n.continues)
      and (select count(*) from summaries s where s.job_id = $1 and s.generation = g)
       <> (select count(*) from job_events e where e.job_id = $1 and e.kind in ('job.finished', 'job.failed') and e.generation = g)`,
   `select format('one summary: generation %s says total %s of %s items', s.generation, s.total,
