@@ -88,7 +88,12 @@ export const transactions = definePipeline({
   ],
   // After the commit, at least once, and again with the same key when nobody knows whether it arrived.
   onDone: async (summary, { jobId, generation, idempotencyKey, signal }) => {
-    const { outcome, total, counts, files } = summary;
-    await post(CALLBACK_URL, { jobId, generation, outcome, total, counts, files }, idempotencyKey, signal);
+    const { state, outcome, total, counts, files } = summary;
+    await post(
+      CALLBACK_URL,
+      { jobId, generation, state, outcome, total, counts, files },
+      idempotencyKey,
+      signal,
+    );
   },
 });

@@ -11,6 +11,7 @@ import { SUSPICIOUS_AMOUNT, UNKNOWN_BANK } from './generate-transactions.ts';
 export interface BatchDone {
   jobId: string;
   generation: number;
+  state: string;
   outcome: string;
   total: number;
   counts: Record<string, number>;

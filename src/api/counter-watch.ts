@@ -1,5 +1,6 @@
 // Tells streams what their owners' counters add up to, when it changed. One look serves all streams.
 import type { CounterEvent } from '../contract/events.ts';
+import { EVERYBODY } from '../core/counter.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Executor } from '../platform/database.ts';
 import { type CounterOwnerTotal, counterOwnerTotals } from '../store/views/counter-owner-totals.ts';
@@ -32,7 +33,9 @@ export class CounterWatch {
 }
 
 function ownersOf({ scope }: EventStream): readonly string[] | null {
-  return 'owners' in scope ? scope.owners : [];
+  if (!('owners' in scope)) return [];
+  // What is shared by all owners everybody is told.
+  return scope.owners && [...scope.owners, EVERYBODY];
 }
 
 function eventsFor(owners: readonly string[] | null, totals: readonly CounterOwnerTotal[]): CounterEvent[] {

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { itemRoutes, pendingItem } from '../contract/items.ts';
 import { type CursorKind, decodeCursor } from '../core/cursor.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import type { Settings } from '../platform/settings.ts';
 import { type PendingRequest, type PendingRow, pendingPage } from '../store/views/pending-page.ts';
 import { listedFor } from './actor.ts';
 import type { ApiContext } from './api-context.ts';
@@ -24,6 +25,11 @@ export const pendingHandlers: Handlers<Pick<typeof itemRoutes, 'listPendingOfJob
     return answerPage(context, 'pending', query, { owners, jobId, pipeline: jobType });
   },
 };
+
+/** How long ago a change is when no transaction can still commit an older one. */
+export function settledAfterMs({ databaseDeadlineMs }: Pick<Settings, 'databaseDeadlineMs'>): number {
+  return databaseDeadlineMs + MARGIN_MS;
+}
 
 interface PendingQuery {
   statuses?: string[] | undefined;
@@ -50,7 +56,7 @@ async function answerPage(
     statuses: query.statuses ?? null,
     from: boundedTime(query.from),
     to: boundedTime(query.to),
-    settledAfterMs: settings.databaseDeadlineMs + MARGIN_MS,
+    settledAfterMs: settledAfterMs(settings),
     after: after && { settled: after[0], place: after[1], jobId: after[2], seq: after[3] },
     limit: query.limit + 1,
   });

@@ -29,6 +29,7 @@ import { chooseOwner } from './choose-owner.ts';
 import { findPipeline } from './find-pipeline.ts';
 import { findSource } from './find-source.ts';
 import { findUpload } from './find-upload.ts';
+import { type GivenFile, withFittingPipeline } from './fitting-pipeline.ts';
 import type { ApiRequest, Handler } from './handler.ts';
 import { drainRest, receiveUpload } from './receive-upload.ts';
 import { startIngest } from './start-ingest.ts';
@@ -90,7 +91,20 @@ async function fromUpload(request: Request, context: ApiContext): Promise<Create
       'REQUEST_INVALID',
       'expected one of items, source, upload and the part file, got two',
     );
+  if (body.pipeline === undefined && new Set(context.pipelines.map(({ name }) => name)).size > 1)
+    return withFittingPipeline(context, body, file, signal, (pipeline, spooled) =>
+      submitReceived(request, context, { body, pipeline, file: spooled }),
+    );
   const pipeline = findPipeline(context.pipelines, body.pipeline);
+  return submitReceived(request, context, { body, pipeline, file });
+}
+
+async function submitReceived(
+  request: Request,
+  context: ApiContext,
+  { body, pipeline, file }: { body: NewJob; pipeline: Pipeline; file: GivenFile },
+): Promise<CreatedJob> {
+  const { engine, signal } = request;
   const options = await fileOptions(request, body, pipeline);
   // Spares an upload that would be refused at its end. With a key it may be the same job again.
   if (options.idempotencyKey === undefined)

@@ -4,6 +4,7 @@ import type { jobRoutes, job as jobSchema, listedJob } from '../contract/jobs.ts
 import { type Ability, blockedBecause } from '../core/ability.ts';
 import { type CursorKind, decodeCursor } from '../core/cursor.ts';
 import { estimateEnd } from '../core/estimate-end.ts';
+import { outcomeSoFar } from '../core/job-outcome.ts';
 import { CLAIMABLE_STATES } from '../core/job-state.ts';
 import { rateWindowMs, recentRate } from '../core/recent-rate.ts';
 import { resourceStatus } from '../core/resource-status.ts';
@@ -94,25 +95,27 @@ function mayBeBlocked({ state, pending }: ListedJobRow): boolean {
 function toListedJob(row: ListedJobRow, abilities: readonly Ability[]): z.infer<typeof listedJob> {
   const { pipeline, pipeline_version: pipelineVersion, phases } = row;
   const wanted = { jobId: row.job_id, pipeline, pipelineVersion, phases };
+  const counts = {
+    PENDING: row.pending,
+    PROCESSING: row.processing,
+    DONE: row.done,
+    ERROR: row.error,
+    NOT_FOUND: row.not_found,
+    SKIPPED: row.skipped,
+    CANCELLED: row.cancelled,
+  };
   return {
     jobId: row.job_id,
     name: row.name,
     pipeline,
     ownerId: row.owner_id,
     state: row.state,
+    outcome: outcomeSoFar(row.state, counts),
     generation: row.generation,
     priority: row.priority,
     itemCount: row.item_count,
     sealed: row.sealed,
-    counts: {
-      PENDING: row.pending,
-      PROCESSING: row.processing,
-      DONE: row.done,
-      ERROR: row.error,
-      NOT_FOUND: row.not_found,
-      SKIPPED: row.skipped,
-      CANCELLED: row.cancelled,
-    },
+    counts,
     ...recentRate(row.last_minute, row.running_ms),
     cost: row.cost,
     pausedBecause: row.state === 'PAUSED' ? row.paused_because : null,
@@ -150,25 +153,27 @@ export async function describeJob(
   const sum = (key: Exclude<keyof PhaseCounts, 'name' | 'runningMs'>): number =>
     phases.reduce((total, phase) => total + phase[key], 0);
   const blocked = abilities && sum('waiting') > 0 ? blockedBecause(abilities, job) : null;
+  const counts = {
+    PENDING: sum('waiting'),
+    PROCESSING: sum('processing'),
+    DONE: sum('done'),
+    ERROR: sum('error'),
+    NOT_FOUND: sum('notFound'),
+    SKIPPED: sum('skipped'),
+    CANCELLED: sum('cancelled'),
+  };
   return {
     jobId,
     name: job.name,
     pipeline: job.pipeline,
     ownerId: job.ownerId,
     state: job.state,
+    outcome: outcomeSoFar(job.state, counts),
     generation,
     priority: job.priority,
     itemCount: first.itemCount,
     sealed: job.sealedAt !== null,
-    counts: {
-      PENDING: sum('waiting'),
-      PROCESSING: sum('processing'),
-      DONE: sum('done'),
-      ERROR: sum('error'),
-      NOT_FOUND: sum('notFound'),
-      SKIPPED: sum('skipped'),
-      CANCELLED: sum('cancelled'),
-    },
+    counts,
     ...recentRate(sum('lastMinute'), first.runningMs),
     cost: sum('cost'),
     pausedBecause: job.pausedBecause,

@@ -43,9 +43,6 @@ export async function receiveUpload<Schema extends z.ZodType>(
       HOW,
     );
   const file = part.value;
-  // Its bytes go to the store as they come: what is to be made of them has to be known before.
-  if (given === undefined && !schema.safeParse({}).success)
-    throw new RowmillError('REQUEST_INVALID', 'expected the field job before the part file', HOW);
   const body = parseGiven(schema, given ?? {}, 'body');
   return { body, file: { name: nameOf(file), bytes: bytesOf(file, next, settings.apiIdleMs) } };
 }
@@ -76,7 +73,13 @@ async function* bytesOf(
     }
     // The end of the part is not the end of the request: what is behind it has to be read before anything is made of it.
     const behind = await next();
-    if (!behind.done) throw new RowmillError('REQUEST_INVALID', 'expected nothing behind the part file', HOW);
+    if (!behind.done) {
+      const expected =
+        behind.value.fieldname === 'job'
+          ? 'the field job before the part file'
+          : 'nothing behind the part file';
+      throw new RowmillError('REQUEST_INVALID', `expected ${expected}`, HOW);
+    }
   } finally {
     file.destroy();
   }

@@ -19,6 +19,8 @@ const ALLOWED: Record<Body['scope'], readonly Narrowing[]> = {
   errorGroup: ['errorGroup', 'statuses', 'phase', 'search'],
 };
 const REQUIRED: Partial<Record<Body['scope'], Narrowing>> = { items: 'itemIds', errorGroup: 'errorGroup' };
+/** Rows of scope `job` when no statuses are given. Every row has to be asked for by its status: it is paid again. */
+const FAILED = ['ERROR', 'NOT_FOUND'] as const;
 /** As good as no limit. */
 const ANY_ATTEMPTS = 1_000_000_000;
 
@@ -43,7 +45,8 @@ function requestOf(body: Body): ReprocessRequest {
   const { scope, itemIds, statuses, phase, errorGroup, search, edits } = body;
   const { includePermanent, resetAttempts, from, ifGeneration } = body;
   return {
-    ...(statuses ? { statuses } : scope === 'job' && { statuses: 'all' as const }),
+    // A choice of its own, also beside edits.
+    ...(statuses ? { statuses } : scope === 'job' && { statuses: FAILED }),
     ...(itemIds !== undefined && { seqs: rangesOf(itemIds) }),
     ...(phase !== undefined && { phase }),
     ...(errorGroup !== undefined && { errorGroup }),

@@ -1,7 +1,7 @@
 // What the owner of a job can do with it while it runs and afterwards.
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
-import { itemStatus, jobParams, jobState, json, row, seq } from './values.ts';
+import { itemIds, itemStatus, jobParams, jobState, json, row, seq } from './values.ts';
 
 /** Whether this request changed something, and the state of the job now. */
 const controlled = z.object({ changed: z.boolean(), state: jobState }).meta({ id: 'Controlled' });
@@ -37,8 +37,8 @@ const groupEdit = errorGroup.extend({
 const reprocess = z.strictObject({
   scope: z.enum(['job', 'items', 'filter', 'errorGroup']),
   /** Scope items: row numbers from 0. */
-  itemIds: z.array(z.number().int().min(0)).min(1).max(100_000).optional(),
-  /** Default: ERROR and NOT_FOUND. */
+  itemIds: itemIds.optional(),
+  /** Default: ERROR and NOT_FOUND; every status with the scope items. */
   statuses: z.array(itemStatus).min(1).optional(),
   phase: z.number().int().min(0).max(1000).optional(),
   errorGroup: z.string().min(1).max(500).optional(),
@@ -154,7 +154,7 @@ export const controlRoutes = defineRoutes({
     summary: 'Try rows that wait for another try now, instead of when their delay is over.',
     body: z.strictObject({
       /** Row numbers from 0. Default: all that wait for another try. */
-      itemIds: z.array(z.number().int().min(0)).min(1).max(100_000).optional(),
+      itemIds: itemIds.optional(),
     }),
     /** How many of them did wait. */
     answer: { status: 200, schema: z.object({ readied: z.number() }) },

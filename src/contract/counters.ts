@@ -15,6 +15,8 @@ export const counter = z
     /** What an entity is called: document. */
     entity: z.string(),
     measures: z.array(z.string()),
+    /** One set of numbers for all owners: its rows have the owner `*`. */
+    shared: z.boolean(),
     createdAt: time,
     /** Over all scopes of the owners that are shown. */
     total: measured,

@@ -4,9 +4,12 @@ import { itemParams } from './control.ts';
 import { defineRoutes } from './route.ts';
 import {
   jobId,
+  jobOutcome,
   jobParams,
+  jobState,
   json,
   listOf,
+  liveStatus,
   name,
   page,
   pageOf,
@@ -23,7 +26,8 @@ const read = { method: 'GET', access: 'viewer', scope: 'read', params: jobParams
 export const item = z
   .object({
     seq: z.number(),
-    status: rowStatus,
+    /** PROCESSING only where it was asked for; else a row without a result is PENDING. */
+    status: liveStatus,
     input: json,
     result: json,
     phase: z.number().nullable(),
@@ -34,6 +38,9 @@ export const item = z
     handlerMs: z.number().nullable(),
     cost: z.number().nullable(),
     finishedAt: time.nullable(),
+    /** In lists of what rows are doing, and in the order of time: the last change, and the worker that has the row. */
+    updatedAt: time.optional(),
+    lockedBy: z.string().nullable().optional(),
   })
   .meta({ id: 'Item' });
 
@@ -141,7 +148,15 @@ export const itemRoutes = defineRoutes({
     summary: 'Rows of a job in the order of its file, each with its newest result.',
     query: z.strictObject({
       ...rowFilterQuery,
-      sort: z.enum(['seq', '-seq']).default('seq'),
+      /**
+       * PENDING alone is a row without a result, as in exports. With PROCESSING both are what a row is doing now, also one
+       * that waits for another run: PENDING waits, PROCESSING is with a worker.
+       */
+      statuses: listOf(liveStatus).optional(),
+      /** Another name of `statuses`. */
+      status: listOf(liveStatus).optional(),
+      /** Default: the order of the file; by the last change for PENDING,PROCESSING. */
+      sort: z.enum(['seq', '-seq', 'updated_at', '-updated_at']).optional(),
       /** Begin at this row instead of at a cursor: for scroll bars. */
       fromSeq: z.coerce.number().int().min(0).optional(),
       ...page,
@@ -149,7 +164,10 @@ export const itemRoutes = defineRoutes({
     answer: {
       status: 200,
       schema: pageOf(item).extend({
-        /** How many rows of the job lie between the beginning of the order and the end of this page: so many were looked at. */
+        /**
+         * How many rows of the job lie between the beginning of the order and the end of this page: so many were looked at.
+         * In the order of time, where nobody counts them: the rows of this page.
+         */
         looked: z.number(),
       }),
     },
@@ -249,7 +267,9 @@ export const itemRoutes = defineRoutes({
           leftOut: z.record(z.string(), z.number()),
           openedAt: time,
           finishedAt: time.nullable(),
-          outcome: z.string().nullable(),
+          /** Null: it has not ended, or the next one continued it. */
+          state: jobState.nullable(),
+          outcome: jobOutcome.nullable(),
           counts: z.record(z.string(), z.number()).nullable(),
           diff: z.looseObject({}).nullable(),
         }),

@@ -7,6 +7,7 @@ import {
   generation,
   itemStatus,
   jobId,
+  jobOutcome,
   jobParams,
   jobState,
   json,
@@ -44,7 +45,8 @@ const budget = z.strictObject({ max: amount.nullable().optional(), perItem: amou
 
 /** Options of a new job, whatever its rows come from. */
 const newJobOptions = {
-  pipeline: name,
+  /** May be left out where one pipeline is meant: the only one of the server, or the only one that an uploaded file fits. */
+  pipeline: name.optional(),
   name: name.optional(),
   /** Team or account it belongs to. Default: the caller's team, else the caller. */
   ownerId: ownerId.optional(),
@@ -156,6 +158,8 @@ export const listedJob = z
     pipeline: z.string(),
     ownerId: z.string(),
     state: jobState,
+    /** What came of its rows; null: it has not ended. */
+    outcome: jobOutcome.nullable(),
     generation: z.number(),
     priority: z.number(),
     itemCount: z.number(),
@@ -239,7 +243,10 @@ export const job = listedJob
 export const summary = z
   .object({
     generation: z.number(),
-    outcome: z.string(),
+    /** How the job ended. */
+    state: jobState,
+    /** What came of its rows. */
+    outcome: jobOutcome,
     total: z.number(),
     counts: z.record(itemStatus, z.number()),
     phases: z.array(z.looseObject({})),

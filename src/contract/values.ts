@@ -1,5 +1,6 @@
 // Values that many routes share, as they stand in a query or a body.
 import { z } from 'zod';
+import { JOB_OUTCOMES } from '../core/job-outcome.ts';
 import { JOB_STATES } from '../core/job-state.ts';
 import { ITEM_STATUSES } from '../core/outcome.ts';
 
@@ -11,6 +12,19 @@ export const jobId = z.uuid();
 export const seq = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 /** Counted from 1, as wide as the database has it. */
 export const generation = z.coerce.number().int().min(1).max(2_147_483_647);
+/** Numbers of rows in a body. Clients that keep ids as texts may send them so. */
+export const itemIds = z
+  .array(
+    z.union([
+      z.number().int().min(0),
+      z
+        .string()
+        .regex(/^\d{1,15}$/)
+        .transform(Number),
+    ]),
+  )
+  .min(1)
+  .max(100_000);
 export const time = z.iso.datetime({ offset: true });
 export const name = z.string().trim().min(1).max(200);
 export const ownerId = z.string().min(1).max(200);
@@ -32,8 +46,13 @@ export const flag = z.enum(['true', 'false']).transform((text) => text === 'true
 
 export const jobState = z.enum(JOB_STATES);
 
+/** What came of a job that has ended. */
+export const jobOutcome = z.enum(JOB_OUTCOMES);
+
 /** Of a row in lists and exports. */
 export const rowStatus = z.enum(['PENDING', ...ITEM_STATUSES]);
+/** The same, and rows that a worker has. */
+export const liveStatus = z.enum(['PENDING', 'PROCESSING', ...ITEM_STATUSES]);
 export const itemStatus = z.enum(ITEM_STATUSES);
 /** Of a row that has not ended. */
 export const pendingStatus = z.enum(['PENDING', 'PROCESSING', 'RETRYING', 'HELD']);

@@ -24,7 +24,12 @@ export interface Counter<Measure extends string = string> {
   /** What an entity is called: document. */
   readonly entity: string;
   readonly measures: readonly Measure[];
+  /** One set of numbers for all owners, which all of them see. */
+  readonly shared: boolean;
 }
+
+/** The owner under whose name the numbers of shared counters stand. No job can belong to it. */
+export const EVERYBODY = '*';
 
 export interface CounterKey {
   scope: string;
@@ -52,13 +57,18 @@ export function defineCounter<const Measure extends string>(definition: {
   entity: string;
   /** Names of what is counted. More can be added later; what is left out later keeps its numbers. */
   measures: readonly Measure[];
+  /**
+   * Jobs of all owners count in the same entries, and everybody who may read counters sees them. Default: each owner has
+   * numbers of their own. Stays as it was first registered.
+   */
+  shared?: boolean;
 }): Counter<Measure> {
   if (typeof definition !== 'object' || definition === null)
     throw invalid(
       'expected defineCounter to be given a definition',
       'Write defineCounter({ name: "annotations", scope: "project", entity: "document", measures: ["denotations"] }).',
     );
-  const { name, scope, entity, measures } = definition;
+  const { name, scope, entity, measures, shared = false } = definition;
   if (!isName(name))
     throw invalid(
       `expected the counter name to be 1 to 100 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`,
@@ -71,6 +81,8 @@ export function defineCounter<const Measure extends string>(definition: {
         `Say what a ${what} is called: scope: "project", entity: "document".`,
       );
   }
+  if (typeof shared !== 'boolean')
+    throw invalid(`expected shared of counter ${name} to be true or false, got ${JSON.stringify(shared)}`);
   if (!Array.isArray(measures) || measures.length === 0 || measures.length > MAX_MEASURES)
     throw invalid(`expected counter ${name} to have 1 to ${MAX_MEASURES} measures`);
   for (const measure of measures as readonly unknown[])
@@ -86,6 +98,7 @@ export function defineCounter<const Measure extends string>(definition: {
     scope,
     entity,
     measures: Object.freeze([...measures]),
+    shared,
   });
 }
 
@@ -108,8 +121,8 @@ export function distinctCounters(counters: Iterable<Counter>): Counter[] {
   return [...known.values()];
 }
 
-function describe({ scope, entity, measures }: Counter): string {
-  return `${[...measures].sort().join(', ')} per ${scope} and ${entity}`;
+function describe({ scope, entity, measures, shared }: Counter): string {
+  return `${[...measures].sort().join(', ')} per ${scope} and ${entity}${shared ? ', shared' : ''}`;
 }
 
 /** Checks what a handler counts, while its stack still says where. */

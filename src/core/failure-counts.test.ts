@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { addFailure, failuresOf, NO_FAILURES } from './failure-counts.ts';
+import { addFailure, failuresOf, NO_FAILURES, strategyOf } from './failure-counts.ts';
 import { ERROR_CLASSES } from './outcome.ts';
 
 it('counts each class for itself, and equal histories are equal whatever their order', () => {
@@ -31,6 +31,17 @@ it('survives a trip through its text form', () => {
       expect(write(read)).toBe(text);
     }),
   );
+});
+
+it('goes on with the strategy after those that were tried in generations before', () => {
+  const strategies = ['name', 'code', 'image'];
+  expect(strategyOf(strategies, NO_FAILURES)).toBe('name');
+  expect(strategyOf(strategies, 'tried=2')).toBe('image');
+  const again = addFailure(addFailure('tried=2', 'timeout'), 'not_found');
+  expect(again).toBe('tried=2 timeout=1 not_found=1');
+  expect(strategyOf(strategies, again), 'round again').toBe('name');
+  expect(failuresOf(again, 'not_found'), 'attempts of this generation').toBe(1);
+  expect(strategyOf([], 'tried=2')).toBeUndefined();
 });
 
 it('reads as a person would write it', () => {

@@ -7,7 +7,7 @@
 //       └───────────── pause ─────────────────▶ PAUSED                      │
 //   every state before the end ──cancel──▶ CANCELLING ──no span left────────┘
 //   INGESTING, PAUSED ──unreadable file──▶ FAILED;  FINALIZING ──output ends its processes──▶ FAILED
-//   DONE, CANCELLED ──reprocess──▶ QUEUED
+//   DONE, CANCELLED, FAILED ──reprocess──▶ QUEUED;  PAUSED ──reprocess──▶ PAUSED, with a further generation
 //
 // Items may be claimed while the file is still being read, so INGESTING is claimable too.
 
@@ -33,7 +33,7 @@ const MOVES: Record<JobState, readonly JobState[]> = {
   PAUSED: ['INGESTING', 'QUEUED', 'RUNNING', 'CANCELLING', 'FAILED'],
   FINALIZING: ['DONE', 'FAILED', 'CANCELLED', 'CANCELLING'],
   DONE: ['QUEUED'],
-  FAILED: [],
+  FAILED: ['QUEUED'],
   CANCELLING: ['FINALIZING'],
   CANCELLED: ['QUEUED'],
 };
@@ -53,12 +53,15 @@ export function isPassing(state: JobState): boolean {
 
 export type ControlAction = 'pause' | 'resume' | 'cancel' | 'reprocess';
 
-/** States from which an action moves a job. From others it is refused, or has happened already. */
+/**
+ * States from which an action moves a job, or opens a generation of one that stays PAUSED. From others it is refused, or has
+ * happened already.
+ */
 const CONTROLLABLE: Record<ControlAction, readonly JobState[]> = {
   pause: CLAIMABLE_STATES,
   resume: ['PAUSED'],
   cancel: ['INGESTING', 'QUEUED', 'RUNNING', 'PAUSED', 'FINALIZING'],
-  reprocess: ['DONE', 'CANCELLED'],
+  reprocess: ['DONE', 'CANCELLED', 'FAILED', 'PAUSED'],
 };
 
 export function canControl(action: ControlAction, state: JobState): boolean {

@@ -1,12 +1,11 @@
-// The job before its next generation is opened: finished, and at the generation that the caller saw. One that is being
-// finalized is waited for, so that its generation gets its summary.
+// The job before its next generation is opened: finished, or paused where the caller takes that, and at the generation that
+// the caller saw. One that is being finalized is waited for, so that its generation gets its summary.
 import { isFinished } from '../core/job-state.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { type Job, readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finalizeJob } from './finalize-job.ts';
-import { refuseControl } from './refuse-control.ts';
 
 const LOOK_AGAIN_MS = 20;
 
@@ -15,8 +14,9 @@ export async function awaitFinished(
   context: EngineContext,
   jobId: string,
   ifGeneration?: number,
+  paused: 'taken' | 'refused' = 'refused',
 ): Promise<Job> {
-  const job = await whenFinished(context, jobId);
+  const job = await whenOpenable(context, jobId, paused);
   if (ifGeneration !== undefined && ifGeneration !== job.generation)
     throw new RowmillError(
       'JOB_CONFLICT',
@@ -26,23 +26,43 @@ export async function awaitFinished(
   return job;
 }
 
-async function whenFinished(context: EngineContext, jobId: string): Promise<Job> {
+async function whenOpenable(
+  context: EngineContext,
+  jobId: string,
+  paused: 'taken' | 'refused',
+): Promise<Job> {
   const startedMs = monotonicMs();
   for (;;) {
     const job = await readJob(context.db, jobId);
     if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
-    if (job.state === 'FAILED') {
-      const isRead = job.sealedAt !== null;
-      throw new RowmillError(
-        'JOB_CONFLICT',
-        `cannot reprocess job ${jobId}: its ${isRead ? 'output files could not be written' : 'file could not be read'}`,
-        { hint: isRead ? 'Export its results, and start a new job.' : 'Correct the file and give it again.' },
-      );
-    }
     if (isFinished(job.state)) return job;
-    const waitedMs = monotonicMs() - startedMs;
-    if (job.state !== 'FINALIZING' || waitedMs > context.settings.reprocessWaitMs)
-      return refuseControl(context, jobId, 'reprocess', () => false);
-    if (!(await finalizeJob(context, jobId))) await waitMs(LOOK_AGAIN_MS);
+    if (job.state === 'PAUSED' && paused === 'taken') return checkSealed(job);
+    // It is helped once, however late that is, before it is given up.
+    const isEnding = job.state === 'FINALIZING';
+    if (isEnding && (await finalizeJob(context, jobId))) continue;
+    if (!isEnding || monotonicMs() - startedMs > context.settings.reprocessWaitMs)
+      throw new RowmillError('JOB_CONFLICT', `cannot reprocess job ${jobId}: it is ${job.state}`, {
+        hint: hintFor(job, paused),
+      });
+    await waitMs(LOOK_AGAIN_MS);
   }
+}
+
+function checkSealed(job: Job): Job {
+  if (job.sealedAt !== null) return job;
+  throw new RowmillError(
+    'JOB_CONFLICT',
+    `cannot reprocess job ${job.jobId}: not all of its rows are stored`,
+    {
+      hint: 'Wait until its file has been read, or seal the job. Then ask again.',
+    },
+  );
+}
+
+function hintFor({ state }: Job, paused: 'taken' | 'refused'): string {
+  if (state === 'FINALIZING' || state === 'CANCELLING')
+    return 'It is about to end. Ask again when it has ended.';
+  return paused === 'taken'
+    ? 'Pause it first, or ask again when it has ended.'
+    : 'Ask again when it has ended, or reprocess the rows of the group while it is paused.';
 }

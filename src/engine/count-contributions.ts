@@ -87,9 +87,12 @@ function gather(
       const key = `${counter.counterId}\u0000${scope}\u0000${entity}`;
       let entry = byEntry.get(key);
       if (!entry) {
-        const { counterId } = counter;
+        const { counterId, shared } = counter;
         const none = measured.map(() => 0);
-        entry = { change: { counterId, scope, entity, replaced: 0, measured: none }, contributions: [] };
+        entry = {
+          change: { counterId, shared, scope, entity, replaced: 0, measured: none },
+          contributions: [],
+        };
         byEntry.set(key, entry);
       }
       const { change } = entry;

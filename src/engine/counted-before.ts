@@ -1,5 +1,6 @@
-// Whether generations before this one may have counted something. It is asked once: when a generation is open, nothing is
-// added to earlier ones, so what was not there never will be.
+// Whether items of this generation may have counted something in an earlier one. It is asked once: they had ended before the
+// generation was opened, so what was not there by then never will be. Items that still run in an earlier generation of a
+// paused job are not among them.
 import type { Database } from '../platform/database.ts';
 import { hasContributions } from '../store/views/has-contributions.ts';
 

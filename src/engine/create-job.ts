@@ -1,6 +1,7 @@
 // Creates a job, open for items. A repeated request with the same idempotency key is the same job.
 import { isDeepStrictEqual } from 'node:util';
 import { checkBudget, type JobBudget } from '../core/budget.ts';
+import { EVERYBODY } from '../core/counter.ts';
 import type { JobSource } from '../core/file-format.ts';
 import type { InputColumn } from '../core/input-column.ts';
 import type { JobOutput } from '../core/output-format.ts';
@@ -63,6 +64,8 @@ export async function createJob(
   const wrong = request.budget === undefined ? null : checkBudget(request.budget);
   if (wrong !== null) throw new RowmillError('BUDGET_INVALID', wrong);
   const ownerId = request.ownerId ?? 'local';
+  if (ownerId === EVERYBODY)
+    throw new RowmillError('OWNER_INVALID', `expected an owner other than ${EVERYBODY}, which is everybody`);
   const params = request.params ?? {};
   // Made once, outside the retry: an insert whose reply was lost finds its own row.
   const jobId =

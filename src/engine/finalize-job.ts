@@ -3,6 +3,7 @@
 // held while bytes move. A store that is down delays the summary, with the reason on the job. Files that ended or stalled
 // the processes that wrote them are given up: the job fails, with its summary and without files.
 import { type GenerationDiff, generationDiff } from '../core/generation-diff.ts';
+import { outcomeOf } from '../core/job-outcome.ts';
 import type { OutputFile } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toStorableText } from '../core/storable-json.ts';
@@ -35,7 +36,7 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   if (!claimed) return false;
   const { generation, attempt, takeovers } = claimed;
   const failure = takeovers < settings.jobMaxTakeovers ? null : gaveUp(jobId, takeovers);
-  const outcome = failure === null ? claimed.outcome : 'FAILED';
+  const state = failure === null ? claimed.state : ('FAILED' as const);
   const lease = keepLease({
     leaseMs,
     renew: () => renewFinalize(db, jobId, token, leaseMs),
@@ -45,7 +46,7 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   let diff: GenerationDiff | null = null;
   try {
     if (generation > 1) diff = generationDiff(await compareGenerations(db, jobId, generation));
-    const ending = { jobId, generation, attempt, outcome, diff };
+    const ending = { jobId, generation, attempt, state, diff };
     const wrote = (count: number): Promise<void> => noteOutputFile(db, jobId, token, count);
     if (failure === null) files = await writeOutputFiles(context, ending, wrote, lease.signal);
   } catch (error) {
@@ -58,28 +59,29 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   } finally {
     await lease.stop();
   }
-  const lagMs = await retryPassing(() =>
+  const finished = await retryPassing(() =>
     db.transaction(
       async (tx) => {
-        const lag = await finishJobRow(tx, jobId, token, outcome, failure);
-        if (lag === null) return null;
-        await insertSummary(tx, jobId, generation, outcome, files, diff);
+        const lagMs = await finishJobRow(tx, jobId, token, state, failure);
+        if (lagMs === null) return null;
+        const counts = await insertSummary(tx, jobId, generation, state, files, diff);
+        const outcome = outcomeOf(state, counts);
         await recordChange(tx, context, {
           jobId,
           ...(failure === null
-            ? { kind: 'job.finished', detail: { outcome } }
-            : { kind: 'job.failed', detail: { reason: failure } }),
+            ? { kind: 'job.finished', detail: { outcome, counts } }
+            : { kind: 'job.failed', detail: { outcome, counts, reason: failure } }),
         });
         await insertCallbacks(tx, jobId);
-        return lag;
+        return { lagMs, outcome };
       },
       () => faultPoint('finalize.before_commit'),
     ),
   );
-  if (lagMs === null) return false;
+  if (finished === null) return false;
   faultPoint('finalize.after_commit');
   if (failure !== null) context.events.emit('job.failed', { jobId, reason: failure });
-  context.events.emit('job.finished', { jobId, generation, outcome, lagMs });
+  context.events.emit('job.finished', { jobId, generation, state, ...finished });
   if (attempt > 1) await deleteOtherAttempts(context, { jobId, generation, attempt });
   return true;
 }

@@ -26,15 +26,20 @@ export async function registerDefinitions(db: Database, definitions: Iterable<Co
     );
   });
   const stored = await loadCounters(db);
-  for (const { name, scope, entity } of counters) {
+  for (const counter of counters) {
+    const { name } = counter;
     if (registered.has(name)) continue;
-    const other = stored.get(name);
     throw new RowmillError(
       'COUNTER_INVALID',
-      `counter ${name} counts per ${scope} and ${entity} here, and per ${other?.scope} and ${other?.entity} in the database`,
+      `counter ${name} counts ${wordsOf(counter)} here, and ${wordsOf(stored.get(name))} in the database`,
       { hint: 'Use another name for another counter, or the words it was first defined with.' },
     );
   }
+}
+
+function wordsOf(counter: Pick<Counter, 'scope' | 'entity' | 'shared'> | undefined): string {
+  const words = `per ${counter?.scope} and ${counter?.entity}`;
+  return counter?.shared ? `${words} for all owners` : words;
 }
 
 /** As it is stored, with at least these measures; undefined when nobody registered it. */

@@ -1,6 +1,7 @@
-// Reprocesses items of a finished job: opens its next generation with the chosen items waiting again, in one
+// Reprocesses ended items of a finished or paused job: opens its next generation with the chosen items waiting again, in one
 // transaction. Old results stay, and what they counted counts until each item has a new one. A job that is being finalized
-// is waited for, so that its generation gets its summary.
+// is waited for, so that its generation gets its summary. A paused job stays paused: what waited goes on in its own
+// generation, and both end with one summary.
 import { checkExportFilter, type ExportFilter } from '../core/export-filter.ts';
 import { ITEM_STATUSES, type ItemStatus } from '../core/outcome.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
@@ -8,6 +9,7 @@ import type { Transaction } from '../platform/database.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
+import { giveUpItems } from '../store/commands/give-up-items.ts';
 import { insertItemEdits } from '../store/commands/insert-item-edits.ts';
 import {
   insertGeneration,
@@ -81,7 +83,7 @@ export async function planReprocess(
 ): Promise<Plan> {
   const { statuses = defaultStatuses(request), ...rest } = request;
   const filter = exportFilterOf(rest, statuses);
-  const job = await awaitFinished(context, jobId, request.ifGeneration);
+  const job = await awaitFinished(context, jobId, request.ifGeneration, 'taken');
   const startPhase = phaseIndex(job, request.from);
   const edits = await checkEdits(context, job, request.edits ?? []);
   const chosen = await chooseSeqs(context, job, filter);
@@ -119,24 +121,32 @@ async function reopen(
   const { jobId, itemCount } = job;
   const { generation } = base;
   const columns = edits.length > 0 ? { columns: columnsOfEdits(edits) } : null;
-  if (!(await openGeneration(tx, jobId, job.generation, columns))) {
+  if (!(await openGeneration(tx, job, columns))) {
     const opened = await findGeneration(tx, jobId, generation, requestId);
     if (opened) return { report: opened, found: true };
-    throw reprocessedMeanwhile(jobId);
+    throw changedMeanwhile(jobId);
   }
+  await endGivenUp(tx, job);
   for (let at = 0; at < edits.length; at += EDITS_AT_ONCE)
     await insertItemEdits(tx, jobId, generation, edits.slice(at, at + EDITS_AT_ONCE));
   const total: Reopened = { selected: 0, permanent: 0, exhausted: 0 };
-  const take = async (part: Partial<ReopenRequest>): Promise<void> => {
+  const take = async (part: Partial<ReopenRequest>): Promise<number> => {
     const taken = await reopenItems(tx, { ...base, fromSeq: 0, toSeq: itemCount, seqs: null, ...part });
     total.selected += taken.selected;
     total.permanent += taken.permanent;
     total.exhausted += taken.exhausted;
+    return taken.selected;
   };
   if (edits.length > 0) {
     const seqs = edits.map((edit) => edit.seq);
     const all = { statuses: ITEM_STATUSES, leaveOutPermanent: false, maxAttempts: null, except: [] };
-    await take({ ...all, seqs, startPhase: 0 });
+    const taken = await take({ ...all, seqs, startPhase: 0 });
+    if (taken < edits.length)
+      throw new RowmillError(
+        'JOB_CONFLICT',
+        `${edits.length - taken} of ${edits.length} edited rows of job ${jobId} have not ended`,
+        { hint: 'Edit rows that have ended: resume the job, and edit the others when it is done with them.' },
+      );
   }
   if (chosen === null) {
     for (let fromSeq = 0; fromSeq < itemCount; fromSeq += WINDOW_SEQS)
@@ -151,8 +161,19 @@ async function reopen(
   return { report: { generation, selected, leftOut }, found: false };
 }
 
-export function reprocessedMeanwhile(jobId: string): RowmillError {
-  return new RowmillError('JOB_CONFLICT', `job ${jobId} was reprocessed by somebody else at the same time`);
+/** A file that could not be read left items that nobody ran: they end before their job is opened again. */
+export async function endGivenUp(tx: Transaction, job: Job): Promise<void> {
+  const { jobId, generation, state, sealedAt, itemCount } = job;
+  if (state !== 'FAILED' || sealedAt !== null) return;
+  for (let fromSeq = 0; fromSeq < itemCount; fromSeq += WINDOW_SEQS)
+    await giveUpItems(tx, jobId, generation, fromSeq, Math.min(itemCount, fromSeq + WINDOW_SEQS));
+}
+
+export function changedMeanwhile(jobId: string): RowmillError {
+  return new RowmillError(
+    'JOB_CONFLICT',
+    `job ${jobId} was reprocessed, resumed or cancelled at the same time`,
+  );
 }
 
 function nothingToDo(jobId: string, { permanent, exhausted }: OpenedGeneration['leftOut']): RowmillError {

@@ -23,7 +23,7 @@ import { CounterRangeError, explainRange } from './counter-range-error.ts';
 import type { EngineContext } from './engine-context.ts';
 import { BEHIND_RESULTS } from './flush-outcomes.ts';
 import { recordChange } from './record-change.ts';
-import { reprocessedMeanwhile } from './reprocess-job.ts';
+import { changedMeanwhile, endGivenUp } from './reprocess-job.ts';
 
 const MAX_REASON_LENGTH = 1000;
 /** Items that one statement ends: measured at 20 us each. */
@@ -57,11 +57,12 @@ export async function skipErrorGroup(
     context.db.transaction(
       async (tx) => {
         await planByKey(tx);
-        if (!(await openGeneration(tx, jobId, job.generation, null))) {
+        if (!(await openGeneration(tx, job, null))) {
           const opened = await findGeneration(tx, jobId, generation, requestId);
           if (opened) return opened;
-          throw reprocessedMeanwhile(jobId);
+          throw changedMeanwhile(jobId);
         }
+        await endGivenUp(tx, job);
         const skipped: SkippedItem[] = [];
         const resultJson = JSON.stringify({ reason });
         for (let at = 0; at < seqs.length; at += ITEMS_AT_ONCE) {

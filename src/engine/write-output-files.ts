@@ -2,11 +2,12 @@
 // and given again, rejected rows, and summary.json. Keys hold job, generation and attempt, so that two processes that
 // both believe to be at it never write to the same place; the summary names the ones that count.
 import type { GenerationDiff } from '../core/generation-diff.ts';
+import { outcomeOf } from '../core/job-outcome.ts';
 import { ITEM_STATUSES, type ItemStatus } from '../core/outcome.ts';
 import { formatOfOutput, type OutputFile, type OutputFormat, outputLike } from '../core/output-format.ts';
 import { type ExportKind, exportJob } from '../export/export-job.ts';
 import { faultPoint } from '../platform/fault-point.ts';
-import { draftSummary } from '../store/commands/insert-summary.ts';
+import { draftSummary, type SummaryDraft } from '../store/commands/insert-summary.ts';
 import { type Job, readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
 
@@ -14,7 +15,7 @@ export interface Ending {
   jobId: string;
   generation: number;
   attempt: number;
-  outcome: string;
+  state: 'DONE' | 'CANCELLED' | 'FAILED';
   /** Null for the first generation. */
   diff: GenerationDiff | null;
 }
@@ -26,10 +27,10 @@ export async function writeOutputFiles(
   wrote: (count: number) => Promise<void>,
   signal: AbortSignal,
 ): Promise<OutputFile[]> {
-  const { jobId, generation, outcome } = ending;
+  const { jobId, generation, state } = ending;
   const job = await readJob(context.db, jobId);
   if (!job || job.outputs.length === 0) return [];
-  const draft = await draftSummary(context.db, jobId, generation, outcome);
+  const draft = await draftSummary(context.db, jobId, generation, state);
   const files: OutputFile[] = [];
   const add = async (kind: ExportKind, format: OutputFormat, status?: ItemStatus): Promise<void> => {
     files.push(await writeExport(context, ending, { kind, format, status }, signal));
@@ -97,9 +98,9 @@ async function* iterate(bytes: AsyncIterable<Buffer> | Buffer[]): AsyncGenerator
   yield* bytes;
 }
 
-function summaryText(job: Job, ending: Ending, draft: object, files: OutputFile[]): string {
+function summaryText(job: Job, ending: Ending, draft: SummaryDraft, files: OutputFile[]): string {
   const { jobId, pipeline, name, source, ingestReport, inputChecksum } = job;
-  const { generation, outcome, diff } = ending;
+  const { generation, state, diff } = ending;
   const input = source && {
     name: source.name,
     bytes: source.bytes,
@@ -111,7 +112,8 @@ function summaryText(job: Job, ending: Ending, draft: object, files: OutputFile[
     generation,
     pipeline,
     name,
-    outcome,
+    state,
+    outcome: outcomeOf(state, draft.counts),
     ...draft,
     ...(diff && { diff }),
     input,

@@ -113,7 +113,7 @@ export interface RowmillEvents {
   /** `error` is what it threw; it is called again until it was tried too often. */
   'callback.failed': { jobId: string; generation: number; callback: string; attempt: number; error: unknown };
   /** `lagMs`: from the moment at which nothing was left to run, by the clock of the database. */
-  'job.finished': { jobId: string; generation: number; outcome: string; lagMs: number };
+  'job.finished': { jobId: string; generation: number; state: string; outcome: string; lagMs: number };
   'worker.started': { workerId: string; name: string; pipelines: string[] };
   'worker.stopped': { workerId: string; unpersisted: number };
   'worker.unpersisted': { jobId: string; seqs: string; items: number; reason: string };

@@ -100,7 +100,12 @@ export const NUMBER_SETTINGS = {
     max: 100,
     why: 'Calls for an item that fails with passing errors.',
   },
-  maxAttemptsNotFound: { default: 2, min: 1, max: 100, why: 'Calls for an item that is not found.' },
+  maxAttemptsNotFound: {
+    default: 2,
+    min: 1,
+    max: 100,
+    why: 'Calls for an item that is not found; at least one per strategy of its pipeline.',
+  },
   pollMinMs: { default: 50, min: 5, max: 60_000, why: 'First wait of a worker that found nothing to do.' },
   pollMaxMs: {
     default: 2000,

@@ -278,7 +278,7 @@ export class VirtualRun {
       pipeline,
       phase: this.#intercepted(phase),
       isLastPhase: index === pipeline.phases.length - 1,
-      retryPolicy: phaseRetryPolicy(settings, phase),
+      retryPolicy: phaseRetryPolicy(settings, phase, pipeline.strategies),
       resultMaxBytes: settings.resultMaxBytes,
       columns: new ResultColumns(settings.resultMaxColumns),
       limits: settings,

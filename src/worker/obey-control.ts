@@ -22,9 +22,9 @@ export async function obeyControl(db: Executor, held: ControlledLeases): Promise
     const { jobId } = lease.claim;
     // Claimed while the answer was on its way.
     if (!jobIds.has(jobId)) continue;
-    const { state, generation = 0, budget = null } = states.get(jobId) ?? {};
+    const { state, endedGeneration = 0, budget = null } = states.get(jobId) ?? {};
     // It was cancelled, and opened again before anybody looked: what is held here belongs to what is over.
-    if (lease.claim.generation < generation) {
+    if (lease.claim.generation <= endedGeneration) {
       held.onCancelled(lease);
       continue;
     }

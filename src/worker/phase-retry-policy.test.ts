@@ -14,6 +14,16 @@ test('what a phase says goes before the defaults of its class, and leaves the ot
   expect(policy).toEqual({ ...defaults, overloaded: { ...defaults.overloaded, maxAttempts: 9 } });
 });
 
+test('what is not found is looked for in every way of the pipeline, unless the phase says how often', () => {
+  const phase = { name: 'a', run: () => 1 };
+  const ways = ['name', 'code', 'image'];
+  expect(phaseRetryPolicy(settings, phase, ways).not_found.maxAttempts).toBe(3);
+  expect(phaseRetryPolicy(settings, phase, ['name']).not_found.maxAttempts).toBe(2);
+  expect(phaseRetryPolicy(settings, phase).not_found.maxAttempts).toBe(2);
+  const once = { ...phase, retry: { not_found: { maxAttempts: 1 } } };
+  expect(phaseRetryPolicy(settings, once, ways).not_found.maxAttempts).toBe(1);
+});
+
 // An undefined number of attempts is never reached: the item would be called, and paid for, without end.
 test('a rule that is written as undefined is the default', () => {
   const unset = { maxAttempts: undefined, baseMs: undefined, factor: undefined, capMs: undefined };

@@ -1,4 +1,5 @@
-// The retry policy of one phase: the defaults of the settings, and over them what the phase says.
+// The retry policy of one phase: the defaults of the settings, and over them what the phase says. What is not found is by
+// default looked for in each of the pipeline's ways once.
 import {
   defaultRetryPolicy,
   type RetryOverrides,
@@ -10,8 +11,10 @@ import type { Phase } from './define-pipeline.ts';
 export function phaseRetryPolicy(
   settings: RetryOverrides,
   phase: Phase<unknown, unknown, unknown>,
+  strategies: readonly string[] = [],
 ): RetryPolicy {
-  const policy = defaultRetryPolicy(settings);
+  const maxAttemptsNotFound = Math.max(settings.maxAttemptsNotFound, strategies.length);
+  const policy = defaultRetryPolicy({ ...settings, maxAttemptsNotFound });
   for (const [errorClass, rule] of Object.entries(phase.retry ?? {}) as [
     keyof RetryPolicy,
     Partial<RetryRule>,

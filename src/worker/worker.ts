@@ -390,7 +390,7 @@ export class RowmillWorker {
       pipeline,
       phase,
       isLastPhase: phaseIndex === pipeline.phases.length - 1,
-      retryPolicy: phaseRetryPolicy(this.settings, phase),
+      retryPolicy: phaseRetryPolicy(this.settings, phase, pipeline.strategies),
       resultMaxBytes: this.settings.resultMaxBytes,
       columns: this.#columns,
       limits: { emitMaxPerItem: this.settings.emitMaxPerItem },

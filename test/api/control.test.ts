@@ -225,6 +225,29 @@ test('a slice needs the pipeline of the job and a duration within bounds', async
   expect([unknown.status, unknown.body.code]).toEqual([404, 'PIPELINE_NOT_FOUND']);
 });
 
+test('the scope job runs what failed and pays for no finished row again', async () => {
+  const { url } = await startTestApi(database.url, { pipelines: [doubling] });
+  const jobId = await makeItems(url, numbers(5));
+  await database.query('delete from spans where job_id = $1', [jobId]);
+  await database.query(
+    `with ended as (
+       insert into results (job_id, seq, generation, phase, attempt, status, error_class)
+       select $1, n, 1, 0, 1, s.status::item_status, case when s.status = 'ERROR' then 'timeout' end
+       from unnest(array['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED']) with ordinality as s(status, o),
+         lateral (select o - 1 as n) x
+     )
+     update jobs set state = 'DONE' where job_id = $1`,
+    [jobId],
+  );
+  const { status, body } = await send(url, 'POST', `/api/jobs/${jobId}/reprocess`, { scope: 'job' });
+  expect([status, body]).toEqual([202, expect.objectContaining({ generation: 2, selected: 2 })]);
+  const waiting = await database.query<{ items: string }>(
+    'select range_agg(items)::text as items from spans where job_id = $1',
+    [jobId],
+  );
+  expect(waiting).toEqual([{ items: '{[1,3)}' }]);
+});
+
 test('failed rows are reprocessed by every scope', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, [{ n: 1 }, { n: 13 }, { n: 3 }]);
@@ -235,18 +258,19 @@ test('failed rows are reprocessed by every scope', async () => {
   };
   const reprocess = (body: object) => send(url, 'POST', `/api/jobs/${jobId}/reprocess`, body);
   await run();
-  expect((await reprocess({ scope: 'job' })).body).toMatchObject({
+  const everything = { scope: 'job', statuses: ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] };
+  expect((await reprocess(everything)).body).toMatchObject({
     generation: 2,
     selected: 2,
     leftOut: { permanent: 1 },
   });
   await run();
-  expect((await reprocess({ scope: 'job', includePermanent: true })).body).toMatchObject({
+  expect((await reprocess({ ...everything, includePermanent: true })).body).toMatchObject({
     generation: 3,
     selected: 3,
   });
   await run();
-  expect((await reprocess({ scope: 'items', itemIds: [2, 0, 2] })).body).toMatchObject({ selected: 2 });
+  expect((await reprocess({ scope: 'items', itemIds: ['2', 0, 2] })).body).toMatchObject({ selected: 2 });
   await run();
   const filter = {
     scope: 'filter',
@@ -283,6 +307,9 @@ test('failed rows are reprocessed by every scope', async () => {
     [{ scope: 'other' }, 400, 'REQUEST_INVALID'],
     [{ scope: 'errorGroup', errorGroup: 'a\0' }, 400, 'REQUEST_INVALID'],
     [{ scope: 'items', itemIds: [3] }, 404, 'ITEM_NOT_FOUND'],
+    [{ scope: 'items', itemIds: ['1e1'] }, 400, 'REQUEST_INVALID'],
+    [{ scope: 'items', itemIds: [''] }, 400, 'REQUEST_INVALID'],
+    [{ scope: 'job' }, 409, 'NOTHING_TO_REPROCESS'],
     [{ scope: 'filter' }, 409, 'NOTHING_TO_REPROCESS'],
     [{ scope: 'job', ifGeneration: 1 }, 409, 'JOB_CONFLICT'],
   ];

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
 import type { CounterRow } from '../../src/contract/counters.ts';
+import { newId } from '../../src/platform/random.ts';
 import { addTeam, addUser, sessionHeaders } from '../support/account-factory.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { addCounted } from '../support/counter-factory.ts';
@@ -249,6 +250,23 @@ describe('whose numbers', () => {
     const headers = await sessionHeaders(database, userId);
     return async (path: string) => sendRequest(`${url}/api/counters${path}`, { headers });
   }
+
+  test('are shown to everybody where a counter is shared', async () => {
+    const name = `shared-${newId()}`;
+    const counted = { ownerId: '*', scope: 'p', entity: 'd', measured: [7] };
+    const counterId = await addCounted(database, { counter: name, measures: ['notes'] }, [counted]);
+    await database.query('update counters set shared = true where counter_id = $1', [counterId]);
+    onTestFinished(
+      async () => void (await database.query('delete from counters where counter_id = $1', [counterId])),
+    );
+    for (const user of ['ada', 'eve']) {
+      const ask = await asker(user);
+      expect((await ask(`/${name}`)).body).toMatchObject({ shared: true, total: { notes: 7 } });
+      expect((await ask(`/${name}/entities`)).body).toMatchObject({
+        items: [{ name: 'd', ownerId: '*', measured: { notes: 7 } }],
+      });
+    }
+  });
 
   test('are shown: the own ones and those of the team, apart', async () => {
     const ask = await asker('ada');

@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { newJob } from '../../src/contract/jobs.ts';
+import { definePipeline } from '../../src/index.ts';
 import { parseSources } from '../../src/ingest/sources/source-config.ts';
 import { submitFile } from '../../src/ingest/submit-file.ts';
 import { newId } from '../../src/platform/random.ts';
@@ -122,6 +124,47 @@ describe('a job of an upload', () => {
     const { status, body } = await send(url, 'POST', '/api/jobs', form);
     expect(status).toBe(202);
     expect(await jobRow(body.jobId)).toMatchObject({ name: 'typed' });
+  });
+
+  test('needs nothing but the file when one pipeline fits it', async () => {
+    const bare = (bytes: string | Buffer) => {
+      const form = new FormData();
+      form.append('file', new Blob([bytes]), 'rows.csv');
+      return form;
+    };
+    const alone = await startTestApi(database.url, { pipelines });
+    const made = await send(alone.url, 'POST', '/api/jobs', bare(csvOf(3, randomInt(1_000_000))));
+    expect([made.status, made.body.created]).toEqual([202, true]);
+    await alone.context.background.whenIdle();
+    expect(await jobRow(made.body.jobId)).toMatchObject({ item_count: '3', sealed: true });
+    const byFields = (name: string, field: string) =>
+      definePipeline({
+        name,
+        input: z.object({ [field]: z.string() }),
+        phases: [{ name: 'only', run: () => ({}) }],
+      }) as unknown as typeof doubling;
+    const several = await startTestApi(database.url, {
+      pipelines: [byFields('books', 'isbn'), byFields('shoes', 'size'), byFields('boots', 'size')],
+    });
+    const books = await send(several.url, 'POST', '/api/jobs', bare(`isbn,title\n${newId()},a\n`));
+    expect(books.status).toBe(202);
+    const [row] = await database.query<{ pipeline: string }>('select pipeline from jobs where job_id = $1', [
+      books.body.jobId,
+    ]);
+    expect(row).toEqual({ pipeline: 'books' });
+    for (const [header, fits] of [
+      ['size', 'shoes, boots'],
+      ['other', 'none'],
+    ] as const) {
+      const { status, body } = await send(several.url, 'POST', '/api/jobs', bare(`${header},b\n1,2\n`));
+      expect([status, body.code]).toEqual([400, 'REQUEST_INVALID']);
+      expect(body.message).toContain(`${fits} fit the file rows.csv`);
+    }
+    const items = await send(several.url, 'POST', '/api/jobs', { items: [{ isbn: '1' }] });
+    expect([items.status, items.body.message]).toEqual([
+      400,
+      'expected the name of a pipeline; this server has books, shoes, boots',
+    ]);
   });
 
   test('is refused when something stands behind the file', async () => {

@@ -88,7 +88,7 @@ test('rows of a group are skipped with a reason, without being run, as a run of 
   const summary = await rowmill.whenFinished(jobId);
   expect(summary).toMatchObject({
     generation: 2,
-    outcome: 'DONE',
+    state: 'DONE',
     counts: { DONE: 19, ERROR: 0, NOT_FOUND: 1, SKIPPED: 10 },
     diff: { reprocessed: 10, newlyFailed: 0 },
   });

@@ -7,6 +7,7 @@ import { definePipeline, fail, notFound, openRowmill, type Rowmill, skip } from 
 import { newId } from '../../src/platform/random.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { jobWithItems, replaceSpans } from '../support/job-factory.ts';
+import { seedResults } from '../support/seed-results.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -161,6 +162,123 @@ describe('pages of rows', () => {
     for (const page of pages) expect(JSON.stringify(page).length).toBeLessThan(6_000_000);
     expect(pages.flatMap(({ items }) => items.map(({ seq }) => seq))).toEqual(
       Array.from({ length: 20 }, (_, n) => n),
+    );
+  });
+});
+
+describe('rows by what they are doing', () => {
+  /** Twelve rows: 0 to 2 wait, 3 and 4 are with a worker, 5 and 6 wait for a retry, the others ended, 11 waits again. */
+  async function busyJob(context: Parameters<typeof jobWithItems>[0]): Promise<string> {
+    const busy = await jobWithItems(context, { items: 12 });
+    await replaceSpans(database, busy, [
+      { items: '{[0,3)}' },
+      { items: '{[3,5)}' },
+      { items: '{[5,7)}', readyInMs: 600_000, attempt: 1 },
+      { items: '{[11,12)}', generation: 2 },
+    ]);
+    await database.query(
+      `update spans set owner = $2, token = gen_random_uuid(), expires_at = now() + interval '1 minute'
+       where job_id = $1 and items @> 3::bigint`,
+      [busy, newId()],
+    );
+    await seedResults(database, busy, [
+      { seq: 7 },
+      { seq: 8, status: 'ERROR', errorClass: 'timeout', error: 'late' },
+      { seq: 9, status: 'NOT_FOUND' },
+      { seq: 10 },
+      { seq: 11, status: 'ERROR', errorClass: 'timeout', error: 'late' },
+    ]);
+    await database.query('update jobs set generation = 2 where job_id = $1', [busy]);
+    // The order of time is another one than that of the file.
+    await database.query(
+      `update spans set updated_at = now() - interval '1 day' - lower(items) * interval '1 minute' where job_id = $1`,
+      [busy],
+    );
+    await database.query(
+      `update results set finished_at = now() - interval '2 hours' - seq * interval '1 minute' where job_id = $1`,
+      [busy],
+    );
+    return busy;
+  }
+
+  const QUEUE = [11, 5, 6, 3, 4, 0, 1, 2];
+  test.each<[string, Record<string, string>, number[]]>([
+    ['PENDING and PROCESSING, the longest unchanged first', { statuses: 'PENDING,PROCESSING' }, QUEUE],
+    ['the same by another name', { status: 'PROCESSING,PENDING', sort: 'updated_at' }, QUEUE],
+    ['the same backwards', { status: 'PENDING,PROCESSING', sort: '-updated_at' }, [2, 1, 0, 4, 3, 6, 5, 11]],
+    [
+      'the same in the order of the file',
+      { statuses: 'PENDING,PROCESSING', sort: 'seq' },
+      [0, 1, 2, 3, 4, 5, 6, 11],
+    ],
+    ['what is with a worker', { status: 'PROCESSING' }, [3, 4]],
+    ['what runs or failed', { statuses: 'PROCESSING,ERROR', sort: '-seq' }, [8, 4, 3]],
+    ['one status by its singular name', { status: 'NOT_FOUND' }, [9]],
+    ['all rows by time', { sort: 'updated_at' }, [...QUEUE, 10, 9, 8, 7]],
+    ['what ended by time', { statuses: 'DONE,ERROR', sort: '-updated_at' }, [7, 8, 10]],
+    ['what ended by time and holds a word', { search: 'late', sort: 'updated_at' }, [11, 8]],
+  ])('%s are paged through without a gap', async (_, query, wanted) => {
+    const { url, context } = await startTestApi(database.url);
+    const busy = await busyJob(context.engine);
+    const pages = await apiReader(url).pages('listItems', { jobId: busy }, { ...query, pageSize: 3 });
+    expect(pages.flatMap(({ items }) => items.map(({ seq }) => seq))).toEqual(wanted);
+    for (const { items } of pages) expect(items.length).toBeLessThanOrEqual(3);
+  });
+
+  test('say who has them, since when, and what they were tried', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const busy = await busyJob(context.engine);
+    const { items } = await apiReader(url).read(
+      'listItems',
+      { jobId: busy },
+      { statuses: 'PENDING,PROCESSING' },
+    );
+    expect(items.find(({ seq }) => seq === 3)).toMatchObject({
+      status: 'PROCESSING',
+      lockedBy: expect.any(String),
+      updatedAt: expect.any(String),
+      input: { n: 3 },
+    });
+    expect(items.find(({ seq }) => seq === 5)).toMatchObject({
+      status: 'PENDING',
+      attempts: 1,
+      lockedBy: null,
+    });
+    // It waits for another run: the run before failed.
+    expect(items.find(({ seq }) => seq === 11)).toMatchObject({ status: 'PENDING', error: 'late' });
+  });
+
+  test('are refused by two names at once, from a row number by time, and sorted by time in a large job', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const busy = await busyJob(context.engine);
+    const refusal = async (query: Record<string, string>) =>
+      (await apiReader(url).refusal('listItems', { jobId: busy }, query)).code;
+    expect(await refusal({ status: 'DONE', statuses: 'DONE' })).toBe('REQUEST_INVALID');
+    expect(await refusal({ sort: 'updated_at', fromSeq: '1' })).toBe('REQUEST_INVALID');
+    expect(await refusal({ status: 'RUNNING' })).toBe('REQUEST_INVALID');
+    await database.query('update jobs set item_count = 200001 where job_id = $1', [busy]);
+    expect(await refusal({ sort: '-updated_at' })).toBe('REQUEST_INVALID');
+    // The queue is read as it is, however large the job.
+    const { items } = await apiReader(url).read(
+      'listItems',
+      { jobId: busy },
+      { statuses: 'PENDING,PROCESSING' },
+    );
+    expect(items.map(({ seq }) => seq)).toEqual(QUEUE);
+  });
+
+  test('that are large make short pages in the order of time too', async () => {
+    const { url, context } = await startTestApi(database.url);
+    const text = 'long '.repeat(150_000);
+    const wide = await jobWithItems(context.engine, { items: 12, input: (n) => ({ n, text }) });
+    const pages = await apiReader(url).pages(
+      'listItems',
+      { jobId: wide },
+      { statuses: 'PENDING,PROCESSING' },
+    );
+    expect(pages.length).toBeGreaterThan(1);
+    expect(pages.flatMap(({ items }) => items.map(({ seq }) => seq))).toEqual(
+      Array.from({ length: 12 }, (_, n) => n),
     );
   });
 });
@@ -362,8 +480,8 @@ describe('what is told about the rows of a job', () => {
     const { url } = await startTestApi(database.url);
     const { items } = await apiReader(url).read('listGenerations', { jobId });
     expect(items).toMatchObject([
-      { generation: 2, selected: 1, outcome: 'DONE', finishedAt: expect.any(String) },
-      { generation: 1, selected: 42, leftOut: {}, selection: {}, outcome: 'DONE', diff: null },
+      { generation: 2, selected: 1, state: 'DONE', finishedAt: expect.any(String) },
+      { generation: 1, selected: 42, leftOut: {}, selection: {}, state: 'DONE', diff: null },
     ]);
     expect(items[0]!.diff).not.toBeNull();
   });

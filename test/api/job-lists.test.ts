@@ -290,7 +290,7 @@ describe('a job', () => {
     const reader = apiReader(url);
     expect(await reader.read('getSummary', { jobId: finished })).toMatchObject({
       generation: 1,
-      outcome: 'DONE',
+      state: 'DONE',
       total: 20,
       counts: { DONE: 16, ERROR: 4 },
       diff: null,

@@ -1,10 +1,13 @@
 // Rows that have not ended: which they are, in what order, and what somebody meets who pages through them while they move.
 import { afterEach, describe, expect, test } from 'vitest';
+import { cancelJob } from '../../src/engine/cancel-job.ts';
 import { createJob } from '../../src/engine/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { pauseJob } from '../../src/engine/pause-job.ts';
 import { definePipeline, openRowmill } from '../../src/index.ts';
 import { pendingPage } from '../../src/store/views/pending-page.ts';
 import { seededFraction } from '../../src/testing/seeded-fraction.ts';
+import { send } from '../support/api-pipelines.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { type Explained, openExplainer } from '../support/explain-statement.ts';
 import { jobWithItems, replaceSpans } from '../support/job-factory.ts';
@@ -151,6 +154,37 @@ function mostRows(plan: Explained['plan']): number {
   };
   return Math.max(rows, ...Plans.map(mostRows));
 }
+
+describe('rows of a job that somebody changes', () => {
+  test('are pending while it is paused, also for who is in the middle of the list', async () => {
+    const { url, context } = await startTestApi(database.url, ON);
+    const jobId = await jobWithItems(context.engine, { items: 5 });
+    const reader = apiReader(url);
+    const first = await reader.read('listPendingOfJob', { jobId }, { pageSize: 2 });
+    await pauseJob(context.engine, jobId);
+    const rest = await reader.pages('listPendingOfJob', { jobId }, { pageSize: 2, after: first.next! });
+    const seqs = [...first.items, ...rest.flatMap(({ items }) => items)].map(({ seq }) => seq);
+    expect(seqs).toEqual([0, 1, 2, 3, 4]);
+    const all = await reader.read('listPending', {}, { jobId });
+    expect(all.items.map(({ seq, status }) => [seq, status])).toEqual(seqs.map((seq) => [seq, 'PENDING']));
+  });
+
+  test('are gone with it when it is deleted, from every list', async () => {
+    const { url, context } = await startTestApi(database.url, ON);
+    const jobId = await jobWithItems(context.engine, { items: 5 });
+    const other = await jobWithItems(context.engine, { items: 1 });
+    const reader = apiReader(url);
+    const first = await reader.read('listPending', {}, { pageSize: 2 });
+    expect(first.items.every((item) => [jobId, other].includes(item.jobId))).toBe(true);
+    await cancelJob(context.engine, jobId);
+    expect((await send(url, 'DELETE', `/api/jobs/${jobId}`)).status).toBeLessThan(300);
+    const rest = await reader.pages('listPending', {}, { pageSize: 2, after: first.next! });
+    const left = rest.flatMap(({ items }) => items).map((item) => item.jobId);
+    expect(left).not.toContain(jobId);
+    expect((await reader.read('listPending', {}, {})).items.map((item) => item.jobId)).toEqual([other]);
+    expect((await reader.refusal('listPendingOfJob', { jobId }, {})).code).toBe('JOB_NOT_FOUND');
+  });
+});
 
 describe('paging while rows move', () => {
   test.each([1, 2, 3, 4, 5, 6])(

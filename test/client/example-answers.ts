@@ -15,6 +15,7 @@ export function exampleListedJob(change: Partial<z.infer<typeof listedJob>> = {}
     pipeline: 'echo',
     ownerId: 'alice',
     state: 'RUNNING',
+    outcome: null,
     generation: 1,
     priority: 0,
     itemCount: 10,

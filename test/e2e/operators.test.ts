@@ -84,6 +84,70 @@ test('rows that wait for another try are tried now, from the job and from the da
   expectNoComplaints(complaints);
 });
 
+test('rows that wait have their columns, come by scrolling, lead to their job, and are processed from the page', async () => {
+  const name = `unworked-${newId()}`;
+  const unworked = definePipeline({
+    name,
+    summary: ['title'],
+    phases: [{ name: 'lookup', run: ({ title }) => ({ price: String(title).length }) }],
+  });
+  const api = await startTestApi(database.url, {
+    pipelines: [unworked],
+    settings: { pendingDashboard: 'on' },
+  });
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  const rows = Array.from({ length: 250 }, (_, n) => ({ title: `Title ${n}` }));
+  const jobId = await rowmill.submit(unworked, rows, { name: 'Unworked' });
+  const { page, complaints } = await browser.open();
+  await page.goto(`${api.url}/pending?jobType=${name}`);
+  const dashboard = page.getByRole('table', { name: 'Pending rows' });
+  await dashboard.getByText('Title 0', { exact: true }).waitFor();
+  for (const heading of ['Row', 'Summary', 'Status', 'Attempts', 'Locked by', 'Updated', 'Type', 'Job'])
+    expect(await dashboard.getByRole('columnheader', { name: heading, exact: true }).count(), heading).toBe(
+      1,
+    );
+  expect(await dashboard.getByText('Title 249', { exact: true }).count()).toBe(0);
+  await expect
+    .poll(async () => {
+      await page.mouse.wheel(0, 20_000);
+      return dashboard.getByText('Title 249', { exact: true }).count();
+    }, WAIT)
+    .toBe(1);
+  const [first] = await dashboard.getByRole('row').filter({ hasText: 'Title 0' }).all();
+  expect(await first!.innerText()).toMatch(/Pending[\s\S]*0[\s\S]*unworked-[\s\S]*Unworked[\s\S]*0\s?%/);
+  await first!.getByRole('link', { name: 'Unworked' }).click();
+  await page.getByRole('heading', { name: 'Unworked' }).waitFor();
+  expect(page.url()).toContain(jobId);
+
+  await page.goto(`${api.url}/jobs/${jobId}?tab=pending`);
+  const tab = page.getByRole('table', { name: 'Rows that have not ended' });
+  await tab.getByText('Title 0', { exact: true }).waitFor();
+  for (const heading of [
+    'Row',
+    'Summary',
+    'Status',
+    'Phase',
+    'Attempts',
+    'With',
+    'Changed',
+    'Job type',
+    'Progress',
+  ])
+    expect(await tab.getByRole('columnheader', { name: heading, exact: true }).count(), heading).toBe(1);
+  await tab.hover();
+  await expect
+    .poll(async () => {
+      await page.mouse.wheel(0, 20_000);
+      return tab.getByText('Title 249', { exact: true }).count();
+    }, WAIT)
+    .toBe(1);
+
+  await page.getByRole('button', { name: 'Process now' }).click();
+  expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { DONE: 250 } });
+  await page.getByRole('heading', { name: 'Nothing is pending' }).waitFor();
+  expectNoComplaints(complaints);
+});
+
 test('a resource is looked at over time', async () => {
   const api = await startTestApi(database.url);
   const key = newId();

@@ -50,7 +50,13 @@ describe('onDone', () => {
     await run(context, { onDone });
     await run(context, { onDone });
     expect(calls).toEqual([
-      { outcome: 'DONE', total: 0, idempotencyKey: `${jobId}:1:done`, attempt: 1, params: { color: 'red' } },
+      {
+        outcome: 'succeeded',
+        total: 0,
+        idempotencyKey: `${jobId}:1:done`,
+        attempt: 1,
+        params: { color: 'red' },
+      },
     ]);
     expect(await rows()).toMatchObject([{ kind: 'done', state: 'DONE' }]);
   });

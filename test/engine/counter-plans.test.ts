@@ -58,7 +58,14 @@ const STATEMENTS: [string, pages: number, (db: Executor) => Promise<unknown>][] 
       changeEntries(
         db as Transaction,
         { jobId, generation: 2, phase: 0 },
-        seqs.map((seq) => ({ counterId: 1, scope: 'q', entity: `d${seq}`, replaced: 0, measured: [1] })),
+        seqs.map((seq) => ({
+          counterId: 1,
+          shared: false,
+          scope: 'q',
+          entity: `d${seq}`,
+          replaced: 0,
+          measured: [1],
+        })),
         seqs.map((seq) => ({ seq, lastPhase: LAST_PHASE })),
       ),
   ],

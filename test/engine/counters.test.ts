@@ -413,6 +413,71 @@ describe('what cannot be counted', () => {
   });
 });
 
+describe('a shared counter', () => {
+  test('has one number per entity for the jobs of all owners, also when rows run again', async () => {
+    const notes = defineCounter({ ...makeCounter(), shared: true });
+    const pipeline = definePipeline({
+      name: `shared-${notes.name}`,
+      counters: [notes],
+      phases: [
+        {
+          name: 'only',
+          run: ({ project, document }, { count, generation }) => {
+            const key = { scope: String(project), entity: String(document) };
+            // Both annotate the same documents; the second replaces what stands there.
+            if (project === 'theirs') count(notes, key, { notes: 20 }, 'replace');
+            else count(notes, key, { notes: generation === 1 ? 30 : 5 });
+            return {};
+          },
+        },
+      ],
+    });
+    await withRowmill(async (rowmill) => {
+      const worker = await rowmill.startWorker([pipeline]);
+      const run = async (ownerId: string, project: string) => {
+        const rows = [
+          { project, document: 'd1' },
+          { project, document: 'd2' },
+        ];
+        const jobId = await rowmill.submit(pipeline, rows, { ownerId });
+        await whenFinished(rowmill, jobId);
+        return jobId;
+      };
+      const first = await run('ann', 'mine');
+      await run('bob', 'theirs');
+      const entities = () =>
+        database.query<object>(
+          `select e.owner_id, e.entity, e.measured[1]::int as notes from counter_entities e join counters c using (counter_id)
+           where c.name = $1 order by e.entity`,
+          [notes.name],
+        );
+      expect(await entities()).toEqual([
+        { owner_id: '*', entity: 'd1', notes: 50 },
+        { owner_id: '*', entity: 'd2', notes: 50 },
+      ]);
+      await rowmill.reprocess(first, { statuses: ['DONE'], seqs: [[0, 1]] });
+      await whenFinished(rowmill, first);
+      expect(await entities()).toEqual([
+        { owner_id: '*', entity: 'd1', notes: 25 },
+        { owner_id: '*', entity: 'd2', notes: 50 },
+      ]);
+      await worker.stop();
+      // Numbers of owners do not become those of everybody by another definition, and nobody owns a job as everybody.
+      const own = definePipeline({
+        name: `own-${notes.name}`,
+        counters: [defineCounter({ ...notes, shared: false })],
+        phases: [{ name: 'only', run: () => ({}) }],
+      });
+      await expect(rowmill.startWorker([own])).rejects.toThrow(
+        /per project and document here, and per project and document for all owners in the database/,
+      );
+      await expect(rowmill.createJob(pipeline, { ownerId: '*' })).rejects.toMatchObject({
+        code: 'OWNER_INVALID',
+      });
+    });
+  });
+});
+
 describe('definitions', () => {
   test('of one name that differ are refused: in a pipeline, in a worker, and in the database', async () => {
     const notes = makeCounter();

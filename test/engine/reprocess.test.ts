@@ -14,7 +14,9 @@ import {
 } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginFinalizing } from '../../src/store/commands/begin-finalizing.ts';
-import { claimFinalize } from '../../src/store/commands/finalize-lease.ts';
+import { failIngest } from '../../src/store/commands/fail-ingest.ts';
+import { claimFinalize, finishJobRow } from '../../src/store/commands/finalize-lease.ts';
+import { insertSummary } from '../../src/store/commands/insert-summary.ts';
 import type { Phase } from '../../src/worker/define-pipeline.ts';
 import type { ItemContext } from '../../src/worker/item-context.ts';
 import { checkInvariants } from '../support/invariants.ts';
@@ -40,6 +42,11 @@ const handler = (phase: string): Phase<Record<string, unknown>, unknown, unknown
   },
 });
 const single = definePipeline({ name: 'single', key: 'n', phases: [handler('look')] });
+const narrow = definePipeline({
+  name: 'narrow',
+  key: 'n',
+  phases: [{ ...handler('look'), concurrency: 1 } as Phase<Record<string, unknown>, unknown, unknown>],
+});
 const triple = definePipeline({
   name: 'triple',
   phases: ['first', 'second', 'third'].map(handler),
@@ -112,7 +119,7 @@ describe('which rows', () => {
     const second = await rowmill.whenFinished(jobId);
     expect(second).toMatchObject({
       generation: 2,
-      outcome: 'DONE',
+      state: 'DONE',
       counts: { DONE: 6, ERROR: 3, NOT_FOUND: 0, SKIPPED: 1, CANCELLED: 0 },
       diff: { reprocessed: 3, fixed: 2, newlyFailed: 0, unchanged: 1, added: 0 },
     });
@@ -385,7 +392,7 @@ describe('a generation', () => {
     expect(await rowmill.cancel(jobId)).toBe(true);
     expect(await rowmill.job(jobId)).toMatchObject({ state: 'CANCELLED', generation: 2 });
     expect(await rowmill.summary(jobId)).toMatchObject({
-      outcome: 'CANCELLED',
+      state: 'CANCELLED',
       counts: { DONE: 4, ERROR: 4, NOT_FOUND: 1, SKIPPED: 1, CANCELLED: 0 },
       diff: { reprocessed: 0 },
     });
@@ -399,7 +406,7 @@ describe('a generation', () => {
     behaviour = () => ({ value: 1 });
     expect(await rowmill.reprocess(jobId)).toMatchObject({ generation: 3, selected: 3 });
     expect(await rowmill.whenFinished(jobId)).toMatchObject({
-      outcome: 'DONE',
+      state: 'DONE',
       counts: { DONE: 7, ERROR: 2 },
     });
     await checkJob(jobId);
@@ -412,7 +419,7 @@ describe('a generation', () => {
     worker = await rowmill.startWorker([single, triple]);
     expect(await rowmill.reprocess(jobId, { statuses: ['CANCELLED'] })).toMatchObject({ selected: 5 });
     expect(await rowmill.whenFinished(jobId)).toMatchObject({
-      outcome: 'DONE',
+      state: 'DONE',
       counts: { DONE: 4, ERROR: 1 },
     });
     await checkJob(jobId);
@@ -460,16 +467,142 @@ describe('a generation', () => {
     });
   });
 
-  test('is refused for a job that runs, that failed, and that is not there', async () => {
+  test('is refused for a job that runs, whose rows are not all there, and that is not there', async () => {
     await worker.stop();
     const jobId = await rowmill.submit(single, rows(2));
-    await expect(rowmill.reprocess(jobId)).rejects.toMatchObject({ code: 'JOB_CONFLICT' });
-    await database.query(`update jobs set state = 'FAILED' where job_id = $1`, [jobId]);
-    await expect(rowmill.reprocess(jobId)).rejects.toMatchObject({ code: 'JOB_CONFLICT' });
+    await expect(rowmill.reprocess(jobId)).rejects.toMatchObject({
+      code: 'JOB_CONFLICT',
+      hint: expect.stringContaining('Pause it first'),
+    });
+    const { jobId: open } = await rowmill.createJob(single, { hold: true });
+    await expect(rowmill.reprocess(open)).rejects.toMatchObject({
+      code: 'JOB_CONFLICT',
+      hint: expect.stringContaining('seal the job'),
+    });
     await expect(rowmill.reprocess(newId())).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
     // Nor is an end waited for that does not come.
+    await database.query(`update jobs set state = 'FAILED' where job_id = $1`, [jobId]);
     await expect(rowmill.whenFinished(jobId)).rejects.toMatchObject({ code: 'JOB_FAILED' });
     await expect(rowmill.whenFinished(newId())).rejects.toMatchObject({ code: 'JOB_NOT_FOUND' });
+  });
+});
+
+describe('rows of a job that has not ended well', () => {
+  test('are run again in a paused job beside those that wait, and both end with one summary', async () => {
+    await worker.stop();
+    const jobId = await rowmill.submit(narrow, rows(10));
+    // The first half has ended when somebody pauses the job.
+    const pausing = async (): Promise<unknown> => {
+      await rowmill.pause(jobId);
+      // The rows behind it are given back.
+      await expect.poll(async () => (await rowmill.progress(jobId)).counts.PENDING).toBe(5);
+      return {};
+    };
+    behaviour = (n) => (n < 3 ? fail('no answer') : n === 4 ? pausing : { value: n });
+    await rowmill.runSlice(jobId, 60_000, { pipelines: [narrow] });
+    const before = (await rowmill.progress(jobId)).counts;
+    expect(before).toMatchObject({ ERROR: 3, PENDING: 5 });
+    const failed = { includePermanent: true };
+    expect(await rowmill.reprocess(jobId, failed)).toMatchObject({ generation: 2, selected: 3 });
+    expect(await rowmill.job(jobId)).toMatchObject({ state: 'PAUSED', generation: 2 });
+    expect((await rowmill.progress(jobId)).counts).toMatchObject({ ERROR: 0, PENDING: 8 });
+    await expect(rowmill.reprocess(jobId, failed)).rejects.toMatchObject({ code: 'NOTHING_TO_REPROCESS' });
+    const edits = [{ seq: 9, input: { n: 9, word: 'new' } }];
+    await expect(rowmill.reprocess(jobId, { edits })).rejects.toMatchObject({
+      code: 'JOB_CONFLICT',
+      message: expect.stringContaining('1 of 1 edited rows'),
+    });
+    await checkJob(jobId);
+    behaviour = (n) => ({ value: n });
+    calls = [];
+    worker = await rowmill.startWorker([narrow]);
+    await rowmill.resume(jobId);
+    expect(await rowmill.whenFinished(jobId)).toMatchObject({
+      generation: 2,
+      outcome: 'succeeded',
+      counts: { DONE: 10 },
+      phases: [{ done: 10 }],
+      diff: { reprocessed: 3, fixed: 3 },
+    });
+    // Rows that waited are still of their own generation: what they send to a service is the same call.
+    expect(calls.map(({ n, generation }) => [n, generation]).sort((a, b) => a[0]! - b[0]!)).toEqual(
+      [0, 1, 2, 5, 6, 7, 8, 9].map((n) => [n, n < 3 ? 2 : 1]),
+    );
+    expect(await rowmill.summary(jobId, 1)).toBeNull();
+    await checkJob(jobId);
+  });
+
+  test('are run again where the file could not be read to its end; what never ran is cancelled', async () => {
+    behaviour = (n) => (n === 1 ? busy() : { value: n });
+    const { jobId } = await rowmill.createJob(single);
+    await rowmill.addItems(jobId, rows(4));
+    await expect.poll(async () => (await rowmill.progress(jobId)).counts.ERROR).toBe(1);
+    await worker.stop();
+    await rowmill.addItems(jobId, rows(6).slice(4));
+    await failIngest(context.db, jobId, 'the file ends in the middle of a row');
+    behaviour = (n) => ({ value: n });
+    expect(await rowmill.reprocess(jobId)).toMatchObject({ generation: 2, selected: 1 });
+    worker = await rowmill.startWorker([single, triple]);
+    expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { DONE: 4, CANCELLED: 2 } });
+    await checkJob(jobId);
+    expect(await rowmill.reprocess(jobId, { statuses: ['CANCELLED'] })).toMatchObject({ selected: 2 });
+    expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { DONE: 6 } });
+    await checkJob(jobId);
+  });
+
+  test('are run again where the output files could not be written', async () => {
+    await worker.stop();
+    const jobId = await endedJob(3);
+    const token = newId();
+    await claimFinalize(context.db, { jobId, workerId: newId(), token, leaseMs: 60_000 });
+    await context.db.transaction(async (tx) => {
+      await finishJobRow(tx, jobId, token, 'FAILED', 'the disk is full');
+      await insertSummary(tx, jobId, 1, 'FAILED', [], null);
+    });
+    expect(await rowmill.reprocess(jobId, { statuses: ['DONE'] })).toMatchObject({
+      generation: 2,
+      selected: 3,
+    });
+    expect(await rowmill.job(jobId)).toMatchObject({ state: 'QUEUED', lastError: null });
+  });
+
+  test('go on with the strategy after those that were tried, as often as there are strategies', async () => {
+    const tried: [number, string | undefined][] = [];
+    const ways = ['name', 'code', 'image', 'shop'];
+    const look = definePipeline({
+      name: `look-${newId()}`,
+      strategies: ways,
+      phases: [
+        {
+          name: 'look',
+          retry: { not_found: { baseMs: 1, capMs: 1 } },
+          run: (_row, { strategy, generation }) => {
+            tried.push([generation, strategy]);
+            return generation === 2 && strategy === 'image' ? { found: strategy } : notFound();
+          },
+        },
+      ],
+    });
+    await worker.stop();
+    worker = await rowmill.startWorker([look]);
+    const jobId = await rowmill.submit(look, [{ n: 1 }]);
+    expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { NOT_FOUND: 1 } });
+    expect(tried).toEqual(ways.map((way) => [1, way]));
+    // As if two of the ways had been tried before somebody gave up.
+    await database.query('delete from attempt_errors where job_id = $1 and attempt > 1', [jobId]);
+    tried.length = 0;
+    await rowmill.reprocess(jobId);
+    expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { DONE: 1 } });
+    expect(tried).toEqual([[2, 'image']]);
+    // Run once more, it begins with the way that found it.
+    tried.length = 0;
+    await rowmill.reprocess(jobId, { statuses: 'all' });
+    await rowmill.whenFinished(jobId);
+    expect(tried[0]).toEqual([3, 'image']);
+    tried.length = 0;
+    await rowmill.reprocess(jobId, { edits: [{ seq: 0, input: { n: 2 } }] });
+    await rowmill.whenFinished(jobId);
+    expect(tried[0], 'another input is looked for from the first way on').toEqual([4, 'name']);
   });
 });
 

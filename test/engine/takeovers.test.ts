@@ -93,7 +93,11 @@ test('output that ended every process that wrote it fails its job, with a summar
   expect(job.state).toBe('FAILED');
   expect(job.lastError).toContain('ended or stalled 3 processes in a row');
   expect(job.lastError).toContain(`rowmill export ${jobId}`);
-  expect(await readSummary(context.db, jobId)).toMatchObject({ outcome: 'FAILED', files: [] });
+  expect(await readSummary(context.db, jobId)).toMatchObject({
+    state: 'FAILED',
+    outcome: 'failed',
+    files: [],
+  });
   const query = async ({ text, values }: { text: string; values: unknown[] }) => ({
     rows: await database.query(text, values),
   });

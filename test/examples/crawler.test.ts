@@ -64,7 +64,7 @@ describe('a crawl by two workers', () => {
     const { problems, accuracy, pages } = checkCrawl(site, running, await readCrawl(rowmill, jobId));
     expect(problems).toEqual([]);
     expect(accuracy).toBe(1);
-    expect(summary).toMatchObject({ outcome: 'DONE', total: reachable.size });
+    expect(summary).toMatchObject({ state: 'DONE', total: reachable.size });
     for (const page of pages.filter(({ status }) => status === 'NOT_FOUND'))
       expect(page.reason).toBe(`broken link on ${page.from}`);
   });

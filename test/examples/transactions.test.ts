@@ -117,7 +117,8 @@ describe('a batch', () => {
     expect(JSON.parse(await read('summary.json'))).toMatchObject({
       jobId,
       generation: 1,
-      outcome: 'DONE',
+      state: 'DONE',
+      outcome: 'partly',
       counts,
     });
     for (const status of BY_STATUS) {
@@ -125,7 +126,12 @@ describe('a batch', () => {
       expect(rows.map((row) => row.status)).toEqual(Array(counts[status]).fill(status));
     }
     await whenBooked(`${jobId}:1:done`);
-    expect(bank.booked.get(`${jobId}:1:done`)).toMatchObject({ jobId, outcome: 'DONE', counts });
+    expect(bank.booked.get(`${jobId}:1:done`)).toMatchObject({
+      jobId,
+      state: 'DONE',
+      outcome: 'partly',
+      counts,
+    });
   });
 
   const points: { point: FaultPoint; came: number }[] = [
@@ -171,14 +177,14 @@ describe('a batch', () => {
     expect(await rowmill.cancel(jobId)).toBe(true);
     bank.holdScreening(false);
     const summary = await rowmill.whenFinished(jobId, patience());
-    expect(summary).toMatchObject({ outcome: 'CANCELLED', total: some.length });
+    expect(summary).toMatchObject({ state: 'CANCELLED', total: some.length });
     const { counts } = await rowmill.progress(jobId);
     expect(counts).toMatchObject({ PENDING: 0, PROCESSING: 0 });
     expect(counts.CANCELLED).toBeGreaterThan(0);
     for await (const { seq, status } of rowmill.results(jobId))
       expect([ENDS[some[seq]!.fate].status, 'CANCELLED']).toContain(status);
     await whenBooked(`${jobId}:1:done`);
-    expect(bank.booked.get(`${jobId}:1:done`)).toMatchObject({ outcome: 'CANCELLED' });
+    expect(bank.booked.get(`${jobId}:1:done`)).toMatchObject({ state: 'CANCELLED' });
     await expect(rowmill.resume(jobId)).rejects.toThrow(/CANCELLED/);
   });
 

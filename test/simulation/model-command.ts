@@ -69,6 +69,8 @@ const SITUATIONS: Record<string, (model: Model) => boolean> = {
   'a finalizer that lost the ending': ({ endings, ending }) => endings.some(({ id }) => id !== ending?.id),
   'a finalizer of an older generation': ({ endings, generation }) =>
     endings.some((each) => each.generation < generation),
+  'two generations at work': ({ state, items }) =>
+    state === 'RUNNING' && new Set(items.flatMap(({ place }) => place?.generation ?? [])).size > 1,
   'the second generation at work': ({ state, generation }) => state === 'RUNNING' && generation === 2,
   'the third generation or a later one': ({ generation }) => generation > 2,
   'a lost lease of an older generation': ({ dead, generation }) =>
@@ -152,7 +154,7 @@ export async function expectAgreement(model: Model, { client, jobId }: Real): Pr
             'results', (select coalesce(jsonb_agg(jsonb_build_array(r.generation, r.phase, r.attempt, r.status) order by r.generation), '[]')
                         from results r where r.job_id = $1 and r.seq = i.seq),
             'place', case when s.span_id is not null then jsonb_build_object(
-              'phase', s.phase, 'attempt', s.attempt, 'failures', s.failures, 'crashes', s.crashes, 'priority', s.priority,
+              'generation', s.generation, 'phase', s.phase, 'attempt', s.attempt, 'failures', s.failures, 'crashes', s.crashes, 'priority', s.priority,
               'delayed', s.ready_at > now() and s.ready_at < 'infinity', 'held', s.ready_at = 'infinity', 'token', s.token) end) as found
           from items i
           left join spans s on s.job_id = $1 and s.items @> i.seq

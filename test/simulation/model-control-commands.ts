@@ -19,6 +19,7 @@ import {
   beginFinalizing,
   cancelRest,
   cancelSeqs,
+  canReprocess,
   canTakeEnding,
   end,
   finalize,
@@ -241,7 +242,8 @@ export const openTooEarly = (): Command =>
     'openTooEarly',
     (model) => !isFinished(model),
     async (model, { context, jobId }) => {
-      expect(await openGeneration(context.db, jobId, model.generation, null)).toBe(false);
+      const { generation } = model;
+      expect(await openGeneration(context.db, { jobId, generation, state: 'DONE' }, null)).toBe(false);
     },
   );
 
@@ -250,7 +252,7 @@ const IMPATIENT_MS = 25;
 export const reprocessIt = (plan: ReprocessPlan): Command =>
   new Command(
     `reprocess(${JSON.stringify(plan)})`,
-    (model) => isFinished(model) || model.state === 'FINALIZING' || plan.isLate,
+    (model) => canReprocess(model) || model.state === 'FINALIZING' || plan.isLate,
     async (model, { context, jobId }) => {
       const request = requestOf(plan, model);
       if (model.state === 'FINALIZING' && finalize(model)) see('a reprocess that ends the job first');
@@ -292,8 +294,12 @@ async function reprocessAndCompare(
   call: (expected: string | null) => Promise<unknown>,
 ): Promise<void> {
   const isRefused =
-    !isFinished(model) || (request.ifGeneration !== undefined && request.ifGeneration !== model.generation);
+    !canReprocess(model) ||
+    (request.ifGeneration !== undefined && request.ifGeneration !== model.generation) ||
+    // Rows that have not ended are not edited.
+    request.edits?.some(({ seq }) => model.items[seq]!.place !== null) === true;
   const wasCancelled = model.cancelled;
+  const wasPaused = model.state === 'PAUSED';
   const opened = isRefused ? null : reprocess(model, request);
   if (opened === null) {
     const code = isRefused ? 'JOB_CONFLICT' : 'NOTHING_TO_REPROCESS';
@@ -304,6 +310,7 @@ async function reprocessAndCompare(
   expect(await call(null)).toEqual(opened);
   see('a generation that was opened');
   if (wasCancelled) see('a reprocess of a cancelled job');
+  if (wasPaused) see('a reprocess of a paused job');
   if (request.edits) see(opened.selected > request.edits.length ? 'edits and other items' : 'edits alone');
   if (opened.leftOut.permanent > 0) see('permanent failures left out');
   if (opened.leftOut.exhausted > 0) see('exhausted items left out');

@@ -18,6 +18,7 @@ const MAX_ATTEMPTS_EVER = 50;
 
 /** Where an item waits, or is held by a worker. */
 export interface Place {
+  generation: number;
   phase: number;
   attempt: number;
   failures: string;
@@ -72,7 +73,7 @@ export interface ModelLease {
 
 export interface ModelSummary {
   generation: number;
-  outcome: 'DONE' | 'CANCELLED';
+  state: 'DONE' | 'CANCELLED';
   total: number;
   counts: Record<ItemStatus, number>;
   diff: {
@@ -106,6 +107,8 @@ export interface Model {
   /** Who holds the ending, alive or not; null: nobody. */
   ending: { id: number; expired: boolean } | null;
   summaries: ModelSummary[];
+  /** Generations that had not ended when the next was opened: they have no summary of their own. */
+  continued: number[];
   /** How often each entry of the counter was replaced. */
   epochs: Record<string, number>;
   /** Contributions that were taken back, and those that a replacement had voided before. */
@@ -129,6 +132,7 @@ export function newModel({ hold, trial }: { hold: boolean; trial: number | null 
     endings: [],
     ending: null,
     summaries: [],
+    continued: [],
     epochs: {},
     counters: { takenBack: 0, void: 0 },
   };
@@ -155,8 +159,9 @@ export function claimablePlaces(model: Model): Place[] {
 
 // Items.
 
-function freshPlace(priority: number, held: boolean): Place {
+function freshPlace(generation: number, priority: number, held: boolean): Place {
   return {
+    generation,
     phase: 0,
     attempt: 0,
     failures: NO_FAILURES,
@@ -177,7 +182,7 @@ export function addItem(model: Model, word: string): void {
     outputs: [],
     results: [],
     counted: [],
-    place: freshPlace(0, held),
+    place: freshPlace(model.generation, 0, held),
   });
 }
 
@@ -189,7 +194,7 @@ export interface WantedChild {
 }
 
 /** The children of one flush: each key once per job, within the bounds, by priority. */
-export function addChildren(model: Model, wanted: WantedChild[]): void {
+export function addChildren(model: Model, generation: number, wanted: WantedChild[]): void {
   const { items, emitted } = model;
   const known = new Set(items.map((item) => item.key));
   const fresh = new Map<string, WantedChild>();
@@ -207,11 +212,11 @@ export function addChildren(model: Model, wanted: WantedChild[]): void {
     items.push({
       key,
       depth: items[parentSeq]!.depth + 1,
-      words: [{ generation: model.generation, word }],
+      words: [{ generation, word }],
       outputs: [],
       results: [],
       counted: [],
-      place: freshPlace(priority, false),
+      place: freshPlace(generation, priority, false),
     });
   }
 }
@@ -221,7 +226,7 @@ export function applyOutcome(model: Model, lease: ModelLease, outcome: RecordedO
   const { generation, phase, priority } = lease;
   if (outcome.kind === 'advance') {
     item.outputs.push({ generation, json: outcome.json! });
-    item.place = { ...freshPlace(priority, false), phase: phase + 1 };
+    item.place = { ...freshPlace(generation, priority, false), phase: phase + 1 };
   } else if (outcome.kind === 'retry') {
     const failures = addFailure(lease.failures, outcome.failure!.class);
     const attempt = lease.attempt + 1;
@@ -272,7 +277,7 @@ export function crashLeases(model: Model, leases: ModelLease[]): number {
       if (!lone || place.crashes < MAX_CRASHES) continue;
       failed += 1;
       item.results.push({
-        generation: model.generation,
+        generation: place.generation,
         phase: place.phase,
         attempt: place.attempt + 1,
         status: 'ERROR',
@@ -340,10 +345,9 @@ export function cancelSeqs(model: Model, seqs: number[]): void {
   }
   for (const seq of seqs) {
     const item = model.items[seq]!;
-    const { phase, attempt } = item.place!;
+    const { generation, phase, attempt } = item.place!;
     item.place = null;
     if (item.results.length > 0) continue;
-    const { generation } = model;
     item.results.push({ generation, phase, attempt, status: 'CANCELLED', errorClass: null, text: null });
   }
 }
@@ -379,22 +383,22 @@ export function finalize(model: Model): boolean {
 }
 
 export function end(model: Model): void {
-  const outcome = model.cancelled ? 'CANCELLED' : 'DONE';
-  model.summaries.push(summaryOf(model, outcome));
-  model.state = outcome;
+  const state = model.cancelled ? 'CANCELLED' : 'DONE';
+  model.summaries.push(summaryOf(model, state));
+  model.state = state;
   model.ending = null;
 }
 
 const endedWell = (status: ItemStatus): boolean => status === 'DONE' || status === 'SKIPPED';
 
-function summaryOf({ items, generation }: Model, outcome: ModelSummary['outcome']): ModelSummary {
+function summaryOf({ items, generation }: Model, state: ModelSummary['state']): ModelSummary {
   const counts = Object.fromEntries(
     ITEM_STATUSES.map((status) => [
       status,
       items.filter(({ results }) => results.at(-1)!.status === status).length,
     ]),
   ) as Record<ItemStatus, number>;
-  const summary: ModelSummary = { generation, outcome, total: items.length, counts, diff: null };
+  const summary: ModelSummary = { generation, state, total: items.length, counts, diff: null };
   if (generation === 1) return summary;
   const diff = { reprocessed: 0, fixed: 0, newlyFailed: 0, unchanged: 0, otherResult: 0, added: 0 };
   for (const { results } of items) {
@@ -421,7 +425,11 @@ const isPermanent = ({ errorClass }: ModelResult): boolean =>
   errorClass === 'permanent' || errorClass === 'invalid';
 const attemptsOf = ({ results }: ModelItem): number => results.reduce((sum, { attempt }) => sum + attempt, 0);
 
-/** On a finished job. Null: nothing is left to do. */
+/** All rows of a paused job are there: those that have ended can be run again. */
+export const canReprocess = (model: Model): boolean =>
+  isFinished(model) || (model.state === 'PAUSED' && model.sealed);
+
+/** On a finished or a paused job. Null: nothing is left to do. */
 export function reprocess(model: Model, request: ReprocessRequest): OpenedGeneration | null {
   const edits = new Map((request.edits ?? []).map(({ seq, input }) => [seq, input as { word: string }]));
   const onlyEdits = edits.size > 0 && request.statuses === undefined && request.seqs === undefined;
@@ -430,6 +438,7 @@ export function reprocess(model: Model, request: ReprocessRequest): OpenedGenera
   const leftOut = { permanent: 0, exhausted: 0 };
   const taken: number[] = [];
   for (const [seq, item] of model.items.entries()) {
+    if (item.place !== null) continue;
     const newest = item.results.at(-1)!;
     if (edits.has(seq)) {
       taken.push(seq);
@@ -449,11 +458,21 @@ export function reprocess(model: Model, request: ReprocessRequest): OpenedGenera
     const edit = edits.get(seq);
     if (edit) item.words.push({ generation, word: edit.word });
     const phase = edit ? 0 : startPhase(item, request.from);
-    item.place = { ...freshPlace(0, false), phase };
+    item.place = { ...freshPlace(generation, 0, false), phase, failures: triedBefore(item, phase) };
   }
-  Object.assign(model, { state: 'QUEUED', sealed: true, started: false, cancelled: false, trial: null });
+  if (model.state === 'PAUSED') model.continued.push(generation - 1);
+  else Object.assign(model, { state: 'QUEUED', sealed: true, started: false, cancelled: false, trial: null });
   if (edits.size > 0) model.hasEdits = true;
   return { generation, selected: taken.length, leftOut };
+}
+
+/** Each time that it was not found there with this input a strategy had its turn. */
+function triedBefore({ results, words }: ModelItem, phase: number): string {
+  const editedIn = words.length > 1 ? words.at(-1)!.generation : 0;
+  const tried = results.filter(
+    (each) => each.errorClass === 'not_found' && each.phase === phase && each.generation >= editedIn,
+  ).length;
+  return tried === 0 ? NO_FAILURES : `tried=${tried}`;
 }
 
 /** Where it failed, or where it is told to; but never with an output that was made from an older input. */

@@ -10,6 +10,7 @@ import { finalizeJob } from '../../src/engine/finalize-job.ts';
 import { finishJob } from '../../src/engine/finish-job.ts';
 import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
 import { type ReprocessRequest, reprocessJob } from '../../src/engine/reprocess-job.ts';
+import { resumeJob } from '../../src/engine/resume-job.ts';
 import { sweep } from '../../src/engine/services/sweeper.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginFinalizing } from '../../src/store/commands/begin-finalizing.ts';
@@ -285,7 +286,11 @@ describe('a reprocess and the end of the generation before', () => {
         finishing(['begin-finalizing', 'claim-finalize', 'finish-job', 'commit']),
         session('open', ['open-generation'], ({ db }, meeting) =>
           db.transaction(async (tx) => {
-            meeting.opened = await openGeneration(tx, meeting.jobId, 1, null);
+            meeting.opened = await openGeneration(
+              tx,
+              { jobId: meeting.jobId, generation: 1, state: 'DONE' },
+              null,
+            );
           }),
         ),
       ],
@@ -406,6 +411,96 @@ describe('a reprocess and a cancellation', () => {
     });
     expectSeen(seen, ['DONE DONE', 'DONE CANCELLED', 'CANCELLED DONE']);
   });
+});
+
+describe('a reprocess of a paused job', () => {
+  /** Three rows have ended, two are with a worker that goes on to their end. */
+  async function seedPaused(admin: pg.Client): Promise<Meeting> {
+    takeDeadlocks();
+    const spans = [{ items: [[3, ITEMS]] as [number, number][], phase: 1, lease: {} }];
+    const { jobId, leases } = await seedJob(admin, { items: ITEMS, sealed: true, spans, state: 'PAUSED' });
+    await admin.query(`update jobs set outputs = '{}' where job_id = $1`, [jobId]);
+    return { jobId, leases, claims: new Map(), recorded: 0, fenced: 0, opened: false, refused: [] };
+  }
+  const flushingRest = (stops: string[]): Session<Meeting> =>
+    session('flush', stops, async (context, meeting) => {
+      if (await flushAs(context, meeting, 1, meeting.leases[0]!, [doneOutcome(3), doneOutcome(4)]))
+        await finishJob(context, meeting.jobId);
+    });
+  const resuming = (stops: string[]): Session<Meeting> =>
+    session('resume', stops, (context, { jobId }) => resumeJob(context, jobId));
+
+  test('takes what has ended, whatever is flushed and resumed meanwhile, and nothing is lost or run twice', async () => {
+    const seen = new Set<string>();
+    await forEveryInterleaving({
+      databaseUrl,
+      sessions: [
+        reprocessing(['open-generation', 'reopen-any']),
+        flushingRest(['fence-leases', 'begin-finalizing']),
+        resuming(['resume-job', 'begin-finalizing']),
+      ],
+      setup: seedPaused,
+      async check(_run, meeting, admin) {
+        expect(meeting).toMatchObject({ recorded: 2, fenced: 0 });
+        await expectSound(meeting, admin);
+        const wasRefused = meeting.refused.includes('reprocess');
+        const { rows } = await admin.query<{ selected: number; continues: boolean }>(
+          'select selected::int, continues from generations where job_id = $1',
+          [meeting.jobId],
+        );
+        seen.add(wasRefused ? 'refused' : `took ${rows[0]!.selected}`);
+        if (!wasRefused && rows[0]!.continues) seen.add('continued');
+        await admin.query(
+          'update spans set owner = null, token = null, expires_at = null where job_id = $1',
+          [meeting.jobId],
+        );
+        await drainJob(engine, meeting.jobId);
+        await sweep(engine);
+        expect(await checkInvariants(admin, meeting.jobId, { afterSweep: true }), 'at the end').toEqual([]);
+        const found = await look(meeting, admin);
+        expect(found.state).toBe('DONE');
+        expect(found.counts.at(-1)).toEqual(ALL_DONE);
+        // A generation that was continued has no summary of its own.
+        const ended = wasRefused || rows[0]!.continues ? 1 : 2;
+        expect(found.outcomes).toHaveLength(ended);
+      },
+    });
+    expectSeen(seen, ['refused', 'took 3', 'took 5', 'continued']);
+  });
+
+  test('and a cancellation: what had ended has its result again, what had not is cancelled', async () => {
+    const seen = new Set<string>();
+    await forEveryInterleaving({
+      databaseUrl,
+      sessions: [
+        reprocessing(['open-generation', 'reopen-any']),
+        cancelling(['begin-cancelling', 'cancel-items']),
+        flushingRest(['fence-leases']),
+      ],
+      setup: seedPaused,
+      async check(_run, meeting, admin) {
+        await expectSound(meeting, admin);
+        const found = await expectSettled(meeting, admin);
+        const cancelled = { ...ALL_DONE, DONE: 3 + meeting.recorded, CANCELLED: 2 - meeting.recorded };
+        expect(found.counts.at(-1)).toEqual(found.state === 'CANCELLED' ? cancelled : ALL_DONE);
+        seen.add(`${meeting.refused.includes('reprocess') ? 'refused' : 'opened'} ${meeting.recorded}`);
+      },
+    });
+    expectSeen(seen, ['refused 0', 'refused 2', 'opened 0', 'opened 2']);
+  });
+
+  /** The cancellation is carried through: nothing is left to run. */
+  async function expectSettled(meeting: Meeting, admin: pg.Client): Promise<FoundJob> {
+    await sweep(engine);
+    const found = await look(meeting, admin);
+    if (found.state === 'QUEUED') {
+      // It was opened again after its end: there it is worked off.
+      await drainJob(engine, meeting.jobId);
+      await sweep(engine);
+    }
+    expect(await checkInvariants(admin, meeting.jobId, { afterSweep: true }), 'at the end').toEqual([]);
+    return look(meeting, admin);
+  }
 });
 
 describe('a reprocess and workers', () => {

@@ -31,7 +31,7 @@ const COVERAGE = [
    from (${WAITING}) w group by seq having count(*) > 1`,
   `select format('coverage: span %s holds item %s, which has a result of generation %s', w.span_id, w.seq, w.generation)
    from (${WAITING}) w
-   join results r on r.job_id = $1 and r.seq = w.seq and r.generation = w.generation`,
+   join results r on r.job_id = $1 and r.seq = w.seq and r.generation >= w.generation`,
   `select format('coverage: span %s holds item %s, which was never stored', w.span_id, w.seq)
    from (${WAITING}) w
    where not exists (select from items i where i.job_id = $1 and i.seq = w.seq)`,
@@ -40,7 +40,9 @@ const COVERAGE = [
    from spans s
    where s.job_id = $1 and s.item_count <> (select count(*) from (${WAITING}) w where w.span_id = s.span_id)`,
   `select format('coverage: span %s is of generation %s, the job of %s', s.span_id, s.generation, j.generation)
-   from spans s join jobs j using (job_id) where s.job_id = $1 and s.generation <> j.generation`,
+   from spans s join jobs j using (job_id)
+   where s.job_id = $1 and (s.generation > j.generation
+     or exists (select from summaries e where e.job_id = $1 and e.generation >= s.generation))`,
   `select format('coverage: span %s waits at phase %s, the job has %s', s.span_id, s.phase, cardinality(j.phases))
    from spans s join jobs j using (job_id) where s.job_id = $1 and s.phase not between 0 and cardinality(j.phases) - 1`,
   `select format('coverage: the job says item_count %s and has %s items, the last with seq %s', j.item_count, i.stored, i.last)
@@ -103,11 +105,13 @@ const COST = [
 ];
 
 const ONE_SUMMARY = [
+  // One that was continued while the job was paused shares the summary of the next.
   `select format('one summary: generation %s is finished and has %s summaries', g, count(s.generation))
    from jobs j
    cross join generate_series(1, j.generation - (j.state not in ${FINISHED})::int) g
    left join summaries s on s.job_id = $1 and s.generation = g
-   where j.job_id = $1 group by g having count(s.generation) <> 1`,
+   left join generations n on n.job_id = $1 and n.generation = g + 1 and n.continues
+   where j.job_id = $1 group by g, n.generation having count(s.generation) <> (n.generation is null)::int`,
   `select format('one summary: generation %s has a summary and the job is %s', s.generation, j.state)
    from jobs j join summaries s using (job_id)
    where j.job_id = $1 and s.generation >= j.generation and j.state not in ${FINISHED}`,
@@ -116,6 +120,7 @@ const ONE_SUMMARY = [
                  (select count(*) from job_events e where e.job_id = $1 and e.kind in ('job.finished', 'job.failed') and e.generation = g))
    from jobs j, generate_series(1, j.generation) g
    where j.job_id = $1
+     and not exists (select from generations n where n.job_id = $1 and n.generation = g + 1 and n.continues)
      and (select count(*) from summaries s where s.job_id = $1 and s.generation = g)
       <> (select count(*) from job_events e where e.job_id = $1 and e.kind in ('job.finished', 'job.failed') and e.generation = g)`,
   `select format('one summary: generation %s says total %s of %s items', s.generation, s.total,

@@ -1,10 +1,11 @@
 // Buttons: one for what the screen is for, plain ones for the rest, and one that warns.
-import type { ButtonHTMLAttributes } from 'react';
+import type { ButtonHTMLAttributes, Ref } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   kind?: 'primary' | 'plain' | 'quiet' | 'danger';
   size?: 'normal' | 'small';
+  ref?: Ref<HTMLButtonElement>;
 }
 
 const KINDS = {

@@ -1,18 +1,38 @@
 // The end of a list that has more pages.
+import { useEffect, useRef } from 'react';
 import { Button } from './button.tsx';
 
 export interface ShowMoreProps {
   /** What `useInfiniteQuery` answers. */
-  of: { hasNextPage: boolean; isFetchingNextPage: boolean; fetchNextPage: () => Promise<unknown> };
+  of: {
+    hasNextPage: boolean;
+    isFetchingNextPage: boolean;
+    isFetchNextPageError?: boolean;
+    fetchNextPage: () => Promise<unknown>;
+  };
+  /** The next page comes when somebody has scrolled to the end; the button is there for the keyboard, and after a failure. */
+  byScrolling?: boolean;
 }
 
-export function ShowMore({ of: pages }: ShowMoreProps) {
-  if (!pages.hasNextPage) return null;
+export function ShowMore({ of: pages, byScrolling = false }: ShowMoreProps) {
+  const end = useRef<HTMLButtonElement>(null);
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = pages;
+  const mayLoad = byScrolling && hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
+  useEffect(() => {
+    if (!mayLoad || !end.current) return;
+    const watch = new IntersectionObserver(([seen]) => {
+      if (seen?.isIntersecting) void fetchNextPage();
+    });
+    watch.observe(end.current);
+    return () => watch.disconnect();
+  }, [mayLoad, fetchNextPage]);
+  if (!hasNextPage) return null;
   return (
     <Button
+      ref={end}
       className="self-center"
-      disabled={pages.isFetchingNextPage}
-      onClick={() => void pages.fetchNextPage()}
+      disabled={isFetchingNextPage}
+      onClick={() => void fetchNextPage()}
     >
       Show more
     </Button>

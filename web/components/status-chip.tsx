@@ -18,6 +18,8 @@ const TONES: Record<string, string> = {
   WORKING: 'bg-good-soft text-good',
   DEAD: 'bg-bad-soft text-bad',
   CANCELLING: 'bg-quiet-soft text-quiet',
+  PARTLY_SUCCEEDED: 'bg-warn-soft text-warn',
+  NONE_SUCCEEDED: 'bg-bad-soft text-bad',
 };
 
 export function statusWord(status: string): string {
@@ -37,4 +39,12 @@ export function StatusChip({ status, className }: { status: string; className?: 
       {statusWord(status)}
     </span>
   );
+}
+
+const OUTCOMES: Record<string, string> = { partly: 'PARTLY_SUCCEEDED', failed: 'NONE_SUCCEEDED' };
+
+/** Beside the state of a job that is done: a job in which rows failed is not just done. */
+export function OutcomeChip({ state, outcome }: { state: string | null; outcome: string | null }) {
+  const status = state === 'DONE' && outcome !== null ? OUTCOMES[outcome] : undefined;
+  return status === undefined ? null : <StatusChip status={status} />;
 }

@@ -11,9 +11,12 @@ export type ErrorGroup = z.infer<typeof errorGroup>;
 export type PendingItem = z.infer<typeof pendingItem>;
 export type JobFile = z.infer<typeof jobFile>;
 
-/** DONE and CANCELLED jobs are reprocessed; a FAILED one has no rows to run. */
+/** Statuses of rows that can be run again. */
+export const ENDED_STATUSES = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
+
+/** Rows that have ended can be run again when the job has ended, or while it is paused. */
 export function canRunAgain(state: string): boolean {
-  return state === 'DONE' || state === 'CANCELLED';
+  return state === 'DONE' || state === 'CANCELLED' || state === 'FAILED' || state === 'PAUSED';
 }
 
 /** What a row has cost so far on average; null: nothing was paid, or nothing has ended. */

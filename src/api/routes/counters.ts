@@ -1,6 +1,8 @@
-// Counters: what the caller's owners have in them. Nothing of somebody else's can be told from nothing at all.
+// Counters: what the caller's owners have in them, and what is shared by all. Nothing of somebody else's can be told from
+// nothing at all.
 import type { z } from 'zod';
 import type { counter, counterRoutes, counterRow } from '../../contract/counters.ts';
+import { EVERYBODY } from '../../core/counter.ts';
 import { type CursorKind, decodeCursor } from '../../core/cursor.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { derivedId } from '../../platform/random.ts';
@@ -17,7 +19,7 @@ import { timeOrNull } from '../wire-values.ts';
 
 export const counterHandlers: Handlers<typeof counterRoutes> = {
   listCounters: async ({ actor, query }, { reads }) => {
-    const owners = listedFor(actor, query.all);
+    const owners = readableOwners(actor, query.all);
     const [counters, totals] = [await listCounters(reads), await counterTotals(reads, owners)];
     return {
       items: counters.map((each) =>
@@ -29,7 +31,7 @@ export const counterHandlers: Handlers<typeof counterRoutes> = {
     };
   },
   getCounter: async ({ actor, params, query }, context) => {
-    const owners = listedFor(actor, query.all);
+    const owners = readableOwners(actor, query.all);
     const stored = await knownCounter(context, params.counter);
     const [total] = await counterTotals(context.reads, owners, stored.counterId);
     return toCounter(stored, total);
@@ -44,7 +46,7 @@ export const counterHandlers: Handlers<typeof counterRoutes> = {
   },
   getCounterValue: async ({ actor, params, query }, context) => {
     const { scope, entity } = query;
-    const owners = listedFor(actor, query.all);
+    const owners = readableOwners(actor, query.all);
     const stored = await knownCounter(context, params.counter);
     const values = await readCounter(context.reads, stored.counterId, owners, keyOf(scope, entity));
     if (values.length === 0)
@@ -69,6 +71,12 @@ export const counterHandlers: Handlers<typeof counterRoutes> = {
     };
   },
 };
+
+/** What is shared by all owners everybody sees. */
+function readableOwners(actor: Actor, all: boolean | undefined): readonly string[] | null {
+  const owners = listedFor(actor, all);
+  return owners && [...owners, EVERYBODY];
+}
 
 async function knownCounter({ reads }: ApiContext, name: string): Promise<StoredCounter> {
   const stored = await findCounter(reads, name);
@@ -101,7 +109,7 @@ async function answerPage(
   of: string | undefined,
   query: PageQuery,
 ): Promise<{ items: z.infer<typeof counterRow>[]; next: string | null }> {
-  const owners = listedFor(actor, query.all);
+  const owners = readableOwners(actor, query.all);
   const stored = await knownCounter(context, name);
   const sort = sortOf(stored, query);
   // What the list is of is told apart by an id: two texts of a thousand bytes would be too much for an address.
@@ -147,12 +155,13 @@ function sortOf({ name, measures }: StoredCounter, { sortBy, order }: PageQuery)
 }
 
 function toCounter(stored: StoredCounter, total: CounterTotal | undefined): z.infer<typeof counter> {
-  const { name, scope, entity, measures } = stored;
+  const { name, scope, entity, measures, shared } = stored;
   return {
     name,
     scope,
     entity,
     measures,
+    shared,
     createdAt: stored.createdAt.toISOString(),
     total: nameMeasures(measures, total?.measured ?? []),
     updatedAt: timeOrNull(total?.updatedAt ?? null),

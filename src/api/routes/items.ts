@@ -9,38 +9,14 @@ import { cutPage } from '../cut-page.ts';
 import { getItem } from '../get-item.ts';
 import { getTimeline } from '../get-timeline.ts';
 import type { Handlers } from '../handler.ts';
-import { listItems } from '../list-items.ts';
+import { listItemsOfJob } from '../list-items-of-job.ts';
 import { pendingHandlers } from '../list-pending.ts';
 import { listTree } from '../list-tree.ts';
 import { sendItemImage } from '../send-item-image.ts';
 import { asJson, timeOrNull } from '../wire-values.ts';
 
 export const itemHandlers: Handlers<typeof itemRoutes> = {
-  listItems: async ({ job, query }, { reads }) => {
-    const { jobId, generation, itemCount } = job;
-    const { sort, cursor: after, fromSeq, limit, ...filter } = query;
-    const cursor = { list: `items ${jobId}`, sort, key: ['seq'] } as const satisfies CursorKind;
-    const from = after === undefined ? (fromSeq ?? null) : decodeCursor(cursor, after)[0];
-    const { rows, next } = await listItems(reads, {
-      jobId,
-      generation,
-      itemCount,
-      filter: withoutUndefined(filter),
-      order: sort === 'seq' ? 'asc' : 'desc',
-      from,
-      limit,
-    });
-    return {
-      items: rows.map(({ inputJson, resultJson, finishedAtMs, ...row }) => ({
-        ...row,
-        input: asJson(JSON.parse(inputJson)),
-        result: resultJson === null ? null : asJson(JSON.parse(resultJson)),
-        finishedAt: finishedAtMs === null ? null : new Date(finishedAtMs).toISOString(),
-      })),
-      next: next === null ? null : encodeCursor(cursor, [next]),
-      looked: next === null ? itemCount : sort === 'seq' ? next : itemCount - 1 - next,
-    };
-  },
+  listItems: listItemsOfJob,
   getItem,
   getItemImage: sendItemImage,
   listTree,
@@ -112,8 +88,3 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
     return cutPage(rows, query.limit, toItem, cursor, (last) => [last.cursor_time, last.kind, last.number]);
   },
 };
-
-/** Filters that were not given are not there: exports tell the two apart. */
-function withoutUndefined<T extends object>(given: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as never;
-}

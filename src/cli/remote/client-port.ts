@@ -11,6 +11,7 @@ import { RowmillApiError } from '../../client/rowmill-api-error.ts';
 import type { Routes } from '../../contract/routes.ts';
 import type { ExportFilter } from '../../core/export-filter.ts';
 import { isFinished } from '../../core/job-state.ts';
+import { ITEM_STATUSES } from '../../core/outcome.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { countSeqs, eachSeq } from '../../core/seq-ranges.ts';
 import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
@@ -158,9 +159,9 @@ function reprocessBody(request: ReprocessRequest): Omit<Given<Routes['reprocessJ
     });
   const isOnlyEdits = edits !== undefined && !seqs && !statuses && Object.keys(rest).length === 0;
   return {
-    scope: statuses === 'all' ? 'job' : seqs || isOnlyEdits ? 'items' : 'filter',
+    scope: seqs || isOnlyEdits ? 'items' : 'filter',
     ...(seqs && { itemIds: [...eachSeq(seqs)] }),
-    ...(statuses !== undefined && statuses !== 'all' && { statuses: [...statuses] }),
+    ...(statuses !== undefined && { statuses: statuses === 'all' ? [...ITEM_STATUSES] : [...statuses] }),
     ...(edits && { edits: edits.map((each) => ({ seq: each.seq, input: each.input as never })) }),
     ...(maxAttempts !== undefined && { resetAttempts: true }),
     ...rest,

@@ -1,4 +1,5 @@
 // Commands directly on the database.
+import { outcomeSoFar } from '../../core/job-outcome.ts';
 import { isFinished } from '../../core/job-state.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { exportJob } from '../../export/export-job.ts';
@@ -146,6 +147,7 @@ async function listedJob(rowmill: Rowmill, job: Job): Promise<ListedJob> {
   const { counts, cost } = await rowmill.progress(job.jobId);
   return toListedJob({
     ...job,
+    outcome: outcomeSoFar(job.state, counts),
     counts,
     cost,
     sealed: job.sealedAt !== null,

@@ -22,6 +22,7 @@ const LISTED_KEYS = [
   'pipeline',
   'ownerId',
   'state',
+  'outcome',
   'generation',
   'priority',
   'itemCount',
@@ -84,6 +85,7 @@ const WORKER_KEYS = [
 ] as const satisfies readonly (keyof z.infer<typeof worker>)[];
 const SUMMARY_KEYS = [
   'generation',
+  'state',
   'outcome',
   'total',
   'counts',

@@ -1,9 +1,10 @@
+import { EVERYBODY } from '../../core/counter.ts';
 import type { Statement, Transaction } from '../../platform/database.ts';
 import { markTakenBack, SUM_MARKED } from '../marked-contributions.ts';
 import { addMeasures, subtractMeasures } from '../measure-sums.ts';
 import { ROLL_UP_CHANGES } from './roll-up-changes.ts';
 
-// What the items of one flush do to the entries of a job's owner: one row per entry. An entry to which something was
+// What the items of one flush do to the entries of a job's owner, or of everybody: one row per entry. An entry to which something was
 // only added gets the sum; one that was replaced gets what came from the last replacement on, and its epoch rises by the
 // number of replacements. What changed is computed here, under the lock of the row, and never by the worker.
 //
@@ -29,16 +30,19 @@ const changing = (proposed: string): string => `
     ${ROLL_UP_CHANGES}
     select entry_id, epoch, counter_id, scope, entity from changed`;
 
-const WANTED = `
-      from unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[]) as w(counter_id, scope, entity, replaced, measured)
+const wanted = (shared: string): string => `
+      from unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[], ${shared}::boolean[])
+        as w(counter_id, scope, entity, replaced, measured, shared)
       cross join (select owner_id from jobs where job_id = $1) j`;
+/** All entries of one counter stand under one owner, so the order of the keys is that of (counter, scope, entity). */
+const OWNER = `case when w.shared then '${EVERYBODY}' else j.owner_id end`;
 
 const CHANGE_ENTRIES: Statement = {
   name: 'change-counter-entries',
   text: `
     with ${changing(`
-      select w.counter_id, j.owner_id, w.scope, w.entity, w.replaced, w.measured::bigint[], w.measured::bigint[]
-      ${WANTED}
+      select w.counter_id, ${OWNER}, w.scope, w.entity, w.replaced, w.measured::bigint[], w.measured::bigint[]
+      ${wanted('$7')}
       order by w.counter_id, w.scope collate "C", w.entity collate "C"`)}`,
 };
 
@@ -53,9 +57,9 @@ const CHANGE_AND_TAKE_BACK: Statement = {
       ) w`)},
     ${SUM_MARKED},
     wanted as (
-      select w.counter_id, j.owner_id, w.scope collate "C" as scope, w.entity collate "C" as entity,
+      select w.counter_id, ${OWNER} collate "C" as owner_id, w.scope collate "C" as scope, w.entity collate "C" as entity,
         w.replaced, w.measured::bigint[] as added, null::bigint as epoch, null::bigint[] as taken
-      ${WANTED}
+      ${wanted('$11')}
       union all
       select e.counter_id, e.owner_id, e.scope, e.entity, 0, null, s.epoch, s.total
       from summed s join counter_entries e on e.entry_id = s.entry_id
@@ -87,6 +91,7 @@ interface FlushKey {
 
 export interface EntryChange {
   counterId: number;
+  shared: boolean;
   scope: string;
   entity: string;
   /** How often it was replaced. */
@@ -135,10 +140,11 @@ export async function changeEntries(
     ranAgain.map(({ seq }) => seq),
     ranAgain.map(({ lastPhase }) => lastPhase),
   ];
+  const shared = changes.map((change) => change.shared);
   const rows =
     ranAgain.length === 0
-      ? await tx.runArrays(CHANGE_ENTRIES, values)
-      : await tx.runArrays(CHANGE_AND_TAKE_BACK, [...values, ...takenBack]);
+      ? await tx.runArrays(CHANGE_ENTRIES, [...values, shared])
+      : await tx.runArrays(CHANGE_AND_TAKE_BACK, [...values, ...takenBack, shared]);
   const entries = new Map(
     rows.map(([entryId, epoch, ...key]) => [
       key.join('\u0000'),

@@ -59,7 +59,7 @@ export interface ClaimedEnding {
   attempt: number;
   /** Processes in a row that ended or stalled at it, without progress. */
   takeovers: number;
-  outcome: 'DONE' | 'CANCELLED';
+  state: 'DONE' | 'CANCELLED';
 }
 
 export async function claimFinalize(
@@ -78,7 +78,7 @@ export async function claimFinalize(
     generation: row.generation,
     attempt: row.finalize_attempts,
     takeovers: row.finalize_takeovers,
-    outcome: row.cancelled ? 'CANCELLED' : 'DONE',
+    state: row.cancelled ? 'CANCELLED' : 'DONE',
   };
 }
 
@@ -97,10 +97,10 @@ export async function finishJobRow(
   db: Executor,
   jobId: string,
   token: string,
-  outcome: string,
+  state: string,
   lastError: string | null = null,
 ): Promise<number | null> {
-  const { rows } = await db.run<{ lag_ms: number }>(FINISH_JOB, [jobId, token, outcome, lastError]);
+  const { rows } = await db.run<{ lag_ms: number }>(FINISH_JOB, [jobId, token, state, lastError]);
   return rows[0] ? Math.max(0, rows[0].lag_ms) : null;
 }
 

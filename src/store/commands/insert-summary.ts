@@ -1,11 +1,13 @@
 import type { GenerationDiff } from '../../core/generation-diff.ts';
+import type { ItemStatus } from '../../core/outcome.ts';
 import type { OutputFile } from '../../core/output-format.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // Counts come from the ledger, so that a summary costs the same for ten rows and for ten million; that the
 // ledger equals a recount is an invariant of its own (`rowmill doctor`). Counts are those of all items, over all
-// generations; phases say what this generation did. Read once for summary.json and once for the
+// generations; phases say what was done since the summary before: in this generation, and in those that it continues. Read once for summary.json and once for the
 // row itself: nothing changes in between, because a job that is finalizing has no span left.
+const SUMMED_UP = `coalesce((select max(b.generation) from summaries b where b.job_id = $1 and b.generation < $2), 0)`;
 const SUMMARY = `
     select j.job_id, $2::int as generation, $3::job_state as outcome, j.item_count as total,
       (select jsonb_build_object('DONE', coalesce(sum(done), 0), 'ERROR', coalesce(sum(error), 0),
@@ -17,7 +19,7 @@ const SUMMARY = `
           'handlerMs', round(handler_ms::numeric, 1), 'bytes', bytes, 'cost', cost) order by phase), '[]') from per_phase) as phases,
       jsonb_build_object('createdAt', j.created_at, 'openedAt', g.opened_at, 'sealedAt', j.sealed_at, 'startedAt', j.started_at,
         'finalizingAt', j.finalizing_at,
-        'lastFlushAt', (select max(l.at) from ledger l where l.job_id = $1 and l.generation = $2),
+        'lastFlushAt', (select max(l.at) from ledger l where l.job_id = $1 and l.generation > ${SUMMED_UP} and l.generation <= $2),
         'runMs', round(extract(epoch from (j.finalizing_at - coalesce(j.started_at, g.opened_at, j.created_at))) * 1000)) as timings,
       (select coalesce(sum(l.cost), 0) from ledger l where l.job_id = $1) as cost,
       (select coalesce(sum(l.fenced_cost), 0) from ledger l where l.job_id = $1) as fenced_cost
@@ -29,7 +31,7 @@ const PER_PHASE = `
       select l.phase, sum(l.done) as done, sum(l.error) as error, sum(l.not_found) as not_found, sum(l.skipped) as skipped,
              sum(l.cancelled) as cancelled, sum(l.advanced) as advanced, sum(l.retried) as retried,
              sum(l.flushes) as flushes, sum(l.handler_ms) as handler_ms, sum(l.bytes) as bytes, sum(l.cost) as cost
-      from ledger l where l.job_id = $1 and l.generation = $2 group by l.phase
+      from ledger l where l.job_id = $1 and l.generation > ${SUMMED_UP} and l.generation <= $2 group by l.phase
     )`;
 
 const DRAFT_SUMMARY: Statement = { name: 'draft-summary', text: `${PER_PHASE}${SUMMARY}` };
@@ -39,12 +41,12 @@ const INSERT_SUMMARY: Statement = {
   text: `${PER_PHASE}
     insert into summaries (job_id, generation, outcome, total, counts, phases, timings, cost, fenced_cost, files, diff)
     select s.*, $4::jsonb, $5::jsonb from (${SUMMARY}) s
-    on conflict (job_id, generation) do nothing`,
+    returning counts`,
 };
 
 export interface SummaryDraft {
   total: number;
-  counts: Record<string, number>;
+  counts: Record<ItemStatus, number>;
   phases: unknown;
   timings: unknown;
   cost: number;
@@ -55,25 +57,27 @@ export async function draftSummary(
   db: Executor,
   jobId: string,
   generation: number,
-  outcome: string,
+  state: string,
 ): Promise<SummaryDraft> {
   const { rows } = await db.run<Omit<SummaryDraft, 'fencedCost'> & { fenced_cost: number }>(DRAFT_SUMMARY, [
     jobId,
     generation,
-    outcome,
+    state,
   ]);
   const { total, counts, phases, timings, cost, fenced_cost: fencedCost } = rows[0]!;
   return { total, counts, phases, timings, cost, fencedCost };
 }
 
+/** What the items of the job have come to. A generation that has its summary already is refused by the primary key. */
 export async function insertSummary(
   db: Executor,
   jobId: string,
   generation: number,
-  outcome: string,
+  state: string,
   files: OutputFile[],
   diff: GenerationDiff | null,
-): Promise<boolean> {
-  const values = [jobId, generation, outcome, JSON.stringify(files), diff && JSON.stringify(diff)];
-  return (await db.run(INSERT_SUMMARY, values)).rowCount === 1;
+): Promise<Record<ItemStatus, number>> {
+  const values = [jobId, generation, state, JSON.stringify(files), diff && JSON.stringify(diff)];
+  const { rows } = await db.run<{ counts: Record<ItemStatus, number> }>(INSERT_SUMMARY, values);
+  return rows[0]!.counts;
 }

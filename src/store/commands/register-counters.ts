@@ -2,19 +2,19 @@ import type { Counter } from '../../core/counter.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // Measures that are new to a counter are appended, in the order of the definition; none is moved or removed, so what is
-// stored keeps its meaning while workers with older definitions run. Where scope or entity are called otherwise, nothing
-// happens and no row comes back.
+// stored keeps its meaning while workers with older definitions run. Where scope or entity are called otherwise, or one is
+// shared and the other not, nothing happens and no row comes back.
 const REGISTER_COUNTERS: Statement = {
   name: 'register-counters',
   text: `
-    insert into counters as c (name, scope, entity, measures)
-    select w.name, w.scope, w.entity, array(select jsonb_array_elements_text(w.measures::jsonb))
-    from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as w(name, scope, entity, measures)
+    insert into counters as c (name, scope, entity, measures, shared)
+    select w.name, w.scope, w.entity, array(select jsonb_array_elements_text(w.measures::jsonb)), w.shared
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::boolean[]) as w(name, scope, entity, measures, shared)
     order by w.name collate "C"
     on conflict (name) do update
     set measures = c.measures || array(select u.m from unnest(excluded.measures) with ordinality as u(m, o)
                                        where u.m <> all (c.measures) order by u.o)
-    where c.scope = excluded.scope and c.entity = excluded.entity
+    where c.scope = excluded.scope and c.entity = excluded.entity and c.shared = excluded.shared
     returning c.name`,
 };
 
@@ -25,6 +25,7 @@ export async function registerCounters(db: Executor, counters: readonly Counter[
     counters.map(({ scope }) => scope),
     counters.map(({ entity }) => entity),
     counters.map(({ measures }) => JSON.stringify(measures)),
+    counters.map(({ shared }) => shared),
   ]);
   return new Set(rows.map(({ name }) => name));
 }

@@ -20,7 +20,8 @@ const COVERAGE: Statement = {
     with ${JOBS},
     s as (
       select j.job_id, count(*) as spans, sum(s.item_count)::bigint as listed, range_agg(s.items) as covered,
-             count(*) filter (where s.generation <> j.generation) as other_generation,
+             count(*) filter (where s.generation > j.generation or s.generation <= coalesce(
+               (select max(e.generation) from summaries e where e.job_id = j.job_id), 0)) as other_generation,
              count(*) filter (where s.item_count <> (select sum(upper(r) - lower(r)) from unnest(s.items) as u(r))) as miscounted
       from j join spans s using (job_id) group by j.job_id
     ),
@@ -33,14 +34,15 @@ const COVERAGE: Statement = {
              (select count(distinct r.seq) from results r where r.job_id = j.job_id) as ended,
              coalesce((select count(distinct x.seq) from unnest(s.covered) as u(r)
                join results x on x.job_id = j.job_id and x.seq >= lower(u.r) and x.seq < upper(u.r)), 0) as ended_before,
-             coalesce((select count(*) from unnest(s.covered) as u(r)
-               join results x on x.job_id = j.job_id and x.generation = j.generation and x.seq >= lower(u.r) and x.seq < upper(u.r)), 0) as both_ways
+             coalesce((select count(*) from spans b cross join unnest(b.items) as u(r)
+               join results x on x.job_id = j.job_id and x.generation >= b.generation and x.seq >= lower(u.r) and x.seq < upper(u.r)
+               where b.job_id = j.job_id), 0) as both_ways
       from j left join s using (job_id)
     )
     select job_id, concat_ws('; ',
         case when items <> item_count then format('%s items are stored, the job counts %s', items, item_count) end,
         case when miscounted > 0 then format('%s spans miscount their items', miscounted) end,
-        case when other_generation > 0 then format('%s spans belong to another generation', other_generation) end,
+        case when other_generation > 0 then format('%s spans belong to a generation that has ended, or is not open yet', other_generation) end,
         case when listed <> covered then format('%s items are in more than one span', listed - covered) end,
         case when highest > item_count then format('a span names item %s, beyond the last one', highest - 1) end,
         case when both_ways > 0 then format('%s items have a result and are still in a span', both_ways) end,
@@ -163,6 +165,7 @@ const ONE_SUMMARY: Statement = {
     select j.job_id, format('generation %s has ended and has no summary', g.generation) as problem
     from j cross join lateral generate_series(1, j.generation - 1) as g(generation)
     where not exists (select from summaries s where s.job_id = j.job_id and s.generation = g.generation)
+      and not exists (select from generations n where n.job_id = j.job_id and n.generation = g.generation + 1 and n.continues)
     union all
     select j.job_id,
       case when j.state in ('DONE', 'CANCELLED') and s.job_id is null then format('the job is %s and has no summary', lower(j.state::text))

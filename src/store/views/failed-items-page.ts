@@ -1,7 +1,8 @@
 import type { Executor, Statement } from '../../platform/database.ts';
 
-// Items of a generation that ended as ERROR, in seq order, with the input they had. Results never change, so a page is
-// the same whenever it is read. Index: results_not_done.
+// Items that ended as ERROR since the summary before: in a generation, and in those that it continues. In seq order, with the
+// input they had. Results never change, so a page is the same whenever it is read. Index: results_not_done, one range
+// per generation.
 const FAILED_ITEMS: Statement = {
   name: 'failed-items-page',
   text: `
@@ -10,7 +11,12 @@ const FAILED_ITEMS: Statement = {
                      where e.job_id = $1 and e.seq = r.seq and e.generation <= $2
                      order by e.generation desc limit 1), i.input) as input
     from results r join items i on i.job_id = $1 and i.seq = r.seq
-    where r.job_id = $1 and r.generation = $2 and r.status = 'ERROR' and r.seq > $3
+    where r.job_id = $1 and r.status = 'ERROR' and r.seq > $3
+      and r.generation > coalesce((select max(s.generation) from summaries s where s.job_id = $1 and s.generation < $2), 0)
+      and r.generation <= $2
+      and not exists (
+        select from results n where n.job_id = $1 and n.seq = r.seq and n.generation > r.generation and n.generation <= $2
+      )
     order by r.seq
     limit $4`,
 };

@@ -1,6 +1,6 @@
 import type { Executor, Statement } from '../../platform/database.ts';
 
-const COLUMNS = 'counter_id, name, scope, entity, measures, created_at';
+const COLUMNS = 'counter_id, name, scope, entity, measures, shared, created_at';
 
 // Index: counters_name_key. There are as many counters as definitions in code.
 const FIND_COUNTER: Statement = {
@@ -21,6 +21,8 @@ export interface StoredCounter {
   entity: string;
   /** In the order in which they are stored. */
   measures: string[];
+  /** Its numbers stand under EVERYBODY. */
+  shared: boolean;
   createdAt: Date;
 }
 
@@ -30,6 +32,7 @@ interface CounterRow {
   scope: string;
   entity: string;
   measures: string[];
+  shared: boolean;
   created_at: Date;
 }
 
@@ -46,6 +49,6 @@ export async function listCounters(db: Executor): Promise<StoredCounter[]> {
 }
 
 function toCounter(row: CounterRow): StoredCounter {
-  const { name, scope, entity, measures } = row;
-  return { counterId: row.counter_id, name, scope, entity, measures, createdAt: row.created_at };
+  const { name, scope, entity, measures, shared } = row;
+  return { counterId: row.counter_id, name, scope, entity, measures, shared, createdAt: row.created_at };
 }

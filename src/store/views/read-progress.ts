@@ -1,4 +1,5 @@
 import type { GenerationDiff } from '../../core/generation-diff.ts';
+import { type JobOutcome, outcomeOf } from '../../core/job-outcome.ts';
 import type { ItemStatus } from '../../core/outcome.ts';
 import type { OutputFile } from '../../core/output-format.ts';
 import type { Executor, Statement } from '../../platform/database.ts';
@@ -36,7 +37,7 @@ const READ_PROGRESS: Statement = {
 const READ_SUMMARY: Statement = {
   name: 'read-summary',
   text: `
-    select s.generation, s.outcome, s.total, s.counts, s.phases, s.timings, s.cost, s.fenced_cost, s.files, s.diff, s.created_at
+    select s.generation, s.outcome as state, s.total, s.counts, s.phases, s.timings, s.cost, s.fenced_cost, s.files, s.diff, s.created_at
     from summaries s
     where s.job_id = $1 and s.generation = coalesce($2::int, (select generation from jobs where job_id = $1))`,
 };
@@ -109,7 +110,10 @@ export interface PhaseSummary {
 
 export interface Summary {
   generation: number;
-  outcome: string;
+  /** How the job ended. */
+  state: 'DONE' | 'CANCELLED' | 'FAILED';
+  /** What came of its rows. */
+  outcome: JobOutcome;
   total: number;
   counts: Record<ItemStatus, number>;
   phases: PhaseSummary[];
@@ -131,9 +135,10 @@ export async function readSummary(
   generation: number | null = null,
 ): Promise<Summary | null> {
   const { rows } = await db.run<
-    Omit<Summary, 'createdAt' | 'fencedCost'> & { created_at: Date; fenced_cost: number }
+    Omit<Summary, 'outcome' | 'createdAt' | 'fencedCost'> & { created_at: Date; fenced_cost: number }
   >(READ_SUMMARY, [jobId, generation]);
   if (!rows[0]) return null;
-  const { created_at: createdAt, fenced_cost: fencedCost, ...rest } = rows[0];
-  return { ...rest, fencedCost, createdAt };
+  const { generation: ended, state, created_at: createdAt, fenced_cost: fencedCost, ...rest } = rows[0];
+  const outcome = outcomeOf(state, rest.counts);
+  return { generation: ended, state, outcome, ...rest, fencedCost, createdAt };
 }

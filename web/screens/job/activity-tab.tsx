@@ -83,7 +83,7 @@ function actionWords(action: string): string {
 
 /** The state follows from what happened. */
 function Details({ detail }: { detail: unknown }) {
-  const { state: _, outcome: __, ...rest } = (detail ?? {}) as Record<string, unknown>;
+  const { state: _, outcome: __, counts: ___, ...rest } = (detail ?? {}) as Record<string, unknown>;
   const facts = detailWords(rest);
   if (facts.length === 0) return null;
   return <p className="text-[13px] break-words text-muted">{facts.join(' · ')}</p>;

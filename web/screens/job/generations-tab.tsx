@@ -5,7 +5,7 @@ import type { Routes } from '../../../src/contract/routes.ts';
 import type { GenerationDiff } from '../../../src/core/generation-diff.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { StatusChip, statusWord } from '../../components/status-chip.tsx';
+import { OutcomeChip, StatusChip, statusWord } from '../../components/status-chip.tsx';
 import { client } from '../../lib/client.ts';
 import { detailWords } from '../../lib/detail-words.ts';
 import { formatCount } from '../../lib/format.ts';
@@ -25,14 +25,18 @@ export function GenerationsTab({ job }: { job: Job }) {
   return (
     <ol aria-label="Runs" className="flex flex-col gap-3">
       {generations.data.items.map((generation) => (
-        <Run key={generation.generation} run={generation} />
+        <Run
+          key={generation.generation}
+          run={generation}
+          isNewest={generation.generation === generations.data.items[0]?.generation}
+        />
       ))}
     </ol>
   );
 }
 
-function Run({ run }: { run: Generation }) {
-  const { generation, selected, selection, leftOut, openedAt, finishedAt, outcome, counts } = run;
+function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
+  const { generation, selected, selection, leftOut, openedAt, finishedAt, state, outcome, counts } = run;
   const diff = run.diff as GenerationDiff | null;
   const total = Object.values(counts ?? {}).reduce((sum, count) => sum + count, 0);
   // Given up together: nothing was run.
@@ -42,7 +46,8 @@ function Run({ run }: { run: Generation }) {
     <li className="flex flex-col gap-3 rounded-lg border border-line bg-surface p-4">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
         <h2 className="font-semibold">Run {generation}</h2>
-        <StatusChip status={outcome ?? 'RUNNING'} />
+        <StatusChip status={state ?? (isNewest ? 'RUNNING' : 'CONTINUED')} />
+        <OutcomeChip state={state} outcome={outcome} />
         <span className="text-muted tabular-nums">
           {formatCount(selected)} {selected === 1 ? 'row' : 'rows'}{' '}
           {generation > 1 && (isSkip ? 'skipped' : 'run again')}

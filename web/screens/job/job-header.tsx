@@ -5,13 +5,13 @@ import { lazy, memo, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Menu, MenuItem } from '../../components/menu.tsx';
 import { OnceOpen } from '../../components/once-open.tsx';
-import { StatusChip } from '../../components/status-chip.tsx';
+import { OutcomeChip, StatusChip } from '../../components/status-chip.tsx';
 import { actOnJob } from '../../lib/act-on-job.ts';
 import { client } from '../../lib/client.ts';
 import { copyLink } from '../../lib/copy-link.ts';
 import { fetchPart } from '../../lib/fetch-part.ts';
 import { formatCount } from '../../lib/format.ts';
-import { canRunAgain, type Job } from '../../lib/job.ts';
+import { canRunAgain, ENDED_STATUSES, type Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import type { Reprocess } from './reprocess-dialog.tsx';
 import { type ReprocessRequest, useReprocessPreview } from './use-reprocess-preview.ts';
@@ -41,6 +41,7 @@ export const JobHeader = memo(function JobHeader({ job, state }: { job: Job; sta
             {job.name || job.jobId}
           </h1>
           <StatusChip status={state} />
+          <OutcomeChip state={state} outcome={job.outcome} />
         </div>
       </div>
       <Controls job={job} state={state} />
@@ -110,7 +111,7 @@ function Controls({ job, state }: { job: Job; state: string }) {
             onSelect={() =>
               setReprocess({
                 what: `all ${formatCount(job.itemCount)} rows`,
-                request: { scope: 'job' },
+                request: { scope: 'job', statuses: [...ENDED_STATUSES] },
               })
             }
           >

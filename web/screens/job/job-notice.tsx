@@ -8,6 +8,7 @@ import { formatCount } from '../../lib/format.ts';
 import { canRunAgain } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import type { JobProgressProps } from './job-progress.tsx';
+import { ProcessNow } from './process-now.tsx';
 
 export interface JobNoticeProps extends JobProgressProps {
   onBudget: () => void;
@@ -21,7 +22,7 @@ export function JobNotice({ job, live, onBudget }: JobNoticeProps) {
       <Notice
         tone="bad"
         text={job.lastError ?? 'the job failed'}
-        hint="Nothing of it was run. Correct the file and make a new job of it."
+        hint="Correct the file and make a new job of it. Rows that have ended can be run again."
         action={
           can('createJob') && (
             <Link
@@ -62,9 +63,12 @@ export function JobNotice({ job, live, onBudget }: JobNoticeProps) {
           </>
         }
         action={
-          <Link to="/workers" className={buttonClass('plain', 'small')}>
-            See the workers
-          </Link>
+          <>
+            {can('kickoffJob') && <ProcessNow jobId={job.jobId} />}
+            <Link to="/workers" className={buttonClass('plain', 'small')}>
+              See the workers
+            </Link>
+          </>
         }
       />
     );

@@ -7,7 +7,7 @@ import type { listedJob } from '../../../src/contract/jobs.ts';
 import { checkBoxClass } from '../../components/check-field.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { StatusChip } from '../../components/status-chip.tsx';
+import { OutcomeChip, StatusChip } from '../../components/status-chip.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { formatCount, formatRate } from '../../lib/format.ts';
 import { useProgress } from '../../lib/live.ts';
@@ -133,7 +133,10 @@ function JobRow({ job, isSelected, onSelect }: JobRowProps) {
         </div>
       </th>
       <td className="px-3">
-        <StatusChip status={state} />
+        <span className="inline-flex flex-wrap gap-1">
+          <StatusChip status={state} />
+          <OutcomeChip state={state} outcome={job.outcome} />
+        </span>
         {because !== null && (
           <p className="hidden max-w-64 truncate text-[13px] text-muted sm:block" title={because}>
             {because}

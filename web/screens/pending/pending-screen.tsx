@@ -119,7 +119,7 @@ export function PendingScreen() {
             ))}
           </Table>
         ))}
-      <ShowMore of={rows} />
+      <ShowMore of={rows} byScrolling />
     </Page>
   );
 }

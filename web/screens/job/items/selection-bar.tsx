@@ -7,7 +7,7 @@ import { say, sayError } from '../../../components/toasts.tsx';
 import { copyText } from '../../../lib/copy-text.ts';
 import { fetchPart } from '../../../lib/fetch-part.ts';
 import { formatCount } from '../../../lib/format.ts';
-import { canRunAgain, type Item, type Job } from '../../../lib/job.ts';
+import { canRunAgain, ENDED_STATUSES, type Item, type Job } from '../../../lib/job.ts';
 import { usePermission } from '../../../lib/permission.ts';
 import type { Reprocess } from '../reprocess-dialog.tsx';
 import { collectRows, MAX_COPIED } from './collect-rows.ts';
@@ -103,14 +103,14 @@ export function SelectionBar(props: SelectionBarProps) {
   );
 }
 
-const ENDED = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
-
 /** All that fit are named by the filter: without statuses the server would take failures only. */
 function requestOf(selection: RowSelection, filter: ItemFilter): Reprocess['request'] {
   if (selection.kind === 'some')
-    return { scope: 'items', itemIds: [...selection.seqs], statuses: [...ENDED] };
+    return { scope: 'items', itemIds: [...selection.seqs], statuses: [...ENDED_STATUSES] };
   const { statuses: wanted, ...rest } = filter;
-  const statuses = wanted ? ENDED.filter((status) => wanted.split(',').includes(status)) : [...ENDED];
+  const statuses = wanted
+    ? ENDED_STATUSES.filter((status) => wanted.split(',').includes(status))
+    : [...ENDED_STATUSES];
   if (Object.keys(rest).length === 0) return { scope: 'job', statuses };
   return { scope: 'filter', statuses, ...rest };
 }

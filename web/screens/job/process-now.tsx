@@ -1,0 +1,45 @@
+// Works on a job that no worker can run: one time slice inside of a request after the other, as long as the page is open.
+import { Play } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { sayError } from '../../components/toasts.tsx';
+import { client, queries } from '../../lib/client.ts';
+
+const SLICE_MS = 5000;
+/** Rows that wait for a retry are looked at again after this time at the latest. */
+const LONGEST_REST_MS = 5000;
+
+export function ProcessNow({ jobId }: { jobId: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const gone = useRef<AbortController | null>(null);
+  useEffect(() => () => gone.current?.abort(), []);
+  const run = async () => {
+    const leaving = new AbortController();
+    gone.current = leaving;
+    const { signal } = leaving;
+    setBusy(true);
+    try {
+      while (!signal.aborted) {
+        const slice = await client.kickoffJob({ jobId, durationMs: SLICE_MS }, { signal });
+        void queries.invalidateQueries({ queryKey: ['job', jobId] });
+        if (slice.finished || slice.moreReadyInMs === null) break;
+        const restMs = Math.min(slice.moreReadyInMs, LONGEST_REST_MS);
+        if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs));
+      }
+    } catch (error) {
+      if (!signal.aborted) sayError(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Button
+      size="small"
+      disabled={isBusy}
+      title="The server works on it as long as this page is open"
+      onClick={() => void run()}
+    >
+      <Play size={14} aria-hidden /> {isBusy ? 'Processing…' : 'Process now'}
+    </Button>
+  );
+}
