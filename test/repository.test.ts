@@ -201,6 +201,16 @@ describe('files', () => {
   });
 });
 
+describe('helpers of tests', () => {
+  it('register no hook when they are loaded: test files share their process, and it would run for the first only', () => {
+    const setupFiles = ['test/support/each-test-file.ts', 'test/support/fail-first-try.ts'];
+    const withHook = listFiles('test')
+      .filter((path) => /\.m?ts$/.test(path) && !path.endsWith('.test.ts'))
+      .filter((path) => /^(before|after)(All|Each)\(/m.test(readFileSync(path, 'utf8')));
+    expect(withHook.toSorted()).toEqual(setupFiles);
+  });
+});
+
 describe('the lock file', () => {
   interface Entry {
     version?: string;

@@ -10,6 +10,8 @@ import { sealJob } from '../../src/engine/seal-job.ts';
 import { runCallbacks } from '../../src/engine/services/callback-runner.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
+import { newId } from '../../src/platform/random.ts';
+import { claimCallback } from '../../src/store/commands/claim-callback.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -240,6 +242,18 @@ describe('a worker', () => {
       'failed 1',
     ]);
   });
+});
+
+test('a claim takes one callback, also where the database knows of only one', async () => {
+  const context = database.context();
+  await endedJob(context);
+  await database.query(`delete from callbacks where kind <> 'done'`);
+  await database.query('vacuum (full, analyze) callbacks');
+  await endedJob(context);
+  const kinds = ['done', 'itemError', 'phaseDone'] as const;
+  const request = { pipeline: 'told', version: null, kinds, token: newId(), leaseMs: 60_000 };
+  expect(await claimCallback(context.db, request)).toMatchObject({ kind: 'done', attempts: 1 });
+  expect(await database.query('select 1 from callbacks where lease_token is not null')).toHaveLength(1);
 });
 
 test('what a pipeline does not want is removed, and what is of others is left', async () => {

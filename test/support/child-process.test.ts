@@ -1,8 +1,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { bundledChild } from './bundled-child.ts';
 import { type Child, killAll, startChild } from './child-process.ts';
 
 const TICKER = `
@@ -20,6 +21,12 @@ beforeAll(async () => {
 
 afterEach(killAll);
 afterAll(() => rm(folder, { recursive: true }));
+
+test('a script of this repository is started from the bundle of this run, any other as it is', () => {
+  const script = fileURLToPath(new URL('../chaos/worker-child.mjs', import.meta.url));
+  expect(bundledChild(script)).toMatch(/worker-child-mjs\.mjs$/);
+  expect(bundledChild(join(folder, 'worker-child.mjs'))).toBeNull();
+});
 
 test('events are read with their fields, past and future ones', async () => {
   const child = await start(TICKER, { args: ['one', 'two'], env: { COLOR: 'blue' } });

@@ -1,20 +1,23 @@
 import type { Executor, Statement } from '../../platform/database.ts';
 
 // Phases before the failed items, and these before the end, as far as they are due. The token says whose result counts;
-// the time until another may try is the lease. Index: callbacks_due.
+// the time until another may try is the lease. Index: callbacks_due. The search is materialized: where the planner expects
+// one row in the table it would run as the inner side of the join, once for each row there is, and lock another each time.
+// Those were leased for 90 seconds and called by nobody.
 const CLAIM_CALLBACK: Statement = {
   name: 'claim-callback',
   text: `
-    update callbacks c
-    set lease_token = $4, attempts = c.attempts + 1, next_attempt_at = now() + $5::float8 * interval '1 millisecond'
-    from (
+    with d as materialized (
       select job_id, generation, kind, part from callbacks
       where state = 'PENDING' and pipeline = $1 and (pipeline_version is null or pipeline_version = $2)
         and kind = any($3::text[]) and next_attempt_at <= now()
       order by next_attempt_at, array_position(array['phaseDone', 'itemError', 'done'], kind), part
       limit 1
       for update skip locked
-    ) d
+    )
+    update callbacks c
+    set lease_token = $4, attempts = c.attempts + 1, next_attempt_at = now() + $5::float8 * interval '1 millisecond'
+    from d
     where c.job_id = d.job_id and c.generation = d.generation and c.kind = d.kind and c.part = d.part
     returning c.job_id, c.generation, c.kind, c.part, c.told_seq, c.attempts`,
 };

@@ -17,17 +17,18 @@ const INSERT_RESOURCE_SAMPLES: Statement = {
         calls = excluded.calls, throttled = excluded.throttled`,
 };
 
-// Index: resource_samples_by_time.
+// Index: resource_samples_by_time. Materialized, so that a join cannot run it again and lock more than the limit.
 const PRUNE_RESOURCE_SAMPLES: Statement = {
   name: 'prune-resource-samples',
   text: `
-    delete from resource_samples s
-    using (
+    with old as materialized (
       select name, key, at from resource_samples where at < now() - $1::float8 * interval '1 millisecond'
       order by at
       limit $2
       for update skip locked
-    ) old
+    )
+    delete from resource_samples s
+    using old
     where s.name = old.name and s.key = old.key and s.at = old.at`,
 };
 
