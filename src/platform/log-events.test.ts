@@ -66,7 +66,10 @@ test('the life of a job, its flushes and its retries are logged with their numbe
   await rowmill.whenFinished(jobId);
   await rowmill.reprocess(jobId, { includePermanent: true });
   await rowmill.whenFinished(jobId);
-  expect(await rowmill.progress(jobId), 'rows of the last run').toMatchObject({ endedThisRun: 1, itemCount: 6 });
+  expect(await rowmill.progress(jobId), 'rows of the last run').toMatchObject({
+    endedThisRun: 1,
+    itemCount: 6,
+  });
   await stop();
   const story = storyOf(entries, jobId);
   // The start is noted beside the work, which may be faster.
