@@ -49,6 +49,31 @@ describe('docs/errors.md', () => {
   });
 });
 
+describe('docs/operating.md', () => {
+  const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
+
+  it('has every alert of deploy/prometheus-alerts.yml, and no other', () => {
+    const documented = readRows('../docs/operating.md')
+      .map(([name]) => name!.replaceAll('`', ''))
+      .filter((name) => name.startsWith('Rowmill'));
+    const alerts = [...read('../deploy/prometheus-alerts.yml').matchAll(/- alert: (\w+)/g)].map(
+      ([, name]) => name,
+    );
+    expect(documented.sort()).toEqual(alerts.sort());
+  });
+
+  it('names only log lines that are written, at their level', () => {
+    const source = read('../src/platform/log-events.ts');
+    const rows = readRows('../docs/operating.md', { from: '## Logs', to: '## Health' });
+    expect(rows).toHaveLength(4);
+    for (const [level, lines] of rows)
+      for (const [, line] of lines!.matchAll(/`([^`]+)`/g)) {
+        expect(source, `${level} ${line}`).toMatch(new RegExp(`'${line}'`));
+        expect(source).toMatch(new RegExp(`(${level!.replaceAll('`', '')}).*'${line}'`));
+      }
+  });
+});
+
 describe('docs/configuration.md', () => {
   const rows = readRows('../docs/configuration.md', { to: '### Settings that are texts' }).concat(
     readRows('../docs/configuration.md', { from: '### The rest', to: '## Other variables' }),

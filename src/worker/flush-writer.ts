@@ -3,7 +3,6 @@
 // passing reason is tried again whole; one that fails on data is split until the bad item stands alone.
 import { type BufferLevel, bufferLevel } from '../core/buffer-level.ts';
 import { MAX_ERROR_LENGTH } from '../core/classify-error.ts';
-import type { ErrorClass, ItemStatus } from '../core/outcome.ts';
 import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
 import { toStorableText } from '../core/storable-json.ts';
 import { CounterRangeError, STILL_COUNTS } from '../engine/counter-range-error.ts';
@@ -17,9 +16,9 @@ import {
 } from '../engine/flush-outcomes.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
-import type { RowmillEvents } from '../platform/events.ts';
 import { newId, randomFraction } from '../platform/random.ts';
 import type { Claim } from '../store/commands/claim-items.ts';
+import { countKinds, countRetries, outcomeBytes } from './count-outcomes.ts';
 import { FlushLane, type FlushTrigger } from './flush-lane.ts';
 import { Lease } from './lease.ts';
 import type { ResultColumns } from './result-columns.ts';
@@ -390,52 +389,6 @@ export class FlushWriter {
   #isQuiet(lane: FlushLane): boolean {
     return !lane.hasOpenItems && !this.#options.isClaiming(lane.jobId);
   }
-}
-
-/** About what a contribution to a counter takes. */
-const COUNTED_BYTES = 100;
-
-function countKinds(
-  outcomes: readonly RecordedOutcome[],
-): Pick<RowmillEvents['flush.committed'], 'retried' | 'advanced' | 'ended'> {
-  let retried = 0;
-  let advanced = 0;
-  const ended: Partial<Record<ItemStatus, number>> = {};
-  for (const { kind, status } of outcomes) {
-    if (kind === 'retry') retried += 1;
-    else if (kind === 'advance') advanced += 1;
-    else if (kind === 'terminal') ended[status] = (ended[status] ?? 0) + 1;
-  }
-  return { retried, advanced, ended };
-}
-
-/** By error class. */
-function countRetries({ jobId, phase, leases }: FlushBatch): RowmillEvents['items.retrying'][] {
-  const byClass = new Map<ErrorClass, RowmillEvents['items.retrying']>();
-  for (const lease of leases) {
-    for (const { kind, failure, delayMs } of lease.outcomes) {
-      if (kind !== 'retry' || failure === null) continue;
-      const errorClass = failure.class;
-      const attempt = lease.attempt + 1;
-      const known = byClass.get(errorClass);
-      byClass.set(errorClass, {
-        jobId,
-        phase,
-        errorClass,
-        items: (known?.items ?? 0) + 1,
-        attempt: Math.max(known?.attempt ?? 0, attempt),
-        minDelayMs: Math.min(known?.minDelayMs ?? delayMs, delayMs),
-        maxDelayMs: Math.max(known?.maxDelayMs ?? delayMs, delayMs),
-      });
-    }
-  }
-  return [...byClass.values()];
-}
-
-function outcomeBytes(outcome: RecordedOutcome): number {
-  const children = outcome.children?.reduce((sum, child) => sum + child.json.length + 100, 0) ?? 0;
-  const counted = (outcome.counted?.length ?? 0) * COUNTED_BYTES;
-  return 100 + children + counted + (outcome.json?.length ?? 0) + (outcome.failure?.message.length ?? 0);
 }
 
 /** Halves, or, when one outcome stands alone, the same item recorded as failed with the reason; null when it was that. */
