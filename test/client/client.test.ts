@@ -49,7 +49,7 @@ test('parameters go into the path, lists and flags into the query, the rest into
     {
       name: 'listItems',
       params: { jobId: JOB_ID },
-      query: { statuses: ['ERROR', 'DONE'], phase: 1, search: 'ä&b', sort: 'seq', pageSize: 50 },
+      query: { statuses: ['ERROR', 'DONE'], phase: 1, search: 'ä&b', pageSize: 50 },
       body: {},
     },
     { name: 'listJobs', params: {}, query: { all: true, pageSize: 50 }, body: {} },
