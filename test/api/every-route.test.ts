@@ -133,7 +133,7 @@ async function checkAnswer(operation: Operation, response: Response): Promise<vo
 const PLAIN: Partial<Record<RouteName, Partial<Request>>> = {
   createJob: { body: { pipeline: pipeline.name, items: [{ name: 'four' }] } },
   appendItems: { body: { items: [{ name: 'five' }] } },
-  reprocessJob: { body: { scope: 'job' } },
+  reprocessJob: { body: { scope: 'job', statuses: ['DONE', 'ERROR'] } },
   previewErrorEdit: { body: { errorGroup: 'permanent: x', change: { field: 'name', to: 'four' } } },
   createUpload: { body: { name: 'rows.csv', bytes: 3 } },
   createWebhook: { body: { url: 'http://127.0.0.1:9/hook' } },
