@@ -129,7 +129,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   kickoffJob: { call: openJob, rows: ['job.kickoff job'], alone: true },
   deleteJob: { call: endedJob, rows: ['job.delete job'] },
   reprocessJob: {
-    call: async () => ({ ...(await endedJob()), body: { scope: 'job' } }),
+    call: async () => ({ ...(await endedJob()), body: { scope: 'job', statuses: ['DONE'] } }),
     rows: ['job.reprocess job'],
   },
   skipErrors: {

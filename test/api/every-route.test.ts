@@ -134,7 +134,7 @@ async function checkAnswer(operation: Operation, response: Response): Promise<vo
 const PLAIN: Partial<Record<RouteName, Partial<Request>>> = {
   createJob: { body: { pipeline: pipeline.name, items: [{ name: 'four' }] } },
   appendItems: { body: { items: [{ name: 'five' }] } },
-  reprocessJob: { body: { scope: 'job' } },
+  reprocessJob: { body: { scope: 'job', statuses: ['DONE', 'ERROR'] } },
   previewReprocess: { body: { scope: 'job', statuses: ['DONE'] } },
   previewErrorEdit: { body: { errorGroup: 'permanent: x', change: { field: 'name', to: 'four' } } },
   createUpload: { body: { name: 'rows.csv', bytes: 3 } },

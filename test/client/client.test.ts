@@ -49,7 +49,7 @@ test('parameters go into the path, lists and flags into the query, the rest into
     {
       name: 'listItems',
       params: { jobId: JOB_ID },
-      query: { statuses: ['ERROR', 'DONE'], phase: 1, search: 'ä&b', sort: 'seq', limit: 50 },
+      query: { statuses: ['ERROR', 'DONE'], phase: 1, search: 'ä&b', limit: 50 },
       body: {},
     },
     { name: 'listJobs', params: {}, query: { all: true, limit: 50 }, body: {} },

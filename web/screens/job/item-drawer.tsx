@@ -94,7 +94,9 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
               size="small"
               disabled={!canRunAgain(job.state)}
               title={
-                canRunAgain(job.state) ? undefined : 'Rows can be edited and run again when the job has ended'
+                canRunAgain(job.state)
+                  ? undefined
+                  : 'Rows can be edited and run again when the job has ended or is paused'
               }
               onClick={() => setEditing(true)}
             >

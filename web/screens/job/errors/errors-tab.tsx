@@ -126,6 +126,8 @@ function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
   const { phase, signature, errorClass, sample, sampleSeq, occurrences, failed, firstSeen, lastSeen } = group;
   const { can } = usePermission();
   const canRun = canRunAgain(job.state);
+  // A group as a whole is changed when no row of it waits.
+  const canChange = canRun && job.state !== 'PAUSED';
   const canEdit = can('previewErrorEdit', 'editErrors');
   const canSkip = can('skipErrors');
   const show = () =>
@@ -153,7 +155,7 @@ function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
             <Button
               size="small"
               disabled={!canRun || failed === 0}
-              title={canRun ? undefined : 'Rows can be run again when the job has ended'}
+              title={canRun ? undefined : 'Rows can be run again when the job has ended or is paused'}
               onClick={onRun}
             >
               <RotateCcw size={14} aria-hidden /> Run these again…
@@ -162,12 +164,12 @@ function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
           {(canEdit || canSkip) && (
             <Menu label="More" name={`More to do with the rows of ${signature}`} size="small">
               {canEdit && (
-                <MenuItem disabled={!canRun || failed === 0} onSelect={onEdit}>
+                <MenuItem disabled={!canChange || failed === 0} onSelect={onEdit}>
                   <Pencil size={15} aria-hidden /> Change a field and run them…
                 </MenuItem>
               )}
               {canSkip && (
-                <MenuItem disabled={!canRun || failed === 0} onSelect={onSkip}>
+                <MenuItem disabled={!canChange || failed === 0} onSelect={onSkip}>
                   <SkipForward size={15} aria-hidden /> Skip them…
                 </MenuItem>
               )}

@@ -78,7 +78,7 @@ export function SelectionBar(props: SelectionBarProps) {
           <Button
             size="small"
             disabled={!canRun}
-            title={canRun ? undefined : 'Rows can be run again when the job has ended'}
+            title={canRun ? undefined : 'Rows can be run again when the job has ended or is paused'}
             onClick={() => setReprocess({ what: words, request: requestOf(selection, filter) })}
           >
             <RotateCcw size={14} aria-hidden /> Run again…
