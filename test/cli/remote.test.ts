@@ -105,7 +105,7 @@ describe('lists', () => {
       limit: 5,
     });
     expect(asked('listJobs')).toContainEqual({ search: shortId, limit: 200 });
-    expect(asked('listItems')).toEqual([{ statuses: ['DONE', 'ERROR'], phase: 0, sort: 'seq', pageSize: 2 }]);
+    expect(asked('listItems')).toEqual([{ statuses: ['DONE', 'ERROR'], phase: 0, sort: 'seq', limit: 2 }]);
     expect(server.asked.every((each) => each.headers.authorization === 'Bearer rmk_k_s')).toBe(true);
   });
 
