@@ -1,7 +1,7 @@
 // Whether the body of a request is one that its route takes, decided by the headers before a byte of it is read. A body that
 // would be ignored is refused: its sender relies on it.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { mediaTypesOf } from '../contract/media-types.ts';
+import { mediaTypesOf } from '../contract/body-media.ts';
 import type { Route } from '../contract/route.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 

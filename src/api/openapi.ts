@@ -1,8 +1,8 @@
 // The route table as an OpenAPI 3.1 document. Schemas with a name stand among the components, once.
 import { z } from 'zod';
 import { versionedPath } from '../contract/api-version.ts';
+import { mediaTypesOf } from '../contract/body-media.ts';
 import { honoursKey } from '../contract/idempotency.ts';
-import { mediaTypesOf } from '../contract/media-types.ts';
 import { COMMON_ERRORS, errorAnswer, type Route } from '../contract/route.ts';
 import { ROUTES } from '../contract/routes.ts';
 import { ERROR_REGISTRY, type ErrorCode } from '../core/error-registry.ts';

@@ -22,12 +22,12 @@ export async function sendText(
 ): Promise<FastifyReply> {
   // Weak: compressed or not, it is the same answer.
   const etag = `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`;
-  addVary(reply, 'accept-encoding');
+  const isLong = text.length >= COMPRESSED_FROM;
+  if (isLong) addVary(reply, 'accept-encoding');
   void reply.header('etag', etag);
   if (isListed(headers['if-none-match'], etag)) return reply.code(304).send();
   void reply.type(type);
-  const encoding =
-    text.length < COMPRESSED_FROM ? null : encodingFor(headers['accept-encoding'], ['br', 'gzip']);
+  const encoding = isLong ? encodingFor(headers['accept-encoding'], ['br', 'gzip']) : null;
   if (encoding === null) return reply.send(text);
   const bytes = encoding === 'br' ? await compressBrotli(text, BROTLI) : await compressGzip(text);
   return reply.header('content-encoding', encoding).send(bytes);

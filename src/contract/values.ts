@@ -79,10 +79,10 @@ export const shortPage = { limit: limit.max(SHORT_PAGE_MAX).default(SHORT_PAGE_M
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({
     items: z.array(item),
-    /** For `cursor`; null on the last page. */
-    next: z.string().nullable(),
+    /** For `cursor`; null on the last page. Servers that had no pages of this list left it out. */
+    next: z.string().nullable().default(null),
     /** For `cursor`; null on the first page. */
-    previous: z.string().nullable(),
+    previous: z.string().nullable().default(null),
   });
 }
 

@@ -24,7 +24,7 @@ export const ERROR_REGISTRY = {
   DATABASE_NOT_MIGRATED: {
     status: 503,
     hint: 'Run `rowmill migrate`.',
-    apiHint: 'An administrator has to migrate the database; docs/operations.md describes it.',
+    apiHint: 'An administrator has to migrate the database; docs/operating.md describes it.',
   },
   DATABASE_NEWER: {
     status: 503,

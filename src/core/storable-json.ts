@@ -21,8 +21,11 @@ export function toStorableJson(value: unknown, maxBytes: number, policy: Unstora
   try {
     json = JSON.stringify(value);
   } catch (error) {
-    if (error instanceof RangeError) return TOO_DEEP;
-    return { ok: false, reason: `the result is not JSON: ${messageOf(error)}` };
+    const reason = messageOf(error);
+    // What V8 says of its own stack is of no use to anybody.
+    return reason.includes('call stack')
+      ? TOO_DEEP
+      : { ok: false, reason: `the result is not JSON: ${reason}` };
   }
   if (json === undefined) {
     if (value === undefined) json = 'null';

@@ -16,7 +16,9 @@ export async function submitUpload(
   { sha256, ...options }: SubmitFileOptions & { sha256?: string },
 ): Promise<{ jobId: string; created: boolean }> {
   if (received < bytes)
-    throw new RowmillError('FILE_INCOMPLETE', `${received} of the ${bytes} bytes of ${name} are there`);
+    throw new RowmillError('FILE_INCOMPLETE', `${received} of the ${bytes} bytes of ${name} are there`, {
+      hint: `The parts that arrived are kept. Send the rest: POST /api/v1/uploads/${uploadId}/parts?offset=${received}.`,
+    });
   const keys = await listUploadParts(context.db, uploadId);
   const file = {
     kind: 'upload' as const,
@@ -43,5 +45,7 @@ async function* joinParts(
       yield chunk as Buffer;
     }
   if (sha256 !== undefined && hash.digest('hex') !== sha256)
-    throw new RowmillError('FILE_INCOMPLETE', 'the file is not what its checksum says');
+    throw new RowmillError('FILE_INCOMPLETE', 'the file is not what its checksum says', {
+      hint: 'The upload is kept as it arrived. Correct the checksum, or send the file as another upload.',
+    });
 }

@@ -40,9 +40,10 @@ function ask(
   method = 'GET',
 ): Promise<{ status: number; headers: IncomingHttpHeaders; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
-    request(url, { method, headers, agent: false }, async (response) => {
-      const bytes = Buffer.concat(await response.toArray());
-      resolve({ status: response.statusCode!, headers: response.headers, bytes });
+    request(url, { method, headers, agent: false }, (response) => {
+      response.toArray().then((chunks: Buffer[]) => {
+        resolve({ status: response.statusCode!, headers: response.headers, bytes: Buffer.concat(chunks) });
+      }, reject);
     })
       .on('error', reject)
       .end();

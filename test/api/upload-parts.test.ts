@@ -112,9 +112,15 @@ test('a part at the wrong place is refused with the right one, and leaves nothin
   expect(body.offset).toBe(11);
   expect((await sendPart(api, uploadId, 11, '2,b\n2,b\n2,b\n')).body.code).toBe('FILE_TOO_LARGE');
   const damaged = { 'content-digest': `sha-256=:${createHash('sha256').update('other').digest('base64')}:` };
-  expect((await sendPart(api, uploadId, 11, '2,b\n', damaged)).body.code).toBe('FILE_INCOMPLETE');
+  expect((await sendPart(api, uploadId, 11, '2,b\n', damaged)).body).toMatchObject({
+    code: 'FILE_INCOMPLETE',
+    hint: expect.stringContaining('the parts before it are'),
+  });
   expect((await sendPart(api, uploadId, 11, '')).status).toBe(400);
-  expect((await makeJob(api, { uploadId })).body.code).toBe('FILE_INCOMPLETE');
+  expect((await makeJob(api, { uploadId })).body).toMatchObject({
+    code: 'FILE_INCOMPLETE',
+    hint: expect.stringContaining('Send the rest'),
+  });
   expect(await partsOf(`uploads/${uploadId}/`)).toHaveLength(1);
   expect((await sendPart(api, uploadId, 11, '2,b\n3,c\n\n')).status).toBe(200);
   expect((await makeJob(api, { uploadId, sha256: sha256('something else') })).body.code).toBe(

@@ -103,10 +103,10 @@ describe('lists', () => {
     expect(asked('listJobs')).toContainEqual({
       states: ['RUNNING', 'PAUSED'],
       pipeline: 'echo',
-      pageSize: 5,
+      limit: 5,
     });
-    expect(asked('listJobs')).toContainEqual({ search: shortId, pageSize: 200 });
-    expect(asked('listItems')).toEqual([{ statuses: ['DONE', 'ERROR'], phase: 0, pageSize: 2 }]);
+    expect(asked('listJobs')).toContainEqual({ search: shortId, limit: 200 });
+    expect(asked('listItems')).toEqual([{ statuses: ['DONE', 'ERROR'], phase: 0, limit: 2 }]);
     expect(server.asked.every((each) => each.headers.authorization === 'Bearer rmk_k_s')).toBe(true);
   });
 
