@@ -58,7 +58,7 @@ export function standsStill({ state, sealed, counts, held }: ShownJob): boolean 
 function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
   const startedMs = monotonicMs();
   const window: { atMs: number; ended: number }[] = [];
-  return ({ job, errors }) => {
+  return ({ job, errors, limitedBy }) => {
     const { counts, jobId, pipeline, state, retrying, held, workers } = job;
     const ended = counts.DONE + counts.ERROR + counts.NOT_FOUND + counts.SKIPPED + counts.CANCELLED;
     const nowMs = monotonicMs();
@@ -89,6 +89,7 @@ function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
         phase: job.phases[group.phase] ?? String(group.phase),
       })),
       workers,
+      limitedBy,
     };
   };
 }

@@ -41,6 +41,8 @@ export interface ProgressSnapshot {
   elapsedMs: number;
   errorGroups: readonly ProgressErrorGroup[];
   workers?: number;
+  /** The limit of a service that decides how fast it is. */
+  limitedBy?: string | null;
   notice?: string;
 }
 
@@ -183,6 +185,7 @@ function paceFields(snapshot: ProgressSnapshot): Line[] {
     if (snapshot.etaMs !== null) fields.push([[`ETA ${formatDuration(snapshot.etaMs)}`]]);
   }
   fields.push([[`elapsed ${formatDuration(snapshot.elapsedMs)}`]]);
+  if (snapshot.limitedBy && !isOver(snapshot)) fields.push([[`limited by ${printable(snapshot.limitedBy)}`]]);
   return fields;
 }
 

@@ -1,5 +1,6 @@
 // Commands directly on the database.
 import { isFinished } from '../../core/job-state.ts';
+import { limitedBy } from '../../core/limited-by.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
@@ -36,6 +37,7 @@ import {
 
 const REFRESH_MS = 200;
 const TOP_ERRORS = 5;
+const RECENT_RESOURCES = 20;
 /** Newest jobs that are looked through for a filter. */
 const LOOK_THROUGH = 1000;
 
@@ -222,11 +224,12 @@ async function* watchDirectly(
   signal: AbortSignal,
 ): AsyncGenerator<WatchedJob> {
   const look = async (): Promise<WatchedJob> => {
-    const [job, errors] = await Promise.all([
+    const [job, errors, resources] = await Promise.all([
       rowmill.job(jobId).then((each) => detailsOf(rowmill, each)),
       rowmill.errorGroups(jobId, TOP_ERRORS),
+      rowmill.resources({ limit: RECENT_RESOURCES }),
     ]);
-    return { job, errors };
+    return { job, errors, limitedBy: limitedBy(resources) };
   };
   let last = await retryPassing(look, { signal });
   for (;;) {
