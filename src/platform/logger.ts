@@ -1,5 +1,6 @@
 // Structured logs: a constant message, values as fields. Never cell values, connection strings or secrets.
 import { type LevelWithSilent, pino } from 'pino';
+import { logText } from './log-text.ts';
 
 export interface Logger {
   debug(fields: object, message: string): void;
@@ -9,12 +10,17 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** Writes JSON lines to standard error, so that a command's own output stays clean. */
+/** Writes to standard error, so that a command's own output stays clean: JSON lines, or text with LOG_FORMAT=text. */
 export function createLogger(level: string = process.env.LOG_LEVEL ?? 'info'): Logger {
-  return pino(
-    { level: level as LevelWithSilent, base: { pid: process.pid } },
-    pino.destination({ dest: 2, sync: true }),
-  );
+  const options = { level: level as LevelWithSilent, base: { pid: process.pid } };
+  const destination = pino.destination({ dest: 2, sync: true });
+  if (process.env.LOG_FORMAT !== 'text') return pino(options, destination);
+  return pino(options, { write: (line: string) => destination.write(logText(line)) });
+}
+
+/** From here on, and in processes that this one starts. A format that was chosen stays. */
+export function logForPeople(): void {
+  process.env.LOG_FORMAT ??= 'text';
 }
 
 export const silentLogger: Logger = pino({ level: 'silent' });
