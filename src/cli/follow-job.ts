@@ -58,7 +58,7 @@ export function standsStill({ state, sealed, counts, held }: ShownJob): boolean 
 function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
   const startedMs = monotonicMs();
   const window: { atMs: number; ended: number }[] = [];
-  return ({ job, errors, limitedBy }) => {
+  return ({ job, errors, limitedBy, rerun }) => {
     const { counts, jobId, pipeline, state, retrying, held, workers } = job;
     const ended = counts.DONE + counts.ERROR + counts.NOT_FOUND + counts.SKIPPED + counts.CANCELLED;
     const nowMs = monotonicMs();
@@ -90,6 +90,7 @@ function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
       })),
       workers,
       limitedBy,
+      rerun,
     };
   };
 }

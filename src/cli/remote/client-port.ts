@@ -218,6 +218,7 @@ async function saveAs(path: string, { stream, bytes }: Download): Promise<void> 
 
 /** Events say what changes; the rest is asked for now and then. */
 async function* watchOver(client: Client, jobId: string, signal: AbortSignal): AsyncGenerator<WatchedJob> {
+  let rerun: WatchedJob['rerun'] = null;
   let watched: WatchedJob = await look();
   let changed = false;
   /** Something happened to the job that progress alone does not tell, such as its seal. */
@@ -228,9 +229,23 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
   const stop = (): void => ended.abort();
   signal.addEventListener('abort', stop, { once: true });
 
+  /** How many rows a run has does not change: it is asked for once per run. */
+  async function rerunOf(generation: number): Promise<WatchedJob['rerun']> {
+    if (generation === 1 || rerun?.number === generation) return rerun;
+    const { items } = await client.listGenerations({ jobId });
+    const found = items.find((each) => each.generation === generation);
+    rerun = found ? { number: generation, rows: found.selected } : null;
+    return rerun;
+  }
   async function look(): Promise<WatchedJob> {
     const [job, errors] = await Promise.all([client.getJob({ jobId }), errorsOf(client, jobId, TOP_ERRORS)]);
-    return { job: toShownJob(job), errors, limitedBy: limitedBy(job.limits as unknown as ResourceStatus[]) };
+    const limits = job.limits as unknown as ResourceStatus[];
+    return {
+      job: toShownJob(job),
+      errors,
+      limitedBy: limitedBy(limits),
+      rerun: await rerunOf(job.generation),
+    };
   }
   async function listen(): Promise<void> {
     const onReconnect = (reason: unknown): void => {

@@ -9,6 +9,7 @@ import type { Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { databaseErrorKind } from '../../platform/database-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import { listGenerations } from '../../store/views/list-generations.ts';
 import { listWorkers } from '../../store/views/list-workers.ts';
 import { type Job, listJobs } from '../../store/views/read-job.ts';
 import { currentAccount } from '../current-account.ts';
@@ -223,13 +224,22 @@ async function* watchDirectly(
   jobId: string,
   signal: AbortSignal,
 ): AsyncGenerator<WatchedJob> {
+  let rerun: WatchedJob['rerun'] = null;
+  // How many rows a run has does not change: it is read once per run.
+  const rerunOf = async ({ generation }: ShownJob): Promise<WatchedJob['rerun']> => {
+    if (generation === 1 || rerun?.number === generation) return rerun;
+    const listed = await listGenerations(rowmill.context.db, jobId);
+    const found = listed.find((each) => each.generation === generation);
+    rerun = found ? { number: generation, rows: Number(found.selected) } : null;
+    return rerun;
+  };
   const look = async (): Promise<WatchedJob> => {
     const [job, errors, resources] = await Promise.all([
       rowmill.job(jobId).then((each) => detailsOf(rowmill, each)),
       rowmill.errorGroups(jobId, TOP_ERRORS),
       rowmill.resources({ limit: RECENT_RESOURCES }),
     ]);
-    return { job, errors, limitedBy: limitedBy(resources) };
+    return { job, errors, limitedBy: limitedBy(resources), rerun: await rerunOf(job) };
   };
   let last = await retryPassing(look, { signal });
   for (;;) {

@@ -159,6 +159,8 @@ export interface WatchedJob {
   errors: ShownError[];
   /** The limit of a service that decides how fast it is; null: none does. */
   limitedBy: string | null;
+  /** Of a rerun: its number, and how many rows it runs again. */
+  rerun: { number: number; rows: number } | null;
   /** Why it may be older than that. */
   notice?: string | undefined;
 }
