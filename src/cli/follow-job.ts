@@ -62,7 +62,7 @@ export function standsStill({ state, sealed, counts, held }: ShownJob): boolean 
 function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
   const startedMs = monotonicMs();
   const window: { atMs: number; ended: number }[] = [];
-  return ({ job, errors }) => {
+  return ({ job, errors, limitedBy }) => {
     const { counts, jobId, pipeline, state, retrying, limited, held, workers } = job;
     const ended = counts.DONE + counts.ERROR + counts.NOT_FOUND + counts.SKIPPED + counts.CANCELLED;
     const nowMs = monotonicMs();
@@ -83,7 +83,7 @@ function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
       counts,
       retrying,
       limited,
-      ...(job.generation > 1 && { rerun: { run: job.generation, ended: job.endedThisRun } }),
+      ...(job.generation > 1 && { rerun: { number: job.generation, ended: job.endedThisRun } }),
       held,
       itemsPerSecond,
       etaMs: total === null || itemsPerSecond <= 0 ? null : ((total - ended) / itemsPerSecond) * 1000,
@@ -95,6 +95,7 @@ function snapshots(): (watched: WatchedJob) => ProgressSnapshot {
         phase: job.phases[group.phase] ?? String(group.phase),
       })),
       workers,
+      limitedBy,
     };
   };
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest';
 import { createProgressDisplay, type ProgressStream } from './progress-display.ts';
 import {
   displayWidth,
@@ -250,22 +250,28 @@ describe('the summary', () => {
   });
 });
 
+test('the display names the limit that decides the speed, while the job runs', () => {
+  const limitedBy = 'prices (600 calls/s)';
+  expect(renderPlainLine(running({ limitedBy }))).toContain(`, limited by ${limitedBy}`);
+  expect(renderPlainLine(running({ limitedBy, state: 'DONE' }))).not.toContain('limited by');
+});
+
 describe('a rerun', () => {
-  it('reports the rows of that run and their average, not those of all runs', () => {
-    const snapshot = running({
-      state: 'DONE',
-      counts: { DONE: 99_990, ERROR: 10 },
-      rerun: { run: 2, ended: 15 },
-      elapsedMs: 3000,
-    });
-    expect(renderSummary(snapshot, 80, plain)[1]).toBe(
-      '15 of 15 rows of run 2   took 3s   5.0 items/s on average',
-    );
-    const midway = running({
-      counts: { DONE: 99_000, PENDING: 10, PROCESSING: 2 },
-      rerun: { run: 3, ended: 3 },
-    });
-    expect(renderProgress(midway, 80, plain)[2]).toContain('3 of 15 rows of run 3');
+  it('is shown by the rows that it runs again, not by all rows of the job', () => {
+    const counts = { DONE: 99_990, ERROR: 4, PENDING: 5, PROCESSING: 1, NOT_FOUND: 0 };
+    const text = renderPlainLine(running({ rerun: { number: 2, ended: 9 }, counts }));
+    expect(text).toContain('60.0% (run 2: 9 of 15 rows)');
+    expect(renderProgress(running({ rerun: { number: 2, ended: 9 }, counts }), 80, plain).join('\n')).toContain('60.0%');
+  });
+
+  it('has a summary with the speed of its own rows, and the counts of the whole job', () => {
+    const counts = { DONE: 99_996, ERROR: 4, PENDING: 0, PROCESSING: 0, NOT_FOUND: 0 };
+    const lines = renderSummary(running({ state: 'DONE', rerun: { number: 2, ended: 15 }, counts, elapsedMs: 3000 }), 80, plain);
+    expect(lines.slice(1, 4)).toEqual([
+      'run 2: 15 of 15 rows   took 3s   5.0 items/s on average',
+      'whole job, 100,000 rows',
+      expect.stringContaining('done'),
+    ]);
   });
 });
 

@@ -34,7 +34,7 @@ export interface ProgressSnapshot {
   ingested: number;
   counts: Record<ProgressStatus, number>;
   /** After the first run: which it is, and how many rows ended in it. */
-  rerun?: { run: number; ended: number };
+  rerun?: { number: number; ended: number };
   retrying: number;
   /** Put off because a rate limit or a budget has nothing left for them. */
   limited?: number;
@@ -45,6 +45,8 @@ export interface ProgressSnapshot {
   elapsedMs: number;
   errorGroups: readonly ProgressErrorGroup[];
   workers?: number;
+  /** The limit of a service that decides how fast it is. */
+  limitedBy?: string | null;
   notice?: string;
 }
 
@@ -111,13 +113,14 @@ export function renderProgress(snapshot: ProgressSnapshot, width: number, option
 
 /** The block that stays on the screen after the job: counts, duration, average rate, errors by group. */
 export function renderSummary(snapshot: ProgressSnapshot, width: number, options: RenderOptions): string[] {
-  const finished = snapshot.rerun?.ended ?? countFinished(snapshot);
+  const { finished } = positionOf(snapshot);
   const seconds = snapshot.elapsedMs / 1000;
   const pace: Line[] = [[[`took ${formatDuration(snapshot.elapsedMs)}`]]];
   if (finished > 0 && seconds > 0) pace.push([[`${formatRate(finished / seconds)} on average`]]);
   const lines: Line[] = [
     ...flowFields(headerFields(snapshot), width),
     ...flowFields([positionField(snapshot), ...pace], width),
+    ...(snapshot.rerun ? [[[`whole job, ${formatCount(snapshot.total ?? 0)} rows`, 'bold'] as Span]] : []),
     ...countTable(snapshot),
     ...errorGroupLines(snapshot.errorGroups, width),
     ...noticeLines(snapshot),
@@ -175,13 +178,9 @@ function headerFields(snapshot: ProgressSnapshot): Line[] {
 }
 
 function positionField(snapshot: ProgressSnapshot): Line {
-  if (snapshot.rerun) {
-    const { run, ended } = snapshot.rerun;
-    const rows = ended + countOf(snapshot, 'PENDING') + countOf(snapshot, 'PROCESSING');
-    return [[`${formatCount(ended)} of ${formatCount(rows)} rows of run ${run}`]];
-  }
-  const finished = formatCount(countFinished(snapshot));
-  if (snapshot.total !== null) return [[`${finished} of ${formatCount(snapshot.total)} rows`]];
+  const { finished, total } = positionOf(snapshot);
+  const run = snapshot.rerun ? `run ${snapshot.rerun.number}: ` : '';
+  if (total !== null) return [[`${run}${formatCount(finished)} of ${formatCount(total)} rows`]];
   return [[`${formatCount(snapshot.ingested)} rows read so far`]];
 }
 
@@ -192,6 +191,7 @@ function paceFields(snapshot: ProgressSnapshot): Line[] {
     if (snapshot.etaMs !== null) fields.push([[`ETA ${formatDuration(snapshot.etaMs)}`]]);
   }
   fields.push([[`elapsed ${formatDuration(snapshot.elapsedMs)}`]]);
+  if (snapshot.limitedBy && !isOver(snapshot)) fields.push([[`limited by ${printable(snapshot.limitedBy)}`]]);
   return fields;
 }
 
@@ -259,8 +259,9 @@ function barLine(snapshot: ProgressSnapshot, width: number): Line[] {
  */
 function barSpans(snapshot: ProgressSnapshot, cells: number): Span[] {
   const finished = countFinished(snapshot);
-  const total = Math.max(snapshot.total ?? 0, finished);
-  const filled = finished === total ? cells : Math.floor((finished / total) * cells);
+  const at = positionOf(snapshot);
+  const total = Math.max(at.total ?? 0, at.finished);
+  const filled = at.finished === total ? cells : Math.floor((at.finished / total) * cells);
   const inFlight = Math.min(cells - filled, Math.ceil((countOf(snapshot, 'PROCESSING') / total) * cells));
 
   let seen = 0;
@@ -296,13 +297,22 @@ function countFinished(snapshot: ProgressSnapshot): number {
   return FINISHED_STATUSES.reduce((sum, { status }) => sum + countOf(snapshot, status), 0);
 }
 
+/** Of a rerun: among the rows that it runs again. The counts are those of the whole job. */
+function positionOf(snapshot: ProgressSnapshot): { finished: number; total: number | null } {
+  const { rerun, total } = snapshot;
+  if (!rerun) return { finished: countFinished(snapshot), total };
+  const open = countOf(snapshot, 'PENDING') + countOf(snapshot, 'PROCESSING');
+  return { finished: rerun.ended, total: rerun.ended + open };
+}
+
 function isOver({ state }: ProgressSnapshot): boolean {
   return state === 'DONE' || state === 'FAILED' || state === 'CANCELLED';
 }
 
 /** Null while the total is unknown, and for a job without rows. */
 function formatPercent(snapshot: ProgressSnapshot): string | null {
-  return snapshot.total ? percentText(countFinished(snapshot), snapshot.total) : null;
+  const { finished, total } = positionOf(snapshot);
+  return total ? percentText(finished, total) : null;
 }
 
 /** Rounded, but 100.0% means all of them and 0.0% means none. */

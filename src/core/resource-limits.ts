@@ -1,4 +1,5 @@
 // What is declared of something outside with limits: a provider, a host, a tenant's account. Null means: no such limit.
+import { didYouMean } from './did-you-mean.ts';
 
 export interface ResourceLimits {
   /** Calls that may start per second, over all processes. */
@@ -56,7 +57,7 @@ export function checkLimits(name: string, limits: unknown): string | null {
   for (const [key, value] of Object.entries(limits)) {
     const meaning = MEANING[key];
     if (meaning === undefined)
-      return `expected ${name} to have ${Object.keys(MEANING).join(', ')}, got ${key}`;
+      return `expected ${name} to have ${Object.keys(MEANING).join(', ')}, got ${key}${didYouMean(key, Object.keys(MEANING))}`;
     if (!isLimit(key, value))
       return `expected ${key} of ${name} to be ${meaning}, got ${JSON.stringify(value) ?? String(value)}`;
   }

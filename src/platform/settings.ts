@@ -1,6 +1,6 @@
 // Settings (setting-table.ts) are read and checked at boot, from flags over environment over file over default.
 import { readFileSync } from 'node:fs';
-import { editDistance } from '../core/edit-distance.ts';
+import { didYouMean } from '../core/did-you-mean.ts';
 import { checkLimits, type DeclaredLimits } from '../core/resource-limits.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { NUMBER_SETTINGS, TEXT_SETTINGS } from './setting-table.ts';
@@ -122,10 +122,6 @@ function rejectUnknown(keys: string[], what: string): void {
   const known = [...Object.keys(NUMBER_SETTINGS), ...Object.keys(TEXT_SETTINGS)];
   for (const key of keys) {
     if (known.includes(key)) continue;
-    const near = known
-      .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }))
-      .sort((a, b) => a.distance - b.distance)[0]!;
-    const suggestion = near.distance <= Math.max(2, key.length / 3) ? `, did you mean ${near.name}?` : '';
-    throw new RowmillError('SETTINGS_INVALID', `unknown ${what}: ${key}${suggestion}`);
+    throw new RowmillError('SETTINGS_INVALID', `unknown ${what}: ${key}${didYouMean(key, known)}`);
   }
 }

@@ -242,8 +242,10 @@ describe('the types of a definition', () => {
   });
 
   it('refuse options that do not exist', () => {
-    // @ts-expect-error: a phase has no such option
-    definePipeline({ name: 'typed', phases: [{ name: 'first', run, concurency: 5 }] });
+    const misspelt = () =>
+      // @ts-expect-error: a phase has no such option
+      definePipeline({ name: 'typed', phases: [{ name: 'first', run, concurency: 5 }] });
+    expect(misspelt).toThrow('did you mean concurrency?');
     const busy = { busy: { maxAttempts: 3 } };
     // @ts-expect-error: not an error class
     expect(() => definePipeline({ name: 'typed', phases: [{ name: 'first', run, retry: busy }] })).toThrow();
@@ -396,5 +398,55 @@ describe('a bad definition', () => {
   it.each([null, undefined])('does not have a phase that is %j', (phase) => {
     const define = () => definePipeline({ name: 'p', phases: [phase as unknown as typeof first] });
     expect(define).toThrow(RowmillError);
+  });
+});
+
+describe('a definition with a key that nothing reads', () => {
+  const run = (row: unknown) => row;
+  const input = z.object({ sku: z.string(), title: z.string() });
+
+  it.each([
+    [
+      'a phase',
+      { phases: [{ name: 'a', run, concurency: 3 }] },
+      'phase a of pipeline p: concurency, did you mean concurrency?',
+    ],
+    ['a pipeline', { retires: 3, phases: [{ name: 'a', run }] }, 'pipeline p: retires'],
+    [
+      'a retry rule',
+      { phases: [{ name: 'a', run, retry: { overloaded: { maxAttemps: 3 } } }] },
+      'retry.overloaded of phase a of pipeline p: maxAttemps, did you mean maxAttempts?',
+    ],
+    [
+      'a batch',
+      { phases: [{ name: 'a', runMany: () => [], batch: { maxItems: 3, waitMs: 5 } }] },
+      'batch of phase a of pipeline p: waitMs',
+    ],
+  ])('is refused: %s', (_, definition, where) => {
+    expect(() => definePipeline({ name: 'p', ...definition } as never)).toThrow(`unknown key of ${where}`);
+  });
+
+  it.each([
+    ['key', { key: 'skuu' }, 'got skuu, did you mean sku?'],
+    ['summary', { summary: ['sku', 'tilte'] }, 'got tilte, did you mean title?'],
+    ['strategies', { strategies: ['exact', 'exact'] }, 'to differ, got exact, exact'],
+    [
+      'resources',
+      { resources: { prices: {} }, phases: [{ name: 'a', run, resources: ['price'] }] },
+      'got price, did you mean prices?',
+    ],
+    ['resources', { phases: [{ name: 'a', run, resources: ['toString'] }] }, 'got toString'],
+    ['resources', { resources: { prices: { rate: 5, ratePerSec: 5 } } }, 'got rate'],
+  ])('or with a name that is not known is refused: %s', (_, given, message) => {
+    expect(() =>
+      definePipeline({ name: 'p', input, phases: [{ name: 'a', run }], ...given } as never),
+    ).toThrow(message);
+  });
+
+  it('is not one whose schema keeps fields that it does not name', () => {
+    const loose = z.looseObject({ sku: z.string() });
+    expect(definePipeline({ name: 'p', input: loose, key: 'ean', phases: [{ name: 'a', run }] }).key).toEqual(
+      ['ean'],
+    );
   });
 });

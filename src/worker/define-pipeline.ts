@@ -12,6 +12,7 @@ import { RowmillError } from '../core/rowmill-error.ts';
 import type { UnstorablePolicy } from '../core/storable-json.ts';
 import type { StoredValue } from '../core/stored-value.ts';
 import type { PipelineCallbacks } from '../engine/pipeline-callbacks.ts';
+import { checkFields, checkKeys } from './check-keys.ts';
 import type { BatchContext, BatchItem, ItemContext } from './item-context.ts';
 import { checkResources, checkUses, type ResourceUse } from './phase-resources.ts';
 
@@ -132,6 +133,9 @@ interface Shared<Schema> extends PipelineCallbacks {
   outputs?: readonly JobOutput[];
 }
 
+/** A definition before it is checked. */
+export type PipelineDefinition = Shared<AnySchema | undefined> & { phases: unknown[] };
+
 const PIPELINE = Symbol.for('rowmill.pipeline');
 /** Timers cannot measure more, and fire at once instead. */
 const MAX_TIMER_MS = 2_147_483_647;
@@ -190,7 +194,7 @@ export function definePipeline<A, B, C, D, E, Schema extends AnySchema | undefin
 export function definePipeline<Schema extends AnySchema | undefined = undefined>(
   definition: Shared<Schema> & { phases: Phase<InputOf<Schema>, unknown, unknown, RowOf<Schema>>[] },
 ): Pipeline;
-export function definePipeline(definition: Shared<AnySchema | undefined> & { phases: unknown[] }): Pipeline {
+export function definePipeline(definition: PipelineDefinition): Pipeline {
   if (typeof definition !== 'object' || definition === null) {
     throw invalid(
       `expected definePipeline to be given a definition, got ${kindOf(definition)}`,
@@ -236,6 +240,10 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
   checkNames(name, 'key', key);
   checkNames(name, 'summary', summary);
   checkNames(name, 'strategies', strategies, 'texts');
+  checkFields(name, 'key', key, input);
+  checkFields(name, 'summary', summary, input);
+  if (new Set(strategies).size < strategies.length)
+    throw invalid(`expected the strategies of pipeline ${name} to differ, got ${strategies.join(', ')}`);
   for (const format of outputs ?? []) {
     if (!JOB_OUTPUTS.includes(format))
       throw invalid(
@@ -247,6 +255,7 @@ export function definePipeline(definition: Shared<AnySchema | undefined> & { pha
       `expected pipeline ${name} to have at least one phase, got ${Array.isArray(phases) ? 'none' : kindOf(phases)}`,
       'Write phases: [{ name: "lookup", run: async (row) => … }].',
     );
+  checkKeys(definition);
   const seen = new Set<string>();
   for (const [index, phase] of phases.entries()) {
     if (typeof phase?.name !== 'string' || phase.name === '') {

@@ -1,4 +1,5 @@
 // Resources as pipelines declare and use them: limits by name, and phases that name what their calls need.
+import { didYouMean } from '../core/did-you-mean.ts';
 import { checkLimits, type DeclaredLimits } from '../core/resource-limits.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 
@@ -61,9 +62,9 @@ export function checkUses(
   if (!Array.isArray(phase.resources)) throw invalid(`expected resources of ${where} to be a list`);
   for (const use of phase.resources as unknown[]) {
     const { name, keyOf } = usedResource(use as string | ResourceUse);
-    if (typeof name !== 'string' || !(name in declared)) {
+    if (typeof name !== 'string' || !Object.hasOwn(declared, name)) {
       throw invalid(
-        `expected ${where} to use resources of its pipeline, got ${String(name)}`,
+        `expected ${where} to use resources of its pipeline, got ${String(name)}${didYouMean(String(name), Object.keys(declared))}`,
         `Declare it: resources: { ${String(name)}: { ratePerSecond: 10 } }.`,
       );
     }

@@ -162,6 +162,7 @@ describe('control', () => {
       resumeJob: () => ({ changed: true, state: 'RUNNING', released: 1200 }),
       reprocessJob: () => ({ generation: 2, selected: 3, leftOut: { permanent: 1, exhausted: 0 } }),
       changeResource: () => ({ override: { ratePerSecond: 5 } }),
+      listResources: () => ({ items: [] }),
     });
     const { run, json } = at(server.url);
     const [paused, resumed, again, whole, resource, refused] = await Promise.all([

@@ -1,6 +1,7 @@
 // The HTTP API as a command: starts, says where it is, and ends in order.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -168,6 +169,45 @@ test.each([
   second.child.kill('SIGTERM');
   expect(await second.ended).toBe(0);
 });
+
+test('dev on a port that is taken says so, takes the next one, and starts no worker where it may not', async () => {
+  const taken = createServer();
+  const port = await freePairOfPorts(taken);
+  const first = await startCommand('dev', 'pipeline.ts', '--config', configWith({ apiPort: port }));
+  expect(first.stderr()).toContain(`port ${port} is taken: trying ${port + 1} (choose one with --port)`);
+  expect(new URL(first.url).port).toBe(String(port + 1));
+  const page = { origin: 'http://evil.example' };
+  const refused = await fetch(`${first.url}/api/jobs`, { method: 'POST', headers: page });
+  expect(await refused.text()).toContain(`a page of http://localhost:${port + 1} `);
+  const second = startCommand('dev', 'pipeline.ts', '--port', String(port));
+  await expect(second).rejects.toThrow('API_ADDRESS_REFUSED');
+  await expect(second).rejects.not.toThrow('worker process');
+  first.child.kill('SIGTERM');
+  expect(await first.ended).toBe(0);
+  taken.close();
+});
+
+function configWith(settings: object): string {
+  const path = join(folder, `${newId()}.json`);
+  writeFileSync(path, JSON.stringify(settings));
+  return path;
+}
+
+/** The first is listened on, the one behind it is free. */
+async function freePairOfPorts(server: Server): Promise<number> {
+  for (;;) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const next = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      next.once('error', () => resolve(false));
+      next.listen(port + 1, '127.0.0.1', () => resolve(true));
+    });
+    await new Promise((resolve) => next.close(resolve));
+    if (isFree) return port;
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
 
 test('dev has the API and a worker, which runs what is posted', async () => {
   const { child, url, ended } = await startCommand(

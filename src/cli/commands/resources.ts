@@ -1,9 +1,11 @@
 // rowmill resources: what services outside may be used for, and what of it is used at present (docs/resources.md).
+import { nearestName } from '../../core/did-you-mean.ts';
 import type { ResourceLimits, ResourceOverride } from '../../core/resource-limits.ts';
 import type { ResourceStatus } from '../../core/resource-status.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { waitMs } from '../../platform/clock.ts';
 import type { OverrideChange } from '../../store/commands/override-resource.ts';
+import { printable } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { JobPort } from '../remote/job-port.ts';
 import { withPort } from '../remote/with-port.ts';
@@ -11,6 +13,7 @@ import { listenForStop } from '../stop-signals.ts';
 import { textTable } from '../text-table.ts';
 
 const WATCH_MS = 1000;
+const KNOWN_RESOURCES = 1000;
 
 export interface ResourcesOptions extends TargetOptions {
   json?: boolean;
@@ -53,6 +56,7 @@ export async function setResource(name: string, options: ResourceSetOptions): Pr
   const change = changeOf(options);
   return withPort(options, async (port) => {
     const key = options.key;
+    await refuseMisspelt(port, name);
     const override = await port.setResource(name, change, key);
     if (options.json) console.log(JSON.stringify({ name, key: key ?? '', override }));
     else {
@@ -61,6 +65,18 @@ export async function setResource(name: string, options: ResourceSetOptions): Pr
     }
     return 0;
   });
+}
+
+/** A misspelt name would be stored, and change nothing. */
+async function refuseMisspelt(port: JobPort, name: string): Promise<void> {
+  if ((await port.resources({ name, limit: 1 })).length > 0) return;
+  const known = [...new Set((await port.resources({ limit: KNOWN_RESOURCES })).map((each) => each.name))];
+  const near = nearestName(name, known);
+  if (near !== null)
+    throw new RowmillError('RESOURCE_INVALID', `there is no resource ${name}, did you mean ${near}?`, {
+      hint: `Known are ${known.slice(0, 20).join(', ')}.`,
+    });
+  console.error(`note: no worker has used a resource ${printable(name)} yet`);
 }
 
 function changeOf(options: ResourceSetOptions): OverrideChange {

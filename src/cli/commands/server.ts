@@ -2,7 +2,8 @@
 import { type RunningApi, startApi } from '../../api/start-api.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { loadSourcesIfAny } from '../../ingest/sources/source-config.ts';
-import { createLogger } from '../../platform/logger.ts';
+import { createLogger, logForPeople } from '../../platform/logger.ts';
+import { TEXT_SETTINGS } from '../../platform/setting-table.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { migrate } from '../../store/migrate.ts';
 import type { Pipeline } from '../../worker/define-pipeline.ts';
@@ -19,6 +20,7 @@ export interface ServerCommandOptions extends ServerOptions {
 
 /** How long requests under way are waited for at the end. */
 const GRACE_MS = 10_000;
+const PORTS_TO_TRY = 10;
 
 export async function runServer(modules: string[], given: ServerCommandOptions): Promise<number> {
   const say = (line: string): void => console.error(line);
@@ -43,21 +45,39 @@ export async function runServer(modules: string[], given: ServerCommandOptions):
   }
 }
 
-/** rowmill dev: a worker, and the API beside it, without accounts and for this machine only. */
+/** rowmill dev: the API, and a worker beside it, without accounts and for this machine only. */
 export async function runDev(modules: string[], options: ServerCommandOptions): Promise<number> {
   const { set: chosen } = withAddress(options);
   const given = { ...options, set: { authentication: 'none', apiHost: '127.0.0.1', ...chosen } };
+  if (process.stderr.isTTY) logForPeople();
   return runWorkers(modules, given, async (databaseUrl, pipelines, say) => {
     const settings = commandSettings(given);
-    const api = await listen(databaseUrl, pipelines, settings, given).catch((error: unknown) => {
-      const isTaken = error instanceof RowmillError && isInUse(error.cause);
-      // Somebody develops two things at once: any other port does.
-      if (!isTaken || chosen?.apiPort !== undefined) throw error;
-      return listen(databaseUrl, pipelines, { ...settings, apiPort: 0 }, given);
-    });
+    // A port that was chosen is the one or none.
+    const tries = chosen?.apiPort === undefined ? PORTS_TO_TRY : 1;
+    const api = await listenNear(tries, settings, say, (at) => listen(databaseUrl, pipelines, at, given));
     say(`web page and API on ${api.url}`);
     return api;
   });
+}
+
+/** Two things may be developed at once: the next free port does as well, but not without a word. */
+async function listenNear<Api>(
+  tries: number,
+  settings: Settings,
+  say: (line: string) => void,
+  listenAt: (settings: Settings) => Promise<Api>,
+): Promise<Api> {
+  for (let next = 1; ; next += 1) {
+    try {
+      return await listenAt(settings);
+    } catch (error) {
+      const isTaken = error instanceof RowmillError && isInUse(error.cause);
+      if (!isTaken || next >= tries) throw error;
+      const { apiPort } = settings;
+      say(`port ${apiPort} is taken: trying ${apiPort + 1} (choose one with --port)`);
+      settings = { ...settings, apiPort: apiPort + 1 };
+    }
+  }
 }
 
 /** --port and --host are short for two settings. */
@@ -76,9 +96,10 @@ function withAddress(options: ServerCommandOptions): ServerCommandOptions {
 async function listen(
   databaseUrl: string,
   pipelines: Pipeline[],
-  settings: Settings,
+  given: Settings,
   { config, logLevel }: ServerCommandOptions,
 ): Promise<RunningApi> {
+  const settings = withPublicPort(given);
   const sources = loadSourcesIfAny(config);
   const log = createLogger(logLevel);
   try {
@@ -88,9 +109,18 @@ async function listen(
     throw new RowmillError(
       'API_ADDRESS_REFUSED',
       `cannot listen on ${settings.apiHost}, port ${settings.apiPort}: ${(error as Error).message}`,
-      { hint: 'Stop what listens there, or choose another port: --port 4181', cause: error },
+      { hint: 'Stop what listens there, or choose another port with --port.', cause: error },
     );
   }
+}
+
+/** The address that people use follows the port, unless it was set itself. */
+function withPublicPort(settings: Settings): Settings {
+  const { apiPublicUrl, apiPort } = settings;
+  if (apiPublicUrl !== TEXT_SETTINGS.apiPublicUrl.default || apiPort === 0) return settings;
+  const url = new URL(apiPublicUrl);
+  url.port = String(apiPort);
+  return { ...settings, apiPublicUrl: url.origin };
 }
 
 function isInUse(error: unknown): boolean {

@@ -14,7 +14,7 @@ export interface WorkerCommandOptions extends ServerOptions {
   logLevel?: string;
 }
 
-/** What runs beside the workers: started after them, stopped before them. */
+/** Runs beside the workers: started before them, so that a port that is taken starts none, and stopped before them. */
 export type StartBeside = (
   databaseUrl: string,
   pipelines: Pipeline[],
@@ -45,24 +45,27 @@ export async function runWorkers(
   const stop = listenForStop(() => {
     for (const worker of workers) worker.kill();
   }, say);
+  let beside: { stop(): Promise<void> } | undefined;
   try {
+    beside = await startBeside?.(server.url, pipelines, say);
     await Promise.all(workers.map((worker) => worker.start()));
     say(
-      `${workers.length} worker process(es) for ${pipelines.map((pipeline) => pipeline.name).join(', ')} on ${server.description}`,
+      `${workers.length} worker ${workers.length === 1 ? 'process' : 'processes'} for ${pipelines.map((pipeline) => pipeline.name).join(', ')} on ${server.description}`,
     );
     for (const { metricsUrl } of workers) if (metricsUrl !== null) say(`metrics at ${metricsUrl}`);
-    const beside = await startBeside?.(server.url, pipelines, say);
     if (!stop.signal.aborted)
       await new Promise<void>((resolve) =>
         stop.signal.addEventListener('abort', () => resolve(), { once: true }),
       );
     await beside?.stop();
+    beside = undefined;
     const inOrder = await Promise.all(workers.map((worker) => worker.stop()));
     if (inOrder.every(Boolean)) return 0;
     say('not everything was persisted: the items concerned will run again');
     return 1;
   } finally {
     for (const worker of workers) worker.kill();
+    await beside?.stop();
     stop.dispose();
     await rowmill.close();
     await server.stop();

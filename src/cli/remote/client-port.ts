@@ -11,7 +11,9 @@ import { RowmillApiError } from '../../client/rowmill-api-error.ts';
 import type { Routes } from '../../contract/routes.ts';
 import type { ExportFilter } from '../../core/export-filter.ts';
 import { isFinished } from '../../core/job-state.ts';
+import { limitedBy } from '../../core/limited-by.ts';
 import { ITEM_STATUSES } from '../../core/outcome.ts';
+import type { ResourceStatus } from '../../core/resource-status.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { countSeqs, eachSeq } from '../../core/seq-ranges.ts';
 import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
@@ -229,7 +231,12 @@ async function* watchOver(client: Client, jobId: string, signal: AbortSignal): A
 
   async function look(): Promise<WatchedJob> {
     const [job, errors] = await Promise.all([client.getJob({ jobId }), errorsOf(client, jobId, TOP_ERRORS)]);
-    return { job: toShownJob(job), errors };
+    const limits = job.limits as unknown as ResourceStatus[];
+    return {
+      job: toShownJob(job),
+      errors,
+      limitedBy: limitedBy(limits),
+    };
   }
   async function listen(): Promise<void> {
     const onReconnect = (reason: unknown): void => {

@@ -1,6 +1,7 @@
 // Commands directly on the database.
 import { outcomeSoFar } from '../../core/job-outcome.ts';
 import { isFinished } from '../../core/job-state.ts';
+import { limitedBy } from '../../core/limited-by.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
@@ -37,6 +38,7 @@ import {
 
 const REFRESH_MS = 200;
 const TOP_ERRORS = 5;
+const RECENT_RESOURCES = 20;
 /** Newest jobs that are looked through for a filter. */
 const LOOK_THROUGH = 1000;
 
@@ -226,11 +228,12 @@ async function* watchDirectly(
   signal: AbortSignal,
 ): AsyncGenerator<WatchedJob> {
   const look = async (): Promise<WatchedJob> => {
-    const [job, errors] = await Promise.all([
+    const [job, errors, resources] = await Promise.all([
       rowmill.job(jobId).then((each) => detailsOf(rowmill, each)),
       rowmill.errorGroups(jobId, TOP_ERRORS),
+      rowmill.resources({ limit: RECENT_RESOURCES }),
     ]);
-    return { job, errors };
+    return { job, errors, limitedBy: limitedBy(resources) };
   };
   let last = await retryPassing(look, { signal });
   for (;;) {

@@ -161,6 +161,8 @@ export interface Controlled {
 export interface WatchedJob {
   job: ShownJob;
   errors: ShownError[];
+  /** The limit of a service that decides how fast it is; null: none does. */
+  limitedBy: string | null;
   /** Why it may be older than that. */
   notice?: string | undefined;
 }

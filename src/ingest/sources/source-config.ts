@@ -2,7 +2,7 @@
 // it names the environment variable that has them.
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { editDistance } from '../../core/edit-distance.ts';
+import { didYouMean } from '../../core/did-you-mean.ts';
 import type { FormatOptions } from '../../core/file-format.ts';
 import { RowmillError } from '../../core/rowmill-error.ts';
 import { configFileFromEnvironment } from '../../platform/environment.ts';
@@ -226,7 +226,7 @@ function describe(issue: z.core.$ZodIssue, at: string, given: unknown, known: st
     const key = issue.keys[0]!;
     const keys =
       issue.path[0] === 'format' ? Object.keys(formatOptions.shape) : issue.path.length === 0 ? known : [];
-    return new RowmillError('SOURCE_INVALID', `unknown key ${path}.${key}${suggestion(key, keys)}`);
+    return new RowmillError('SOURCE_INVALID', `unknown key ${path}.${key}${didYouMean(key, keys)}`);
   }
   const value = issue.path.reduce<unknown>(
     (so, key) => (so as Record<PropertyKey, unknown> | undefined)?.[key],
@@ -237,13 +237,6 @@ function describe(issue: z.core.$ZodIssue, at: string, given: unknown, known: st
     ? `valid (${issue.message.replace(/^Invalid input: /, '')})`
     : issue.message;
   return invalid(path, expected, value);
-}
-
-function suggestion(key: string, known: string[]): string {
-  const near = known
-    .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance)[0];
-  return near && near.distance <= Math.max(2, key.length / 3) ? `, did you mean ${near.name}?` : '';
 }
 
 function invalid(path: string, expected: string, got: unknown): RowmillError {
