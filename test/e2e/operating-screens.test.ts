@@ -1,12 +1,13 @@
 // The screens around the jobs in a real browser: keys, people, webhooks, limits, many jobs at once, and what goes by
 // keyboard. Each is looked at by axe in light and dark colours, and on a phone.
+import type { Locator } from 'playwright-core';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunningApi } from '../../src/api/start-api.ts';
 import { definePipeline } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';
 import { expectAccessible } from '../support/accessible.ts';
-import { addUser, PASSWORD, sessionHeaders } from '../support/account-factory.ts';
+import { addUser, keyHeaders, PASSWORD, sessionHeaders } from '../support/account-factory.ts';
 import { expectNoComplaints, type OpenPage, useBrowser } from '../support/browser.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -103,7 +104,7 @@ test('a key is made after the password was given again, shown once, and ended', 
   expectNoComplaints(complaints);
 });
 
-test('somebody is added and sees neither people nor the jobs of others', async () => {
+test('somebody is added, sees neither people nor the jobs of others, and loses keys and webhooks as the boxes say', async () => {
   const { page } = await openAs('ada', '/settings?tab=people');
   const grace = newId();
   await page.getByRole('button', { name: 'Add somebody' }).click();
@@ -119,6 +120,41 @@ test('somebody is added and sees neither people nor the jobs of others', async (
   await hers.goto(`${api.url}/settings?tab=people`);
   await hers.getByRole('heading', { name: 'You', exact: true }).waitFor();
   expect(await hers.getByRole('link', { name: 'People and teams' }).count()).toBe(0);
+
+  const change = async (fill: (dialog: Locator) => Promise<void>) => {
+    await page.getByRole('button', { name: `Change ${grace}` }).click();
+    const dialog = page.getByRole('dialog', { name: `Change ${grace}` });
+    await fill(dialog);
+    await dialog.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+  };
+  const key = await keyHeaders(database, grace, ['read']);
+  const statusOf = async (headers: Record<string, string>) =>
+    (await fetch(`${api.url}/api/session`, { headers })).status;
+  await change(async (dialog) => {
+    await dialog.getByLabel('Role').selectOption('member');
+    await dialog.getByLabel('New password').fill('a third quiet harbour');
+  });
+  // A new password leaves the keys of programs alone, unless the box says otherwise.
+  expect(await statusOf(key)).toBe(200);
+  await change(async (dialog) => {
+    await dialog.getByLabel('New password').fill('a fourth quiet harbour');
+    await dialog.getByLabel('Revoke API keys').check();
+  });
+  expect(await statusOf(key)).toBe(401);
+
+  const session = await sessionHeaders(database, grace);
+  const made = await fetch(`${api.url}/api/webhooks`, {
+    method: 'POST',
+    headers: { ...session, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: receiver.url }),
+  });
+  expect(made.status).toBe(201);
+  const newKey = await keyHeaders(database, grace, ['read']);
+  await change((dialog) => dialog.getByLabel('Shut out').check());
+  expect([await statusOf(session), await statusOf(newKey)]).toEqual([401, 401]);
+  const hooks = await database.query('select state from webhooks where owner_id = $1', [grace]);
+  expect(hooks).toEqual([{ state: 'DISABLED' }]);
 });
 
 test('a webhook is made, tested, seen to fail, and sent again', async () => {
