@@ -35,7 +35,8 @@ async function withRowmill(
 
 async function exported(jobId: string, format: 'csv' | 'jsonl'): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of exportJob(database.context().db, { jobId, format, pageRows: 70 })) chunks.push(chunk);
+  for await (const chunk of exportJob(database.context().db, { jobId, format, pageRows: 70 }))
+    chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
 
