@@ -21,6 +21,12 @@ describe('errors that differ only in particulars', () => {
     ['values in double quotes', 'unknown brand "Acme"', 'unknown brand "Zed & Co"'],
     ['values in single quotes', "unknown brand 'Acme'", "unknown brand 'Zed & Co'"],
     ['values in backquotes', 'unknown brand `Acme`', 'unknown brand `Zed`'],
+    ['values in curly quotes', 'unknown brand “Acme”', 'unknown brand “Zed & Co”'],
+    ['values in German quotes', 'unbekannte Marke „Acme“', 'unbekannte Marke „Zed“'],
+    ['values in French quotes', 'marque inconnue « Acme »', 'marque inconnue « Zed »'],
+    ['e-mail addresses', 'no user ann@example.com', 'no user bob.x@mail.example'],
+    ['names of people', 'no price for Anna Miller', 'no price for Jean-Luc Picard'],
+    ['names at the end', 'for lack of a price for Anna Maria Miller.', 'for lack of a price for Bo Li.'],
     ['product codes', 'SKU-1001 was not found', 'SKU-77 was not found'],
     ['white space', 'it  failed\n here', 'it failed here '],
   ])('are one group when they differ in %s', (_, a, b) => {
@@ -37,6 +43,7 @@ describe('errors that differ only in particulars', () => {
   it.each([
     ['status codes', 'the service answered 429', 'the service answered 503'],
     ['words', 'the brand is unknown', 'the price is unknown'],
+    ['words with capitals', 'answered Bad Gateway', 'answered Service Unavailable'],
   ])('are two groups when they differ in %s', (_, a, b) => {
     expect(signature(a)).not.toBe(signature(b));
   });
@@ -101,6 +108,10 @@ describe('a signature', () => {
       'a_1',
       '-',
       'http://x/1',
+      'for Anna',
+      'Miller',
+      'Bo.',
+      'x@y',
     );
     const messages = fc
       .array(fc.oneof(words, odd, fc.string({ maxLength: 6 })), { maxLength: 15 })
@@ -140,6 +151,10 @@ describe('a signature', () => {
     ['white space', ' '],
     ['hexadecimal digits', 'f0'],
     ['schemes', 'http://'],
+    ['curly quotes', '“„«‘'],
+    ['addresses', 'a@'],
+    ['names', 'for Ann '],
+    ['capitals', 'for Aa-Aa '],
     ['halves of uuids', '0b8f3a52-7c5e-'],
     ['half surrogate pairs', '\ud83d'],
   ])('of a megabyte of %s is made without backtracking', (_, unit) => {

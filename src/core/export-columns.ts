@@ -2,7 +2,7 @@
 // agree cell by cell. Not about bytes: quoting and formulas belong to the writers.
 //
 // Order: the columns of the input as in the file, the keys of the results, `more` where there are too many keys, then
-// status, error and attempts. Input headers stay as they are, also when they repeat. A result column whose name is
+// status, error and attempts, and rowmill_parent where rows were emitted. Input headers stay as they are, also when they repeat. A result column whose name is
 // taken becomes result_<name>, the last three become rowmill_<name>, each with the prefix repeated until it is free; a
 // column that can keep its name keeps it, whatever its neighbours are called.
 import type { ExportRow } from './export-row.ts';
@@ -13,7 +13,7 @@ export type CellSource =
   | { from: 'input'; key: string }
   | { from: 'result'; name: string }
   | { from: 'more'; named: ReadonlySet<string> }
-  | { from: 'status' | 'error' | 'errorClass' | 'attempts' };
+  | { from: 'status' | 'error' | 'errorClass' | 'attempts' | 'parent' };
 
 export interface ExportColumn {
   header: string;
@@ -26,13 +26,16 @@ export interface ColumnNames {
   result: readonly string[];
   /** Some results have keys that got no column of their own. */
   hasMore: boolean;
+  /** Rows emitted others: each says by which row it was emitted. */
+  hasParents?: boolean;
 }
 
 /** Where a result that is not an object stands. */
 export const PLAIN_RESULT_COLUMN = 'result';
 const MORE_COLUMN = 'more';
+const PARENT_COLUMN = 'rowmill_parent';
 
-export function exportColumns({ input, result, hasMore }: ColumnNames): ExportColumn[] {
+export function exportColumns({ input, result, hasMore, hasParents = false }: ColumnNames): ExportColumn[] {
   const taken = new Set(input.map((column) => column.header));
   const kept = result.filter((name) => !taken.has(name));
   for (const name of kept) taken.add(name);
@@ -52,6 +55,9 @@ export function exportColumns({ input, result, hasMore }: ColumnNames): ExportCo
   for (const from of ['status', 'error', 'attempts'] as const) {
     columns.push({ header: freeHeader(from, 'rowmill_', taken), source: { from } });
   }
+  if (hasParents) {
+    columns.push({ header: freeHeader(PARENT_COLUMN, 'rowmill_', taken), source: { from: 'parent' } });
+  }
   return columns;
 }
 
@@ -59,12 +65,13 @@ export function exportColumns({ input, result, hasMore }: ColumnNames): ExportCo
  * The columns of a file of failed rows, made to be corrected and uploaded again: the input as it was, and fixed headers
  * that the next upload recognises and leaves out.
  */
-export function failedColumns(input: readonly InputColumn[]): ExportColumn[] {
+export function failedColumns(input: readonly InputColumn[], hasParents = false): ExportColumn[] {
   const ours: ExportColumn[] = [
     { header: 'rowmill_status', source: { from: 'status' } },
     { header: 'rowmill_error', source: { from: 'error' } },
     { header: 'rowmill_error_class', source: { from: 'errorClass' } },
     { header: 'rowmill_attempts', source: { from: 'attempts' } },
+    ...(hasParents ? [{ header: PARENT_COLUMN, source: { from: 'parent' as const } }] : []),
   ];
   const reserved = new Set(ours.map((column) => column.header));
   const original = input.filter(({ header }) => !reserved.has(header));
@@ -119,9 +126,16 @@ function ownCell(row: ExportRow, source: CellSource): unknown {
       return row.error;
     case 'errorClass':
       return row.errorClass;
+    case 'parent':
+      return parentNumber(row);
     default:
       return row.attempts;
   }
+}
+
+/** The number of the row that emitted it, counted from 1 as rows are shown. */
+export function parentNumber({ parentSeq }: ExportRow): number | null {
+  return parentSeq === null || parentSeq === undefined ? null : parentSeq + 1;
 }
 
 function moreOf(resultJson: string, named: ReadonlySet<string>): Record<string, unknown> | null {

@@ -17,6 +17,8 @@ export interface ExportRow {
   /** These two only where they were asked for. */
   phase: number | null;
   finishedAtMs: number | null;
+  /** The row that emitted it; null for rows of the file. Absent in jobs without emitted rows. */
+  parentSeq?: number | null;
 }
 
 /** The same row for programs. */

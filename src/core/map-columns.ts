@@ -24,7 +24,7 @@ export interface ColumnMapping {
 
 const MAX_SUGGESTIONS = 3;
 /** Headers that only Rowmill writes. */
-const RESERVED = /^rowmill_(status|error|error_class|attempts)$/;
+const RESERVED = /^rowmill_(status|error|error_class|attempts|parent)$/;
 
 export function isReservedColumn(header: string): boolean {
   return RESERVED.test(header);

@@ -61,9 +61,10 @@ export async function addItems(
     }
     const row = toRow(item, read);
     columns.add(item as object);
-    if (batch.length > 0 && batchBytes + row.json.length > ingestMaxBatchBytes) await store();
+    const rowBytes = Buffer.byteLength(row.json);
+    if (batch.length > 0 && batchBytes + rowBytes > ingestMaxBatchBytes) await store();
     batch.push(row);
-    batchBytes += row.json.length;
+    batchBytes += rowBytes;
     read += 1;
     if (batch.length >= ingestMaxRows) await store();
   }

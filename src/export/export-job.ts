@@ -135,7 +135,12 @@ async function columnsOf(
   kind: 'results' | 'failed',
 ): Promise<ExportColumn[]> {
   const names = await readExportColumns(db, job, generation);
-  return kind === 'failed' ? failedColumns(names.input) : exportColumns(names);
+  const hasParents = hasEmitted(job);
+  return kind === 'failed' ? failedColumns(names.input, hasParents) : exportColumns({ ...names, hasParents });
+}
+
+function hasEmitted({ ingestReport }: Job): boolean {
+  return (ingestReport.emitted ?? 0) > 0;
 }
 
 /** A header that is given again means the next column of that name: files may repeat theirs. */
@@ -183,6 +188,7 @@ function writeRows(
           afterSeq,
           itemCount: job.itemCount,
           cellsOnly: format !== 'jsonl',
+          withParents: hasEmitted(job) && (format === 'jsonl' || columns.some(isParent)),
           signal,
         });
   switch (format) {
@@ -197,6 +203,10 @@ function writeRows(
         progress,
       });
   }
+}
+
+function isParent({ source }: ExportColumn): boolean {
+  return source.from === 'parent';
 }
 
 function shapeOf({ kind = 'results', columns }: ExportRequest): NonNullable<JsonLinesOptions['shape']> {

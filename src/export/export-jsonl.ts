@@ -1,12 +1,13 @@
 // Rows as JSON lines, everything kept: input and result leave as the text that the database holds, never parsed. Every
 // chunk ends with a row, so that an interrupted export can go on behind it.
-import { cellReader, type ExportColumn } from '../core/export-columns.ts';
+import { cellReader, type ExportColumn, parentNumber } from '../core/export-columns.ts';
 import type { ExportRow } from '../core/export-row.ts';
 import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
 
 export interface JsonLinesOptions {
   /**
-   * 'results': seq, input, status, result, error, errorClass, attempts and finishedAt. 'failed': the input itself, and
+   * 'results': seq, input, status, result, error, errorClass, attempts, finishedAt, and parentSeq in jobs that emitted
+   * rows. 'failed': the input itself, and
    * the columns that are not part of it. 'input': the input alone. 'cells': an object of the columns.
    */
   shape?: 'results' | 'failed' | 'input' | 'cells';
@@ -67,7 +68,8 @@ function resultLine(row: ExportRow): string {
   const error = row.error === null ? 'null' : JSON.stringify(row.error);
   const errorClass = row.errorClass === null ? 'null' : JSON.stringify(row.errorClass);
   const finishedAt = row.finishedAtMs === null ? 'null' : `"${new Date(row.finishedAtMs).toISOString()}"`;
-  return `{"seq":${row.seq},"input":${row.inputJson},"status":"${row.status}","result":${row.resultJson ?? 'null'},"error":${error},"errorClass":${errorClass},"attempts":${row.attempts ?? 'null'},"finishedAt":${finishedAt}}\n`;
+  const parent = row.parentSeq === undefined ? '' : `,"parentSeq":${row.parentSeq}`;
+  return `{"seq":${row.seq},"input":${row.inputJson},"status":"${row.status}","result":${row.resultJson ?? 'null'},"error":${error},"errorClass":${errorClass},"attempts":${row.attempts ?? 'null'},"finishedAt":${finishedAt}${parent}}\n`;
 }
 
 function inputLine(row: ExportRow): string {
@@ -83,6 +85,7 @@ function failedLine(columns: readonly ExportColumn[]): (row: ExportRow) => strin
       error: row.error,
       errorClass: row.errorClass,
       attempts: row.attempts,
+      parent: parentNumber(row),
     };
     const added = ours.map(
       ({ header, source }) => `${JSON.stringify(header)}:${JSON.stringify(values[source.from])}`,

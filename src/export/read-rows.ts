@@ -10,6 +10,7 @@ import { exportItems } from '../store/views/export-items.ts';
 import { exportNotDonePage } from '../store/views/export-not-done-page.ts';
 import { exportPage } from '../store/views/export-page.ts';
 import { exportWholePage } from '../store/views/export-whole-page.ts';
+import { findParents } from '../store/views/find-parents.ts';
 import { rejectedPage } from '../store/views/rejected-page.ts';
 
 export interface RowsRequest {
@@ -24,6 +25,8 @@ export interface RowsRequest {
   itemCount: number;
   /** Phase and time of the results are not needed. */
   cellsOnly?: boolean;
+  /** Look up which row emitted each. */
+  withParents?: boolean;
   /** Ends the reading between two pages. */
   signal?: AbortSignal | undefined;
 }
@@ -42,7 +45,24 @@ const SCAN_NOT_DONE_SEQS = 100_000;
 
 export function readRows(db: Executor, request: RowsRequest): AsyncGenerator<ExportRow[]> {
   const matches = rowFilter(request.filter);
-  return readPages(choosePages(db, request), request, matches);
+  const rows = readPages(choosePages(db, request), request, matches);
+  return request.withParents === true ? addParents(db, request.jobId, rows) : rows;
+}
+
+async function* addParents(
+  db: Executor,
+  jobId: string,
+  pages: AsyncGenerator<ExportRow[]>,
+): AsyncGenerator<ExportRow[]> {
+  for await (const rows of pages) {
+    const parents = await findParents(
+      db,
+      jobId,
+      rows.map(({ seq }) => seq),
+    );
+    for (const row of rows) row.parentSeq = parents.get(row.seq) ?? null;
+    yield rows;
+  }
 }
 
 /** Rejected rows in the shape of others: what is known of them is their input. */

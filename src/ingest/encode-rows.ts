@@ -46,7 +46,11 @@ export function tableEncoder(
     let raw = '';
     for (let i = 0; i < stored.length; i += 1) raw += names[i]! + JSON.stringify(cells[stored[i]!]);
     raw = raw === '' ? '{}' : `${raw}}`;
-    if (raw.length > options.maxRowBytes) return tooLarge(raw.length, options.maxRowBytes);
+    // No character takes more than three bytes per unit.
+    if (raw.length * 3 > options.maxRowBytes) {
+      const bytes = Buffer.byteLength(raw);
+      if (bytes > options.maxRowBytes) return tooLarge(bytes, options.maxRowBytes);
+    }
     const json = replaceUnstorable(raw);
     return {
       ok: true,
@@ -178,6 +182,6 @@ function joinRepairs(first: string | null, second: string): string {
 function tooLarge(bytes: number, limit: number): Encoded {
   return {
     ok: false,
-    reason: `the row has ${bytes} characters, more than the limit of ${limit} (ingestMaxRowBytes)`,
+    reason: `the row has ${bytes} bytes of JSON, more than the limit of ${limit} (ingestMaxRowBytes)`,
   };
 }

@@ -168,7 +168,11 @@ const CONSUMERS: Record<string, (text: string) => unknown> = {
     return inspectArchive(files.write(writeZip(parts)), limits);
   },
   'the header of an image': measure,
-  'names of columns': (text) => mapColumns(text.split(/[,;\n]/).slice(0, 10_000), null),
+  'names of columns': (text) => {
+    const names = text.split(/[,;\n]/).slice(0, 10_000);
+    const fields = names.slice(0, 100).map((name) => ({ name: `${name}x`, required: false }));
+    return [mapColumns(names, null), mapColumns(names, fields)];
+  },
   'a message of an error': (text) => errorSignature('permanent', text),
   'names of files': (text) => [heldName('1.0123456789abcdef', text), parseHeldName(text)],
   'numbers of rows': parseSeqList,
@@ -206,6 +210,9 @@ describe('an attack that worked is read in time:', () => {
     ['comments that do not end', 'an archive', fill('', '<!--', '')],
     ['a number that is none', 'the CSV writer', fill('-', '1', 'x')],
     ['brackets in a format', 'parts of a cell', fill('', '[', '')],
+    ['cells with a quote that is not closed', 'a CSV file', fill('a,b\n1,', '"x,', '')],
+    ['cells with quotes that are doubled', 'a CSV file', fill('a,b\n1,"', '"",""x,', '')],
+    ['blanks after a quote', 'a CSV file', fill('a,b\n1,"', '"  x', '')],
     ['one name for all columns', 'names of columns', fill('', 'a,', '')],
     ['a tag that does not end', 'one XML tag', fill('', 'a="', '')],
   ])('%s', async (_, name, text) => {

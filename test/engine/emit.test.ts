@@ -1,6 +1,8 @@
 // Items that handlers emit: a site that is crawled, where every page names others, most of which are known.
+import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
+import { exportJob } from '../../src/export/export-job.ts';
 import { definePipeline, openRowmill, type Rowmill } from '../../src/index.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { claimItems } from '../../src/store/commands/claim-items.ts';
@@ -29,6 +31,13 @@ async function withRowmill(
   } finally {
     await rowmill.close();
   }
+}
+
+async function exported(jobId: string, format: 'csv' | 'jsonl'): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of exportJob(database.context().db, { jobId, format, pageRows: 70 }))
+    chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
 }
 
 const PAGES = 300;
@@ -89,6 +98,11 @@ describe('emitted items', () => {
       expect(ingestReport.repeated).toBe(PAGES * 12 - (PAGES - 1));
       expect(inputColumns.map((column) => column.key)).toEqual(['page', 'from']);
       await checkJob(jobId);
+      const parents = items.map(({ parent }) => (parent === null ? '' : String(parent + 1)));
+      const csv = parse(await exported(jobId, 'csv'), { columns: true }) as Record<string, string>[];
+      expect(csv.map((row) => row.rowmill_parent)).toEqual(parents);
+      const lines = (await exported(jobId, 'jsonl')).trimEnd().split('\n');
+      expect(lines.map((line) => JSON.parse(line).parentSeq)).toEqual(items.map(({ parent }) => parent));
     });
   });
 
