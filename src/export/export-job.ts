@@ -1,6 +1,7 @@
 // The one entry to exports: a request becomes a stream of bytes that reads a fixed generation page by page. Nothing is
 // read before somebody pulls, and no transaction is open between two pulls.
 import { createHash } from 'node:crypto';
+import type { ColumnTypes } from '../core/column-types.ts';
 import { type ExportColumn, exportColumns, failedColumns } from '../core/export-columns.ts';
 import { checkExportFilter, type ExportFilter } from '../core/export-filter.ts';
 import type { ExportRow } from '../core/export-row.ts';
@@ -186,10 +187,15 @@ function writeRows(
     default:
       return exportXlsx(rows, columns, {
         sheetName: kind[0]!.toUpperCase() + kind.slice(1),
+        columnTypes: kind === 'rejected' ? undefined : columnTypesOf(job),
         ...(request.sheetRows === undefined ? {} : { sheetRows: request.sheetRows }),
         progress,
       });
   }
+}
+
+function columnTypesOf({ ingestCheckpoint }: Job): ColumnTypes | undefined {
+  return (ingestCheckpoint as { columnTypes?: ColumnTypes } | null)?.columnTypes;
 }
 
 function shapeOf({ kind = 'results', columns }: ExportRequest): NonNullable<JsonLinesOptions['shape']> {
