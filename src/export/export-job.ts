@@ -1,7 +1,6 @@
 // The one entry to exports: a request becomes a stream of bytes that reads a fixed generation page by page. Nothing is
 // read before somebody pulls, and no transaction is open between two pulls.
 import { createHash } from 'node:crypto';
-import type { ColumnTypes } from '../core/column-types.ts';
 import { type ExportColumn, exportColumns, failedColumns } from '../core/export-columns.ts';
 import { checkExportFilter, type ExportFilter } from '../core/export-filter.ts';
 import type { ExportRow } from '../core/export-row.ts';
@@ -9,6 +8,7 @@ import type { CsvDialect } from '../core/file-format.ts';
 import { guardLine } from '../core/formula-guard.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import type { ColumnTypes } from '../core/typed-columns.ts';
 import type { Executor } from '../platform/database.ts';
 import { retryingReads } from '../platform/retrying-reads.ts';
 import { readExportColumns } from '../store/views/read-export-columns.ts';

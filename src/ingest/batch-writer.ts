@@ -2,11 +2,11 @@
 // counts and the checksum, which say after a crash where to go on and that it is the same file.
 import { createHash, type Hash } from 'node:crypto';
 import { BatchSize } from '../core/batch-size.ts';
-import type { ColumnTypes } from '../core/column-types.ts';
 import type { IngestReport } from '../core/file-format.ts';
 import type { InputColumn } from '../core/input-column.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toStorableText } from '../core/storable-json.ts';
+import type { ColumnTypes } from '../core/typed-columns.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { type IngestRow, type RejectedRow, storeBatch } from '../engine/store-batch.ts';
 import { findItemKeys } from '../store/views/find-item-keys.ts';

@@ -495,7 +495,7 @@ describe('a workbook', () => {
         data: `<row r="1">${text('A1', 'Prices of 2024')}</row><row r="3">${head.join('')}</row><row r="4">${[
           typed('A4', 0.1),
           typed('B4', 43860, ' s="1"'),
-          typed('C4', 43860.396180555556, ' s="2"'),
+          typed('C4', '43860.396180555556', ' s="2"'),
           typed('D4', 1.5, ' s="3"'),
           typed('E4', 1, ' t="b"'),
           text('F4', '00123'),

@@ -1,12 +1,13 @@
 // Reads the file of a job into items, from where the last batch ended to the seal. Leased: one process at a time, and
 // whoever comes after a crash goes on at the checkpoint. A file that cannot be read ends the job; anything that may
 // pass (database, blob store) leaves it open to be gone on with.
-import { ColumnTypeGatherer, type ColumnTypes } from '../core/column-types.ts';
+
 import type { IngestReport, JobSource } from '../core/file-format.ts';
 import { type Checked, checkInput, type InputSchema, type PipelineInput } from '../core/input-schema.ts';
 import { mapColumns } from '../core/map-columns.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toStorableText } from '../core/storable-json.ts';
+import { ColumnTypeGatherer, type ColumnTypes } from '../core/typed-columns.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { sealJob } from '../engine/seal-job.ts';
 import { turnOfLoop } from '../platform/clock.ts';

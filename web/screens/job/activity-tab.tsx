@@ -2,8 +2,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Activity, User } from 'lucide-react';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { RelativeTime } from '../../components/relative-time.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
+import { RelativeTime } from '../../components/relative-time.tsx';
 import { ShowMore } from '../../components/show-more.tsx';
 import { client } from '../../lib/client.ts';
 import { detailWords } from '../../lib/detail-words.ts';

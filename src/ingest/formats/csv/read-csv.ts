@@ -124,8 +124,8 @@ async function tryRows(
     how: `the file was read as ${describe(dialect)}`,
     hint: 'State the delimiter, the quote or the lines to skip if they were detected wrongly; docs/files-csv.md says how.',
   });
-  trial: for await (const rows of batches) {
-    for (const row of rows) if (trial.add(judge(row), row.raw.length)) break trial;
+  reading: for await (const rows of batches) {
+    for (const row of rows) if (trial.add(judge(row), row.raw.length)) break reading;
   }
   trial.end();
 }

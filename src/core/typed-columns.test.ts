@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { looksLikeType } from './cell-type.ts';
-import { ColumnTypeGatherer, typeReader } from './column-types.ts';
+import { ColumnTypeGatherer, typeReader } from './typed-columns.ts';
 
 const columns = [{ key: 'a', header: 'A' }, null, { key: '__proto__', header: 'B' }];
 
