@@ -23,7 +23,16 @@ export function describeFormat(detected: DetectedFormat): string {
     if (csv.quote !== '' && csv.escape !== csv.quote) parts.push(`escape ${csv.escape}`);
     parts.push(csv.header ? `header on line ${csv.skipLines + 1}` : 'no header');
   } else if (detected.encoding) parts.push(detected.encoding);
-  if (detected.sheet) parts.push(`sheet ${JSON.stringify(detected.sheet)}`);
+  const { sheet, sheets = [], table } = detected;
+  if (sheet) {
+    const which = sheets.length > 1 ? ` (${sheets.indexOf(sheet) + 1} of ${sheets.length})` : '';
+    parts.push(`sheet ${JSON.stringify(sheet)}${which}`);
+  }
+  if (table) {
+    const rows = table.headerRows === 2 ? `rows ${table.line} and ${table.line + 1}` : `row ${table.line}`;
+    if (table.header) parts.push(sheet ? `header in ${rows}` : `header on line ${table.line}`);
+    else parts.push('no header');
+  }
   return printable(parts.join(', '));
 }
 

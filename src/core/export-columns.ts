@@ -5,6 +5,7 @@
 // status, error and attempts, and rowmill_parent where rows were emitted. Input headers stay as they are, also when they repeat. A result column whose name is
 // taken becomes result_<name>, the last three become rowmill_<name>, each with the prefix repeated until it is free; a
 // column that can keep its name keeps it, whatever its neighbours are called.
+import { MAX_SHEET_INTEGER } from './cell-type.ts';
 import type { ExportRow } from './export-row.ts';
 import type { InputColumn } from './input-column.ts';
 import { type JsonField, jsonFieldReader } from './json-fields.ts';
@@ -151,9 +152,6 @@ export function cellText(value: unknown): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
-
-/** Integers from here on have more digits than a spreadsheet keeps. */
-const MAX_SHEET_INTEGER = 1e15;
 
 /**
  * The same cell for a format that has types. Numbers and booleans stay what they are, except integers of more than 15

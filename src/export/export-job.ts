@@ -8,6 +8,7 @@ import type { CsvDialect } from '../core/file-format.ts';
 import { guardLine } from '../core/formula-guard.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import type { ColumnTypes } from '../core/typed-columns.ts';
 import type { Executor } from '../platform/database.ts';
 import { retryingReads } from '../platform/retrying-reads.ts';
 import { readExportColumns } from '../store/views/read-export-columns.ts';
@@ -199,6 +200,7 @@ function writeRows(
     default:
       return exportXlsx(rows, columns, {
         sheetName: kind[0]!.toUpperCase() + kind.slice(1),
+        columnTypes: kind === 'rejected' ? undefined : columnTypesOf(job),
         ...(request.sheetRows === undefined ? {} : { sheetRows: request.sheetRows }),
         progress,
       });
@@ -207,6 +209,10 @@ function writeRows(
 
 function isParent({ source }: ExportColumn): boolean {
   return source.from === 'parent';
+}
+
+function columnTypesOf({ ingestCheckpoint }: Job): ColumnTypes | undefined {
+  return (ingestCheckpoint as { columnTypes?: ColumnTypes } | null)?.columnTypes;
 }
 
 function shapeOf({ kind = 'results', columns }: ExportRequest): NonNullable<JsonLinesOptions['shape']> {

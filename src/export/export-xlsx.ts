@@ -1,9 +1,11 @@
-// Rows as a workbook, streamed: memory does not grow with the rows. Numbers and booleans keep their type, everything
+// Rows as a workbook, streamed: memory does not grow with the rows. Numbers, booleans and dates keep their type, everything
 // else is text and never a formula. What a sheet cannot hold is cut with a mark or goes on in the next sheet.
-import { cellReader, type ExportColumn, typedCell } from '../core/export-columns.ts';
+import { cellReader, type ExportColumn } from '../core/export-columns.ts';
 import type { ExportRow } from '../core/export-row.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import type { ColumnTypes } from '../core/typed-columns.ts';
 import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
+import { type SheetCell, type SheetColumn, sheetColumn } from './sheet-cells.ts';
 
 const MAX_SHEET_ROWS = 1_048_576;
 const MAX_SHEET_COLUMNS = 16_384;
@@ -13,6 +15,8 @@ export interface XlsxOptions {
   sheetName?: string;
   /** Rows of a sheet, its header among them. */
   sheetRows?: number;
+  /** Of columns of the input that came from a workbook. */
+  columnTypes?: ColumnTypes | undefined;
   chunkBytes?: number;
   progress?: ExportProgress;
 }
@@ -27,7 +31,11 @@ export async function* exportXlsx(
   checkSheetColumns(columns);
   // Loaded by those who write a workbook: it is an eighth of the modules of the package.
   const { writeXlsxStream } = await import('hucre/xlsx');
-  const stream = writeXlsxStream(sheetRows(rows, columns, progress), {
+  const typed = columns.map(({ source }) =>
+    sheetColumn(source.from === 'input' ? ownType(options.columnTypes, source.key) : undefined),
+  );
+  const stream = writeXlsxStream(sheetRows(rows, columns, typed, progress), {
+    columns: typed.map(({ numFmt }) => (numFmt === undefined ? {} : { numFmt })),
     name: options.sheetName ?? 'Results',
     maxRowsPerSheet: options.sheetRows ?? MAX_SHEET_ROWS,
     freezePane: { rows: 1 },
@@ -65,22 +73,25 @@ export async function* exportXlsx(
 async function* sheetRows(
   rows: AsyncIterable<readonly ExportRow[]>,
   columns: readonly ExportColumn[],
+  typed: readonly SheetColumn[],
   progress: ExportProgress,
-): AsyncGenerator<(string | number | boolean | null)[]> {
+): AsyncGenerator<SheetCell[]> {
   const readCells = cellReader(columns);
   yield columns.map((column) => sheetText(column.header));
   for await (const page of rows) {
     for (const row of page) {
       progress.rowCount += 1;
       progress.seq = row.seq;
-      yield readCells(row).map(sheetCell);
+      yield readCells(row).map((value, at) => {
+        const cell = typed[at]!.cell(value);
+        return typeof cell === 'string' ? sheetText(cell) : cell;
+      });
     }
   }
 }
 
-function sheetCell(value: unknown): string | number | boolean | null {
-  const cell = typedCell(value);
-  return typeof cell === 'string' ? sheetText(cell) : cell;
+function ownType(types: ColumnTypes | undefined, key: string) {
+  return types !== undefined && Object.hasOwn(types, key) ? types[key] : undefined;
 }
 
 // A text of this form would be read back as the character it names. The two last code points are none in XML.

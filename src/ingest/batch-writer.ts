@@ -6,6 +6,7 @@ import type { IngestReport } from '../core/file-format.ts';
 import type { InputColumn } from '../core/input-column.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toStorableText } from '../core/storable-json.ts';
+import type { ColumnTypes } from '../core/typed-columns.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { type IngestRow, type RejectedRow, storeBatch } from '../engine/store-batch.ts';
 import { findItemKeys } from '../store/views/find-item-keys.ts';
@@ -17,6 +18,8 @@ export interface IngestCheckpoint {
   read: number;
   /** Of those rows. */
   checksum: string;
+  /** Types of the columns of a workbook, for exports. */
+  columnTypes?: ColumnTypes;
 }
 
 export interface BatchWriterOptions {
@@ -26,6 +29,8 @@ export interface BatchWriterOptions {
   report: IngestReport;
   /** Asked with every batch: the columns when there are new ones. */
   newColumns: () => InputColumn[] | undefined;
+  /** Asked with every batch, too. */
+  columnTypes?: () => ColumnTypes | undefined;
 }
 
 interface Gathered {
@@ -163,7 +168,12 @@ export class BatchWriter {
       if (row.repair !== null) report.repaired += 1;
       if (row.invalid !== null) report.invalid += 1;
     }
-    const checkpoint: IngestCheckpoint = { read: report.read, checksum };
+    const columnTypes = this.#options.columnTypes?.();
+    const checkpoint: IngestCheckpoint = {
+      read: report.read,
+      checksum,
+      ...(columnTypes && { columnTypes }),
+    };
     const stored = await storeBatch(this.#context, {
       jobId,
       rows,

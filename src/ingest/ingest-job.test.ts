@@ -1,11 +1,14 @@
 // Files to items on a real PostgreSQL: what is stored, what is rejected, what ends at once, and what happens when the
 // same file comes again, corrected or cut off.
+import { readXlsx } from 'hucre/xlsx';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { checkInvariants } from '../../test/support/invariants.ts';
 import { useTestDatabase } from '../../test/support/test-database.ts';
+import { writeWorkbook } from '../../test/support/workbook-writer.ts';
 import type { RowmillError } from '../core/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
+import { exportJob } from '../export/export-job.ts';
 import type { Settings } from '../platform/settings.ts';
 import { findAbandonedIngests } from '../store/views/find-abandoned-ingests.ts';
 import { readJob } from '../store/views/read-job.ts';
@@ -474,5 +477,80 @@ describe('an ingest that was interrupted', () => {
     expect(itemCount, 'nothing was stored afterwards').toBe(countThen);
     expect(itemCount).toBe(ingestReport.stored);
     expect(await itemsOf(jobId)).toHaveLength(itemCount);
+  });
+});
+
+describe('a workbook', () => {
+  const STYLES =
+    '<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/><xf numFmtId="46"/></cellXfs></styleSheet>';
+  const text = (at: string, value: string) => `<c r="${at}" t="inlineStr"><is><t>${value}</t></is></c>`;
+  const typed = (at: string, value: number | string, more = '') => `<c r="${at}"${more}><v>${value}</v></c>`;
+  const head = ['n', 'day', 'moment', 'time', 'flag', 'code'].map((name, i) => text(`${'ABCDEF'[i]}3`, name));
+  const WORKBOOK = writeWorkbook({
+    styles: STYLES,
+    date1904: true,
+    sheets: [
+      {
+        name: 'Prices',
+        data: `<row r="1">${text('A1', 'Prices of 2024')}</row><row r="3">${head.join('')}</row><row r="4">${[
+          typed('A4', 0.1),
+          typed('B4', 43860, ' s="1"'),
+          typed('C4', '43860.396180555556', ' s="2"'),
+          typed('D4', 1.5, ' s="3"'),
+          typed('E4', 1, ' t="b"'),
+          text('F4', '00123'),
+        ].join('')}</row><row r="5">${[
+          text('A5', '42'),
+          text('B5', '2024-03-01'),
+          text('C5', 'soon'),
+          text('D5', '=1+1'),
+          text('E5', 'TRUE'),
+          typed('F5', 7),
+        ].join('')}</row><row r="6">${[
+          typed('A6', '12345678901234567'),
+          typed('B6', 43861, ' s="1"'),
+          typed('D6', 0.25, ' s="3"'),
+          typed('E6', 0, ' t="b"'),
+          text('F6', '1e5'),
+        ].join('')}</row>`,
+      },
+    ],
+  });
+
+  it('comes back as the workbook it was: numbers, dates and booleans typed, texts that look like them text', async () => {
+    const jobId = await ingest(WORKBOOK);
+    expect((await itemsOf(jobId)).map(({ input }) => input)[0]).toEqual({
+      n: '0.1',
+      day: '2024-01-31',
+      moment: '2024-01-31T09:30:30',
+      time: '36:00:00',
+      flag: 'TRUE',
+      code: '00123',
+    });
+    const chunksOfExport: Buffer[] = [];
+    for await (const chunk of exportJob(database.context().db, { jobId, format: 'xlsx', pageRows: 100 }))
+      chunksOfExport.push(chunk);
+    const { sheets } = await readXlsx(Buffer.concat(chunksOfExport));
+    const cells = sheets[0]!.rows.slice(1).map((row) => row.slice(0, 6).map((cell) => cell ?? null));
+    expect(cells).toEqual([
+      [
+        0.1,
+        new Date('2024-01-31T00:00:00Z'),
+        new Date('2024-01-31T09:30:30Z'),
+        expect.anything(),
+        true,
+        '00123',
+      ],
+      ['42', '2024-03-01', 'soon', '=1+1', true, 7],
+      ['12345678901234567', new Date('2024-02-01T00:00:00Z'), null, expect.anything(), false, '1e5'],
+    ]);
+    // Read again by Rowmill, each cell is the text that it was, and typed as it was.
+    const again = await ingest(Buffer.concat(chunksOfExport), plain);
+    const inputs = (await itemsOf(again)).map(({ input }) => input);
+    expect(inputs).toMatchObject((await itemsOf(jobId)).map(({ input }) => input));
+    const types = async (id: string) => (await jobOf(id)).ingestCheckpoint as { columnTypes: object };
+    const { n, day, moment, time, flag, code } = (await types(jobId)).columnTypes as Record<string, object>;
+    expect((await types(again)).columnTypes).toMatchObject({ day, moment, time, flag, code });
+    expect(n).toEqual({ types: ['number'], texts: ['42'] });
   });
 });

@@ -1,11 +1,13 @@
 // Reads the file of a job into items, from where the last batch ended to the seal. Leased: one process at a time, and
 // whoever comes after a crash goes on at the checkpoint. A file that cannot be read ends the job; anything that may
 // pass (database, blob store) leaves it open to be gone on with.
+
 import type { IngestReport, JobSource } from '../core/file-format.ts';
 import { type Checked, checkInput, type InputSchema, type PipelineInput } from '../core/input-schema.ts';
 import { mapColumns } from '../core/map-columns.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
 import { toStorableText } from '../core/storable-json.ts';
+import { ColumnTypeGatherer, type ColumnTypes } from '../core/typed-columns.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { sealJob } from '../engine/seal-job.ts';
 import { turnOfLoop } from '../platform/clock.ts';
@@ -133,6 +135,7 @@ async function readFile(
       updatesJobId: job.updatesJobId,
       report: readSoFar(job.ingestReport),
       newColumns: encoder.newColumns,
+      columnTypes: encoder.columnTypes,
     });
     let toSkip = writer.report.read;
     const checkpoint = job.ingestCheckpoint as IngestCheckpoint | null;
@@ -169,6 +172,7 @@ function readSoFar(report: Partial<IngestReport>): IngestReport {
 interface Encoder {
   encode(row: Exclude<ReadRow, { kind: 'rejected' }>): Encoded;
   newColumns(): Job['inputColumns'] | undefined;
+  columnTypes(): ColumnTypes | undefined;
 }
 
 function encoderFor(
@@ -193,6 +197,7 @@ function encoderFor(
     return {
       encode: (row) => (row.kind === 'object' ? encoder.encode(row) : mixedKinds(row.line)),
       newColumns: () => encoder.takeNew(),
+      columnTypes: () => undefined,
     };
   }
   // The columns were settled when the job was made; here each finds its place in the file again.
@@ -201,9 +206,15 @@ function encoderFor(
   const columns = byHeader.map((column) => (column === null ? null : (job.inputColumns[next++] ?? null)));
   if (next !== job.inputColumns.length) throw changedFile(job);
   const encode = tableEncoder(columns, options);
+  const types = reader.detected.format === 'xlsx' ? new ColumnTypeGatherer(columns) : null;
   return {
-    encode: (row) => (row.kind === 'cells' ? encode(row) : mixedKinds(row.line)),
+    encode: (row) => {
+      if (row.kind !== 'cells') return mixedKinds(row.line);
+      types?.add(row.cells, row.types);
+      return encode(row);
+    },
     newColumns: () => undefined,
+    columnTypes: () => types?.found(),
   };
 }
 

@@ -8,7 +8,6 @@ export type {
   DetectedFormat,
   FormatName,
   FormatOptions,
-  TableLayout,
 } from '../core/file-format.ts';
 
 export interface RowReader {

@@ -141,3 +141,59 @@ describe('a JSON array', () => {
     );
   });
 });
+
+describe('a JSON array of arrays', () => {
+  const open = (content: string, options: FormatOptions = {}) =>
+    openJsonArray(files.write(content), options, limits);
+
+  it('is a table: its names are found, its values keep their types, rows of another length are rejected', async () => {
+    const reader = await open(
+      '[["id","name","n"],\n[1,"Ann",null],\n[2,"Bob",{"x":[1]}],\n[3,"Cy"],[4,"Di",true]]',
+    );
+    expect(reader.headers).toEqual(['id', 'name', 'n']);
+    expect(reader.detected.table).toEqual({ header: true, skipLines: 0, line: 1 });
+    expect(await allRows(reader)).toEqual([
+      { kind: 'cells', line: 2, cells: [1, 'Ann', null], repair: null },
+      { kind: 'cells', line: 3, cells: [2, 'Bob', { x: [1] }], repair: null },
+      { kind: 'rejected', line: 4, raw: '[3,"Cy"]', reason: 'expected 3 values, got 2' },
+      { kind: 'cells', line: 4, cells: [4, 'Di', true], repair: null },
+    ]);
+  });
+
+  it('may have titles and no header, and is read again alike', async () => {
+    const text = '[["Report of 2024"],["Ann",1,"2024-01-31"],["Bob",2,"2024-02-01"],["Cy",3,"2024-02-02"]]';
+    const reader = await open(text);
+    expect(reader.headers).toEqual(['column_1', 'column_2', 'column_3']);
+    expect(reader.detected).toMatchObject({
+      table: { header: false, skipLines: 1 },
+      warnings: ['The first array was not read as rows: the table begins after them.'],
+    });
+    const again = await open(text, { found: reader.detected });
+    expect(again.headers).toEqual(reader.headers);
+    expect(await allRows(again)).toEqual(await allRows(reader));
+  });
+
+  it('takes names and a header as they are stated', async () => {
+    const reader = await open('[["a","b"],["c","d"]]', { header: false, columns: ['x', 'y'] });
+    expect(reader.headers).toEqual(['x', 'y']);
+    expect(await allRows(reader)).toHaveLength(2);
+  });
+
+  it('of rows of all lengths is refused, with the numbers', async () => {
+    await expect(open('[["a","b","c"],[1],[1,2],[1,2,3,4],[1,2,3]]')).rejects.toMatchObject({
+      code: 'FILE_INVALID',
+      message: expect.stringContaining('got 3 of the first 4 that do not (line 1: expected 3 values, got 1)'),
+    });
+  });
+});
+
+describe('a JSON array of things that are no rows', () => {
+  it('is refused before a row is stored, with the numbers', async () => {
+    const text = `[${Array.from({ length: 64 }, (_, i) => i).join(',')},{"a":1}]`;
+    await expect(openJsonArray(files.write(text), {}, limits)).rejects.toMatchObject({
+      code: 'FILE_INVALID',
+      message:
+        'expected most rows to be JSON objects, got 64 of the first 65 that do not (line 1: expected a JSON object, got a number); the file was read as a JSON array',
+    });
+  });
+});

@@ -158,3 +158,24 @@ describe('JSON lines', () => {
     );
   });
 });
+
+describe('JSON lines of arrays', () => {
+  it('are a table, as on jsonlines.org', async () => {
+    const path = files.write('["Name","Score"]\n\n["Ann",24]\n["Bob",29]\n');
+    const reader = await openJsonl(path, {}, limits);
+    expect(reader.headers).toEqual(['Name', 'Score']);
+    expect(await allRows(reader)).toEqual([
+      { kind: 'cells', line: 3, cells: ['Ann', 24], repair: null },
+      { kind: 'cells', line: 4, cells: ['Bob', 29], repair: null },
+    ]);
+  });
+});
+
+describe('lines of which most are no objects', () => {
+  it('are refused before a row is stored', async () => {
+    await expect(openJsonl(files.write('{"a":1}\nx\ny\n'), {}, limits)).rejects.toMatchObject({
+      code: 'FILE_INVALID',
+      message: expect.stringContaining('got 2 of the first 3 that do not'),
+    });
+  });
+});

@@ -1,7 +1,13 @@
 import { type CellValue, writeXlsx, XlsxStreamWriter } from 'hucre/xlsx';
 import { describe, expect, it } from 'vitest';
 import { allRows, shippedLimits, useTestFiles } from '../../../test/support/file-rows.ts';
-import { type HandMadeWorkbook, sheetXml, writeWorkbook } from '../../../test/support/workbook-writer.ts';
+import {
+  type HandMadeWorkbook,
+  sheetXml,
+  workbookParts,
+  writeWorkbook,
+} from '../../../test/support/workbook-writer.ts';
+import { writeZip } from '../../../test/support/zip-writer.ts';
 import { withRows as withXlsx } from '../open-rows.ts';
 import type { FormatOptions, ReadLimits, ReadRow, RowReader } from '../row-reader.ts';
 
@@ -153,6 +159,43 @@ describe('a cell', () => {
     ['no date at all', '<c r="A2" s="1"><v>-5</v></c>', '-5', 'A2: the number is shown as a date'],
     ['no number at all', '<c r="A2"><v>abc</v></c>', 'abc', 'A2: the cell should hold a number'],
     ['no text at all', '<c r="A2" t="s"><v></v></c><c r="B2"><v>1</v></c>', '', null],
+    [
+      'a formula whose value was not stored by its writer',
+      '<c r="A2"><f>SUM(B:B)</f><v></v></c>',
+      '',
+      'A2: the formula has no stored value',
+    ],
+    [
+      'a text of its own and a value',
+      '<c r="A2" t="inlineStr"><is><t>abc</t></is><v>5</v></c>',
+      'abc',
+      'A2: the cell has a text of its own and a value; the text is read',
+    ],
+    [
+      'a value and a text of its own',
+      '<c r="A2"><is><t>abc</t></is><v>5</v></c>',
+      '5',
+      'A2: the cell has a text of its own and a value; the value is read',
+    ],
+    ['two values', '<c r="A2"><v>5</v><v>6</v></c>', '5', 'A2: the cell has more than one value'],
+    [
+      'a number of 20 digits, written out',
+      '<c r="A2"><v>12345678901234567890</v></c>',
+      '12345678901234567890',
+      null,
+    ],
+    [
+      'a number of 20 digits, rounded',
+      '<c r="A2"><v>1.2345678901234567E+19</v></c>',
+      '12345678901234567000',
+      'A2: the number has more digits',
+    ],
+    [
+      'a number as a double is written',
+      '<c r="A2"><v>0.30000000000000004</v></c>',
+      '0.30000000000000004',
+      null,
+    ],
     ['a text that is missing', '<c r="A2" t="s"><v>99</v></c>', '', 'A2: the text that the cell refers to'],
     [
       'a huge index of a text',
@@ -173,6 +216,35 @@ describe('a cell', () => {
     const data = `${row(1, 'a')}<row r="2"><c r="A2" s="1"><v>43860</v></c></row>`;
     const { rows } = await readData(data, { styles: STYLES, date1904: true });
     expect(rows).toMatchObject([cells(2, '2024-01-31')]);
+  });
+
+  it('counts dates from 1904 only if the main namespace says so', async () => {
+    const data = `${row(1, 'a')}<row r="2"><c r="A2" s="1"><v>43860</v></c></row>`;
+    const workbook = (properties: string, prefix = '') =>
+      writeZip(
+        workbookParts({ sheets: [{ name: 'One', data }], styles: STYLES }).map((part) =>
+          part.name === 'xl/workbook.xml'
+            ? {
+                ...part,
+                data: String(part.data)
+                  .replace('<workbookPr/>', properties)
+                  .replace(/(<\/?)(workbook|sheets|sheet|workbookPr)(?=[ />])/g, `$1${prefix}$2`)
+                  .replace('xmlns=', prefix === '' ? 'xmlns=' : `xmlns:${prefix.slice(0, -1)}=`),
+              }
+            : part,
+        ),
+      );
+    const extension =
+      '<extLst><ext xmlns:x15="http://schemas.microsoft.com/office/spreadsheetml/2010/11/main"><x15:workbookPr chartTrackingRefBase="1"/></ext></extLst>';
+    const in1904 = ['2024-01-31'];
+    for (const [properties, prefix, expected] of [
+      [`<workbookPr date1904="1"/>${extension}`, '', in1904],
+      ['<workbookPr date1904="true"/>', 'x:', in1904],
+      [`<workbookPr/>${extension.replace('chartTrackingRefBase', 'date1904')}`, '', ['2020-01-30']],
+    ] as const) {
+      const { rows } = await read(workbook(properties, prefix));
+      expect(rows).toMatchObject([{ cells: expected }]);
+    }
   });
 
   it('of a merged range has the value, and the others are empty', async () => {
@@ -350,7 +422,198 @@ describe('the sheet', () => {
   });
 });
 
+describe('a sheet as people make it', () => {
+  const TABLE = (from: number) =>
+    row(from, 'id', 'name', 'price') +
+    row(from + 1, '1', 'Ann', '2') +
+    row(from + 2, '2', 'Bob', '3') +
+    row(from + 3, '3', 'Cy', '4');
+
+  it('has its merged title and notes above the table shown, and not read as rows', async () => {
+    const { detected, headers, rows } = await readData(row(1, 'Report 2024') + row(2, 'in EUR') + TABLE(4));
+    expect(headers).toEqual(['id', 'name', 'price']);
+    expect(rows.map((each) => each.kind)).toEqual(['cells', 'cells', 'cells']);
+    expect(detected).toMatchObject({
+      preamble: 'Report 2024\nin EUR',
+      table: { header: true, skipLines: 3, line: 4 },
+      warnings: ['Rows 1 to 2 above the table were not read as rows: Report 2024 / in EUR.'],
+    });
+  });
+
+  it('keeps its first row when it has no header', async () => {
+    const { headers, rows } = await readData(row(1, '1', '2.5') + row(2, '2', '3.5'));
+    expect(headers).toEqual(['column_1', 'column_2']);
+    expect(rows).toEqual([cells(1, '1', '2.5'), cells(2, '2', '3.5')]);
+  });
+
+  it('may begin in another column, whose left side must stay empty', async () => {
+    const data = row(3, '', '', 'a', 'b') + row(4, '', '', '1', '2') + row(5, '', '', '3', '4');
+    const { detected, headers, rows } = await readData(data);
+    expect(headers).toEqual(['a', 'b']);
+    expect(rows).toEqual([cells(4, '1', '2'), cells(5, '3', '4')]);
+    expect(detected.table).toEqual({ header: true, skipLines: 0, line: 3, firstColumn: 2 });
+    const many = Array.from({ length: 1100 }, (_, i) => row(i + 4, '', '', `${i}`, 'x')).join('');
+    const late = (await readData(row(3, '', '', 'a', 'b') + many + row(2000, 'stray', '', '1', '2'))).rows;
+    expect(late.at(-1)).toMatchObject({
+      kind: 'rejected',
+      reason: 'expected nothing before the first named column (C), got a value in A2000',
+    });
+  });
+
+  it('has notes and totals below its table rejected, with the reason, and a company called Total kept', async () => {
+    const { rows } = await readData(
+      `${TABLE(1)}${row(5, '4', 'Total', '9')}${row(6, 'Total', '', '18')}${row(8, 'Source: own research')}${row(9, '* estimated')}${row(11, 'x7')}`,
+    );
+    expect(rows.slice(3)).toEqual([
+      cells(5, '4', 'Total', '9'),
+      {
+        kind: 'rejected',
+        line: 6,
+        reason: 'the row looks like a total: A6 says so, and B6 is empty, which other rows fill',
+        raw: 'Total\t\t18',
+      },
+      {
+        kind: 'rejected',
+        line: 8,
+        reason: 'the row looks like a note: of the 3 columns only A8 has a value',
+        raw: 'Source: own research',
+      },
+      expect.objectContaining({ kind: 'rejected', line: 9 }),
+      cells(11, 'x7', '', ''),
+    ]);
+  });
+
+  it('has its row of units noted and not read as a row', async () => {
+    const { detected, rows } = await readData(
+      row(1, 'name', 'weight', 'height') + row(2, '', 'kg', 'cm') + row(3, 'Ann', '60', '170'),
+    );
+    expect(rows).toEqual([cells(3, 'Ann', '60', '170')]);
+    expect(detected.warnings).toEqual(['Row 2 holds units and was not read as a row: kg cm.']);
+  });
+
+  it('may have names in two rows', async () => {
+    const { detected, headers, rows } = await readData(
+      row(1, '', '2023', '', '2024', '') +
+        row(2, 'Region', 'Q1', 'Q2', 'Q1', 'Q2') +
+        row(3, 'North', '1', '2', '3', '4'),
+    );
+    expect(headers).toEqual(['Region', '2023 Q1', '2023 Q2', '2024 Q1', '2024 Q2']);
+    expect(rows).toEqual([cells(3, 'North', '1', '2', '3', '4')]);
+    expect(detected.warnings).toEqual(['The names of the columns are in rows 1 and 2.']);
+  });
+
+  it('is refused when most of its rows do not fit, with the numbers and what to do', async () => {
+    const misfits = Array.from({ length: 6 }, (_, i) => row(i + 2, '1', '2', '3', '4')).join('');
+    await expect(readData(row(1, 'a', 'b', 'c') + misfits + row(9, '1', '2'))).rejects.toMatchObject({
+      code: 'FILE_INVALID',
+      message:
+        'expected most rows to fit the 3 columns, got 6 of the first 7 that do not (row 2: expected nothing after the last named column (C), got a value in D2); the sheet "One" was read with the header in row 1',
+      hint: expect.stringContaining('State the sheet, the rows to skip, or that there is no header'),
+    });
+  });
+
+  it('is read again as it was found, and as before if that was before layouts were stored', async () => {
+    const workbook = writeWorkbook({ sheets: [{ name: 'One', data: row(1, 'Report 2024') + TABLE(3) }] });
+    const { detected, headers, rows } = await read(workbook);
+    const again = await read(workbook, { format: 'xlsx', sheet: 'One', found: detected });
+    expect(again).toMatchObject({ headers, rows, detected: { table: detected.table! } });
+    const { table: _, ...old } = detected;
+    const before = await read(workbook, { format: 'xlsx', sheet: 'One', found: old });
+    expect(before.headers).toEqual(['Report 2024']);
+    expect(before.rows.map((each) => each.kind)).toEqual(Array(4).fill('rejected'));
+  });
+
+  it('warns of formulas whose values were never stored', async () => {
+    const formulas = [2, 3, 4].map(
+      (n) => `<row r="${n}"><c r="A${n}"><v>1</v></c><c r="B${n}"><f>A${n}</f><v/></c></row>`,
+    );
+    const { detected } = await readData(row(1, 'a', 'b') + formulas.join(''));
+    expect(detected.warnings).toEqual([
+      expect.stringMatching(/^3 of the first 3 rows have formulas without/),
+    ]);
+  });
+});
+
+describe('the sheet with the data', () => {
+  const DATA =
+    row(1, 'id', 'name') + Array.from({ length: 60 }, (_, i) => row(i + 2, `${i}`, `n${i}`)).join('');
+  const small = row(1, 'code', 'label') + row(2, 'a', 'b') + row(3, 'c', 'd') + row(4, 'e', 'f');
+
+  it.each<[string, HandMadeWorkbook['sheets'], string]>([
+    [
+      'a sheet of one cell',
+      [
+        { name: 'Notes', data: row(1, 'Notes') },
+        { name: 'Data', data: DATA },
+      ],
+      'Data',
+    ],
+    [
+      'a page of prose',
+      [
+        {
+          name: 'Read me',
+          data: Array.from({ length: 30 }, (_, i) => row(i + 1, `This is line ${i} of many words.`)).join(''),
+        },
+        { name: 'Data', data: DATA },
+      ],
+      'Data',
+    ],
+    [
+      'no other table that is merely smaller',
+      [
+        { name: 'Codes', data: small },
+        { name: 'Data', data: DATA },
+      ],
+      'Codes',
+    ],
+    [
+      'no hidden sheet',
+      [
+        { name: 'Notes', data: row(1, 'Notes') },
+        { name: 'Data', data: DATA, state: 'hidden' },
+      ],
+      'Notes',
+    ],
+  ])('is chosen over %s, with a warning', async (_, sheets, chosen) => {
+    const { detected } = await read(writeWorkbook({ sheets }));
+    expect(detected.sheet).toBe(chosen);
+    expect(detected.warnings.at(-1)).toMatch(/^Only the sheet/);
+  });
+
+  it('is not a pivot table of it', async () => {
+    const pivot =
+      row(1, 'Row Labels', 'Sum') + Array.from({ length: 9 }, (_, i) => row(i + 2, `n${i}`, '1')).join('');
+    const relation = {
+      name: 'xl/worksheets/_rels/sheet1.xml.rels',
+      data: '<Relationships><Relationship Id="a" Type="http://x/relationships/pivotTable" Target="../p.xml"/></Relationships>',
+    };
+    const sheets = [
+      { name: 'Pivot', data: pivot },
+      { name: 'Data', data: DATA },
+    ];
+    expect((await read(writeWorkbook({ sheets, extra: [relation] }))).detected.sheet).toBe('Data');
+    expect((await read(writeWorkbook({ sheets }))).detected.sheet).toBe('Pivot');
+  });
+});
+
 describe('a hostile workbook', () => {
+  it('with a value in the last column of every row costs no cells for it', async () => {
+    const far = Array.from(
+      { length: 3000 },
+      (_, i) => `<row r="${i + 2}"><c r="A${i + 2}"><v>1</v></c><c r="XFD${i + 2}"><v>2</v></c></row>`,
+    ).join('');
+    const good = Array.from({ length: 3000 }, (_, i) => row(i + 5000, '1')).join('');
+    const workbook = writeWorkbook({ sheets: [{ name: 'One', data: `${row(1, 'a')}${far}${good}` }] });
+    // Padded, these rows would be 49 million cells.
+    const { rows } = await read(workbook, { found: { format: 'xlsx', warnings: [] } }, { xlsxMemoryMb: 64 });
+    expect(rows.filter((each) => each.kind === 'rejected')).toHaveLength(3000);
+    expect(rows[0]).toMatchObject({
+      reason: 'expected nothing after the last named column (A), got a value in XFD2',
+    });
+    expect(rows.filter((each) => each.kind === 'cells')).toHaveLength(3000);
+  });
+
   it.each<[string, string, string]>([
     ['with a row too far down', '<row r="1048577"><c><v>1</v></c></row>', '1048577'],
     ['with a row zero', '<row r="0"><c><v>1</v></c></row>', 'row 0'],

@@ -30,6 +30,13 @@ describe('a text is', () => {
     ['json', '[1, 2]'],
     ['json', '["a","b"]'],
     ['json', '[[1],[2]]'],
+    ['json', '[\n[1],\n[2]\n]'],
+    ['jsonl', '["a","b"]\n[1,2]\n'],
+    ['csv', '[id],[name]\n1,2\n'],
+    ['csv', '{guid},name\n{1},a\n'],
+    ['csv', '// export of 2024\nid,name\n1,a\n'],
+    ['csv', 'id,data\n1,"{""a"": 1}"\n2,"{""a"": 2}"\n'],
+    ['csv', 'key: value\nother: thing\n'],
     ['urls', 'https://a.example/\nhttp://b.example/\n'],
     ['urls', '# list\n\nhttps://a.example/x,y\nhttps://b.example/\n'],
     ['urls', 'https://a.example/\nnonsense\nhttps://b.example/\n'],
@@ -59,6 +66,31 @@ describe('a text is', () => {
       kind: 'unsupported',
       found: expect.stringContaining(found),
       advice: expect.stringMatching(/\w/),
+    });
+  });
+});
+
+describe('broken JSON is not a table', () => {
+  it.each([
+    "{'a': 1, 'b': 2}\n{'a': 3, 'b': 4}\n",
+    '{a: 1, b: 2}\n',
+    "['a', 'b']\n",
+    '[\n  undefined,\n  1\n]',
+    'var rows = [{"a": 1}, {"a": 2}];',
+    'callback([{"a": 1}])',
+    ')]}\',\n[{"a": 1}]',
+    '// rows\n[\n  {"a": 1}\n]',
+    '  "a": 1,\n  "b": 2\n},\n{\n  "a": 3,\n  "b": 4\n}\n]',
+  ])('%j', (text) => {
+    expect(sniffText(text, true)).toMatchObject({ kind: 'unsupported', isBroken: true });
+  });
+
+  it('nor JSON lines because one line of it is a whole object', () => {
+    const lines = Array.from({ length: 32 }, (_, i) => `  "k${i}": ${i},\n  "l${i}": [`);
+    const text = `{\n${lines.join('\n')}\n{"whole": 1}\n]}`;
+    expect(sniffText(text, true)).toMatchObject({
+      kind: 'unsupported',
+      found: expect.stringContaining('one JSON object'),
     });
   });
 });

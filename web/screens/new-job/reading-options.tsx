@@ -53,10 +53,11 @@ interface CsvDetected {
 
 export function ReadingOptions({ detected, format, onChange }: ReadingOptionsProps) {
   const csv = (detected.csv ?? {}) as CsvDetected;
+  const table = (detected.csv ?? detected.table ?? {}) as Pick<CsvDetected, 'header' | 'skipLines'>;
   const encoding = csv.encoding ?? (detected.encoding as string | undefined);
   const sheets = (detected.sheets as string[] | undefined) ?? [];
   const isCsv = detected.format === 'csv';
-  const isTable = isCsv || detected.format === 'xlsx';
+  const isTable = isCsv || detected.table !== undefined;
   const set = <Key extends keyof FormatOptions>(key: Key, value: FormatOptions[Key] | undefined) => {
     const { [key]: _, ...rest } = format;
     onChange(value === undefined ? rest : { ...rest, [key]: value });
@@ -108,7 +109,7 @@ export function ReadingOptions({ detected, format, onChange }: ReadingOptionsPro
               set('header', target.value === AUTO ? undefined : target.value === 'true')
             }
             choices={[
-              auto(csv.header === false ? 'data' : 'names'),
+              auto(table.header === false ? 'data' : 'names'),
               ['true', 'Names of columns'],
               ['false', 'Data'],
             ]}
@@ -116,15 +117,15 @@ export function ReadingOptions({ detected, format, onChange }: ReadingOptionsPro
         )}
         {isTable && (
           <TextField
-            key={format.skipLines ?? csv.skipLines ?? 0}
+            key={format.skipLines ?? table.skipLines ?? 0}
             label="Lines to skip"
             type="number"
             min={0}
             max={1000}
-            defaultValue={format.skipLines ?? csv.skipLines ?? 0}
+            defaultValue={format.skipLines ?? table.skipLines ?? 0}
             onBlur={({ target }) => {
               const lines = Number(target.value);
-              if (lines !== (format.skipLines ?? csv.skipLines ?? 0)) set('skipLines', lines);
+              if (lines !== (format.skipLines ?? table.skipLines ?? 0)) set('skipLines', lines);
             }}
           />
         )}

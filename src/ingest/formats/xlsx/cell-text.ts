@@ -26,7 +26,7 @@ export function lacksDigits(written: string): boolean {
   if (text.length < 16 && !/e/i.test(text)) return false;
   if (/^-?\d{1,21}$/.test(text)) return false;
   if (Math.abs(Number(text)) >= 1e15) return true;
-  const digits = text.replace(/e.*$/i, '').replace(/[-+.]/g, '').replace(/^0+/, '');
+  const digits = text.split(/e/i)[0]!.replace(/[-+.]/g, '').replace(/^0+/, '');
   return digits.length > 17;
 }
 

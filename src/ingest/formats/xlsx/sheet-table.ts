@@ -48,7 +48,7 @@ export async function openSheetTable(
   };
   const sheet = await chooseSheet(parts.sheets, options.sheet, look);
   const batches = readSheetRows(archive, sheet.entry, context);
-  const sample = await takeSample(batches, TRIAL_ROWS);
+  const { sample, rest } = await takeSample(batches, TRIAL_ROWS);
   const layout = layOut(sample, options, limits);
   const { table, names, preamble, warnings, data } = layout;
   const firstColumn = table.firstColumn ?? 0;
@@ -68,7 +68,7 @@ export async function openSheetTable(
       ...warnOfFormulas(data),
       ...(options.sheet === undefined ? await warnOfOthers(parts.sheets, sheet, look) : []),
     ],
-    rows: toRows(data, batches, judge),
+    rows: toRows([...data, ...rest], batches, judge),
   };
 }
 
@@ -77,7 +77,7 @@ async function lookAtSheet(
   sheet: WorkbookSheet,
   context: SheetContext,
 ): Promise<SheetLook> {
-  const rows = await takeSample(readSheetRows(archive, sheet.entry, context), LOOK_ROWS);
+  const { sample: rows } = await takeSample(readSheetRows(archive, sheet.entry, context), LOOK_ROWS);
   const look: SheetLook = {
     rows: rows.length,
     filledCells: 0,
@@ -109,21 +109,28 @@ function wouldFit(rows: SheetRow[], limits: ReadLimits): boolean {
   }
 }
 
-/** Reads no further than it must; the generator can be read on. */
-async function takeSample(batches: AsyncGenerator<SheetRow[]>, maxRows: number): Promise<SheetRow[]> {
+/**
+ * The first rows, as many whatever pieces the sheet is read in: the same file must be understood alike each time. `rest`
+ * has the rows that were read with them.
+ */
+async function takeSample(
+  batches: AsyncGenerator<SheetRow[]>,
+  maxRows: number,
+): Promise<{ sample: SheetRow[]; rest: SheetRow[] }> {
   const sample: SheetRow[] = [];
   let cells = 0;
   let characters = 0;
-  while (sample.length < maxRows && cells < SAMPLE_CELLS && characters < SAMPLE_CHARACTERS) {
+  for (;;) {
     const { done, value } = await batches.next();
-    if (done) break;
-    for (const row of value) {
+    if (done) return { sample, rest: [] };
+    for (const [at, row] of value.entries()) {
       sample.push(row);
       cells += row.cells.length;
       for (const cell of row.cells) characters += cell.length;
+      if (sample.length >= maxRows || cells >= SAMPLE_CELLS || characters >= SAMPLE_CHARACTERS)
+        return { sample, rest: value.slice(at + 1) };
     }
   }
-  return sample;
 }
 
 function tryRows({ table, names, data }: SheetLayout, { misfit }: SheetJudge, sheet: string): void {

@@ -1,0 +1,68 @@
+// Values of an export as cells of a sheet: typed where JSON or the workbook that they came from has a type, text
+// otherwise, and never a formula.
+import type { CellType } from '../core/cell-type.ts';
+import { cellText, typedCell } from '../core/export-columns.ts';
+import { type ColumnType, typeReader } from '../core/typed-columns.ts';
+
+export type SheetCell = string | number | boolean | Date | null;
+
+export interface SheetColumn {
+  /** How numbers and dates of the column are shown; undefined: as the program does. */
+  numFmt?: string;
+  cell(value: unknown): SheetCell;
+}
+
+const DAY_MS = 86_400_000;
+/** A sheet cannot hold an earlier date. */
+const FIRST_DATE_MS = Date.UTC(1900, 0, 1);
+
+const PLAIN: SheetColumn = { cell: typedCell };
+
+/** `type`: of the column in its workbook; undefined: it has none. */
+export function sheetColumn(type: ColumnType | undefined): SheetColumn {
+  if (type === undefined) return PLAIN;
+  const typeOf = typeReader(type);
+  const numFmt = formatOf(type.types);
+  const isTime = numFmt === TIME_FORMAT;
+  const cell = (value: unknown): SheetCell => {
+    // A number that somebody put into a column of dates would be shown as a date.
+    if (typeof value === 'number' && numFmt !== undefined) return cellText(value);
+    if (typeof value !== 'string') return typedCell(value);
+    switch (typeOf(value)) {
+      case 'number':
+        return Number(value);
+      case 'boolean':
+        return value === 'TRUE';
+      case 'date':
+      case 'moment':
+        return dateCell(value);
+      case 'time':
+        return isTime ? timeCell(value) : value;
+      default:
+        return typedCell(value);
+    }
+  };
+  return numFmt === undefined ? { cell } : { numFmt, cell };
+}
+
+const TIME_FORMAT = '[h]:mm:ss';
+
+/** A format for the whole column, where its cells are all alike: dates, or times, which are bare numbers without one. */
+function formatOf(types: readonly CellType[]): string | undefined {
+  if (types.every((type) => type === 'time')) return TIME_FORMAT;
+  if (types.every((type) => type === 'date')) return 'yyyy-mm-dd';
+  if (types.every((type) => type === 'date' || type === 'moment')) return 'yyyy-mm-dd hh:mm:ss';
+  return undefined;
+}
+
+function dateCell(text: string): SheetCell {
+  const ms = Date.parse(text.length === 10 ? text : `${text}Z`);
+  // Dates that no calendar has are texts.
+  if (!(ms >= FIRST_DATE_MS) || !new Date(ms).toISOString().startsWith(text)) return text;
+  return new Date(ms);
+}
+
+function timeCell(text: string): SheetCell {
+  const [hours, minutes, seconds] = text.split(':').map(Number);
+  return Math.round((hours! * 3600 + minutes! * 60 + seconds!) * 1000) / DAY_MS;
+}
