@@ -261,12 +261,18 @@ describe('a rerun', () => {
     const counts = { DONE: 99_990, ERROR: 4, PENDING: 5, PROCESSING: 1, NOT_FOUND: 0 };
     const text = renderPlainLine(running({ rerun: { number: 2, ended: 9 }, counts }));
     expect(text).toContain('60.0% (run 2: 9 of 15 rows)');
-    expect(renderProgress(running({ rerun: { number: 2, ended: 9 }, counts }), 80, plain).join('\n')).toContain('60.0%');
+    expect(
+      renderProgress(running({ rerun: { number: 2, ended: 9 }, counts }), 80, plain).join('\n'),
+    ).toContain('60.0%');
   });
 
   it('has a summary with the speed of its own rows, and the counts of the whole job', () => {
     const counts = { DONE: 99_996, ERROR: 4, PENDING: 0, PROCESSING: 0, NOT_FOUND: 0 };
-    const lines = renderSummary(running({ state: 'DONE', rerun: { number: 2, ended: 15 }, counts, elapsedMs: 3000 }), 80, plain);
+    const lines = renderSummary(
+      running({ state: 'DONE', rerun: { number: 2, ended: 15 }, counts, elapsedMs: 3000 }),
+      80,
+      plain,
+    );
     expect(lines.slice(1, 4)).toEqual([
       'run 2: 15 of 15 rows   took 3s   5.0 items/s on average',
       'whole job, 100,000 rows',
