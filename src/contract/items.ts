@@ -206,7 +206,6 @@ export const itemRoutes = defineRoutes({
       /** A piece of their message. */
       search: z.string().min(1).max(1000).optional(),
     }),
-    pagedBy: ['phase', 'signature'],
     answer: {
       status: 200,
       schema: pageOf(errorGroup).extend({

@@ -21,7 +21,7 @@ export const itemHandlers: Handlers<typeof itemRoutes> = {
   getItemImage: sendItemImage,
   listTree,
   listErrors: async ({ job, query }, { reads }) => {
-    const { limit, after, search } = query;
+    const { limit, cursor: after, search } = query;
     // Groups change places while the job runs: a page begins behind as many as were shown.
     const cursor = {
       list: `errors ${job.jobId}`,
