@@ -223,7 +223,7 @@ describe('the prices example', () => {
     const service = await start([list], [], calm);
     await worker.stop();
     const { url, context } = await startTestApi(database.url, {
-      pipelines: [prices],
+      pipelines: [prices as never],
       settings: { blobStore: join(folder, 'blobs'), resourceSyncMs: 50 },
     });
     const form = new FormData();
