@@ -2,8 +2,10 @@
 // make on the same documents, and keeps exact numbers of them per project and document, per document, and per project.
 import { defineCounter, definePipeline } from 'rowmill';
 import { z } from 'zod';
+import { type Span, spanAligner } from './align-span.ts';
+import { storeAnnotations, textOf } from './annotation-store.ts';
 
-export const annotations = defineCounter({
+export const counter = defineCounter({
   name: 'annotations',
   scope: 'project',
   entity: 'document',
@@ -33,37 +35,53 @@ export const upload = definePipeline({
   input: document,
   // `replace`: what the project had on these documents is gone. `add`: it stays.
   params: z.object({ mode: z.enum(['add', 'replace']).default('add') }),
-  counters: [annotations],
+  counters: [counter],
   summary: ['project', 'sourcedb', 'sourceid'],
   outputs: ['jsonl'],
   phases: [
     {
       name: 'store',
       concurrency: 20,
-      run: (row, { params, count }) => {
-        const denotations = keepOnText(row.denotations, row.text);
-        const blocks = keepOnText(row.blocks, row.text);
+      run: async (row, { params, count, jobId, seq }) => {
+        const { project } = row;
+        const document = `${row.sourcedb}:${row.sourceid}`;
+        const mode = params.mode as 'add' | 'replace';
+        const align = spanAligner(row.text, await textOf(document, row.text));
+        const denotations = keepOnText(row.denotations, row.text, align);
+        const blocks = keepOnText(row.blocks, row.text, align);
         const ids = new Set([...denotations, ...blocks].map(({ id }) => id));
         const relations = firstOfEach(row.relations.filter(({ subj, obj }) => ids.has(subj) && ids.has(obj)));
-        // What was kept is counted, not what was sent. In the mode `replace` nothing counts, too: then nothing is left.
+        const annotations = { denotations, blocks, relations };
+        await storeAnnotations({ project, document, jobId, seq, mode, annotations });
+        // Only stored annotations count. In the mode `replace` a line without any sets the number to 0.
         count(
-          annotations,
-          { scope: row.project, entity: `${row.sourcedb}:${row.sourceid}` },
+          counter,
+          { scope: project, entity: document },
           { denotations: denotations.length, blocks: blocks.length, relations: relations.length },
-          params.mode as 'add' | 'replace',
+          mode,
         );
         const sent = row.denotations.length + row.blocks.length + row.relations.length;
         const kept = denotations.length + blocks.length + relations.length;
-        return { denotations, blocks, relations, dropped: sent - kept };
+        return { ...annotations, dropped: sent - kept };
       },
     },
   ],
 });
 
-/** Those that lie on the text and have an id of their own. */
-function keepOnText<T extends z.infer<typeof spanned>>(all: readonly T[], text: string): T[] {
+/** Annotations on the text, moved to the stored text, each id once. */
+function keepOnText<T extends z.infer<typeof spanned>>(
+  all: readonly T[],
+  text: string,
+  align: (span: Span) => Span | null,
+): T[] {
+  const onText = all.filter(
+    ({ span }) => 0 <= span.begin && span.begin < span.end && span.end <= text.length,
+  );
   return firstOfEach(
-    all.filter(({ span }) => 0 <= span.begin && span.begin < span.end && span.end <= text.length),
+    onText.flatMap((each) => {
+      const span = align(each.span);
+      return span === null ? [] : [{ ...each, span }];
+    }),
   );
 }
 

@@ -6,6 +6,7 @@ import { startApi } from '../../src/api/start-api.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { loadSettings } from '../../src/platform/settings.ts';
 import { withEmbeddedRowmill, withWorker } from '../with-embedded-rowmill.ts';
+import { closeStore } from './annotation-store.ts';
 import { generateUploads, writeUpload } from './generate-uploads.ts';
 import { upload } from './pipeline.ts';
 import { Recount } from './recount.ts';
@@ -49,6 +50,7 @@ export async function run(args: readonly string[]): Promise<void> {
         }
       });
     } finally {
+      await closeStore();
       await api.stop();
     }
 

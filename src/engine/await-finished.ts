@@ -6,6 +6,7 @@ import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { type Job, readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finalizeJob } from './finalize-job.ts';
+import { retryIfPassing } from './refuse-control.ts';
 
 const LOOK_AGAIN_MS = 20;
 
@@ -43,6 +44,7 @@ async function whenOpenable(
     if (!isEnding || monotonicMs() - startedMs > context.settings.reprocessWaitMs)
       throw new RowmillError('JOB_CONFLICT', `cannot reprocess job ${jobId}: it is ${job.state}`, {
         hint: hintFor(job, paused),
+        ...retryIfPassing(job.state),
       });
     await waitMs(LOOK_AGAIN_MS);
   }

@@ -101,8 +101,8 @@ test('the life of a job, its flushes and its retries are logged with their numbe
   expect(retries.reduce((sum, { items }) => sum + Number(items), 0)).toBe(3);
   expect(retries[0]).toMatchObject({ errorClass: 'overloaded', attempt: 1, maxDelayMs: 1 });
   expect(find(entries, 'job finished').map(({ fields }) => fields)).toMatchObject([
-    { generation: 1, outcome: 'DONE', lagMs: expect.any(Number) },
-    { generation: 2, outcome: 'DONE' },
+    { generation: 1, state: 'DONE', outcome: 'partly', lagMs: expect.any(Number) },
+    { generation: 2, state: 'DONE', outcome: 'partly' },
   ]);
   expect(entries[0]).toMatchObject({
     level: 'info',
@@ -157,7 +157,9 @@ test('a pause, a cancellation, a rescued lease and a buffer that fills up are lo
     { level: 'warn', fields: { jobId, phase: 0, workerId: expect.any(String), items: 1, failed: 0 } },
   ]);
   expect(find(entries, 'job cancelled')).toMatchObject([{ level: 'info', fields: { jobId } }]);
-  expect(find(entries, 'job finished')).toMatchObject([{ fields: { jobId, outcome: 'CANCELLED' } }]);
+  expect(find(entries, 'job finished')).toMatchObject([
+    { fields: { jobId, state: 'CANCELLED', outcome: 'failed' } },
+  ]);
 
   const calm = rowmill.context.events.next('buffer.changed', ({ to }) => to === 'calm');
   const full = rowmill.context.events.next('buffer.changed', ({ to }) => to === 'full');

@@ -87,7 +87,7 @@ test('a worker counts items, flushes, rollbacks, retries and the answers of each
     [answers('even', 'throttled')]: 1,
     [answers('odd', 'ok')]: 25,
     [answers('odd', 'throttled')]: 0,
-    'jobs_finished_total{outcome=DONE}': 1,
+    'jobs_finished_total{outcome=partly}': 1,
     finish_lag_ms_count: 1,
     buffer_fullness: 0,
     buffer_full_total: 0,

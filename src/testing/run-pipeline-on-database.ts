@@ -64,7 +64,8 @@ async function runJob(
 ): Promise<PipelineRun> {
   const logs: Omit<LogEntry, 'atMs'>[] = [];
   const worker = await rowmill.startWorker([pipeline], {
-    log: capturedLog((entry) => logs.push(entry), null),
+    // The worker itself logs too: lines of a call carry its row.
+    log: capturedLog((entry) => 'seq' in entry.fields && logs.push(entry), null),
   });
   try {
     const jobId = await rowmill.submit(pipeline, rows, { params });

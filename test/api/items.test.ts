@@ -399,7 +399,7 @@ describe('what is told about the rows of a job', () => {
     expect(new Set(seen).size).toBe(143);
     expect(seen).toHaveLength(143);
     expect(await read({ search: 'shop 14' })).toMatchObject({ total: 4, next: null });
-    expect(await read({ search: 'nothing' })).toEqual({ items: [], next: null, total: 0 });
+    expect(await read({ search: 'nothing' })).toEqual({ items: [], next: null, previous: null, total: 0 });
   });
 
   test('is their rate over time, folded or not, in no more points than asked for', async () => {

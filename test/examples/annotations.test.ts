@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { openRowmill, type Rowmill, type RowmillWorker } from 'rowmill';
 import { createClient } from 'rowmill/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { spanAligner } from '../../examples/annotations/align-span.ts';
+import { closeStore, openStore } from '../../examples/annotations/annotation-store.ts';
 import { generateUploads, type Upload, writeUpload } from '../../examples/annotations/generate-uploads.ts';
 import { upload as pipeline } from '../../examples/annotations/pipeline.ts';
 import { Recount } from '../../examples/annotations/recount.ts';
@@ -21,6 +23,7 @@ let workers: RowmillWorker[];
 let recount: Recount;
 
 beforeAll(async () => {
+  process.env.DATABASE_URL = database.url;
   const settings = { blobStore: join(folder, 'blobs'), pollMaxMs: 100, claimMax: 40 };
   rowmill = await openRowmill({ databaseUrl: database.url, settings });
   workers = [];
@@ -30,10 +33,13 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(workers.map((worker) => worker.stop()));
   await rowmill.close();
+  await closeStore();
   rmSync(folder, { recursive: true, force: true });
 });
 beforeEach(async () => {
   recount = new Recount();
+  await openStore();
+  await database.query('truncate annotated_documents, current_annotations');
   await database.query(
     'truncate counter_entries, counter_entities, counter_scopes, counter_scope_deltas, counter_contributions',
   );
@@ -50,6 +56,13 @@ async function differences(): Promise<string[]> {
   return recount.compare(createClient({ baseUrl: url, validate: true }));
 }
 
+async function storedCount(): Promise<number> {
+  const [row] = await database.query(`
+    select coalesce(sum(jsonb_array_length(list)), 0)::int as stored
+    from current_annotations, jsonb_each(annotations) as each (kind, list)`);
+  return (row as { stored: number }).stored;
+}
+
 const [first, added, replaced] = generateUploads({ documents: 60, seed: 5 }) as [Upload, Upload, Upload];
 describe('uploads of annotations', () => {
   it('count what is kept of them, in each mode, and on every level', async () => {
@@ -63,6 +76,7 @@ describe('uploads of annotations', () => {
       ]);
       recount.take(upload);
       expect(await differences()).toEqual([]);
+      expect(await storedCount()).toBe(recount.size().annotations);
     }
     // Documents that were replaced by nothing were among them.
     const emptied = replaced.lines.filter(
@@ -117,6 +131,41 @@ describe('uploads of annotations', () => {
       dropped += stored.dropped;
     }
     expect(dropped).toBeGreaterThan(0);
+  });
+});
+
+describe('a text that is written differently', () => {
+  const line = (text: string, begin: number, end: number): Upload['lines'][number] => ({
+    project: 'P',
+    document: 'PMC:1',
+    json: {
+      project: 'P',
+      sourcedb: 'PMC',
+      sourceid: '1',
+      text,
+      denotations: [{ id: 'T1', span: { begin, end }, obj: 'Gene' }],
+    },
+    kept: { denotations: 1, blocks: 0, relations: 0 },
+  });
+  const spans = async (): Promise<unknown[]> =>
+    (
+      await database.query("select annotations->'denotations'->0->'span' as span from current_annotations")
+    ).map((row) => (row as { span: unknown }).span);
+
+  it('has its annotations moved to the stored text, and replaced there', async () => {
+    const text = 'p53 inhibits cells';
+    await rowmill.whenFinished(await submit({ name: 'a', mode: 'add', lines: [line(text, 0, 3)] }));
+    const broken = line('p53\n  inhibits\n  cells', 6, 14);
+    await rowmill.whenFinished(await submit({ name: 'b', mode: 'replace', lines: [broken] }));
+    expect(await spans()).toEqual([{ begin: 4, end: 12 }]);
+  });
+
+  it('keeps spans before and after a change, and loses those on it', () => {
+    const align = spanAligner('the naive cells grow', 'the naïve  T cells grow');
+    expect(align({ begin: 0, end: 3 })).toEqual({ begin: 0, end: 3 });
+    expect(align({ begin: 4, end: 9 })).toBe(null);
+    expect(align({ begin: 10, end: 15 })).toEqual({ begin: 13, end: 18 });
+    expect(align({ begin: 3, end: 4 })).toBe(null);
   });
 });
 

@@ -217,6 +217,49 @@ describe('the prices example', () => {
     for (const name of ['item', 'found', 'price', 'value', 'retailer', 'sold', 'url', 'reason'])
       expect(column(name), name).toEqual(items.map(({ result }) => result?.[name] ?? null));
   });
+
+  it('runs an upload of a browser without workers: paused, listed as pending, kicked off, and run again', async () => {
+    const list = generateThings({ count: 30, seed: 25, prefix: 'page' });
+    const service = await start([list], [], calm);
+    await worker.stop();
+    const { url, context } = await startTestApi(database.url, {
+      pipelines: [prices as never],
+      settings: { blobStore: join(folder, 'blobs'), resourceSyncMs: 50 },
+    });
+    const form = new FormData();
+    form.append('job', JSON.stringify({ pipeline: 'prices', again: true }));
+    form.append('file', new Blob([inventoryCsv(list)]), 'inventory.csv');
+    const { jobId } = (await send(url, 'POST', '/api/jobs', form)).body as { jobId: string };
+    await context.background.whenIdle();
+    const act = (action: string, body?: object) => send(url, 'POST', `/api/jobs/${jobId}/${action}`, body);
+    const pending = async (): Promise<unknown[]> =>
+      (await send(url, 'GET', `/api/jobs/${jobId}/pending?pageSize=100`)).body.items as unknown[];
+    const kickOff = async (): Promise<void> => {
+      for (;;) {
+        const { status, body } = await act('kickoff?durationMs=5000');
+        expect(status).toBe(200);
+        if (body.finished) return;
+      }
+    };
+
+    expect((await act('pause')).status).toBe(200);
+    // A price that is not a number is an error of the upload already.
+    expect(await pending()).toHaveLength(list.things.filter(({ fate }) => fate !== 'unreadable').length);
+    expect(service.answers('market')).toEqual({});
+    expect((await act('resume')).status).toBe(200);
+    await kickOff();
+    expect(await pending()).toEqual([]);
+    expect(compareWithTruth(await rowsOf(jobId), list.things)).toEqual([]);
+
+    // Rows that were never valid cannot run again.
+    const again = list.things.filter(({ fate }) => fate === 'unknown').length;
+    const { status, body } = await act('reprocess', { scope: 'job' });
+    expect(again).toBeGreaterThan(0);
+    expect([status, body.generation, body.selected]).toEqual([202, 2, again]);
+    await kickOff();
+    expect(compareWithTruth(await rowsOf(jobId), list.things)).toEqual([]);
+    worker = await rowmill.startWorker([prices]);
+  });
 });
 
 type Row = Record<string, unknown>;
