@@ -188,7 +188,6 @@ describe('a body that is not as it should be', () => {
       'REQUEST_INVALID',
     ],
     ['a job that is a list', part('name="job"', '[]') + file + end, 'REQUEST_INVALID'],
-    ['a job without a pipeline', part('name="job"', '{}') + file + end, 'REQUEST_INVALID'],
     ['a job that is too long', part('name="job"', `"${'x'.repeat(5000)}"`) + file + end, 'BODY_TOO_LARGE'],
     [
       'a typed job that is too long',

@@ -74,7 +74,11 @@ test('an item that has a result and is still queued is found', async () => {
     `insert into spans (job_id, generation, phase, items, item_count) values ($1, 1, 0, '{[0,1)}', 1)`,
     [finished],
   );
-  expect(await problems()).toEqual({ coverage: ['1 items have a result and are still in a span'] });
+  expect(await problems()).toEqual({
+    coverage: [
+      '1 spans belong to a generation that has ended, or is not open yet; 1 items have a result and are still in a span',
+    ],
+  });
 });
 
 test('a span that miscounts its items is found', async () => {

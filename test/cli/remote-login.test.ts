@@ -183,7 +183,7 @@ test('keys are listed, made and revoked', async () => {
   const revoked = await rowmill(['keys', 'revoke', made.keyId, ...api]);
   expect(revoked.stdout).toBe(`key ${made.keyId} is revoked\n`);
   expect(server.asked.map(({ name, body, query }) => [name, name === 'listKeys' ? query : body])).toEqual([
-    ['listKeys', { all: true }],
+    ['listKeys', { all: true, limit: 1000 }],
     ['createKey', { name: 'ci', scopes: ['read', 'write'], days: null }],
     ['revokeKey', {}],
   ]);

@@ -68,10 +68,7 @@ async function addPerson(userId: string, jobName: string): Promise<Person> {
 async function ask(page: Page, method: string, path: string): Promise<{ status: number; text: string }> {
   return page.evaluate(
     async ([how, where]) => {
-      const response = await fetch(where!, {
-        method: how!,
-        ...(how === 'POST' && { headers: { 'content-type': 'application/json' }, body: '{}' }),
-      });
+      const response = await fetch(where!, { method: how! });
       return { status: response.status, text: await response.text() };
     },
     [method, path],
