@@ -23,7 +23,7 @@ export async function obeyControl(db: Executor, held: ControlledLeases): Promise
     // Claimed while the answer was on its way.
     if (!jobIds.has(jobId)) continue;
     const { state, endedGeneration = 0, budget = null } = states.get(jobId) ?? {};
-    // It was cancelled, and opened again before anybody looked: what is held here belongs to what is over.
+    // The job ended and was opened again before this worker looked: the lease belongs to a generation that is over.
     if (lease.claim.generation <= endedGeneration) {
       held.onCancelled(lease);
       continue;

@@ -7,14 +7,15 @@ const FIND_JOB_STATES: Statement = {
   name: 'find-job-states',
   text: `
     select j.job_id, j.state, j.budget_max, j.budget_per_item, o.budget_total, o.budget_per_day,
-      coalesce((select max(s.generation) from summaries s where s.job_id = j.job_id), 0) as ended_generation
+      coalesce((select max(s.generation) from summaries s where s.job_id = j.job_id and s.generation < j.generation), 0)
+        as ended_generation
     from jobs j left join owners o using (owner_id)
     where j.job_id = any($1::uuid[])`,
 };
 
 export interface HeldJob {
   state: JobState;
-  /** The last one that has its summary; 0: none has. */
+  /** The last one before the current one that has its summary; 0: none has. */
   endedGeneration: number;
   budget: WorkBudget | null;
 }
