@@ -22,7 +22,7 @@ test('a page of a list says where it began and ended, and a slow request that it
   const { noting, said, registry } = notes();
   const requestId = 'r';
   noting.note('getStats', 3, { requestId, query: {}, answer: {} });
-  noting.note('listItems', 3, { requestId, query: { after: 'a' }, answer: { items: [1, 2], next: 'b' } });
+  noting.note('listItems', 3, { requestId, query: { cursor: 'a' }, answer: { items: [1, 2], next: 'b' } });
   noting.note('listItems', 1000, { requestId, query: {}, answer: { items: [], next: null } });
   noting.note('getStats', 5000, { requestId, query: {}, answer: {} });
   expect(said).toEqual([

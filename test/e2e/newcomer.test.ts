@@ -54,13 +54,15 @@ test('a job that no worker can run says what it waits for and how to start one',
 });
 
 test('a file that could not be read says why, and leads to a new job', async () => {
-  const api = await startTestApi(database.url, { pipelines: [prices] });
+  // Nothing is stored before the end is read, which is behind the rows that are tried before there is a job.
+  const settings = { ingestMinRows: 3000, ingestMaxRows: 3000 };
+  const api = await startTestApi(database.url, { pipelines: [prices], settings });
   const client = createClient({ baseUrl: api.url });
-  const file = new File(['[{"sku": "a"}, {"sku": '], 'cut.json');
+  const file = new File([`[${'{"sku": "a"}, '.repeat(2000)}{"sku": `], 'cut.json');
   const { jobId } = await client.upload(file, { pipeline: 'prices', format: { format: 'json' } });
   const { page } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}`);
-  await page.getByText('after 1 element, without its closing bracket').waitFor();
+  await page.getByText('elements, without its closing bracket').waitFor();
   await page.getByRole('heading', { name: 'No rows', exact: true }).waitFor();
   await page.getByText('The file could not be read; above it says why.').waitFor();
   await expectAccessible(page);
