@@ -7,8 +7,8 @@ function notes() {
   const said: string[] = [];
   const registry = new Registry();
   const log = capturedLog(({ level, message, fields }) => {
-    const { route, after, next, rows } = fields as Record<string, unknown>;
-    said.push([level, message, route, after, next, rows].join(' '));
+    const { route, cursor, next, rows } = fields as Record<string, unknown>;
+    said.push([level, message, route, cursor, next, rows].join(' '));
   }, null);
   const noting = new RequestNotes({
     log,
