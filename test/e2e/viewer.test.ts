@@ -146,7 +146,7 @@ async function openAs(
   const refused: string[] = [];
   const underWay = new Set<Request>();
   // The stream of events never ends.
-  page.on('request', (request) => !request.url().includes('/api/events') && underWay.add(request));
+  page.on('request', (request) => !request.url().includes('/api/v1/events') && underWay.add(request));
   page.on('requestfinished', (request) => underWay.delete(request));
   page.on('requestfailed', (request) => underWay.delete(request));
   page.on('response', (response) => {
@@ -291,6 +291,7 @@ test('a member has besides what a viewer has just what the server refuses to vie
     'New webhook',
     'Pause',
     'Pick a file',
+    'Process now',
     'Run 1 failed again',
     'Run again…',
     'Run the other 1 row',
