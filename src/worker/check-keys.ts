@@ -4,6 +4,7 @@ import { didYouMean } from '../core/did-you-mean.ts';
 import { fieldsOf } from '../core/input-schema.ts';
 import type { RetryRule } from '../core/retry-policy.ts';
 import { RowmillError } from '../core/rowmill-error.ts';
+import { IMAGE_HEADERS } from '../ingest/formats/read-images.ts';
 import type { ManyPhase, PipelineDefinition, SinglePhase } from './define-pipeline.ts';
 
 /** A list that the compiler keeps complete: a key that is missing here does not compile. */
@@ -75,7 +76,8 @@ export function checkFields(
 ): void {
   if (takesMoreFields(schema)) return;
   const fields = fieldsOf(schema)?.map(({ name }) => name);
-  const unknown = fields && names.find((name) => !fields.includes(name));
+  // Rows of images have columns of their own.
+  const unknown = fields && names.find((name) => !fields.includes(name) && !IMAGE_HEADERS.includes(name));
   if (unknown === undefined || !fields) return;
   throw new RowmillError(
     'PIPELINE_INVALID',

@@ -77,9 +77,9 @@ async function withWorkers(
 
 const rows = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 
-async function expectExact(jobId: string, outcome: string, total: number) {
+async function expectExact(jobId: string, state: string, total: number) {
   const summary = await whenFinished(rowmill, jobId);
-  expect(summary).toMatchObject({ outcome, total });
+  expect(summary).toMatchObject({ state, total });
   const counted = await database.query<{ status: string; n: number }>(
     'select status::text, count(*)::int as n from results where job_id = $1 group by 1',
     [jobId],
