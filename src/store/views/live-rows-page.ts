@@ -3,7 +3,7 @@ import { cursorTime } from './jobs-page.ts';
 
 // Rows of a window of seqs ($3 to $4) by what they are doing: PROCESSING or PENDING while a span holds them, else as they
 // ended. By time ($6) each is at the moment of its last change: of its span, or of its result. One snapshot, so a row is
-// in the list once. Index: spans_pkey by job, results_pkey by window. Measured on a window of 200,000 ended rows: 0.25 s.
+// in the list once. Index: spans_pkey by job, results_pkey by window.
 const LIVE_ROWS: Statement = {
   name: 'live-rows-page',
   text: `

@@ -68,7 +68,7 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
         )}
       </div>
       <div
-        role="rowheader"
+        role={item ? 'rowheader' : 'cell'}
         className="sticky z-[5] border-r border-line bg-inherit pr-2"
         style={{ left: CHOICE_PX }}
       >
