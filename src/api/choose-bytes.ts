@@ -1,4 +1,4 @@
-// What of a stored file a request gets: nothing when the caller has it, a part, or all of it.
+// The part of a stored file that a request gets: nothing when the caller has it, a part, or all of it.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { chooseRange } from '../core/byte-range.ts';
 import { RowmillError } from '../core/rowmill-error.ts';

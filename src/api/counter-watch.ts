@@ -34,7 +34,7 @@ export class CounterWatch {
 
 function ownersOf({ scope }: EventStream): readonly string[] | null {
   if (!('owners' in scope)) return [];
-  // What is shared by all owners everybody is told.
+  // Changes of shared counters go to every owner.
   return scope.owners && [...scope.owners, EVERYBODY];
 }
 

@@ -33,7 +33,7 @@ export interface BytesAnswer {
   /** Name of the file for the person who saves it. */
   name: string;
   contentType: string;
-  /** Of a stored file: what it is, and what of it the stream has. Without it nobody knows the length before the end. */
+  /** Length and range of a stored file. Without it the length is unknown before the end. */
   stored?: StoredBytes & { chosen: ChosenBytes };
   /** A picture of a page: shown, not saved, and kept by the browser of the caller. */
   isShown?: boolean;

@@ -22,9 +22,9 @@ interface Page {
 }
 
 export interface OpenPage {
-  /** What the handler is given. */
+  /** The query as the handler gets it. */
   query: PageQuery;
-  /** What the client is given for what the handler answered. */
+  /** Turns the handler's answer into the client's. */
   close(answered: object): Promise<object>;
 }
 
@@ -84,7 +84,7 @@ export function linkPages(reply: FastifyReply, raw: FastifyRequest, path: string
     ...(previous === null ? [] : [link('prev', previous)]),
     ...(next === null ? [] : [link('next', next)]),
   ];
-  // Of a list of long names the cursors in the body have to do.
+  // Long cursors do not fit into a header: they are in the body only.
   const text = links.join(', ');
   void reply.header('link', text.length <= LINKS_MAX ? text : links[0]);
 }

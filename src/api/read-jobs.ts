@@ -35,7 +35,7 @@ const CURSOR = {
   key: ['time', 'uuid'],
 } as const satisfies CursorKind;
 
-/** What an estimate looks back at when nothing moved within the window of the rate. */
+/** Window of an estimate when nothing moved within the window of the rate. */
 const LATELY_MS = 5 * 60_000;
 /** Keys of one resource that are shown with a job. */
 const KEYS_PER_RESOURCE = 20;
@@ -221,7 +221,7 @@ function toPhase(phase: PhaseCounts): z.infer<typeof jobSchema>['perPhase'][numb
   return { name, waiting, processing, done, error, notFound, skipped, advanced, retried, handlerMs };
 }
 
-/** Of a job that runs and whose items are all there. At the rate that is shown with it, as long as there is one. */
+/** Estimate for a running job whose items are all stored, at the rate that is shown with it, as long as there is one. */
 function estimateOf(job: Job, phases: readonly PhaseCounts[]): { at: string; basis: string } | null {
   if (job.sealedAt === null || !CLAIMABLE_STATES.includes(job.state)) return null;
   const isMoving = phases.some(({ movedLastMinute }) => movedLastMinute > 0);

@@ -6,7 +6,7 @@ import { formatCount, printable } from './progress-lines.ts';
 import type { Target } from './remote/choose-target.ts';
 import type { ShownJob } from './remote/job-port.ts';
 
-/** What is left of a budget is less than this: sums of parts need not come out even. */
+/** A budget with less than this left is used up: sums of parts need not come out even. */
 const ROUNDING = 1e-9;
 
 /** A sentence without its full stop. */

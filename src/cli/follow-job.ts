@@ -14,7 +14,7 @@ export interface FollowOptions {
   /** Without it only the summary is shown. */
   live: boolean;
   notice?: () => string | undefined;
-  /** Of a worker of this command: it must not be written into the block that is drawn. */
+  /** Log lines of this command's worker, which must not be written into the drawn block. */
   output?: WorkerOutput | undefined;
 }
 

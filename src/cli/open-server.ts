@@ -13,7 +13,7 @@ import {
   whenDatabaseAnswers,
 } from '../platform/when-database-answers.ts';
 
-/** Of the embedded PostgreSQL. */
+/** Folder of the embedded PostgreSQL. */
 export const DEFAULT_DATA_FOLDER = '.rowmill';
 
 export interface ServerOptions {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const PACKAGE_FOLDER = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What package.json of a project says for the dependency `rowmill`. */
+/** Version or path for the dependency `rowmill` in a project's package.json. */
 export function ownOrigin(version: string, folder: string = PACKAGE_FOLDER): string {
   const own = resolve(folder);
   const modules = dirname(own);

@@ -297,7 +297,7 @@ function countFinished(snapshot: ProgressSnapshot): number {
   return FINISHED_STATUSES.reduce((sum, { status }) => sum + countOf(snapshot, status), 0);
 }
 
-/** Of a rerun: among the rows that it runs again. The counts are those of the whole job. */
+/** Position of a rerun among the rows that it runs again. Counts are those of the whole job. */
 function positionOf(snapshot: ProgressSnapshot): { finished: number; total: number | null } {
   const { rerun, total } = snapshot;
   if (!rerun) return { finished: countFinished(snapshot), total };

@@ -51,7 +51,7 @@ export function completePackageJson(existing: string, options: ProjectOptions): 
   const known = { ...dependencies, ...devDependencies };
   const lacks = (all: object): object =>
     Object.fromEntries(Object.entries(all).filter(([name]) => known[name] === undefined));
-  // What `npm init` writes is not a test.
+  // The script that `npm init` writes is not a test.
   const { test, ...others } = scripts;
   const own = test === undefined || test.includes('no test specified') ? others : scripts;
   const complete = {

@@ -158,7 +158,7 @@ export const listedJob = z
     pipeline: z.string(),
     ownerId: z.string(),
     state: jobState,
-    /** What came of its rows; null: it has not ended. */
+    /** Outcome of its rows; null until it has finished. */
     outcome: jobOutcome.nullable(),
     generation: z.number(),
     priority: z.number(),
@@ -245,7 +245,7 @@ export const summary = z
     generation: z.number(),
     /** How the job ended. */
     state: jobState,
-    /** What came of its rows. */
+    /** Outcome of its rows. */
     outcome: jobOutcome,
     total: z.number(),
     counts: z.record(itemStatus, z.number()),

@@ -23,7 +23,7 @@ export interface Route {
   body?: z.ZodType;
   /** The body may be multipart: a field `job` with the JSON body, then the part `file`. */
   upload?: boolean;
-  /** Of a list whose handler reads it from its beginning, `limit` entries: the fields that tell entries apart. */
+  /** Fields that tell entries apart, for a list whose handler reads `limit` entries from its beginning. */
   pagedBy?: readonly string[];
   /** Default: `stored` for POST, `refused` for PATCH and DELETE. */
   idempotency?: Idempotency;
@@ -64,7 +64,7 @@ export type AnswerOf<R extends Route> = R['answer']['schema'] extends z.ZodType
   ? z.output<R['answer']['schema']>
   : undefined;
 
-/** What every refusal looks like. The fields of RFC 9457 say the same as ours. */
+/** The shape of every refusal. The fields of RFC 9457 say the same as ours. */
 export const errorAnswer = z
   .object({
     /** RFC 9457: names the kind of refusal, as `code` does. */

@@ -46,7 +46,7 @@ export const flag = z.enum(['true', 'false']).transform((text) => text === 'true
 
 export const jobState = z.enum(JOB_STATES);
 
-/** What came of a job that has ended. */
+/** Outcome of a finished job. */
 export const jobOutcome = z.enum(JOB_OUTCOMES);
 
 /** Of a row in lists and exports. */
@@ -71,9 +71,9 @@ const aliases = {
   after: cursor.meta(aliasOf('cursor')),
 };
 
-/** Of a list that may be long. */
+/** Query of a list that may be long. */
 export const page = { limit: limit.max(PAGE_SIZE_MAX).default(PAGE_SIZE_DEFAULT), cursor, ...aliases };
-/** Of a list that is short, and so is answered whole where nothing else is asked for. Its route says `pagedBy`. */
+/** Query of a short list, answered whole by default. Its route has `pagedBy`. */
 export const shortPage = { limit: limit.max(SHORT_PAGE_MAX).default(SHORT_PAGE_MAX), cursor, ...aliases };
 
 export function pageOf<Item extends z.ZodType>(item: Item) {

@@ -16,7 +16,7 @@ export function trailText({ list, sort, places, isCut }: CursorTrail): string {
   return JSON.stringify([VERSION, list, sort, isCut, ...places]);
 }
 
-/** Of a text that `trailText` made, by this version of it or by another. */
+/** Reads a text that `trailText` made, in this version or another. */
 export function parseTrail(text: string): CursorTrail {
   const [version, list, sort, isCut, ...places] = JSON.parse(text) as unknown[];
   if (version !== VERSION)

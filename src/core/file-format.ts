@@ -23,7 +23,7 @@ export interface FormatOptions {
   shortRows?: 'reject' | 'pad';
   /** Sheet of a workbook, by name or number from 1. */
   sheet?: string;
-  /** What an earlier reading of the same file detected. Set by Rowmill, not by a person. */
+  /** Detection of an earlier reading of the same file. Set by Rowmill, not by a person. */
   found?: DetectedFormat;
 }
 
@@ -68,7 +68,7 @@ export interface DetectedFormat {
   sheet?: string;
   /** All sheets of the workbook. */
   sheets?: string[];
-  /** Of a workbook, or of a JSON array of arrays. */
+  /** Layout of a workbook or a JSON array of arrays. */
   table?: TableLayout;
   /** Text of the skipped lines before the header. */
   preamble?: string;

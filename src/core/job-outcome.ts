@@ -1,4 +1,4 @@
-// What came of a job, in one word. The state says that it ended; this says whether its rows did well.
+// The outcome of a job, in one word. The state says that it ended; this says whether its rows did well.
 //
 //   succeeded   every row ended well: DONE, or SKIPPED, which is an end that somebody wanted. Also a job without rows
 //   failed      no row is DONE and at least one is ERROR, NOT_FOUND or CANCELLED; or the job itself is FAILED

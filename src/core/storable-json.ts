@@ -22,7 +22,7 @@ export function toStorableJson(value: unknown, maxBytes: number, policy: Unstora
     json = JSON.stringify(value);
   } catch (error) {
     const reason = messageOf(error);
-    // What V8 says of its own stack is of no use to anybody.
+    // V8's message about its stack helps nobody.
     return reason.includes('call stack')
       ? TOO_DEEP
       : { ok: false, reason: `the result is not JSON: ${reason}` };

@@ -11,7 +11,7 @@ export interface TimelineRange {
   endMs: number;
   /** Something may still happen at the end. */
   isOpen: boolean;
-  /** What is younger than this time is not folded. */
+  /** Entries younger than this time are not folded. */
   unfoldedSinceMs: number;
   /** At most so many steps. */
   points: number;

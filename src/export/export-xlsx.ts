@@ -15,7 +15,7 @@ export interface XlsxOptions {
   sheetName?: string;
   /** Rows of a sheet, its header among them. */
   sheetRows?: number;
-  /** Of columns of the input that came from a workbook. */
+  /** Types of input columns that came from a workbook. */
   columnTypes?: ColumnTypes | undefined;
   chunkBytes?: number;
   progress?: ExportProgress;

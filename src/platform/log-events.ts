@@ -73,7 +73,7 @@ export function logEvents(events: Events, log: Logger): () => void {
   logged.add(events);
   const limit = new LineLimit();
   const write = ([level, message]: Line, detail: object): void => {
-    // Whoever asks for debug lines wants all of them.
+    // A reader of debug lines wants all of them.
     const omitted = level === 'debug' ? 0 : limit.take(message, monotonicMs());
     if (omitted === null) return;
     log[level]({ ...toFields(detail), ...(omitted > 0 && { omitted }) }, message);

@@ -29,7 +29,7 @@ let dropped: number;
 let zombies: number;
 /** Calls of `holdMany`, in order. */
 let held: HeldCall[];
-/** Of retries, in the order in which they were recorded. */
+/** Delays of retries, in the order in which they were recorded. */
 let delaysMs: number[];
 afterEach(() => pool.close());
 

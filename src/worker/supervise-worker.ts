@@ -34,7 +34,7 @@ export interface SuperviseOptions {
   context: EngineContext;
   modules: string[];
   name?: string;
-  /** Of the child, and of what happens here: the rescue of its leases, say. Default: LOG_LEVEL, else warn. */
+  /** Level of the child and of the supervisor, which rescues its leases. Default: LOG_LEVEL, else warn. */
   logLevel?: string;
   /** Where the child serves its numbers; nowhere when it is left out. */
   metrics?: MetricsAddress;

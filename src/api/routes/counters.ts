@@ -72,7 +72,7 @@ export const counterHandlers: Handlers<typeof counterRoutes> = {
   },
 };
 
-/** What is shared by all owners everybody sees. */
+/** Shared counters are visible to every owner. */
 function readableOwners(actor: Actor, all: boolean | undefined): readonly string[] | null {
   const owners = listedFor(actor, all);
   return owners && [...owners, EVERYBODY];

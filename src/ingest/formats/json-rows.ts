@@ -113,7 +113,7 @@ function findJsonTable(sample: JsonText[], options: FormatOptions, limits: ReadL
   for (const { text } of sample) {
     const parsed = text.startsWith('[') ? parseJsonValues(text, limits) : null;
     if (parsed?.ok) arrays += 1;
-    // What is no array still counts as a row, so that places are right.
+    // A value that is not an array still counts as a row, so that positions are right.
     rows.push({ line: rows.length + 1, cells: parsed?.ok ? parsed.values.map(cellText) : [] });
   }
   if (arrays * 2 <= sample.length || arrays === 0) return null;

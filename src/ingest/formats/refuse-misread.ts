@@ -17,12 +17,12 @@ export interface Trial {
 }
 
 export interface TrialWords {
-  /** What rows should be, such as "fit the 3 columns". */
+  /** Expectation of a row, such as "fit the 3 columns". */
   fit: string;
   /** How the file was read, such as "the file was read as JSON lines". */
   how: string;
   hint: string;
-  /** What the number of a line counts. Default: line. */
+  /** Unit of the line number. Default: line. */
   unit?: 'line' | 'row';
 }
 

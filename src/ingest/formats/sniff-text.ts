@@ -44,7 +44,7 @@ const BROKEN_JSON: TextLook = {
 const PROGRAM_START = /^(?:(?:var|let|const)\s+)?[A-Za-z_$][\w$.]{0,100}\s*[=(]\s*[[{]\s*["'{[\]}]/;
 const COMMENT_START = /^(?:\/\/|\/\*|\)\]\})/;
 const JSON_LINE = /^(?:[[\]{}(),;]+|"[^"]{0,200}"\s*:.*)$/;
-/** Of the lines of a text, for it to be JSON whose beginning is missing or damaged. */
+/** Share of lines that makes a text JSON whose beginning is missing or damaged. */
 const MIN_JSON_LINES = 4;
 const MIN_JSON_SHARE = 0.8;
 

@@ -4,7 +4,7 @@ import { markTakenBack, SUM_MARKED } from '../marked-contributions.ts';
 import { addMeasures, subtractMeasures } from '../measure-sums.ts';
 import { ROLL_UP_CHANGES } from './roll-up-changes.ts';
 
-// What the items of one flush do to the entries of a job's owner, or of everybody: one row per entry. An entry to which something was
+// Changes that the items of one flush make to entries of a job's owner, or of all owners: one row per entry. An entry to which something was
 // only added gets the sum; one that was replaced gets what came from the last replacement on, and its epoch rises by the
 // number of replacements. What changed is computed here, under the lock of the row, and never by the worker.
 //

@@ -3,7 +3,7 @@ import type { Executor, Statement } from '../../platform/database.ts';
 // Phases before the failed items, and these before the end, as far as they are due. The token says whose result counts;
 // the time until another may try is the lease. Index: callbacks_due. The search is materialized: where the planner expects
 // one row in the table it would run as the inner side of the join, once for each row there is, and lock another each time.
-// Those were leased for 90 seconds and called by nobody.
+// They were leased for 90 seconds and never called.
 const CLAIM_CALLBACK: Statement = {
   name: 'claim-callback',
   text: `

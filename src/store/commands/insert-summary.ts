@@ -68,7 +68,7 @@ export async function draftSummary(
   return { total, counts, phases, timings, cost, fencedCost };
 }
 
-/** What the items of the job have come to. A generation that has its summary already is refused by the primary key. */
+/** Counts of the job's items. A generation that has its summary already is refused by the primary key. */
 export async function insertSummary(
   db: Executor,
   jobId: string,

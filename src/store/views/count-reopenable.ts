@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../platform/database.ts';
 import { CANDIDATES, type Reopened, type ReopenRequest } from '../commands/reopen-items.ts';
 
-// What reopen-items would take and leave out, by the same candidates and the same guard rails, without taking it. Items in a
+// Items that reopen-items would take and leave out, by the same candidates and the same guard rails, without taking it. Items in a
 // span have not ended. Indexes are those of reopen-items, and so is the time that it takes to find them.
 const countText = (candidates: string): string => `
     with open as materialized (

@@ -69,7 +69,7 @@ export interface PhaseCounts {
   name: string;
   waiting: number;
   processing: number;
-  /** Of the waiting ones: until they are released, until they are tried again, or until a limit lets them start. */
+  /** Waiting items: until they are released, until they are tried again, or until a limit lets them start. */
   held: number;
   retrying: number;
   limited: number;

@@ -47,9 +47,9 @@ export interface Progress {
   counts: Record<ItemStatus | 'PENDING' | 'PROCESSING', number>;
   /** Of the pending ones: held back by a trial until they are released. */
   held: number;
-  /** Of the pending ones: tried before, and waiting for the next attempt. */
+  /** Pending items that were tried before and wait for the next attempt. */
   retrying: number;
-  /** Of the pending ones: not tried yet, and put off because a rate limit or a budget has nothing left for them. */
+  /** Pending items that were not tried yet and wait for a rate limit or a budget. */
   limited: number;
   /** Items that ended in the current generation. */
   endedThisRun: number;
@@ -112,7 +112,7 @@ export interface Summary {
   generation: number;
   /** How the job ended. */
   state: 'DONE' | 'CANCELLED' | 'FAILED';
-  /** What came of its rows. */
+  /** Outcome of its rows. */
   outcome: JobOutcome;
   total: number;
   counts: Record<ItemStatus, number>;

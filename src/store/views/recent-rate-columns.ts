@@ -1,4 +1,4 @@
-// What a rate is made of, the same in every view that shows one: rows of the ledger entries `l` that ended in the last
+// Parts of a rate, the same in every view that shows one: rows of the ledger entries `l` that ended in the last
 // minute, and for how long the run of job `j` is going on. Rows that were cancelled were not worked on. Entries that
 // book reprocessed rows off are negative, and not a rate.
 export const ENDED =

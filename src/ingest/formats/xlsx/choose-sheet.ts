@@ -4,7 +4,7 @@ import { RowmillError } from '../../../core/rowmill-error.ts';
 import { cellKind } from '../csv/cell-kind.ts';
 import type { WorkbookSheet } from './workbook-parts.ts';
 
-/** What the first rows of a sheet tell. */
+/** Evidence from the first rows of a sheet. */
 export interface SheetLook {
   rows: number;
   filledCells: number;
