@@ -1,12 +1,12 @@
 // Child side of counters.ts: one question in a process of its own. Prints one JSON line.
-import { auditCounters } from '../dist/engine/audit-counters.js';
-import { registerDefinitions } from '../dist/engine/known-counters.js';
-import { flushOutcomes } from '../dist/engine/flush-outcomes.js';
-import { reprocessJob } from '../dist/engine/reprocess-job.js';
+import { auditCounters } from '../dist/engine/counters/audit-counters.js';
+import { registerDefinitions } from '../dist/engine/counters/known-counters.js';
+import { flushOutcomes } from '../dist/engine/flush/flush-outcomes.js';
+import { reprocessJob } from '../dist/engine/reprocess/reprocess-job.js';
 import { defineCounter, definePipeline, openRowmill } from '../dist/index.js';
 import { Database } from '../dist/platform/database.js';
-import { claimItems } from '../dist/store/commands/claim-items.js';
-import { changeEntries, copyContributions } from '../dist/store/commands/change-entries.js';
+import { claimItems } from '../dist/store/commands/spans/claim-items.js';
+import { changeEntries, copyContributions } from '../dist/store/commands/counters/change-entries.js';
 
 const task = JSON.parse(process.argv[2]);
 const notes = defineCounter({

@@ -1,18 +1,18 @@
 // Types of Node are part of the interface, whatever `types` of a project says.
 /// <reference types="node" preserve="true" />
-export type { JobBudget } from './core/budget.ts';
+export type { JobBudget } from './core/limits/budget.ts';
 export {
   type Counter,
   type CounterKey,
   type CountMode,
   defineCounter,
-} from './core/counter.ts';
-export { fail, notFound, retryLater, skip } from './core/outcome.ts';
-export type { DeclaredLimits, ResourceOverride } from './core/resource-limits.ts';
-export type { ResourceStatus } from './core/resource-status.ts';
-export { RowmillError } from './core/rowmill-error.ts';
-export type { CallbackContext, PipelineCallbacks } from './engine/pipeline-callbacks.ts';
-export type { OwnerBudget } from './engine/set-budget.ts';
+} from './core/items/counter.ts';
+export { fail, notFound, retryLater, skip } from './core/items/outcome.ts';
+export type { DeclaredLimits, ResourceOverride } from './core/limits/resource-limits.ts';
+export type { ResourceStatus } from './core/limits/resource-status.ts';
+export { RowmillError } from './core/errors/rowmill-error.ts';
+export type { CallbackContext, PipelineCallbacks } from './engine/jobs/pipeline-callbacks.ts';
+export type { OwnerBudget } from './engine/limits/set-budget.ts';
 export { type NewJobOptions, openRowmill, type Rowmill, type RowmillOptions } from './open-rowmill.ts';
 export {
   type EmbeddedPostgres,
@@ -20,8 +20,8 @@ export {
   startEmbeddedPostgres,
 } from './platform/embedded-postgres/start-embedded-postgres.ts';
 export { Events, type RowmillEvents } from './platform/events.ts';
-export type { FailedItem } from './store/views/failed-items-page.ts';
-export type { BudgetStatus } from './store/views/read-budgets.ts';
+export type { FailedItem } from './store/views/results/failed-items-page.ts';
+export type { BudgetStatus } from './store/views/limits/read-budgets.ts';
 export { definePipeline, type Phase, type Pipeline, type RetryRule } from './worker/define-pipeline.ts';
 export type { BatchContext, BatchItem, ItemContext } from './worker/item-context.ts';
 export { type ResourceUse, resource } from './worker/phase-resources.ts';

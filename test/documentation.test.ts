@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { ERROR_REGISTRY } from '../src/core/error-registry.ts';
+import { ERROR_REGISTRY } from '../src/core/errors/error-registry.ts';
 import { NUMBER_SETTINGS, TEXT_SETTINGS } from '../src/platform/setting-table.ts';
 import { environmentName } from '../src/platform/settings.ts';
 import { listFiles, readSources } from './support/read-sources.ts';

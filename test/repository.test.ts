@@ -44,8 +44,8 @@ const MAY_IMPORT: Record<string, string[]> = {
 describe('the sources', () => {
   it('are seen by these tests', () => {
     expect(sources.length).toBeGreaterThan(50);
-    const claim = sources.find((source) => source.path === 'src/store/commands/claim-items.ts')!;
-    expect(claim.imports.map((each) => each.target)).toContain('src/core/seq-ranges.ts');
+    const claim = sources.find((source) => source.path === 'src/store/commands/spans/claim-items.ts')!;
+    expect(claim.imports.map((each) => each.target)).toContain('src/core/items/seq-ranges.ts');
     expect(claim.strings.some((text) => SQL.test(text))).toBe(true);
     expect(claim.code).not.toContain('// ');
   });

@@ -1,7 +1,7 @@
 // Who runs against the modelled service, and how each is set. "Set right" means: for the service while it is well.
 import { seededSequence } from '../../examples/seeded-sequence.ts';
-import type { ResourceLimits } from '../../src/core/resource-limits.ts';
-import { NO_LIMITS } from '../../src/core/resource-limits.ts';
+import type { ResourceLimits } from '../../src/core/limits/resource-limits.ts';
+import { NO_LIMITS } from '../../src/core/limits/resource-limits.ts';
 import { EventQueue } from './event-queue.ts';
 import { startFixedWorker } from './fixed-workers.ts';
 import { type Measured, measureCalls } from './measure-calls.ts';

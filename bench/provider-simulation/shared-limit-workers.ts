@@ -8,8 +8,8 @@ import {
   type ResourceReport,
   type ResourceState,
   syncResource,
-} from '../../src/core/resource-control.ts';
-import type { ResourceLimits } from '../../src/core/resource-limits.ts';
+} from '../../src/core/limits/resource-control.ts';
+import type { ResourceLimits } from '../../src/core/limits/resource-limits.ts';
 import type { EventQueue } from './event-queue.ts';
 import type { Answer, Provider } from './provider.ts';
 

@@ -7,10 +7,10 @@ import type { Metrics } from '../platform/metrics.ts';
 import type { WorkNotifier } from '../platform/notifier.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import type { WorkerConnections } from '../worker/worker-connections.ts';
-import type { BackgroundWork } from './background-work.ts';
-import type { CursorSignature } from './cursor-signature.ts';
-import type { EventHub } from './event-hub.ts';
-import type { Slots } from './slots.ts';
+import type { BackgroundWork } from './operations/background-work.ts';
+import type { CursorSignature } from './answers/cursor-signature.ts';
+import type { EventHub } from './events/event-hub.ts';
+import type { Slots } from './requests/slots.ts';
 
 export interface ApiContext {
   engine: EngineContext;

@@ -1,6 +1,6 @@
 // Opens the database for the server, and listens.
 import type { FastifyInstance } from 'fastify';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { createEventPruner } from '../engine/services/event-pruner.ts';
 import { WebhookSender } from '../engine/services/webhook-sender.ts';
 import type { SourceConfig } from '../ingest/sources/source-config.ts';
@@ -15,14 +15,14 @@ import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { openConnections } from '../worker/worker-connections.ts';
 import type { ApiContext } from './api-context.ts';
-import { createApiMetrics } from './api-metrics.ts';
-import { ApiServices } from './api-services.ts';
-import { BackgroundWork } from './background-work.ts';
-import { CursorSignature } from './cursor-signature.ts';
-import { EventHub } from './event-hub.ts';
-import { offerFirstAccount } from './offer-first-account.ts';
+import { createApiMetrics } from './operations/api-metrics.ts';
+import { ApiServices } from './operations/api-services.ts';
+import { BackgroundWork } from './operations/background-work.ts';
+import { CursorSignature } from './answers/cursor-signature.ts';
+import { EventHub } from './events/event-hub.ts';
+import { offerFirstAccount } from './operations/offer-first-account.ts';
 import { createServer } from './server.ts';
-import { Slots } from './slots.ts';
+import { Slots } from './requests/slots.ts';
 
 /** Files that are read and jobs that are removed or cancelled at once. */
 const BACKGROUND_AT_ONCE = 4;

@@ -1,7 +1,7 @@
 // Values of options and arguments as people type them. What is not one is refused before a command begins.
 import { InvalidArgumentError } from 'commander';
-import { isAmount } from '../core/budget.ts';
-import { JOB_STATES, type JobState } from '../core/job-state.ts';
+import { isAmount } from '../core/limits/budget.ts';
+import { JOB_STATES, type JobState } from '../core/jobs/job-state.ts';
 
 export function collectSetting(
   pair: string,

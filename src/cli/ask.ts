@@ -1,7 +1,7 @@
 // Questions to the person at the terminal.
 import { createInterface, type Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { EXIT } from './exit-codes.ts';
 
 export function isAtTerminal(): boolean {

@@ -2,7 +2,7 @@
 // pipe of that name would be replaced by the finished file, or stand in its way at the very end.
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { STANDARD_OUTPUT } from './format-of-path.ts';
 
 export function checkOutputPath(path: string): void {

@@ -1,5 +1,5 @@
 // Lifts what a job waits for: a pause, a trial, or a budget that was reached and is raised.
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { commandsToContinue, isSpent, reachedBudget } from './describe-stop.ts';
 import { printedCommand } from './printed-command.ts';
 import { printable } from './progress-lines.ts';

@@ -1,5 +1,5 @@
 // What a generation changed, in one line.
-import type { GenerationDiff } from '../core/generation-diff.ts';
+import type { GenerationDiff } from '../core/jobs/generation-diff.ts';
 import { formatCount } from './progress-lines.ts';
 
 export function describeDiff(diff: GenerationDiff): string {

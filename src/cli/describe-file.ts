@@ -1,6 +1,6 @@
 // What was found out about a file, in a few lines for people.
-import type { DetectedFormat, IngestReport } from '../core/file-format.ts';
-import type { InputColumn } from '../core/input-column.ts';
+import type { DetectedFormat, IngestReport } from '../core/files/file-format.ts';
+import type { InputColumn } from '../core/items/input-column.ts';
 import type { RowCheck } from '../ingest/check-rows.ts';
 import { formatCount, printable } from './progress-lines.ts';
 

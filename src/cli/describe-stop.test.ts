@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { BudgetStatus } from '../store/views/read-budgets.ts';
+import type { BudgetStatus } from '../store/views/limits/read-budgets.ts';
 import { commandsToContinue, describeStop, isSpent, reachedBudget } from './describe-stop.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import type { ShownJob } from './remote/job-port.ts';

@@ -1,7 +1,7 @@
 // Why a job that was followed stands still, and the command that continues it.
-import { amount } from '../core/budget-control.ts';
-import { raiseBudget } from '../core/raise-budget.ts';
-import type { BudgetStatus } from '../store/views/read-budgets.ts';
+import { amount } from '../core/limits/budget-control.ts';
+import { raiseBudget } from '../core/limits/raise-budget.ts';
+import type { BudgetStatus } from '../store/views/limits/read-budgets.ts';
 import { formatCount, printable } from './progress-lines.ts';
 import type { Target } from './remote/choose-target.ts';
 import type { ShownJob } from './remote/job-port.ts';

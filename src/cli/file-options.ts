@@ -1,6 +1,6 @@
 // The options that say how a file is read, for every command that reads one.
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { FormatOptions } from '../core/file-format.ts';
+import type { FormatOptions } from '../core/files/file-format.ts';
 
 export interface FileOptions extends FormatOptions {
   /** Field of the pipeline's input to column. */

@@ -1,7 +1,7 @@
 // People name a job by the first characters of its id.
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { Rowmill } from '../open-rowmill.ts';
-import { findJobsByPrefix, type Job } from '../store/views/read-job.ts';
+import { findJobsByPrefix, type Job } from '../store/views/jobs/read-job.ts';
 
 export async function findJob(rowmill: Rowmill, prefix: string): Promise<Job> {
   if (!/^[0-9a-f-]{1,36}$/i.test(prefix))

@@ -1,5 +1,5 @@
 // Watches a job until it has ended and feeds the progress display.
-import { isFinished } from '../core/job-state.ts';
+import { isFinished } from '../core/jobs/job-state.ts';
 import { monotonicMs, wallClockMs } from '../platform/clock.ts';
 import { isDumbTerminal } from '../platform/environment.ts';
 import { createProgressDisplay } from './progress-display.ts';

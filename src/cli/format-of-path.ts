@@ -1,7 +1,7 @@
 // The ending of a file says the format.
 import { extname } from 'node:path';
-import type { OutputFormat } from '../core/output-format.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import type { OutputFormat } from '../core/files/output-format.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 /** Instead of a file: standard output. */
 export const STANDARD_OUTPUT = '-';

@@ -1,5 +1,5 @@
 // `./prices.ts#price-lookup` names one pipeline of a module.
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 import { loadPipelines } from '../worker/load-pipelines.ts';
 

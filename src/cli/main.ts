@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command line: arguments in, exit code out. Each command has its own file, loaded only when it is asked for.
 import { Argument, Command, Option } from 'commander';
-import { OUTPUT_FORMATS } from '../core/output-format.ts';
+import { OUTPUT_FORMATS } from '../core/files/output-format.ts';
 import { VERSION } from '../platform/version.ts';
 import {
   amountFromZero,

@@ -1,7 +1,7 @@
 // Where a command gets its PostgreSQL: --database-url, else DATABASE_URL, else the embedded server in the data
 // folder, which is started here or shared with the process that runs it.
 import { join, resolve } from 'node:path';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { joinEmbeddedPostgres } from '../platform/embedded-postgres/join-embedded-postgres.ts';
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embedded-postgres.ts';
 import { databaseUrlFromEnvironment } from '../platform/environment.ts';

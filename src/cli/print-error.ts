@@ -2,7 +2,7 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RowmillApiError } from '../client/rowmill-api-error.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { databaseErrorKind, databaseErrorText } from '../platform/database-error.ts';
 import { originOf } from './error-origin.ts';
 import { printable } from './progress-lines.ts';

@@ -1,8 +1,8 @@
 // The options that choose rows of a job, for commands that export or reprocess them.
 import type { Command } from 'commander';
-import { checkExportFilter, type ExportFilter } from '../core/export-filter.ts';
-import type { RowStatus } from '../core/export-row.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { checkExportFilter, type ExportFilter } from '../core/files/export-filter.ts';
+import type { RowStatus } from '../core/files/export-row.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 export interface RowFilterOptions {
   status?: string[];

@@ -1,5 +1,5 @@
 // Writes what a person asked for, and says where when the disk does not take it.
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 const OF_FILES = new Set([
   ...['EACCES', 'EBUSY', 'EDQUOT', 'EFBIG', 'EIO', 'EISDIR', 'ELOOP', 'EMFILE', 'ENAMETOOLONG'],

@@ -3,7 +3,7 @@
 import { honoursKey } from '../contract/idempotency.ts';
 import type { Route } from '../contract/route.ts';
 import { ROUTES, type RouteName, type Routes } from '../contract/routes.ts';
-import { withoutTrailing } from '../core/without-trailing.ts';
+import { withoutTrailing } from '../core/files/without-trailing.ts';
 import { type FollowedEvent, readEvents, type StreamedEvent, type StreamOptions } from './follow-events.ts';
 import { followJob } from './follow-job.ts';
 import { type Download, readDownload } from './read-download.ts';

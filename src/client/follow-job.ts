@@ -1,6 +1,6 @@
 // One job until the end of the generation that it is in.
 import type { ProgressEvent } from '../contract/events.ts';
-import { isFinished } from '../core/job-state.ts';
+import { isFinished } from '../core/jobs/job-state.ts';
 import { type FollowedEvent, readEvents, type StreamOptions } from './follow-events.ts';
 import type { RouteMethods } from './route-call.ts';
 import type { Connection } from './send-request.ts';

@@ -1,6 +1,6 @@
 // A refusal of the server, or that it could not be reached, as the caller of the client gets it.
 import type { ErrorAnswer } from '../contract/route.ts';
-import { ERROR_REGISTRY, type ErrorCode } from '../core/error-registry.ts';
+import { ERROR_REGISTRY, type ErrorCode } from '../core/errors/error-registry.ts';
 
 export interface ApiErrorParts {
   /** As in docs/errors.md; a newer server may have more. */

@@ -1,6 +1,6 @@
 // Who uses it: first-run setup, signing in, people, teams, API keys.
 import { z } from 'zod';
-import { ROLES } from '../core/role.ts';
+import { ROLES } from '../core/accounts/role.ts';
 import { defineRoutes } from './route.ts';
 import { SCOPES } from './scopes.ts';
 import { flag, pageOf, shortPage, time } from './values.ts';

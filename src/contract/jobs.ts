@@ -1,6 +1,6 @@
 // Jobs: made from a file, a configured source or items; listed, looked at, changed, removed.
 import { z } from 'zod';
-import { JOB_OUTPUTS } from '../core/output-format.ts';
+import { JOB_OUTPUTS } from '../core/files/output-format.ts';
 import { defineRoutes } from './route.ts';
 import {
   flag,

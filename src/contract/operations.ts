@@ -1,6 +1,6 @@
 // What runs, what it may use, who shares it: for those who operate it. Health for machines.
 import { z } from 'zod';
-import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../core/owner-limits.ts';
+import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../core/limits/owner-limits.ts';
 import { defineRoutes } from './route.ts';
 import { flag, json, jsonObject, listOf, name, ownerId, page, pageOf, shortPage, time } from './values.ts';
 

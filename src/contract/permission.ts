@@ -1,6 +1,6 @@
 // Who may ask for what, decided from the route table. The server refuses by it, and the page shows by it what the server
 // would do.
-import type { Role } from '../core/role.ts';
+import type { Role } from '../core/accounts/role.ts';
 import type { Access, Route } from './route.ts';
 import { SCOPES, type Scope } from './scopes.ts';
 

@@ -1,7 +1,7 @@
 // One line of the route table: what a request holds, who may send it, what comes back. Validation, the OpenAPI document, the
 // client and the tests are all made from it. Nothing here knows of a server.
 import { z } from 'zod';
-import type { ErrorCode } from '../core/error-registry.ts';
+import type { ErrorCode } from '../core/errors/error-registry.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Scope } from './scopes.ts';
 

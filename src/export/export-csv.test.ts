@@ -1,8 +1,8 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ExportColumn } from '../core/export-columns.ts';
-import type { ExportRow } from '../core/export-row.ts';
+import type { ExportColumn } from '../core/files/export-columns.ts';
+import type { ExportRow } from '../core/files/export-row.ts';
 import { type CsvOptions, type CsvStyle, exportCsv, STANDARD_CSV } from './export-csv.ts';
 import type { ExportProgress } from './export-progress.ts';
 

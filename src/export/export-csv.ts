@@ -1,10 +1,10 @@
 // Rows as CSV: RFC 4180 by default, or the dialect that a file came in. Written by hand because a row passes through
 // here for every row exported: one look at each cell, and only those that need quotes cost more. Every chunk ends with
 // a row, so that an interrupted export can go on behind it.
-import { cellReader, cellText, type ExportColumn } from '../core/export-columns.ts';
-import type { ExportRow } from '../core/export-row.ts';
-import type { CsvDialect } from '../core/file-format.ts';
-import { FORMULA_START } from '../core/formula-guard.ts';
+import { cellReader, cellText, type ExportColumn } from '../core/files/export-columns.ts';
+import type { ExportRow } from '../core/files/export-row.ts';
+import type { CsvDialect } from '../core/files/file-format.ts';
+import { FORMULA_START } from '../core/files/formula-guard.ts';
 import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
 
 export type CsvStyle = Pick<CsvDialect, 'bom' | 'delimiter' | 'quote' | 'escape' | 'lineEnd' | 'header'>;
@@ -22,7 +22,7 @@ export interface CsvOptions {
   style?: CsvStyle;
   /** Leave cells alone that a spreadsheet would take for a formula. */
   raw?: boolean;
-  /** Guard formulas so that reading the file again gives the same texts (core/formula-guard.ts). */
+  /** Guard formulas so that reading the file again gives the same texts (core/files/formula-guard.ts). */
   isReversible?: boolean;
   /** Whole lines before the header. */
   preamble?: string;

@@ -1,18 +1,18 @@
 // The one entry to exports: a request becomes a stream of bytes that reads a fixed generation page by page. Nothing is
 // read before somebody pulls, and no transaction is open between two pulls.
 import { createHash } from 'node:crypto';
-import { type ExportColumn, exportColumns, failedColumns } from '../core/export-columns.ts';
-import { checkExportFilter, type ExportFilter } from '../core/export-filter.ts';
-import type { ExportRow } from '../core/export-row.ts';
-import type { CsvDialect } from '../core/file-format.ts';
-import { guardLine } from '../core/formula-guard.ts';
-import { OUTPUT_FORMATS, type OutputFormat } from '../core/output-format.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
-import type { ColumnTypes } from '../core/typed-columns.ts';
+import { type ExportColumn, exportColumns, failedColumns } from '../core/files/export-columns.ts';
+import { checkExportFilter, type ExportFilter } from '../core/files/export-filter.ts';
+import type { ExportRow } from '../core/files/export-row.ts';
+import type { CsvDialect } from '../core/files/file-format.ts';
+import { guardLine } from '../core/files/formula-guard.ts';
+import { OUTPUT_FORMATS, type OutputFormat } from '../core/files/output-format.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import type { ColumnTypes } from '../core/files/typed-columns.ts';
 import type { Executor } from '../platform/database.ts';
 import { retryingReads } from '../platform/retrying-reads.ts';
-import { readExportColumns } from '../store/views/read-export-columns.ts';
-import { type Job, readJob } from '../store/views/read-job.ts';
+import { readExportColumns } from '../store/views/exports/read-export-columns.ts';
+import { type Job, readJob } from '../store/views/jobs/read-job.ts';
 import { type CsvOptions, exportCsv, STANDARD_CSV } from './export-csv.ts';
 import { exportJsonLines, type JsonLinesOptions } from './export-jsonl.ts';
 import type { ExportProgress } from './export-progress.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { failedColumns } from '../core/export-columns.ts';
-import type { ExportRow } from '../core/export-row.ts';
+import { failedColumns } from '../core/files/export-columns.ts';
+import type { ExportRow } from '../core/files/export-row.ts';
 import { exportJsonLines, type JsonLinesOptions } from './export-jsonl.ts';
 
 const DONE: ExportRow = {

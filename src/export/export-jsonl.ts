@@ -1,7 +1,7 @@
 // Rows as JSON lines, everything kept: input and result leave as the text that the database holds, never parsed. Every
 // chunk ends with a row, so that an interrupted export can go on behind it.
-import { cellReader, type ExportColumn, parentNumber } from '../core/export-columns.ts';
-import type { ExportRow } from '../core/export-row.ts';
+import { cellReader, type ExportColumn, parentNumber } from '../core/files/export-columns.ts';
+import type { ExportRow } from '../core/files/export-row.ts';
 import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
 
 export interface JsonLinesOptions {

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { readXlsx } from 'hucre/xlsx';
 import { describe, expect, it } from 'vitest';
 import yauzl from 'yauzl';
-import type { ExportColumn } from '../core/export-columns.ts';
-import type { ExportRow } from '../core/export-row.ts';
+import type { ExportColumn } from '../core/files/export-columns.ts';
+import type { ExportRow } from '../core/files/export-row.ts';
 import type { ExportProgress } from './export-progress.ts';
 import { exportXlsx, type XlsxOptions } from './export-xlsx.ts';
 

@@ -1,9 +1,9 @@
 // Rows as a workbook, streamed: memory does not grow with the rows. Numbers, booleans and dates keep their type, everything
 // else is text and never a formula. What a sheet cannot hold is cut with a mark or goes on in the next sheet.
-import { cellReader, type ExportColumn } from '../core/export-columns.ts';
-import type { ExportRow } from '../core/export-row.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
-import type { ColumnTypes } from '../core/typed-columns.ts';
+import { cellReader, type ExportColumn } from '../core/files/export-columns.ts';
+import type { ExportRow } from '../core/files/export-row.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import type { ColumnTypes } from '../core/files/typed-columns.ts';
 import { CHUNK_BYTES, type ExportProgress } from './export-progress.ts';
 import { type SheetCell, type SheetColumn, sheetColumn } from './sheet-cells.ts';
 

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { jobWithItems } from '../../test/support/job-factory.ts';
 import { type SeededResult, seedResults } from '../../test/support/seed-results.ts';
 import { useTestDatabase } from '../../test/support/test-database.ts';
-import { errorSignature } from '../core/error-signature.ts';
-import type { ExportFilter } from '../core/export-filter.ts';
-import type { ExportRow } from '../core/export-row.ts';
-import type { ItemStatus } from '../core/outcome.ts';
-import { rangesOf } from '../core/seq-ranges.ts';
+import { errorSignature } from '../core/errors/error-signature.ts';
+import type { ExportFilter } from '../core/files/export-filter.ts';
+import type { ExportRow } from '../core/files/export-row.ts';
+import type { ItemStatus } from '../core/items/outcome.ts';
+import { rangesOf } from '../core/items/seq-ranges.ts';
 import type { Executor, Statement } from '../platform/database.ts';
 import { type RowsRequest, readRows } from './read-rows.ts';
 

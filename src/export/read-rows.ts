@@ -1,17 +1,17 @@
 // The rows of an export, page by page in seq order. Every page is a statement of its own: nothing stays open on the
 // server while a slow reader takes its time. The next page is read while the present one is being written out, so at
 // most two are in memory, and each is bounded in rows and in bytes.
-import { type ExportFilter, rowFilter, searchHint } from '../core/export-filter.ts';
-import type { ExportRow } from '../core/export-row.ts';
-import { eachSeq, type SeqRanges, subtractRanges } from '../core/seq-ranges.ts';
+import { type ExportFilter, rowFilter, searchHint } from '../core/files/export-filter.ts';
+import type { ExportRow } from '../core/files/export-row.ts';
+import { eachSeq, type SeqRanges, subtractRanges } from '../core/items/seq-ranges.ts';
 import { turnOfLoop } from '../platform/clock.ts';
 import type { Executor } from '../platform/database.ts';
-import { exportItems } from '../store/views/export-items.ts';
-import { exportNotDonePage } from '../store/views/export-not-done-page.ts';
-import { exportPage } from '../store/views/export-page.ts';
-import { exportWholePage } from '../store/views/export-whole-page.ts';
-import { findParents } from '../store/views/find-parents.ts';
-import { rejectedPage } from '../store/views/rejected-page.ts';
+import { exportItems } from '../store/views/exports/export-items.ts';
+import { exportNotDonePage } from '../store/views/exports/export-not-done-page.ts';
+import { exportPage } from '../store/views/exports/export-page.ts';
+import { exportWholePage } from '../store/views/exports/export-whole-page.ts';
+import { findParents } from '../store/views/items/find-parents.ts';
+import { rejectedPage } from '../store/views/items/rejected-page.ts';
 
 export interface RowsRequest {
   jobId: string;

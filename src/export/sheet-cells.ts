@@ -1,8 +1,8 @@
 // Values of an export as cells of a sheet: typed where JSON or the workbook that they came from has a type, text
 // otherwise, and never a formula.
-import type { CellType } from '../core/cell-type.ts';
-import { cellText, typedCell } from '../core/export-columns.ts';
-import { type ColumnType, typeReader } from '../core/typed-columns.ts';
+import type { CellType } from '../core/files/cell-type.ts';
+import { cellText, typedCell } from '../core/files/export-columns.ts';
+import { type ColumnType, typeReader } from '../core/files/typed-columns.ts';
 
 export type SheetCell = string | number | boolean | Date | null;
 

@@ -1,15 +1,15 @@
 // Gathers rows into batches of adaptive size and stores them, one batch under way while the next is gathered. Keeps the
 // counts and the checksum, which say after a crash where to go on and that it is the same file.
 import { createHash, type Hash } from 'node:crypto';
-import { BatchSize } from '../core/batch-size.ts';
-import type { IngestReport } from '../core/file-format.ts';
-import type { InputColumn } from '../core/input-column.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
-import { toStorableText } from '../core/storable-json.ts';
-import type { ColumnTypes } from '../core/typed-columns.ts';
+import { BatchSize } from '../core/claims/batch-size.ts';
+import type { IngestReport } from '../core/files/file-format.ts';
+import type { InputColumn } from '../core/items/input-column.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { toStorableText } from '../core/items/storable-json.ts';
+import type { ColumnTypes } from '../core/files/typed-columns.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { type IngestRow, type RejectedRow, storeBatch } from '../engine/store-batch.ts';
-import { findItemKeys } from '../store/views/find-item-keys.ts';
+import { type IngestRow, type RejectedRow, storeBatch } from '../engine/items/store-batch.ts';
+import { findItemKeys } from '../store/views/items/find-item-keys.ts';
 import { MAX_RAW_LENGTH } from './row-reader.ts';
 
 /** What is stored with every batch. */

@@ -1,13 +1,13 @@
 // Rows of a reader to what an ingest batch stores: JSON text under the keys of the job's columns, natural key, summary,
 // and a note on what was repaired. Values stay what they are in the file.
 import { createHash } from 'node:crypto';
-import type { InputColumn } from '../core/input-column.ts';
-import { summarize } from '../core/input-summary.ts';
-import { isReservedColumn, storableHeader } from '../core/map-columns.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
-import { replaceUnstorable, toStorableJson, toStorableText } from '../core/storable-json.ts';
-import { UNSTORABLE_REPLACED } from '../engine/add-items.ts';
-import type { IngestRow } from '../engine/store-batch.ts';
+import type { InputColumn } from '../core/items/input-column.ts';
+import { summarize } from '../core/items/input-summary.ts';
+import { isReservedColumn, storableHeader } from '../core/files/map-columns.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { replaceUnstorable, toStorableJson, toStorableText } from '../core/items/storable-json.ts';
+import { UNSTORABLE_REPLACED } from '../engine/items/add-items.ts';
+import type { IngestRow } from '../engine/items/store-batch.ts';
 import type { ObjectRow, TableRow } from './row-reader.ts';
 
 /** Index entries have a limit of about 2,700 bytes; a longer key stands there as its hash. */

@@ -6,12 +6,12 @@ import { z } from 'zod';
 import { checkInvariants } from '../../test/support/invariants.ts';
 import { useTestDatabase } from '../../test/support/test-database.ts';
 import { writeWorkbook } from '../../test/support/workbook-writer.ts';
-import type { RowmillError } from '../core/rowmill-error.ts';
+import type { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { exportJob } from '../export/export-job.ts';
 import type { Settings } from '../platform/settings.ts';
-import { findAbandonedIngests } from '../store/views/find-abandoned-ingests.ts';
-import { readJob } from '../store/views/read-job.ts';
+import { findAbandonedIngests } from '../store/views/jobs/find-abandoned-ingests.ts';
+import { readJob } from '../store/views/jobs/read-job.ts';
 import { definePipeline } from '../worker/define-pipeline.ts';
 import { ingestJob } from './ingest-job.ts';
 import { resumeIngests } from './ingest-resumer.ts';
@@ -299,9 +299,9 @@ describe('a corrected file', () => {
   async function finished(text: string): Promise<string> {
     const context = database.context();
     const jobId = await ingest(text, products);
-    const { claimItems } = await import('../store/commands/claim-items.ts');
-    const { flushOutcomes } = await import('../engine/flush-outcomes.ts');
-    const { finishJob } = await import('../engine/finish-job.ts');
+    const { claimItems } = await import('../store/commands/spans/claim-items.ts');
+    const { flushOutcomes } = await import('../engine/flush/flush-outcomes.ts');
+    const { finishJob } = await import('../engine/jobs/finish-job.ts');
     const { claimRequest } = await import('../../test/support/job-factory.ts');
     const claim = (await claimItems(context.db, { ...claimRequest(jobId), suspects: false }))!;
     const outcomes = claim.items.map(({ seq }) => ({

@@ -2,22 +2,27 @@
 // whoever comes after a crash goes on at the checkpoint. A file that cannot be read ends the job; anything that may
 // pass (database, blob store) leaves it open to be gone on with.
 
-import type { IngestReport, JobSource } from '../core/file-format.ts';
-import { type Checked, checkInput, type InputSchema, type PipelineInput } from '../core/input-schema.ts';
-import { mapColumns } from '../core/map-columns.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
-import { toStorableText } from '../core/storable-json.ts';
-import { ColumnTypeGatherer, type ColumnTypes } from '../core/typed-columns.ts';
+import type { IngestReport, JobSource } from '../core/files/file-format.ts';
+import {
+  type Checked,
+  checkInput,
+  type InputSchema,
+  type PipelineInput,
+} from '../core/items/input-schema.ts';
+import { mapColumns } from '../core/files/map-columns.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { toStorableText } from '../core/items/storable-json.ts';
+import { ColumnTypeGatherer, type ColumnTypes } from '../core/files/typed-columns.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { sealJob } from '../engine/seal-job.ts';
+import { sealJob } from '../engine/jobs/seal-job.ts';
 import { turnOfLoop } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { keepLease } from '../platform/keep-lease.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
-import { failIngest } from '../store/commands/fail-ingest.ts';
-import { claimIngest, releaseIngest, renewIngest } from '../store/commands/ingest-lease.ts';
-import { type Job, readJob } from '../store/views/read-job.ts';
+import { failIngest } from '../store/commands/jobs/fail-ingest.ts';
+import { claimIngest, releaseIngest, renewIngest } from '../store/commands/jobs/ingest-lease.ts';
+import { type Job, readJob } from '../store/views/jobs/read-job.ts';
 import { BatchWriter, type IngestCheckpoint } from './batch-writer.ts';
 import { type Encoded, type EncodeOptions, ObjectEncoder, tableEncoder } from './encode-rows.ts';
 import { withRows } from './open-rows.ts';

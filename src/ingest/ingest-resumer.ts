@@ -1,10 +1,10 @@
 // Goes on with files whose reader died: the blob store has the file, the job has the checkpoint, and any process that
 // knows the pipeline can read on.
-import type { PipelineInput } from '../core/input-schema.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import type { PipelineInput } from '../core/items/input-schema.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { PeriodicService } from '../platform/periodic-service.ts';
-import { findAbandonedIngests } from '../store/views/find-abandoned-ingests.ts';
+import { findAbandonedIngests } from '../store/views/jobs/find-abandoned-ingests.ts';
 import { ingestJob } from './ingest-job.ts';
 
 export async function resumeIngests(

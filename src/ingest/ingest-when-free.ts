@@ -1,8 +1,8 @@
 // A process that was killed leaves its lease on a file behind for a few seconds, and two may come with the same file at
 // once: this waits for its turn, or for the other to be done. It also waits for a database that is away.
 
-import type { PipelineInput } from '../core/input-schema.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import type { PipelineInput } from '../core/items/input-schema.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { waitMs } from '../platform/clock.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';

@@ -1,5 +1,5 @@
 // Stores the images of a set as its own copies.
-import type { FileSet } from '../engine/file-set.ts';
+import type { FileSet } from '../engine/items/file-set.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { imageCopyKey } from '../platform/blob-store/image-copies.ts';
 import type { KeepImage } from './formats/read-images.ts';

@@ -1,5 +1,5 @@
 // How a stored file is read again: as it was detected the first time, so that every reading gives the same rows.
-import type { FormatOptions, JobSource } from '../core/file-format.ts';
+import type { FormatOptions, JobSource } from '../core/files/file-format.ts';
 import type { Settings } from '../platform/settings.ts';
 import type { ReadLimits } from './row-reader.ts';
 

@@ -1,6 +1,6 @@
 // What every format gives: rows with the place they stand at, and what was found out about the file. A reader never
 // drops a row: it gives it, gives it with a note on what was repaired, rejects it with a reason, or refuses the file.
-import type { DetectedFormat } from '../core/file-format.ts';
+import type { DetectedFormat } from '../core/files/file-format.ts';
 import type { ColumnProfile } from './formats/csv/column-profiles.ts';
 
 export type {
@@ -8,7 +8,7 @@ export type {
   DetectedFormat,
   FormatName,
   FormatOptions,
-} from '../core/file-format.ts';
+} from '../core/files/file-format.ts';
 
 export interface RowReader {
   /** Shown to people and stored with the job. */
@@ -41,7 +41,7 @@ export interface TableRow {
   cells: unknown[];
   /** What was done to keep the row, for people. */
   repair: string | null;
-  /** For workbooks, where a cell is not text: one character per cell, n, b, d, m, t or a blank (core/cell-type.ts). */
+  /** For workbooks, where a cell is not text: one character per cell, n, b, d, m, t or a blank (core/files/cell-type.ts). */
   types?: string;
 }
 

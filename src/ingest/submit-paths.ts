@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { readHead } from './formats/look-at-file.ts';
 import { identifyBytes, isImageType } from './formats/magic-bytes.ts';

@@ -1,12 +1,12 @@
 // Makes a job of an upload that came in parts: they are read one after the other, as if they had come at once.
 import { createHash } from 'node:crypto';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { removeParts } from '../engine/uploads/remove-upload.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
-import { finishUpload } from '../store/commands/finish-upload.ts';
-import { listUploadParts, type Upload } from '../store/views/read-upload.ts';
+import { finishUpload } from '../store/commands/files/finish-upload.ts';
+import { listUploadParts, type Upload } from '../store/views/files/read-upload.ts';
 import { type FilePipeline, type SubmitFileOptions, submitFile } from './submit-file.ts';
 
 export async function submitUpload(

@@ -3,9 +3,9 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { useTestDatabase } from '../../test/support/test-database.ts';
-import type { RowmillError } from '../core/rowmill-error.ts';
+import type { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { readJob } from '../store/views/read-job.ts';
+import { readJob } from '../store/views/jobs/read-job.ts';
 import { definePipeline } from '../worker/define-pipeline.ts';
 import { ingestJob } from './ingest-job.ts';
 import { resumeIngests } from './ingest-resumer.ts';

@@ -1,6 +1,6 @@
 // Which addresses of the network requests of ours must not go to, and which an administrator allows all the same.
 import { BlockList, isIP } from 'node:net';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 // Everything that is not the public internet: this host, private networks, link-local with the metadata services of
 // clouds, carrier NAT, documentation, benchmarks, multicast, reserved; and prefixes that carry an IPv4 address.

@@ -1,10 +1,10 @@
 // Events of the engine. Logs (log-events.ts), metrics and tests subscribe; nothing waits for them.
 
 import { EventEmitter } from 'node:events';
-import type { Signs } from '../core/back-pressure.ts';
-import type { BufferLevel } from '../core/buffer-level.ts';
-import type { JobState } from '../core/job-state.ts';
-import type { ErrorClass, ItemStatus } from '../core/outcome.ts';
+import type { Signs } from '../core/limits/back-pressure.ts';
+import type { BufferLevel } from '../core/limits/buffer-level.ts';
+import type { JobState } from '../core/jobs/job-state.ts';
+import type { ErrorClass, ItemStatus } from '../core/items/outcome.ts';
 
 export interface RowmillEvents {
   'items.added': { jobId: string; items: number; bytes: number; ms: number };

@@ -4,7 +4,7 @@
 import { type LookupAddress, lookup as lookupName } from 'node:dns';
 import { type BlockList, isIP } from 'node:net';
 import { Agent, request } from 'undici';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { isIn, isPrivate } from './address-ranges.ts';
 import { monotonicMs } from './clock.ts';
 

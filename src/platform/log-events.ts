@@ -2,7 +2,7 @@
 // says for each event whether it is a line, at which level and under which name; an event without an entry does not compile.
 // Lifecycle is at info, work of every second at debug, and what an operator should look at at warn. Inputs, results and error
 // texts of handlers are in no line.
-import { LineLimit } from '../core/line-limit.ts';
+import { LineLimit } from '../core/files/line-limit.ts';
 import { monotonicMs } from './clock.ts';
 import { databaseErrorText } from './database-error.ts';
 import type { EventName, Events, RowmillEvents } from './events.ts';

@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest';
 import { claimRequest, jobWithItems } from '../../test/support/job-factory.ts';
 import { useTestDatabase } from '../../test/support/test-database.ts';
-import { notFound, retryLater, skip } from '../core/outcome.ts';
+import { notFound, retryLater, skip } from '../core/items/outcome.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { flushOutcomes } from '../engine/flush-outcomes.ts';
+import { flushOutcomes } from '../engine/flush/flush-outcomes.ts';
 import { sweep } from '../engine/services/sweeper.ts';
 import { openRowmill } from '../open-rowmill.ts';
-import { claimItems } from '../store/commands/claim-items.ts';
+import { claimItems } from '../store/commands/spans/claim-items.ts';
 import { definePipeline } from '../worker/define-pipeline.ts';
 import { resource } from '../worker/phase-resources.ts';
 import { Events } from './events.ts';

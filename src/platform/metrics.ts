@@ -1,7 +1,7 @@
 // Metrics in process, fed by events and by numbers that parts keep anyway: nothing in the engine knows about them.
 import { Counter, Gauge, Histogram, Registry, Summary } from 'prom-client';
-import { LabelBound } from '../core/label-bound.ts';
-import type { PoolStats } from '../core/pool-stats.ts';
+import { LabelBound } from '../core/limits/label-bound.ts';
+import type { PoolStats } from '../core/limits/pool-stats.ts';
 import type { Database } from './database.ts';
 import { databaseErrorKind } from './database-error.ts';
 import type { Events } from './events.ts';

@@ -2,9 +2,9 @@
 import { availableParallelism, loadavg } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
-import type { Signs } from '../core/back-pressure.ts';
-import { QuantileWindow } from '../core/quantile-window.ts';
-import { RecentLoad } from '../core/recent-load.ts';
+import type { Signs } from '../core/limits/back-pressure.ts';
+import { QuantileWindow } from '../core/claims/quantile-window.ts';
+import { RecentLoad } from '../core/limits/recent-load.ts';
 import { monotonicMs } from './clock.ts';
 import type { Database } from './database.ts';
 import type { Events } from './events.ts';

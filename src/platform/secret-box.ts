@@ -1,7 +1,7 @@
 // Secrets as they are stored: encrypted with AES-256-GCM, or as they are without a key. The key is named in the text, so that
 // one that is wrong is told apart from a text that was tampered with.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 const MARK = 'sealed1';
 const NONCE_BYTES = 12;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { NUMBER_SETTINGS } from './setting-table.ts';
 import { environmentName, loadSettings } from './settings.ts';
 

@@ -1,8 +1,8 @@
 // Settings (setting-table.ts) are read and checked at boot, from flags over environment over file over default.
 import { readFileSync } from 'node:fs';
-import { didYouMean } from '../core/did-you-mean.ts';
-import { checkLimits, type DeclaredLimits } from '../core/resource-limits.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { didYouMean } from '../core/errors/did-you-mean.ts';
+import { checkLimits, type DeclaredLimits } from '../core/limits/resource-limits.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { NUMBER_SETTINGS, TEXT_SETTINGS } from './setting-table.ts';
 
 type NumberKey = keyof typeof NUMBER_SETTINGS;

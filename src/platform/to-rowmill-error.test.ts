@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ERROR_REGISTRY, type ErrorCode } from '../core/error-registry.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { ERROR_REGISTRY, type ErrorCode } from '../core/errors/error-registry.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { toRowmillError } from './to-rowmill-error.ts';
 
 describe('any error as a RowmillError', () => {

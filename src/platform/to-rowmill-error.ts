@@ -1,6 +1,6 @@
 // Any thrown value, or an error that crossed a process boundary as plain fields, as the one error type. A code that the
 // registry does not know is never looked up, and the message always survives.
-import { isErrorCode, RowmillError } from '../core/rowmill-error.ts';
+import { isErrorCode, RowmillError } from '../core/errors/rowmill-error.ts';
 import { databaseErrorKind, databaseErrorText } from './database-error.ts';
 
 export function toRowmillError(error: unknown): RowmillError {

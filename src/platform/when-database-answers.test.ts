@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { type DatabaseWait, describeDatabaseWait, whenDatabaseAnswers } from './when-database-answers.ts';
 
 const withCode = (code: string) => Object.assign(new Error(`it said ${code}`), { code });

@@ -1,6 +1,6 @@
 // The wait of a process that starts while PostgreSQL restarts or recovers: bounded, and logged. Processes that run
 // already have retries of their own.
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { monotonicMs, waitMs as pause } from './clock.ts';
 import { databaseErrorKind, databaseErrorText } from './database-error.ts';
 import type { Logger } from './logger.ts';

@@ -1,7 +1,7 @@
 // What workers and the API may do in the database: two group roles, and logins that are members of them. Workers run code of
 // pipelines, so they see nothing of accounts and webhooks; nobody changes or removes entries of the audit.
 import pg from 'pg';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 export const API_ROLE = 'rowmill_api';
 export const WORKER_ROLE = 'rowmill_worker';

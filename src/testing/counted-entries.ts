@@ -1,5 +1,5 @@
 // The counters of a run without a database: what every (scope, entity) has, by the same rules as in the flush.
-import { type Contribution, type Counter, contributionKey } from '../core/counter.ts';
+import { type Contribution, type Counter, contributionKey } from '../core/items/counter.ts';
 
 /** What a (scope, entity) of a counter has at the end of a run. */
 export interface CountedEntry {

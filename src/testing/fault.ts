@@ -1,5 +1,5 @@
 // Faults that a test asks for: which calls they hit, and what happens to those.
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { Pipeline } from '../worker/define-pipeline.ts';
 
 interface FaultTarget {

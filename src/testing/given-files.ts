@@ -1,6 +1,6 @@
 // The files that a test gives its handlers in place of the blob store.
 import { Readable } from 'node:stream';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 
 export type GivenFiles = Readonly<Record<string, Uint8Array | string>>;

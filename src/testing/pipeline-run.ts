@@ -1,5 +1,5 @@
 // What a run of a pipeline in a test gives back.
-import type { ErrorClass, ItemStatus } from '../core/outcome.ts';
+import type { ErrorClass, ItemStatus } from '../core/items/outcome.ts';
 import type { LogEntry } from './captured-log.ts';
 import type { CountedEntry } from './counted-entries.ts';
 

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { useTestDatabase } from '../../test/support/test-database.ts';
-import { defineCounter } from '../core/counter.ts';
-import { fail, notFound, retryLater, skip } from '../core/outcome.ts';
+import { defineCounter } from '../core/items/counter.ts';
+import { fail, notFound, retryLater, skip } from '../core/items/outcome.ts';
 import { definePipeline } from '../worker/define-pipeline.ts';
 import type { PipelineRun } from './pipeline-run.ts';
 import { runPipeline } from './run-pipeline.ts';

@@ -1,8 +1,8 @@
 // Gathers what the calls of a run ended in, as the flush would store it.
-import { errorSignature } from '../core/error-signature.ts';
-import type { Failure, ItemStatus } from '../core/outcome.ts';
-import { ITEM_STATUSES } from '../core/outcome.ts';
-import { addToGroup, type ErrorGroupDelta } from '../store/commands/upsert-error-groups.ts';
+import { errorSignature } from '../core/errors/error-signature.ts';
+import type { Failure, ItemStatus } from '../core/items/outcome.ts';
+import { ITEM_STATUSES } from '../core/items/outcome.ts';
+import { addToGroup, type ErrorGroupDelta } from '../store/commands/results/upsert-error-groups.ts';
 import type { LogEntry } from './captured-log.ts';
 import type { CountedEntry } from './counted-entries.ts';
 import type { HistoryEntry, PipelineRun, RowResult } from './pipeline-run.ts';

@@ -1,9 +1,9 @@
 // The worker's part in a test: starts items in the slots of their phases, hears how they end and decides when virtual
 // time may move on. What an item ends in is decided by the same functions as in production.
-import { crashMessage, judgeCrash } from '../core/crash-policy.ts';
-import { addFailure, NO_FAILURES } from '../core/failure-counts.ts';
-import { eachSeq, rangesOf } from '../core/seq-ranges.ts';
-import type { EmittedChild, RecordedOutcome } from '../engine/flush-outcomes.ts';
+import { crashMessage, judgeCrash } from '../core/retries/crash-policy.ts';
+import { addFailure, NO_FAILURES } from '../core/errors/failure-counts.ts';
+import { eachSeq, rangesOf } from '../core/items/seq-ranges.ts';
+import type { EmittedChild, RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
 import type { Settings } from '../platform/settings.ts';
 import type { Phase, Pipeline } from '../worker/define-pipeline.ts';
 import type { BatchContext, BatchItem, ItemContext } from '../worker/item-context.ts';

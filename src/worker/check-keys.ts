@@ -1,9 +1,9 @@
 // Keys of a definition that nothing reads: a misspelt option would be left out without a word.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { didYouMean } from '../core/did-you-mean.ts';
-import { fieldsOf } from '../core/input-schema.ts';
-import type { RetryRule } from '../core/retry-policy.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { didYouMean } from '../core/errors/did-you-mean.ts';
+import { fieldsOf } from '../core/items/input-schema.ts';
+import type { RetryRule } from '../core/retries/retry-policy.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { IMAGE_HEADERS } from '../ingest/formats/read-images.ts';
 import type { ManyPhase, PipelineDefinition, SinglePhase } from './define-pipeline.ts';
 

@@ -1,6 +1,6 @@
 // Who may claim: as many at a time as there are connections for it, and of those who wait the one that nobody else goes
 // before, the longest waiting first.
-import { goesBefore, type OrderedPhase } from '../core/phase-order.ts';
+import { goesBefore, type OrderedPhase } from '../core/items/phase-order.ts';
 
 interface Waiting {
   phase: OrderedPhase;

@@ -1,19 +1,19 @@
 // Fetches work for the pools: waits until a pool is hungry, asks where something waits, claims it, and hands the claim
 // over. Several claims may be under way at once, which matters when they are small.
 
-import { claimSize, leaseLength } from '../core/claim-size.ts';
-import { formatRanges, rangesOf } from '../core/seq-ranges.ts';
+import { claimSize, leaseLength } from '../core/claims/claim-size.ts';
+import { formatRanges, rangesOf } from '../core/items/seq-ranges.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
-import { admitJob } from '../store/commands/admit-job.ts';
-import { type Claim, claimItems, type WorkOwner } from '../store/commands/claim-items.ts';
-import { releaseAllBut, releaseLease } from '../store/commands/release-items.ts';
-import { startJob } from '../store/commands/start-job.ts';
-import type { ClaimableWork } from '../store/views/find-claimable.ts';
-import { readItemCosts } from '../store/views/read-item-costs.ts';
+import { admitJob } from '../store/commands/jobs/admit-job.ts';
+import { type Claim, claimItems, type WorkOwner } from '../store/commands/spans/claim-items.ts';
+import { releaseAllBut, releaseLease } from '../store/commands/spans/release-items.ts';
+import { startJob } from '../store/commands/jobs/start-job.ts';
+import type { ClaimableWork } from '../store/views/spans/find-claimable.ts';
+import { readItemCosts } from '../store/views/items/read-item-costs.ts';
 import { ClaimGate } from './claim-gate.ts';
 import { abilityOf } from './define-pipeline.ts';
 import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';

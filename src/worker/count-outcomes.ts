@@ -1,6 +1,6 @@
 // Numbers of a flush, for its event: how its outcomes ended, which of them are repeated, and about how many bytes they are.
-import type { ErrorClass, ItemStatus } from '../core/outcome.ts';
-import type { FlushBatch, RecordedOutcome } from '../engine/flush-outcomes.ts';
+import type { ErrorClass, ItemStatus } from '../core/items/outcome.ts';
+import type { FlushBatch, RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
 import type { RowmillEvents } from '../platform/events.ts';
 
 /** About what a contribution to a counter takes. */

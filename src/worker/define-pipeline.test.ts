@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
-import { notFound, retryLater, skip } from '../core/outcome.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { notFound, retryLater, skip } from '../core/items/outcome.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { definePipeline, isPipeline, type Pipeline } from './define-pipeline.ts';
 import { resource } from './phase-resources.ts';
 

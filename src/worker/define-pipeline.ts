@@ -1,17 +1,17 @@
 // What a developer writes: a named pipeline with an input schema and one or more phases in order.
 // A definition is data plus handlers; it is checked here once and never at run time.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Ability } from '../core/ability.ts';
-import { isAmount } from '../core/budget.ts';
-import { type Counter, distinctCounters, isCounter } from '../core/counter.ts';
-import { ERROR_CLASSES, type Failure, type Verdict } from '../core/outcome.ts';
-import { JOB_OUTPUTS, type JobOutput } from '../core/output-format.ts';
-import type { DeclaredLimits } from '../core/resource-limits.ts';
-import type { RetryRule } from '../core/retry-policy.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
-import type { UnstorablePolicy } from '../core/storable-json.ts';
-import type { StoredValue } from '../core/stored-value.ts';
-import type { PipelineCallbacks } from '../engine/pipeline-callbacks.ts';
+import type { Ability } from '../core/claims/ability.ts';
+import { isAmount } from '../core/limits/budget.ts';
+import { type Counter, distinctCounters, isCounter } from '../core/items/counter.ts';
+import { ERROR_CLASSES, type Failure, type Verdict } from '../core/items/outcome.ts';
+import { JOB_OUTPUTS, type JobOutput } from '../core/files/output-format.ts';
+import type { DeclaredLimits } from '../core/limits/resource-limits.ts';
+import type { RetryRule } from '../core/retries/retry-policy.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import type { UnstorablePolicy } from '../core/items/storable-json.ts';
+import type { StoredValue } from '../core/items/stored-value.ts';
+import type { PipelineCallbacks } from '../engine/jobs/pipeline-callbacks.ts';
 import { checkFields, checkKeys } from './check-keys.ts';
 import type { BatchContext, BatchItem, ItemContext } from './item-context.ts';
 import { checkResources, checkUses, type ResourceUse } from './phase-resources.ts';

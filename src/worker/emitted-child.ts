@@ -1,8 +1,8 @@
 // Checks what a handler emits, while its stack still says where.
-import { summarize } from '../core/input-summary.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
-import { toStorableJson, toStorableText } from '../core/storable-json.ts';
-import type { EmittedChild } from '../engine/flush-outcomes.ts';
+import { summarize } from '../core/items/input-summary.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { toStorableJson, toStorableText } from '../core/items/storable-json.ts';
+import type { EmittedChild } from '../engine/flush/flush-outcomes.ts';
 
 /** An index entry holds about 2,700 bytes. */
 const MAX_KEY_BYTES = 2000;

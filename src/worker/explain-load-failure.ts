@@ -1,7 +1,7 @@
 // Says in a sentence why a pipeline module could not be imported, and what to do about it.
 import { basename, isAbsolute, relative } from 'node:path';
-import { describe } from '../core/classify-error.ts';
-import { isErrorCode, RowmillError } from '../core/rowmill-error.ts';
+import { describe } from '../core/errors/classify-error.ts';
+import { isErrorCode, RowmillError } from '../core/errors/rowmill-error.ts';
 
 const MISSING_MODULE = /Cannot find (?:module|package) '([^']+)'/;
 /** What a compiler makes of a call of an imported name. */

@@ -1,11 +1,11 @@
 // The threads of one CPU-bound phase: as many as it has slots, one item each. A thread that ends, runs out of memory or
 // does not heed its abort is replaced, and costs the one item it had; the main loop and the neighbours never notice.
 import { Worker } from 'node:worker_threads';
-import { RowmillError } from '../core/rowmill-error.ts';
-import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import type { RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
 import { compiledFile } from '../platform/compiled-file.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { Claim, ClaimedItem } from '../store/commands/claim-items.ts';
+import type { Claim, ClaimedItem } from '../store/commands/spans/claim-items.ts';
 import { type Charge, plainCharge } from './item-charge.ts';
 import { moduleOf } from './load-pipelines.ts';
 import { type PhaseRuntime, recordFailure } from './run-item.ts';

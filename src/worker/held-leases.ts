@@ -1,11 +1,11 @@
 // The leases that a worker holds, from the claim to the moment when all of it is written or given back: who renews them,
 // what runs of them, and what becomes of them when they are lost, paused or cancelled.
-import { rangesOf } from '../core/seq-ranges.ts';
+import { rangesOf } from '../core/items/seq-ranges.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
-import type { Claim } from '../store/commands/claim-items.ts';
-import { releaseLease } from '../store/commands/release-items.ts';
-import { releaseUnstarted } from '../store/commands/release-unstarted.ts';
+import type { Claim } from '../store/commands/spans/claim-items.ts';
+import { releaseLease } from '../store/commands/spans/release-items.ts';
+import { releaseUnstarted } from '../store/commands/spans/release-unstarted.ts';
 import type { Turn } from './exclusive-turns.ts';
 import type { FlushWriter } from './flush-writer.ts';
 import type { Lease } from './lease.ts';

@@ -1,6 +1,6 @@
 // What a handler gets beside its input.
 import type { Readable } from 'node:stream';
-import type { Counter, CounterKey, CountMode } from '../core/counter.ts';
+import type { Counter, CounterKey, CountMode } from '../core/items/counter.ts';
 import type { Logger } from '../platform/logger.ts';
 
 export interface ItemContext<Previous = unknown> {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { NO_LIMITS, OWNER_RESOURCE } from '../core/resource-limits.ts';
-import type { Claim } from '../store/commands/claim-items.ts';
+import { NO_LIMITS, OWNER_RESOURCE } from '../core/limits/resource-limits.ts';
+import type { Claim } from '../store/commands/spans/claim-items.ts';
 import { FlushLane } from './flush-lane.ts';
 import { ItemQueue } from './item-queue.ts';
 import { KeyPermits } from './key-permits.ts';

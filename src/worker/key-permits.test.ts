@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ResourceGrant } from '../core/resource-control.ts';
-import { NO_LIMITS, type ResourceLimits } from '../core/resource-limits.ts';
+import type { ResourceGrant } from '../core/limits/resource-control.ts';
+import { NO_LIMITS, type ResourceLimits } from '../core/limits/resource-limits.ts';
 import { KeyPermits } from './key-permits.ts';
 
 const LEASE_MS = 10_000;

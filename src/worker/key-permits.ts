@@ -1,10 +1,17 @@
 // What this worker may do with one key of a resource until it syncs the next time: calls it may have under way, and the
 // moments at which calls may start. Nothing here waits; the desk syncs, pools ask before they start a call.
-import type { CallCounts } from '../core/adaptive-share.ts';
-import type { ResourceGrant, ResourceReport } from '../core/resource-control.ts';
-import { OWNER_RESOURCE, type ResourceLimits, startsPerSecond } from '../core/resource-limits.ts';
-import { aheadMs, FAST_MS, NOT_SLOW, noticeable, type Slowness, usualMaxLateMs } from '../core/start-line.ts';
-import { keyOf } from '../engine/sync-resources.ts';
+import type { CallCounts } from '../core/limits/adaptive-share.ts';
+import type { ResourceGrant, ResourceReport } from '../core/limits/resource-control.ts';
+import { OWNER_RESOURCE, type ResourceLimits, startsPerSecond } from '../core/limits/resource-limits.ts';
+import {
+  aheadMs,
+  FAST_MS,
+  NOT_SLOW,
+  noticeable,
+  type Slowness,
+  usualMaxLateMs,
+} from '../core/limits/start-line.ts';
+import { keyOf } from '../engine/limits/sync-resources.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Demand, Permit, PermitLine } from './permit.ts';
 

@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import pg from 'pg';
 import { monotonicMs } from '../platform/clock.ts';
-import { RENEW_LEASES } from '../store/commands/renew-leases.ts';
+import { RENEW_LEASES } from '../store/commands/spans/renew-leases.ts';
 import type { FromKeeper, KeeperData, KeptLease, ToKeeper } from './lease-keeper.ts';
 
 interface Held extends KeptLease {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { loadPipelines } from './load-pipelines.ts';
 
 const definition = new URL('./define-pipeline.ts', import.meta.url).pathname;

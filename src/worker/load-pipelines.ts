@@ -1,8 +1,8 @@
 // Loads pipeline modules, TypeScript or JavaScript, on every supported Node.
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { RowmillError } from '../core/rowmill-error.ts';
-import { withoutTrailing } from '../core/without-trailing.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { withoutTrailing } from '../core/files/without-trailing.ts';
 import { isPipeline, type Pipeline } from './define-pipeline.ts';
 import { explainLoadFailure } from './explain-load-failure.ts';
 

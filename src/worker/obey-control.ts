@@ -1,9 +1,9 @@
 // How a worker learns what owners asked for: a few times a second it looks at the states of the jobs it holds leases
 // of. The database decides; a claim or flush that comes too late is refused there. This only makes it soon.
-import { CLAIMABLE_STATES, type JobState } from '../core/job-state.ts';
-import { coversBudget } from '../core/work-budget.ts';
+import { CLAIMABLE_STATES, type JobState } from '../core/jobs/job-state.ts';
+import { coversBudget } from '../core/limits/work-budget.ts';
 import type { Executor } from '../platform/database.ts';
-import { findJobStates } from '../store/views/find-job-states.ts';
+import { findJobStates } from '../store/views/jobs/find-job-states.ts';
 import type { Lease } from './lease.ts';
 
 export interface ControlledLeases {

@@ -1,10 +1,10 @@
 // What an item of one phase needs before it may start: permits of the resources that the phase names, by key where it
 // gives one, and a place among the items that its owner may have under way.
 
-import { strategyOf } from '../core/failure-counts.ts';
-import { OWNER_RESOURCE, type ResourceLimits } from '../core/resource-limits.ts';
-import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
-import type { ClaimedItem } from '../store/commands/claim-items.ts';
+import { strategyOf } from '../core/errors/failure-counts.ts';
+import { OWNER_RESOURCE, type ResourceLimits } from '../core/limits/resource-limits.ts';
+import type { RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
+import type { ClaimedItem } from '../store/commands/spans/claim-items.ts';
 import type { BudgetDesk } from './budget-desk.ts';
 import type { Phase } from './define-pipeline.ts';
 import { estimateOf, ItemCharge, overItemBudget } from './item-charge.ts';

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultRetryPolicy, type RetryPolicy } from '../core/retry-policy.ts';
-import { StartRamp } from '../core/start-ramp.ts';
+import { defaultRetryPolicy, type RetryPolicy } from '../core/retries/retry-policy.ts';
+import { StartRamp } from '../core/limits/start-ramp.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../platform/clock.ts';
 import { silentLogger } from '../platform/logger.ts';
-import type { Claim } from '../store/commands/claim-items.ts';
+import type { Claim } from '../store/commands/spans/claim-items.ts';
 import { definePipeline, type ManyPhase, type SinglePhase } from './define-pipeline.ts';
 import { FlushLane } from './flush-lane.ts';
 import { Lease } from './lease.ts';

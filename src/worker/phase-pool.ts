@@ -1,16 +1,16 @@
 // The slots of one phase of one pipeline in this process. Items of leases wait here and are started as slots
 // become free; a slot is free the moment its handler returns, it never waits for the flush.
 
-import { ErrorSpike } from '../core/error-spike.ts';
-import type { OrderedPhase } from '../core/phase-order.ts';
-import type { PoolStats } from '../core/pool-stats.ts';
-import { QuantileWindow } from '../core/quantile-window.ts';
-import type { StartRamp } from '../core/start-ramp.ts';
-import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
+import { ErrorSpike } from '../core/limits/error-spike.ts';
+import type { OrderedPhase } from '../core/items/phase-order.ts';
+import type { PoolStats } from '../core/limits/pool-stats.ts';
+import { QuantileWindow } from '../core/claims/quantile-window.ts';
+import type { StartRamp } from '../core/limits/start-ramp.ts';
+import type { RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { ClaimedItem } from '../store/commands/claim-items.ts';
+import type { ClaimedItem } from '../store/commands/spans/claim-items.ts';
 import { byLease, type Call, openItemsOf, returnPermits, startAll } from './call.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import type { HandlerThreads } from './handler-threads.ts';

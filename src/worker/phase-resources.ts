@@ -1,7 +1,7 @@
 // Resources as pipelines declare and use them: limits by name, and phases that name what their calls need.
-import { didYouMean } from '../core/did-you-mean.ts';
-import { checkLimits, type DeclaredLimits } from '../core/resource-limits.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+import { didYouMean } from '../core/errors/did-you-mean.ts';
+import { checkLimits, type DeclaredLimits } from '../core/limits/resource-limits.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 export interface ResourceUse<Row = never> {
   readonly name: string;

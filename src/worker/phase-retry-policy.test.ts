@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defaultRetryPolicy } from '../core/retry-policy.ts';
+import { defaultRetryPolicy } from '../core/retries/retry-policy.ts';
 import { phaseRetryPolicy } from './phase-retry-policy.ts';
 
 const settings = { maxAttemptsError: 5, maxAttemptsNotFound: 2 };

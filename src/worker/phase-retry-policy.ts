@@ -5,7 +5,7 @@ import {
   type RetryOverrides,
   type RetryPolicy,
   type RetryRule,
-} from '../core/retry-policy.ts';
+} from '../core/retries/retry-policy.ts';
 import type { Phase } from './define-pipeline.ts';
 
 export function phaseRetryPolicy(

@@ -1,9 +1,9 @@
 import { afterEach, expect, it } from 'vitest';
-import { defaultRetryPolicy } from '../core/retry-policy.ts';
+import { defaultRetryPolicy } from '../core/retries/retry-policy.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../platform/clock.ts';
 import { silentLogger } from '../platform/logger.ts';
-import type { Claim } from '../store/commands/claim-items.ts';
+import type { Claim } from '../store/commands/spans/claim-items.ts';
 import { definePipeline, type Pipeline } from './define-pipeline.ts';
 import { FlushLane } from './flush-lane.ts';
 import { Lease } from './lease.ts';

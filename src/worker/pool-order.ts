@@ -1,6 +1,6 @@
 // In which order the pools of a worker are served where they compete: for claims, for room in the backlog of outcomes,
 // and for turns of the event loop.
-import { backlogShares, comparePhases, goesBefore } from '../core/phase-order.ts';
+import { backlogShares, comparePhases, goesBefore } from '../core/items/phase-order.ts';
 import type { PhasePool } from './phase-pool.ts';
 
 interface Place {

@@ -6,7 +6,7 @@ import {
   type Pressure,
   type SignBounds,
   type Signs,
-} from '../core/back-pressure.ts';
+} from '../core/limits/back-pressure.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Events } from '../platform/events.ts';
 import { PeriodicService } from '../platform/periodic-service.ts';

@@ -1,7 +1,7 @@
 // The desk of a worker against a real database.
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { useTestDatabase } from '../../test/support/test-database.ts';
-import { NO_LIMITS, type ResourceLimits } from '../core/resource-limits.ts';
+import { NO_LIMITS, type ResourceLimits } from '../core/limits/resource-limits.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import { newId } from '../platform/random.ts';

@@ -6,10 +6,10 @@ import {
   NO_LIMITS,
   OWNER_RESOURCE,
   type ResourceLimits,
-} from '../core/resource-limits.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
+} from '../core/limits/resource-limits.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { type KeyReport, keyOf, syncResources } from '../engine/sync-resources.ts';
+import { type KeyReport, keyOf, syncResources } from '../engine/limits/sync-resources.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Pipeline } from './define-pipeline.ts';
 import { KeyPermits } from './key-permits.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { ERROR_CLASSES, fail, notFound, retryLater, skip, Verdict } from '../core/outcome.ts';
-import { defaultRetryPolicy } from '../core/retry-policy.ts';
-import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
+import { ERROR_CLASSES, fail, notFound, retryLater, skip, Verdict } from '../core/items/outcome.ts';
+import { defaultRetryPolicy } from '../core/retries/retry-policy.ts';
+import type { RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { silentLogger } from '../platform/logger.ts';
 import { definePipeline, type Phase } from './define-pipeline.ts';

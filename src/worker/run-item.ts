@@ -1,12 +1,12 @@
 // One item through one phase: prepare, call, classify, record. Each step takes and returns plain values; whatever
 // the handler does, the result is one of a closed set of outcomes.
-import { classifyError, MAX_ERROR_LENGTH } from '../core/classify-error.ts';
-import { failuresOf } from '../core/failure-counts.ts';
-import { type Checked, checkInput } from '../core/input-schema.ts';
-import { ERROR_CLASSES, type Failure, isVerdict, type Verdict } from '../core/outcome.ts';
-import { type RetryPolicy, retryDelay } from '../core/retry-policy.ts';
-import { toStorableJson, toStorableText } from '../core/storable-json.ts';
-import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
+import { classifyError, MAX_ERROR_LENGTH } from '../core/errors/classify-error.ts';
+import { failuresOf } from '../core/errors/failure-counts.ts';
+import { type Checked, checkInput } from '../core/items/input-schema.ts';
+import { ERROR_CLASSES, type Failure, isVerdict, type Verdict } from '../core/items/outcome.ts';
+import { type RetryPolicy, retryDelay } from '../core/retries/retry-policy.ts';
+import { toStorableJson, toStorableText } from '../core/items/storable-json.ts';
+import type { RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
 import { monotonicMs, wallClockMs } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { randomFraction } from '../platform/random.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { fail, notFound, retryLater, skip } from '../core/outcome.ts';
-import { defaultRetryPolicy } from '../core/retry-policy.ts';
-import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
+import { fail, notFound, retryLater, skip } from '../core/items/outcome.ts';
+import { defaultRetryPolicy } from '../core/retries/retry-policy.ts';
+import type { RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { silentLogger } from '../platform/logger.ts';
 import { definePipeline, type ManyPhase } from './define-pipeline.ts';

@@ -1,9 +1,9 @@
 // One call of `runMany`: prepare each item, call once, give every item its own outcome. Whatever the handler does,
 // every item of the call is settled exactly once.
 
-import { classifyError } from '../core/classify-error.ts';
-import type { Failure } from '../core/outcome.ts';
-import type { RecordedOutcome } from '../engine/flush-outcomes.ts';
+import { classifyError } from '../core/errors/classify-error.ts';
+import type { Failure } from '../core/items/outcome.ts';
+import type { RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
 import { wallClockMs } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { classify, failureOf, type PhaseRuntime, prepare, recordFailure, recordValue } from './run-item.ts';

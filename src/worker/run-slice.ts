@@ -1,23 +1,23 @@
 // One time slice of one job inside the calling process: claims, runs and writes for at most the given time, gives back
 // what is unfinished, and says when another slice could do something. No worker has to run; any number may, and so may
 // other slices of the same job: leases keep them apart.
-import { blockedBecause, canRun, GIVEN_PIPELINES } from '../core/ability.ts';
-import { mayHaveWork, nextSliceInMs } from '../core/job-outlook.ts';
-import { CLAIMABLE_STATES, isFinished, type JobState } from '../core/job-state.ts';
-import { readLearnedTimes } from '../core/learned-times.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
-import { endJob } from '../engine/end-job.ts';
+import { blockedBecause, canRun, GIVEN_PIPELINES } from '../core/claims/ability.ts';
+import { mayHaveWork, nextSliceInMs } from '../core/jobs/job-outlook.ts';
+import { CLAIMABLE_STATES, isFinished, type JobState } from '../core/jobs/job-state.ts';
+import { readLearnedTimes } from '../core/jobs/learned-times.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { endJob } from '../engine/jobs/end-job.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { rescueLeases } from '../engine/rescue-leases.ts';
+import { rescueLeases } from '../engine/flush/rescue-leases.ts';
 import { ingestJob } from '../ingest/ingest-job.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import { PeriodicService } from '../platform/periodic-service.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
-import { readSliceState, storeSliceState } from '../store/commands/slice-state.ts';
-import { type Job, readJob } from '../store/views/read-job.ts';
-import { readJobOutlook } from '../store/views/read-job-outlook.ts';
-import { type Progress, readProgress } from '../store/views/read-progress.ts';
+import { readSliceState, storeSliceState } from '../store/commands/jobs/slice-state.ts';
+import { type Job, readJob } from '../store/views/jobs/read-job.ts';
+import { readJobOutlook } from '../store/views/jobs/read-job-outlook.ts';
+import { type Progress, readProgress } from '../store/views/jobs/read-progress.ts';
 import { abilityOf, type Pipeline } from './define-pipeline.ts';
 import { RowmillWorker } from './worker.ts';
 import type { WorkerConnections } from './worker-connections.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { initialBudgetState, syncBudget } from '../core/budget-control.ts';
+import { initialBudgetState, syncBudget } from '../core/limits/budget-control.ts';
 import { BudgetLine } from './budget-line.ts';
 import { ScopeBudget } from './scope-budget.ts';
 

@@ -1,7 +1,7 @@
 // What this worker may spend of one budget until it syncs the next time. Estimates are taken out before calls start; what
 // they really cost takes their place when they have ended.
-import type { BudgetGrant } from '../core/budget-control.ts';
-import type { ScopeReport } from '../engine/sync-budgets.ts';
+import type { BudgetGrant } from '../core/limits/budget-control.ts';
+import type { ScopeReport } from '../engine/limits/sync-budgets.ts';
 import type { BudgetLine } from './budget-line.ts';
 
 const ROUNDING = 1e-9;

@@ -1,7 +1,7 @@
 // When a desk syncs with the database: a few times a second while something is held or wanted, and at once when something
 // is wanted that is not there. What is synced is the desk's part.
-import { RecentMost } from '../core/recent-most.ts';
-import type { Slowness } from '../core/start-line.ts';
+import { RecentMost } from '../core/limits/recent-most.ts';
+import type { Slowness } from '../core/limits/start-line.ts';
 import { monotonicMs } from '../platform/clock.ts';
 
 /** Between two syncs that were asked for: a burst of wishes is one sync. */

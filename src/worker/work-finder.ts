@@ -1,13 +1,13 @@
 // Tells pools where there is something to claim. One look at the database serves every pool that waits; between
 // looks the answers are kept for a moment, so a busy worker asks rarely and an idle one ever more rarely.
-import { type Ability, canRun } from '../core/ability.ts';
-import { drawByOwner } from '../core/draw-by-owner.ts';
+import { type Ability, canRun } from '../core/claims/ability.ts';
+import { drawByOwner } from '../core/claims/draw-by-owner.ts';
 import { monotonicMs, waitMs } from '../platform/clock.ts';
 import type { Events } from '../platform/events.ts';
 import { randomFraction } from '../platform/random.ts';
 import type { Settings } from '../platform/settings.ts';
-import type { WorkOwner } from '../store/commands/claim-items.ts';
-import type { ClaimableWork } from '../store/views/find-claimable.ts';
+import type { WorkOwner } from '../store/commands/spans/claim-items.ts';
+import type { ClaimableWork } from '../store/views/spans/find-claimable.ts';
 
 /** Answers are used this long while there is work: newer jobs are seen within it. */
 const FRESH_MS = 500;

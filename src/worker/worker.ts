@@ -1,15 +1,15 @@
 // A worker: claims items of the pipelines it knows, runs them, writes their outcomes. This file only connects the
 // parts; each of them has its own.
 import { availableParallelism } from 'node:os';
-import { type Ability, canRun } from '../core/ability.ts';
-import { type LearnedTimes, restoreTimes, sampleTimes } from '../core/learned-times.ts';
-import type { PoolStats } from '../core/pool-stats.ts';
-import { RowmillError } from '../core/rowmill-error.ts';
-import { StartRamp } from '../core/start-ramp.ts';
-import { bookUnrecorded } from '../engine/book-unrecorded.ts';
+import { type Ability, canRun } from '../core/claims/ability.ts';
+import { type LearnedTimes, restoreTimes, sampleTimes } from '../core/jobs/learned-times.ts';
+import type { PoolStats } from '../core/limits/pool-stats.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { StartRamp } from '../core/limits/start-ramp.ts';
+import { bookUnrecorded } from '../engine/flush/book-unrecorded.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { finishJob } from '../engine/finish-job.ts';
-import { registerDefinitions } from '../engine/known-counters.ts';
+import { finishJob } from '../engine/jobs/finish-job.ts';
+import { registerDefinitions } from '../engine/counters/known-counters.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { waitMs } from '../platform/clock.ts';
@@ -25,10 +25,14 @@ import { retryPassing } from '../platform/retry-passing.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
 import { VERSION } from '../platform/version.ts';
 import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
-import { beginFinalizing } from '../store/commands/begin-finalizing.ts';
-import type { Claim } from '../store/commands/claim-items.ts';
-import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/register-worker.ts';
-import { type ClaimableWork, findClaimable, findClaimableOfJob } from '../store/views/find-claimable.ts';
+import { beginFinalizing } from '../store/commands/jobs/begin-finalizing.ts';
+import type { Claim } from '../store/commands/spans/claim-items.ts';
+import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/jobs/register-worker.ts';
+import {
+  type ClaimableWork,
+  findClaimable,
+  findClaimableOfJob,
+} from '../store/views/spans/find-claimable.ts';
 import { BudgetDesk } from './budget-desk.ts';
 import { ClaimLoops } from './claim-loops.ts';
 import { abilityOf, type Phase, type Pipeline } from './define-pipeline.ts';

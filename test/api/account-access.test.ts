@@ -8,7 +8,7 @@ import { createKey } from '../../src/engine/accounts/create-key.ts';
 import { createWebhook } from '../../src/engine/webhooks/create-webhook.ts';
 import { secretBoxOf } from '../../src/engine/webhooks/secret-box-of.ts';
 import { newId } from '../../src/platform/random.ts';
-import { claimSecretKeyId, readSecretKeyId } from '../../src/store/commands/secret-key-id.ts';
+import { claimSecretKeyId, readSecretKeyId } from '../../src/store/commands/events/secret-key-id.ts';
 import { addTeam, addUser, keyHeaders, PASSWORD, sessionHeaders } from '../support/account-factory.ts';
 import { sendRequest } from '../support/send-request.ts';
 import { startTestApi } from '../support/test-api.ts';

@@ -1,6 +1,6 @@
 // What a browser can be made to do by pages of other sites.
 import { beforeAll, describe, expect, test } from 'vitest';
-import { listedOrigins } from '../../src/api/cross-site.ts';
+import { listedOrigins } from '../../src/api/requests/cross-site.ts';
 import { newId } from '../../src/platform/random.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { addUser, keyHeaders, PASSWORD, sessionHeaders } from '../support/account-factory.ts';

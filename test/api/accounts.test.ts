@@ -1,10 +1,10 @@
 // Accounts from the first run to the last administrator, over HTTP and on a real database.
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Role } from '../../src/core/role.ts';
+import type { Role } from '../../src/core/accounts/role.ts';
 import { newId } from '../../src/platform/random.ts';
 import type { Settings } from '../../src/platform/settings.ts';
-import { listAudit } from '../../src/store/views/list-audit.ts';
+import { listAudit } from '../../src/store/views/jobs/list-audit.ts';
 import { addTeam, addUser, keyHeaders, PASSWORD, sessionHeaders } from '../support/account-factory.ts';
 import { type Answered, type Sent, sendRequest } from '../support/send-request.ts';
 import { startTestApi } from '../support/test-api.ts';

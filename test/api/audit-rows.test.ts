@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../src/api/start-api.ts';
 import type { Route } from '../../src/contract/route.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
-import { retryLater } from '../../src/core/outcome.ts';
+import { retryLater } from '../../src/core/items/outcome.ts';
 import { newId } from '../../src/platform/random.ts';
 import { loadSettings } from '../../src/platform/settings.ts';
 import { capturedLog } from '../../src/testing/captured-log.ts';

@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
 import { type CounterEvent, counterEvent } from '../../src/contract/events.ts';
-import { createJob } from '../../src/engine/create-job.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import { addTeam, addUser, sessionHeaders } from '../support/account-factory.ts';
 import { addCounted } from '../support/counter-factory.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
-import { deleteJob, removeRemains } from '../../src/engine/delete-job.ts';
+import { deleteJob, removeRemains } from '../../src/engine/jobs/delete-job.ts';
 import { newId } from '../../src/platform/random.ts';
 import { csvOf, doubling, send, uploadForm } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';

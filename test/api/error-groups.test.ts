@@ -1,7 +1,7 @@
 // Groups of errors over HTTP: how often and when, and what can be done with all rows of one: skip them, or change them and
 // run them again.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { diagnose } from '../../src/engine/diagnose.ts';
+import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
 import { send, uploadForm } from '../support/api-pipelines.ts';
 import { checkInvariants } from '../support/invariants.ts';

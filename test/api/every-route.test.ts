@@ -2,7 +2,7 @@
 // that the document lists, in the shape it says, and nothing breaks.
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { openApiDocument } from '../../src/api/openapi.ts';
+import { openApiDocument } from '../../src/api/documents/openapi.ts';
 import type { RunningApi } from '../../src/api/start-api.ts';
 import { accountRoutes } from '../../src/contract/accounts.ts';
 import { errorAnswer, type Route } from '../../src/contract/route.ts';

@@ -5,7 +5,7 @@ import { createClient } from '../../src/client/create-client.ts';
 import { idempotencyOf } from '../../src/contract/idempotency.ts';
 import type { Route } from '../../src/contract/route.ts';
 import { ROUTES } from '../../src/contract/routes.ts';
-import { reserveAnswer } from '../../src/engine/answer-once.ts';
+import { reserveAnswer } from '../../src/engine/jobs/answer-once.ts';
 import { pruneEvents } from '../../src/engine/services/event-pruner.ts';
 import { newId } from '../../src/platform/random.ts';
 import { addUser, keyHeaders } from '../support/account-factory.ts';

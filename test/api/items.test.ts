@@ -1,7 +1,7 @@
 // Rows of a job over HTTP: pages with every filter in both directions, one row with its history, and what is told about a
 // job's rows as a whole.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ExportFilter } from '../../src/core/export-filter.ts';
+import type { ExportFilter } from '../../src/core/files/export-filter.ts';
 import { readRows } from '../../src/export/read-rows.ts';
 import { definePipeline, fail, notFound, openRowmill, type Rowmill, skip } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';

@@ -1,10 +1,10 @@
 // Jobs as they are listed and looked at: pages, filters, counts that add up, and when a job will be done.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Actor, LOCAL_ACTOR } from '../../src/api/actor.ts';
+import { type Actor, LOCAL_ACTOR } from '../../src/api/requests/actor.ts';
 import type { ApiContext } from '../../src/api/api-context.ts';
 import { HANDLERS } from '../../src/api/routes/all.ts';
-import { addItems } from '../../src/engine/add-items.ts';
-import { createJob } from '../../src/engine/create-job.ts';
+import { addItems } from '../../src/engine/items/add-items.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { definePipeline, fail, openRowmill, type Rowmill } from '../../src/index.ts';
 import { apiReader } from '../support/api-reader.ts';

@@ -1,9 +1,9 @@
 // What the page offers to a role or a key, and what the server refuses it: the same, for every route.
 import { describe, expect, test } from 'vitest';
-import { checkAllowed, LOCAL_ACTOR } from '../../src/api/actor.ts';
+import { checkAllowed, LOCAL_ACTOR } from '../../src/api/requests/actor.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
 import { SCOPES } from '../../src/contract/scopes.ts';
-import { ROLES } from '../../src/core/role.ts';
+import { ROLES } from '../../src/core/accounts/role.ts';
 import { permissionOf } from '../../web/lib/permission-of.ts';
 
 describe('what the page offers', () => {

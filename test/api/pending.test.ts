@@ -1,11 +1,11 @@
 // Rows that have not ended: which they are, in what order, and what somebody meets who pages through them while they move.
 import { afterEach, describe, expect, test } from 'vitest';
-import { cancelJob } from '../../src/engine/cancel-job.ts';
-import { createJob } from '../../src/engine/create-job.ts';
+import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { pauseJob } from '../../src/engine/pause-job.ts';
+import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
 import { definePipeline, openRowmill } from '../../src/index.ts';
-import { pendingPage } from '../../src/store/views/pending-page.ts';
+import { pendingPage } from '../../src/store/views/spans/pending-page.ts';
 import { seededFraction } from '../../src/testing/seeded-fraction.ts';
 import { send } from '../support/api-pipelines.ts';
 import { apiReader } from '../support/api-reader.ts';

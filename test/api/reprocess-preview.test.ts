@@ -1,6 +1,6 @@
 // How many rows would run again is said before they do, and it is as many as then run.
 import { describe, expect, test } from 'vitest';
-import type { ItemStatus } from '../../src/core/outcome.ts';
+import type { ItemStatus } from '../../src/core/items/outcome.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { send } from '../support/api-pipelines.ts';
 import { jobWithItems } from '../support/job-factory.ts';

@@ -3,10 +3,10 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { apiHintOf } from '../../src/api/refusal-body.ts';
+import { apiHintOf } from '../../src/api/requests/refusal-body.ts';
 import { errorAnswer, type Route } from '../../src/contract/route.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
-import { ERROR_REGISTRY } from '../../src/core/error-registry.ts';
+import { ERROR_REGISTRY } from '../../src/core/errors/error-registry.ts';
 import { newId } from '../../src/platform/random.ts';
 import { addUser, keyHeaders } from '../support/account-factory.ts';
 import { depth } from '../support/depth.ts';

@@ -1,7 +1,7 @@
 // What of a resource was used over time: sampled by workers, read over HTTP.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sampleResources } from '../../src/engine/services/resource-sampler.ts';
-import { syncResources } from '../../src/engine/sync-resources.ts';
+import { syncResources } from '../../src/engine/limits/sync-resources.ts';
 import { definePipeline, openRowmill, type Rowmill } from '../../src/index.ts';
 import { send } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';

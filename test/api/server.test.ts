@@ -1,6 +1,6 @@
 // What holds for every route: one shape of refusals, headers, and a document that describes them all.
 import { describe, expect, test } from 'vitest';
-import { openApiDocument } from '../../src/api/openapi.ts';
+import { openApiDocument } from '../../src/api/documents/openapi.ts';
 import { ROUTES } from '../../src/contract/routes.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';

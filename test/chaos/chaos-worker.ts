@@ -1,5 +1,5 @@
 // Starts worker-child.mjs with what a chaos test wants of it, and reads what it says.
-import type { DeclaredLimits } from '../../src/core/resource-limits.ts';
+import type { DeclaredLimits } from '../../src/core/limits/resource-limits.ts';
 import type { FaultPoint } from '../../src/platform/fault-point.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';

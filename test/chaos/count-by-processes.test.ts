@@ -2,7 +2,7 @@
 // some of them are killed: before and after the commit of a flush, and in the middle of a reprocess. Nobody deadlocks, and
 // every number is what a recount of the rows says, while an audit looks for drift and repairs what was planted.
 import { afterEach, expect, test } from 'vitest';
-import { auditCounters } from '../../src/engine/audit-counters.ts';
+import { auditCounters } from '../../src/engine/counters/audit-counters.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { type Child, killAll } from '../support/child-process.ts';
 import { countedEntries, recountCounters } from '../support/counter-recount.ts';

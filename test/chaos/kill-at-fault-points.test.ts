@@ -1,10 +1,10 @@
 // Kills a process at every named fault point, at a later passage; in the deep lane at its first one too. Whoever comes next finds a
 // state from which every item ends exactly once.
 import { afterEach, expect, test } from 'vitest';
-import { addItems } from '../../src/engine/add-items.ts';
+import { addItems } from '../../src/engine/items/add-items.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { FAULT_POINTS, type FaultPoint } from '../../src/platform/fault-point.ts';
-import { claimItems } from '../../src/store/commands/claim-items.ts';
+import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { type Child, killAll } from '../support/child-process.ts';
 import { isDeep } from '../support/depth.ts';
 import { useTestDatabase } from '../support/test-database.ts';

@@ -1,6 +1,6 @@
 // An item that ends every process which runs it. Its neighbours must not pay for it, and it must not run for ever.
 import { afterEach, expect, test } from 'vitest';
-import { rescueLeases } from '../../src/engine/rescue-leases.ts';
+import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { killAll } from '../support/child-process.ts';

@@ -1,6 +1,6 @@
 // Limits of a service that four processes share, seen from the service, while one of them is killed.
 import { afterEach, expect, test } from 'vitest';
-import type { DeclaredLimits } from '../../src/core/resource-limits.ts';
+import type { DeclaredLimits } from '../../src/core/limits/resource-limits.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { type Child, killAll } from '../support/child-process.ts';

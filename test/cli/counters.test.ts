@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { diagnose } from '../../src/engine/diagnose.ts';
+import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { defineCounter, definePipeline, openRowmill } from '../../src/index.ts';
 import { recountCounters } from '../support/counter-recount.ts';
 import { runCommand } from '../support/run-command.ts';

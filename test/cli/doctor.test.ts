@@ -1,7 +1,7 @@
 // Plants one violation per invariant on a live database: the doctor must find it, say it in plain words, and nothing
 // else.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { diagnose } from '../../src/engine/diagnose.ts';
+import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
 import { useTestDatabase } from '../support/test-database.ts';

@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ERROR_REGISTRY } from '../../src/core/error-registry.ts';
+import { ERROR_REGISTRY } from '../../src/core/errors/error-registry.ts';
 import { bareEnvironment } from '../support/bare-environment.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));

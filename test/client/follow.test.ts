@@ -5,7 +5,7 @@ import { createClient } from '../../src/client/create-client.ts';
 import { type StreamedEvent, silenceMs } from '../../src/client/follow-events.ts';
 import type { EventKind } from '../../src/contract/event-kinds.ts';
 import { jobEvent, progressEvent } from '../../src/contract/events.ts';
-import type { JobState } from '../../src/core/job-state.ts';
+import type { JobState } from '../../src/core/jobs/job-state.ts';
 import { SERVER_NUMBERS } from '../../src/platform/server-settings.ts';
 import { type Asked, beginEvents, Refusal, startContractServer } from './contract-server.ts';
 import { AT, exampleJob, JOB_ID } from './example-answers.ts';

@@ -2,7 +2,7 @@
 // docs/files-other.md.
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { ErrorCode } from '../../src/core/error-registry.ts';
+import type { ErrorCode } from '../../src/core/errors/error-registry.ts';
 import { withRows } from '../../src/ingest/open-rows.ts';
 import type { FormatName, ReadRow } from '../../src/ingest/row-reader.ts';
 import { allRows, shippedLimits, useTestFiles } from '../support/file-rows.ts';

@@ -2,11 +2,11 @@
 // bound is on CPU time and wide: these take milliseconds, and took tens of seconds where they were quadratic.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { errorSignature } from '../../src/core/error-signature.ts';
-import type { ExportColumn } from '../../src/core/export-columns.ts';
-import type { ExportRow } from '../../src/core/export-row.ts';
-import { mapColumns } from '../../src/core/map-columns.ts';
-import { parseSeqList } from '../../src/core/parse-seq-list.ts';
+import { errorSignature } from '../../src/core/errors/error-signature.ts';
+import type { ExportColumn } from '../../src/core/files/export-columns.ts';
+import type { ExportRow } from '../../src/core/files/export-row.ts';
+import { mapColumns } from '../../src/core/files/map-columns.ts';
+import { parseSeqList } from '../../src/core/items/parse-seq-list.ts';
 import { exportCsv } from '../../src/export/export-csv.ts';
 import { exportJsonLines } from '../../src/export/export-jsonl.ts';
 import { exportXlsx } from '../../src/export/export-xlsx.ts';

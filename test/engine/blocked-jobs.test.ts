@@ -1,9 +1,9 @@
 // Jobs that cannot run cost those who look for work nothing, however many there are. Pages are counted, not milliseconds.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createJob } from '../../src/engine/create-job.ts';
-import { setOwner } from '../../src/engine/set-owner.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
+import { setOwner } from '../../src/engine/limits/set-owner.ts';
 import { newId } from '../../src/platform/random.ts';
-import { findClaimable } from '../../src/store/views/find-claimable.ts';
+import { findClaimable } from '../../src/store/views/spans/find-claimable.ts';
 import { type Explainer, openExplainer } from '../support/explain-statement.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

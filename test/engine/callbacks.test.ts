@@ -1,17 +1,17 @@
 // Callbacks of pipelines: called after what they tell is committed, again until they went well, and never in the way of
 // the job.
 import { afterEach, describe, expect, test } from 'vitest';
-import { cancelJob } from '../../src/engine/cancel-job.ts';
-import { createJob } from '../../src/engine/create-job.ts';
-import { diagnose } from '../../src/engine/diagnose.ts';
+import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
+import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import type { PipelineCallbacks } from '../../src/engine/pipeline-callbacks.ts';
-import { sealJob } from '../../src/engine/seal-job.ts';
+import type { PipelineCallbacks } from '../../src/engine/jobs/pipeline-callbacks.ts';
+import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { runCallbacks } from '../../src/engine/services/callback-runner.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import { newId } from '../../src/platform/random.ts';
-import { claimCallback } from '../../src/store/commands/claim-callback.ts';
+import { claimCallback } from '../../src/store/commands/jobs/claim-callback.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

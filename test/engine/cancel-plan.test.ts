@@ -1,7 +1,7 @@
 // How much work a step of a cancellation is for the database: in proportion to its items, whatever the database believes
 // about its tables, and whenever it made its plan.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cancelStep } from '../../src/engine/cancel-job.ts';
+import { cancelStep } from '../../src/engine/jobs/cancel-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import type { Executor } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';

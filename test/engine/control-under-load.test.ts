@@ -1,13 +1,13 @@
 // Control actions while real workers run: that handlers stop, that nothing is lost, and that the end is exact. How soon
 // is printed.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cancelJob } from '../../src/engine/cancel-job.ts';
-import { diagnose } from '../../src/engine/diagnose.ts';
+import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
+import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { monotonicMs, waitMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';
-import { beginCancelling } from '../../src/store/commands/begin-cancelling.ts';
-import { claimItems } from '../../src/store/commands/claim-items.ts';
+import { beginCancelling } from '../../src/store/commands/jobs/begin-cancelling.ts';
+import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
 import type { RowmillWorker } from '../../src/worker/worker.ts';
 import { claimRequest } from '../support/job-factory.ts';

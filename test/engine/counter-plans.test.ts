@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Executor, Transaction } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
-import { changeEntries } from '../../src/store/commands/change-entries.ts';
-import { takeBackContributions } from '../../src/store/commands/take-back-contributions.ts';
-import { hasContributions } from '../../src/store/views/has-contributions.ts';
+import { changeEntries } from '../../src/store/commands/counters/change-entries.ts';
+import { takeBackContributions } from '../../src/store/commands/counters/take-back-contributions.ts';
+import { hasContributions } from '../../src/store/views/counters/has-contributions.ts';
 import { type Explained, type Explainer, openExplainer } from '../support/explain-statement.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

@@ -1,11 +1,11 @@
 // Counters of rows that run again: at any time they are what the results of the rows say. Rows that wait, are tried again or
 // are cancelled count as before; rows that have another result count what that says, and nothing of what they did before.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { auditCounters, type CounterAudit } from '../../src/engine/audit-counters.ts';
+import { auditCounters, type CounterAudit } from '../../src/engine/counters/audit-counters.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { finishJob } from '../../src/engine/finish-job.ts';
-import { rescueLeases } from '../../src/engine/rescue-leases.ts';
-import { skipErrorGroup } from '../../src/engine/skip-error-group.ts';
+import { finishJob } from '../../src/engine/jobs/finish-job.ts';
+import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
+import { skipErrorGroup } from '../../src/engine/reprocess/skip-error-group.ts';
 import {
   defineCounter,
   definePipeline,
@@ -18,7 +18,7 @@ import {
 } from '../../src/index.ts';
 import { Events } from '../../src/platform/events.ts';
 import { newId } from '../../src/platform/random.ts';
-import { claimItems } from '../../src/store/commands/claim-items.ts';
+import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { countedEntries, recountCounters } from '../support/counter-recount.ts';
 import { claimRequest } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';

@@ -1,11 +1,11 @@
 // Counters, fed by real workers: what counts, what is taken back, and what happens to numbers that cannot be stored.
 import { afterEach, describe, expect, test } from 'vitest';
-import { auditCounters } from '../../src/engine/audit-counters.ts';
-import { deleteJob, removeRemains } from '../../src/engine/delete-job.ts';
-import { finishJob } from '../../src/engine/finish-job.ts';
-import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
-import { registerDefinitions } from '../../src/engine/known-counters.ts';
-import { sealJob } from '../../src/engine/seal-job.ts';
+import { auditCounters } from '../../src/engine/counters/audit-counters.ts';
+import { deleteJob, removeRemains } from '../../src/engine/jobs/delete-job.ts';
+import { finishJob } from '../../src/engine/jobs/finish-job.ts';
+import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
+import { registerDefinitions } from '../../src/engine/counters/known-counters.ts';
+import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import {
   defineCounter,
@@ -19,9 +19,9 @@ import type { Database, Statement, Transaction } from '../../src/platform/databa
 import { Events } from '../../src/platform/events.ts';
 import { newId } from '../../src/platform/random.ts';
 import type { Settings } from '../../src/platform/settings.ts';
-import { claimItems } from '../../src/store/commands/claim-items.ts';
-import { counterPage } from '../../src/store/views/counter-page.ts';
-import { findCounter } from '../../src/store/views/find-counter.ts';
+import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { counterPage } from '../../src/store/views/counters/counter-page.ts';
+import { findCounter } from '../../src/store/views/counters/find-counter.ts';
 import { countedEntries, recountCounters } from '../support/counter-recount.ts';
 import { claimRequest, jobWithItems } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';

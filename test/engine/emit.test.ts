@@ -1,11 +1,11 @@
 // Items that handlers emit: a site that is crawled, where every page names others, most of which are known.
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
+import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
 import { exportJob } from '../../src/export/export-job.ts';
 import { definePipeline, openRowmill, type Rowmill } from '../../src/index.ts';
 import type { Settings } from '../../src/platform/settings.ts';
-import { claimItems } from '../../src/store/commands/claim-items.ts';
+import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { emittedChild } from '../../src/worker/emitted-child.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { claimRequest, jobWithItems, replaceSpans } from '../support/job-factory.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import iconv from 'iconv-lite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { FormatOptions } from '../../src/core/file-format.ts';
+import type { FormatOptions } from '../../src/core/files/file-format.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { writeExportFile } from '../../src/export/write-file.ts';
 import { openCsv } from '../../src/ingest/formats/csv/read-csv.ts';

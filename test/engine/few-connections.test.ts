@@ -1,19 +1,19 @@
 // Whoever waits for a second connection while holding one waits for others who do the same: once all connections are held
 // like that nothing moves before a deadline. With a single connection it shows at once.
 import { afterAll, expect, test } from 'vitest';
-import { addItems } from '../../src/engine/add-items.ts';
-import { cancelJob } from '../../src/engine/cancel-job.ts';
-import { createJob } from '../../src/engine/create-job.ts';
-import { deleteJob } from '../../src/engine/delete-job.ts';
+import { addItems } from '../../src/engine/items/add-items.ts';
+import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
+import { deleteJob } from '../../src/engine/jobs/delete-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { pauseJob } from '../../src/engine/pause-job.ts';
-import { reprocessJob } from '../../src/engine/reprocess-job.ts';
-import { resumeJob } from '../../src/engine/resume-job.ts';
-import { sealJob } from '../../src/engine/seal-job.ts';
-import { setBudget } from '../../src/engine/set-budget.ts';
+import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
+import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
+import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
+import { sealJob } from '../../src/engine/jobs/seal-job.ts';
+import { setBudget } from '../../src/engine/limits/set-budget.ts';
 import { Database } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
-import { readJob } from '../../src/store/views/read-job.ts';
+import { readJob } from '../../src/store/views/jobs/read-job.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();

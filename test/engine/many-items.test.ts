@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { fail, notFound, retryLater, skip } from '../../src/core/outcome.ts';
+import { fail, notFound, retryLater, skip } from '../../src/core/items/outcome.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { JobOutput } from '../../src/core/output-format.ts';
-import { finalizeJob } from '../../src/engine/finalize-job.ts';
+import type { JobOutput } from '../../src/core/files/output-format.ts';
+import { finalizeJob } from '../../src/engine/jobs/finalize-job.ts';
 import { collectBlobs } from '../../src/engine/services/blob-collector.ts';
 import { definePipeline, notFound, openRowmill, type Rowmill, skip } from '../../src/index.ts';
 import type { Settings } from '../../src/platform/settings.ts';
-import { claimFinalize } from '../../src/store/commands/finalize-lease.ts';
+import { claimFinalize } from '../../src/store/commands/jobs/finalize-lease.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';
 

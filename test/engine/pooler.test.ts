@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { retryLater } from '../../src/core/outcome.ts';
+import { retryLater } from '../../src/core/items/outcome.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { Database } from '../../src/platform/database.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';

@@ -1,20 +1,20 @@
 // How much work the statements on spans, results and the ledger are for the database: in proportion to the rows they are
 // for, whatever the database believes about its tables, and whenever it made its plan.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ItemStatus } from '../../src/core/outcome.ts';
+import type { ItemStatus } from '../../src/core/items/outcome.ts';
 import type { Executor, Transaction } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
-import { fenceLeases } from '../../src/store/commands/fence-leases.ts';
-import { foldLedgerOf } from '../../src/store/commands/fold-ledger.ts';
-import { insertResultColumns } from '../../src/store/commands/insert-result-columns.ts';
-import { planByKey } from '../../src/store/commands/plan-by-key.ts';
-import { readyItems } from '../../src/store/commands/ready-items.ts';
-import { releaseHeld } from '../../src/store/commands/release-held.ts';
-import { RENEW_LEASES } from '../../src/store/commands/renew-leases.ts';
-import { reopenItems } from '../../src/store/commands/reopen-items.ts';
-import { skipItems } from '../../src/store/commands/skip-items.ts';
-import { countSuspects } from '../../src/store/views/count-suspects.ts';
-import { findOverdue } from '../../src/store/views/find-overdue.ts';
+import { fenceLeases } from '../../src/store/commands/spans/fence-leases.ts';
+import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
+import { insertResultColumns } from '../../src/store/commands/results/insert-result-columns.ts';
+import { planByKey } from '../../src/store/commands/spans/plan-by-key.ts';
+import { readyItems } from '../../src/store/commands/spans/ready-items.ts';
+import { releaseHeld } from '../../src/store/commands/spans/release-held.ts';
+import { RENEW_LEASES } from '../../src/store/commands/spans/renew-leases.ts';
+import { reopenItems } from '../../src/store/commands/spans/reopen-items.ts';
+import { skipItems } from '../../src/store/commands/spans/skip-items.ts';
+import { countSuspects } from '../../src/store/views/spans/count-suspects.ts';
+import { findOverdue } from '../../src/store/views/jobs/find-overdue.ts';
 import { type Explainer, openExplainer, rowsVisited } from '../support/explain-statement.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

@@ -1,8 +1,8 @@
 // Rows that are run again: which ones, from where, and what a job looks like afterwards.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { diagnose } from '../../src/engine/diagnose.ts';
+import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { reprocessJob } from '../../src/engine/reprocess-job.ts';
+import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import {
   definePipeline,
   fail,
@@ -13,10 +13,10 @@ import {
   skip,
 } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';
-import { beginFinalizing } from '../../src/store/commands/begin-finalizing.ts';
-import { failIngest } from '../../src/store/commands/fail-ingest.ts';
-import { claimFinalize, finishJobRow } from '../../src/store/commands/finalize-lease.ts';
-import { insertSummary } from '../../src/store/commands/insert-summary.ts';
+import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.ts';
+import { failIngest } from '../../src/store/commands/jobs/fail-ingest.ts';
+import { claimFinalize, finishJobRow } from '../../src/store/commands/jobs/finalize-lease.ts';
+import { insertSummary } from '../../src/store/commands/jobs/insert-summary.ts';
 import type { Phase } from '../../src/worker/define-pipeline.ts';
 import type { ItemContext } from '../../src/worker/item-context.ts';
 import { checkInvariants } from '../support/invariants.ts';

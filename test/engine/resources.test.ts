@@ -1,7 +1,7 @@
 // Limits of a service, seen from the service: several workers in one process, each with its own connections, share
 // them through the database alone.
 import { afterEach, describe, expect, test } from 'vitest';
-import { overrideResource } from '../../src/engine/override-resource.ts';
+import { overrideResource } from '../../src/engine/limits/override-resource.ts';
 import {
   definePipeline,
   notFound,
@@ -12,7 +12,7 @@ import {
 } from '../../src/index.ts';
 import { monotonicMs, waitMs } from '../../src/platform/clock.ts';
 import type { Settings } from '../../src/platform/settings.ts';
-import { listResources } from '../../src/store/views/list-resources.ts';
+import { listResources } from '../../src/store/views/limits/list-resources.ts';
 import { isDeep } from '../support/depth.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

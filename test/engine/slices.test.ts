@@ -1,10 +1,10 @@
 // Time slices: a job brought to its end by calls of runSlice alone, beside workers and beside each other.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { diagnose } from '../../src/engine/diagnose.ts';
+import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';
-import { claimItems } from '../../src/store/commands/claim-items.ts';
+import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
 import type { SliceReport } from '../../src/worker/run-slice.ts';
 import { attemptsOf, checkFinishedJob } from '../chaos/check-finished-job.ts';

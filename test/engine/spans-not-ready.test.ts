@@ -1,11 +1,11 @@
 // Spans that wait for later cost those who look for work nothing: a trial holds what it holds, and a provider that is
 // down for an hour leaves retries behind, a hundred thousand rows if need be. Pages are counted, not milliseconds.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createJob } from '../../src/engine/create-job.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { newId } from '../../src/platform/random.ts';
-import { claimItems } from '../../src/store/commands/claim-items.ts';
-import { findClaimable } from '../../src/store/views/find-claimable.ts';
+import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { findClaimable } from '../../src/store/views/spans/find-claimable.ts';
 import { type Explained, type Explainer, openExplainer } from '../support/explain-statement.ts';
 import { claimRequest } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';

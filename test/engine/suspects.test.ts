@@ -1,9 +1,9 @@
 // Items that were running when a process ended cost the slots they run in: other work continues beside them. Only the last
 // try of an item has its process for itself, and slowBecause names it.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { EXPIRED_ONCE } from '../../src/core/crash-policy.ts';
-import { flushOutcomes } from '../../src/engine/flush-outcomes.ts';
-import { rescueLeases } from '../../src/engine/rescue-leases.ts';
+import { EXPIRED_ONCE } from '../../src/core/retries/crash-policy.ts';
+import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
+import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
 import {
   definePipeline,
   openRowmill,
@@ -12,7 +12,7 @@ import {
   type RowmillWorker,
 } from '../../src/index.ts';
 import { newId } from '../../src/platform/random.ts';
-import { claimItems } from '../../src/store/commands/claim-items.ts';
+import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { doneOutcome } from '../simulation/seed-job.ts';
 import { claimRequest, jobWithItems, replaceSpans, type SpanShape } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';

@@ -1,19 +1,19 @@
 // A file, or output, that ends the process that works on it is not taken up for ever. A process that died is one that
 // claimed the lease and let it run out.
 import { expect, test } from 'vitest';
-import { createJob } from '../../src/engine/create-job.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { finalizeJob } from '../../src/engine/finalize-job.ts';
+import { finalizeJob } from '../../src/engine/jobs/finalize-job.ts';
 import { ingestJob } from '../../src/ingest/ingest-job.ts';
 import { resumeIngests } from '../../src/ingest/ingest-resumer.ts';
 import { submitFile } from '../../src/ingest/submit-file.ts';
 import { newId } from '../../src/platform/random.ts';
-import { beginFinalizing } from '../../src/store/commands/begin-finalizing.ts';
-import { claimFinalize, noteOutputFile } from '../../src/store/commands/finalize-lease.ts';
-import { claimIngest, releaseIngest } from '../../src/store/commands/ingest-lease.ts';
-import { sealJobRow } from '../../src/store/commands/seal-job.ts';
-import { readJob } from '../../src/store/views/read-job.ts';
-import { readSummary } from '../../src/store/views/read-progress.ts';
+import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.ts';
+import { claimFinalize, noteOutputFile } from '../../src/store/commands/jobs/finalize-lease.ts';
+import { claimIngest, releaseIngest } from '../../src/store/commands/jobs/ingest-lease.ts';
+import { sealJobRow } from '../../src/store/commands/jobs/seal-job.ts';
+import { readJob } from '../../src/store/views/jobs/read-job.ts';
+import { readSummary } from '../../src/store/views/jobs/read-progress.ts';
 import { definePipeline } from '../../src/worker/define-pipeline.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';

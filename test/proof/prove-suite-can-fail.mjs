@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const MUTATIONS = [
   {
     name: 'the token check of the fence',
-    file: 'src/store/commands/fence-leases.ts',
+    file: 'src/store/commands/spans/fence-leases.ts',
     from: 's.token = w.token and s.items @> w.recorded',
     to: 's.items @> w.recorded',
     tests: ['test/simulation/interleavings.test.ts', 'test/simulation/model.test.ts'],
@@ -40,21 +40,21 @@ const MUTATIONS = [
   },
   {
     name: 'the lag of an end, from the last flush',
-    file: 'src/store/commands/finalize-lease.ts',
+    file: 'src/store/commands/jobs/finalize-lease.ts',
     from: '(select max(l.at) from ledger l where l.job_id = $1 and l.generation = jobs.generation)',
     to: 'now()',
     tests: ['src/platform/metrics.test.ts'],
   },
   {
     name: 'the finish condition: no span left',
-    file: 'src/store/commands/begin-finalizing.ts',
+    file: 'src/store/commands/jobs/begin-finalizing.ts',
     from: 'and not exists (select 1 from spans s where s.job_id = $1)',
     to: '',
     tests: ['test/simulation/interleavings.test.ts'],
   },
   {
     name: 'the finish condition: sealed',
-    file: 'src/store/commands/begin-finalizing.ts',
+    file: 'src/store/commands/jobs/begin-finalizing.ts',
     from: 'and j.sealed_at is not null',
     to: '',
     tests: ['test/simulation/interleavings.test.ts'],
@@ -75,7 +75,7 @@ const MUTATIONS = [
   },
   {
     name: "the database's clock: leases expire by the worker's",
-    file: 'src/store/commands/claim-items.ts',
+    file: 'src/store/commands/spans/claim-items.ts',
     from: "now() + $7::float8 * interval '1 millisecond'",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
     to: "to_timestamp(${Date.now()} / 1000.0) + $7::float8 * interval '1 millisecond'",
@@ -83,7 +83,7 @@ const MUTATIONS = [
   },
   {
     name: 'the token of the process that reads a file',
-    file: 'src/store/commands/reserve-seqs.ts',
+    file: 'src/store/commands/items/reserve-seqs.ts',
     from: 'and ($6::uuid is null or ingest_token = $6)',
     to: 'and ($6::uuid is null or $6 = $6)',
     tests: ['src/ingest/ingest-job.test.ts'],
@@ -104,7 +104,7 @@ const MUTATIONS = [
   },
   {
     name: 'equal rows only: results are taken over by key alone',
-    file: 'src/store/commands/take-over-results.ts',
+    file: 'src/store/commands/items/take-over-results.ts',
     from: 'where o.input = n.input and',
     to: 'where',
     tests: ['src/ingest/ingest-job.test.ts'],
@@ -118,14 +118,14 @@ const MUTATIONS = [
   },
   {
     name: 'the finalize token',
-    file: 'src/store/commands/finalize-lease.ts',
+    file: 'src/store/commands/jobs/finalize-lease.ts',
     from: "where job_id = $1 and state = 'FINALIZING' and finalize_token = $2",
     to: "where job_id = $1 and state = 'FINALIZING' and $2::uuid is not null",
     tests: ['test/engine/output-files.test.ts', 'test/simulation/interleavings.test.ts'],
   },
   {
     name: 'the phase of the output that a claim hands over',
-    file: 'src/store/commands/claim-items.ts',
+    file: 'src/store/commands/spans/claim-items.ts',
     from: 'o.phase = $2::int - 1',
     to: 'o.phase = $2::int * 0',
     tests: ['test/chaos/kill-in-phases.test.ts'],
@@ -133,7 +133,7 @@ const MUTATIONS = [
   },
   {
     name: 'items of a dead worker wait at the phase they were in',
-    file: 'src/engine/rescue-leases.ts',
+    file: 'src/engine/flush/rescue-leases.ts',
     from: 'phase: lease.phase,\n      items: part.items,',
     to: 'phase: 0,\n      items: part.items,',
     tests: ['test/chaos/kill-in-phases.test.ts'],
@@ -141,7 +141,7 @@ const MUTATIONS = [
   },
   {
     name: 'a cancellation whose process died is found by the sweep',
-    file: 'src/store/views/find-overdue.ts',
+    file: 'src/store/views/jobs/find-overdue.ts',
     from: "where j.state = 'CANCELLING'",
     to: "where j.state = 'CANCELLING' and j.cancelled_at is null",
     tests: ['test/chaos/kill-in-cancel.test.ts'],
@@ -149,7 +149,7 @@ const MUTATIONS = [
   },
   {
     name: 'a cancelled job that was being finalized is found by the sweep',
-    file: 'src/store/views/find-overdue.ts',
+    file: 'src/store/views/jobs/find-overdue.ts',
     from: "where j.state = 'FINALIZING' and",
     to: "where j.state = 'FINALIZING' and j.cancelled_at is null and",
     tests: ['test/chaos/kill-in-cancel.test.ts'],
@@ -157,7 +157,7 @@ const MUTATIONS = [
   },
   {
     name: 'the booking off of results that are reprocessed',
-    file: 'src/store/commands/reopen-items.ts',
+    file: 'src/store/commands/spans/reopen-items.ts',
     from: 'group by t.generation, t.phase',
     to: 'where t.seq < 0 group by t.generation, t.phase',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
@@ -165,7 +165,7 @@ const MUTATIONS = [
   },
   {
     name: 'items that wait are not reprocessed again',
-    file: 'src/store/commands/reopen-items.ts',
+    file: 'src/store/commands/spans/reopen-items.ts',
     from: ' and not (select items from open) @> c.seq',
     to: '',
     tests: ['test/engine/reprocess.test.ts'],
@@ -173,7 +173,7 @@ const MUTATIONS = [
   },
   {
     name: 'error groups that lose what is reprocessed',
-    file: 'src/store/commands/reopen-items.ts',
+    file: 'src/store/commands/spans/reopen-items.ts',
     from: 'set failed = g.failed - t.items',
     to: 'set failed = g.failed',
     tests: ['test/engine/reprocess.test.ts'],
@@ -181,7 +181,7 @@ const MUTATIONS = [
   },
   {
     name: 'outputs that are older than the edit of their item are not used',
-    file: 'src/store/commands/reopen-items.ts',
+    file: 'src/store/commands/spans/reopen-items.ts',
     from: 'and o.phase = w.phase - 1 and o.generation >= e.generation',
     to: 'and o.phase = w.phase - 1',
     tests: ['test/engine/reprocess.test.ts'],
@@ -189,7 +189,7 @@ const MUTATIONS = [
   },
   {
     name: 'claims that have not heard of edits get nothing',
-    file: 'src/store/commands/claim-items.ts',
+    file: 'src/store/commands/spans/claim-items.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
     from: "and ${withEdits ? '' : 'not '}j.has_edits)",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
@@ -199,7 +199,7 @@ const MUTATIONS = [
   },
   {
     name: 'a generation is opened of a job that is over or paused only',
-    file: 'src/store/commands/open-generation.ts',
+    file: 'src/store/commands/jobs/open-generation.ts',
     from: "generation = $2 and state = $5::job_state\n      and (state in ('DONE', 'CANCELLED', 'FAILED') or state = 'PAUSED' and sealed_at is not null)",
     to: 'generation = $2 and $5::job_state is not null',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
@@ -207,7 +207,7 @@ const MUTATIONS = [
   },
   {
     name: 'a generation is opened once',
-    file: 'src/store/commands/open-generation.ts',
+    file: 'src/store/commands/jobs/open-generation.ts',
     from: "generation = $2 and state = $5::job_state\n      and (state in ('DONE', 'CANCELLED', 'FAILED') or state = 'PAUSED' and sealed_at is not null)",
     to: '$2::int is not null and $5::job_state is not null',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
@@ -215,7 +215,7 @@ const MUTATIONS = [
   },
   {
     name: 'a cancelled generation gives back the results that its items had',
-    file: 'src/store/commands/cancel-items.ts',
+    file: 'src/store/commands/spans/cancel-items.ts',
     from: 'where c.generation > 1 and',
     to: 'where c.generation > 1 and c.generation < 1 and',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
@@ -223,7 +223,7 @@ const MUTATIONS = [
   },
   {
     name: 'results that are given back are booked in again',
-    file: 'src/store/commands/cancel-items.ts',
+    file: 'src/store/commands/spans/cancel-items.ts',
     from: 'select generation, phase, status from had',
     to: "select generation, phase, status from had where status = 'CANCELLED'",
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
@@ -231,7 +231,7 @@ const MUTATIONS = [
   },
   {
     name: 'counters: entries are locked in the order of their keys',
-    file: 'src/store/commands/change-entries.ts',
+    file: 'src/store/commands/counters/change-entries.ts',
     from: 'order by w.counter_id, w.scope collate "C", w.entity collate "C"',
     to: '',
     tests: ['test/simulation/counter-interleavings.test.ts'],
@@ -239,7 +239,7 @@ const MUTATIONS = [
   },
   {
     name: 'counters: what is taken back and what is added are locked in one order',
-    file: 'src/store/commands/change-entries.ts',
+    file: 'src/store/commands/counters/change-entries.ts',
     from: 'order by m.counter_id, m.owner_id, m.scope, m.entity',
     to: 'order by m.counter_id desc, m.owner_id desc, m.scope desc, m.entity desc',
     tests: ['test/simulation/counter-interleavings.test.ts'],
@@ -247,7 +247,7 @@ const MUTATIONS = [
   },
   {
     name: 'counters: what a replacement has voided is not taken back by a flush',
-    file: 'src/store/commands/change-entries.ts',
+    file: 'src/store/commands/counters/change-entries.ts',
     from: 'or e.epoch = -1 - excluded.epoch',
     to: 'or e.epoch is not null',
     tests: ['test/simulation/counter-interleavings.test.ts'],
@@ -263,7 +263,7 @@ const MUTATIONS = [
   },
   {
     name: 'counters: what a replacement changed is computed under the lock',
-    file: 'src/store/commands/change-entries.ts',
+    file: 'src/store/commands/counters/change-entries.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
     from: "else ${subtractMeasures('excluded.measured', 'e.measured')} end,",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
@@ -273,7 +273,7 @@ const MUTATIONS = [
   },
   {
     name: 'counters: rows that ran again take back, also of later phases',
-    file: 'src/engine/flush-outcomes.ts',
+    file: 'src/engine/flush/flush-outcomes.ts',
     from: "outcome.kind === 'advance' ? phase : LAST_PHASE",
     to: "outcome.kind === 'advance' ? phase : Math.min(phase, LAST_PHASE)",
     tests: ['test/engine/counters-again.test.ts'],
@@ -281,7 +281,7 @@ const MUTATIONS = [
   },
   {
     name: 'counters: rows that are tried again take nothing back',
-    file: 'src/engine/flush-outcomes.ts',
+    file: 'src/engine/flush/flush-outcomes.ts',
     from: "takesBack && outcome.kind !== 'retry'",
     to: 'takesBack',
     tests: ['test/engine/counters-again.test.ts'],
@@ -289,7 +289,7 @@ const MUTATIONS = [
   },
   {
     name: 'counters: rows that crashed too often take back',
-    file: 'src/engine/rescue-leases.ts',
+    file: 'src/engine/flush/rescue-leases.ts',
     from: 'failed > 0 && generation > 1',
     to: 'failed > 0 && generation > 1e9',
     tests: ['test/engine/counters-again.test.ts'],
@@ -297,7 +297,7 @@ const MUTATIONS = [
   },
   {
     name: 'counters: a row whose contribution cannot be taken back keeps it',
-    file: 'src/engine/flush-outcomes.ts',
+    file: 'src/engine/flush/flush-outcomes.ts',
     from: ' && !outcome.keepsCounted',
     to: '',
     tests: ['test/engine/counters-again.test.ts'],
@@ -305,7 +305,7 @@ const MUTATIONS = [
   },
   {
     name: 'counters: one repair at a time',
-    file: 'src/store/commands/repair-counters.ts',
+    file: 'src/store/commands/counters/repair-counters.ts',
     from: 'await tx.run(LOCK_REPAIRS);',
     to: "if (level === 'entries') await tx.run(LOCK_REPAIRS);",
     tests: ['test/simulation/counter-interleavings.test.ts'],
@@ -328,21 +328,21 @@ const MUTATIONS = [
   },
   {
     name: 'the last try of a suspect has nothing beside it',
-    file: 'src/core/crash-policy.ts',
+    file: 'src/core/retries/crash-policy.ts',
     from: 'ALONE_FROM_CRASHES = MAX_CRASHES - 1',
     to: 'ALONE_FROM_CRASHES = MAX_CRASHES',
-    tests: ['src/core/crash-policy.test.ts'],
+    tests: ['src/core/retries/crash-policy.test.ts'],
   },
   {
     name: 'a lease that expires once makes no suspects',
-    file: 'src/core/crash-policy.ts',
+    file: 'src/core/retries/crash-policy.ts',
     from: '  if (crashes === 0) return',
     to: '  if (crashes > 99) return',
-    tests: ['src/core/crash-policy.test.ts'],
+    tests: ['src/core/retries/crash-policy.test.ts'],
   },
   {
     name: 'a call that answered is not a suspect any more',
-    file: 'src/engine/flush-outcomes.ts',
+    file: 'src/engine/flush/flush-outcomes.ts',
     from: 'delayMs: rounded, attempt, failures, crashes: 0 }',
     to: 'delayMs: rounded, attempt, failures, crashes: 1 }',
     tests: ['test/engine/suspects.test.ts'],
@@ -350,7 +350,7 @@ const MUTATIONS = [
   },
   {
     name: 'the ledger is folded in one pass',
-    file: 'src/store/commands/fold-ledger.ts',
+    file: 'src/store/commands/results/fold-ledger.ts',
     from: 'count(*) over (partition by o.generation, o.phase, o.minute) as entries',
     to: '(select count(*) from old p where p.generation = o.generation and p.phase = o.phase and p.minute = o.minute) as entries',
     tests: ['test/engine/queue-plans.test.ts'],
@@ -358,21 +358,21 @@ const MUTATIONS = [
   },
   {
     name: 'a step of a cancellation looks up each item once',
-    file: 'src/store/commands/cancel-items.ts',
+    file: 'src/store/commands/spans/cancel-items.ts',
     from: 'where had_generation is null\n',
     to: 'where seq not in (select seq from each where had_generation is not null)\n',
     tests: ['test/engine/cancel-plan.test.ts'],
   },
   {
     name: 'a step of a cancellation is planned by key',
-    file: 'src/engine/cancel-job.ts',
+    file: 'src/engine/jobs/cancel-job.ts',
     from: 'await planByKey(tx);',
     to: 'void planByKey;',
     tests: ['test/engine/cancel-plan.test.ts'],
   },
   {
     name: 'a step of a cancellation that fails shrinks',
-    file: 'src/engine/cancel-job.ts',
+    file: 'src/engine/jobs/cancel-job.ts',
     from: 'size = Math.ceil(size / 4);',
     to: '',
     tests: ['test/engine/control.test.ts'],
@@ -380,7 +380,7 @@ const MUTATIONS = [
   },
   {
     name: 'after faults: an unknown error code does not hide the error',
-    file: 'src/core/rowmill-error.ts',
+    file: 'src/core/errors/rowmill-error.ts',
     from: 'isErrorCode(code) ? ERROR_REGISTRY[code] : ERROR_REGISTRY.INTERNAL_ERROR',
     to: 'ERROR_REGISTRY[code]',
     tests: ['src/platform/to-rowmill-error.test.ts'],
@@ -427,14 +427,14 @@ const MUTATIONS = [
   },
   {
     name: 'after faults: smaller ingest batches are kept only if they are faster per row',
-    file: 'src/core/batch-size.ts',
+    file: 'src/core/claims/batch-size.ts',
     from: 'median(trial.costs) < trial.costBefore * BETTER',
     to: 'median(trial.costs) < trial.costBefore * BETTER * 100',
-    tests: ['src/core/batch-size.test.ts'],
+    tests: ['src/core/claims/batch-size.test.ts'],
   },
   {
     name: 'server: small bodies for accounts',
-    file: 'src/api/hold-body.ts',
+    file: 'src/api/requests/hold-body.ts',
     from: "return { bodyLimitName: 'apiAccountMaxBytes', bodyMsName",
     to: "return { bodyLimitName: 'apiBodyMaxBytes', bodyMsName",
     tests: ['test/api/held-memory.test.ts'],
@@ -442,7 +442,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: little time for bodies for accounts',
-    file: 'src/api/hold-body.ts',
+    file: 'src/api/requests/hold-body.ts',
     from: "bodyMsName: 'apiAccountBodyMs' };",
     to: "bodyMsName: 'apiBodyMs' };",
     tests: ['test/api/slow-clients.test.ts'],
@@ -458,7 +458,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: large JSON bodies count as uploads',
-    file: 'src/api/hold-body.ts',
+    file: 'src/api/requests/hold-body.ts',
     from: 'bytes <= apiBodyMaxBytes || ',
     to: 'bytes >= 0 || bytes <= apiBodyMaxBytes || ',
     tests: ['test/api/held-memory.test.ts'],
@@ -466,7 +466,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: bytes of bodies are bounded by address',
-    file: 'src/api/held-bytes.ts',
+    file: 'src/api/requests/held-bytes.ts',
     from: 'bytes > this.#maxOfAddress',
     to: 'bytes > this.#maxOfAddress * 1e9',
     tests: ['test/api/held-memory.test.ts'],
@@ -474,7 +474,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: bytes of bodies are bounded in all',
-    file: 'src/api/held-bytes.ts',
+    file: 'src/api/requests/held-bytes.ts',
     from: 'bytes > this.#max)',
     to: 'bytes > this.#max * 1e9)',
     tests: ['test/api/held-memory.test.ts'],
@@ -482,7 +482,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: connections are bounded by address',
-    file: 'src/api/bound-connections.ts',
+    file: 'src/api/requests/bound-connections.ts',
     from: 'apiTrustedProxies > 0 ?',
     to: 'apiTrustedProxies >= 0 ?',
     tests: ['test/api/held-memory.test.ts'],
@@ -490,7 +490,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: connections are bounded in all',
-    file: 'src/api/bound-connections.ts',
+    file: 'src/api/requests/bound-connections.ts',
     from: "slots.take('', apiSocketsAtOnce)",
     to: "slots.take('', apiSocketsAtOnce * 1e9)",
     tests: ['test/api/held-memory.test.ts'],
@@ -498,7 +498,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: other sites read nothing without accounts',
-    file: 'src/api/authenticate.ts',
+    file: 'src/api/requests/authenticate.ts',
     from: 'if (isLocal || isUnsafe(request))',
     to: 'if (isUnsafe(request))',
     tests: ['test/api/accounts-browser.test.ts'],
@@ -506,7 +506,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: clients that are gone are no errors',
-    file: 'src/api/answer-error.ts',
+    file: 'src/api/requests/answer-error.ts',
     from: 'if (!raw.socket.destroyed) return false;',
     to: 'if (raw.socket.destroyed) return false;',
     tests: ['test/api/held-memory.test.ts'],
@@ -514,7 +514,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: of many resumes one changed the job',
-    file: 'src/engine/resume-job.ts',
+    file: 'src/engine/jobs/resume-job.ts',
     from: 'changed: released !== null',
     to: 'changed: true',
     tests: ['test/api/control.test.ts'],
@@ -522,7 +522,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: the beginning of repeated items is compared',
-    file: 'src/engine/store-batch.ts',
+    file: 'src/engine/items/store-batch.ts',
     from: 'repeated.inputs.length === 0',
     to: 'repeated.inputs.length >= 0',
     tests: ['test/api/control.test.ts'],
@@ -530,7 +530,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: repeated items are compared',
-    file: 'src/engine/append-items.ts',
+    file: 'src/engine/items/append-items.ts',
     from: 'hasItems(context.db, jobId, from, inputs)',
     to: 'hasItems(context.db, jobId, from, inputs).then(() => true)',
     tests: ['test/api/control.test.ts'],
@@ -538,7 +538,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: one request for an idempotency key',
-    file: 'src/store/commands/idempotency-keys.ts',
+    file: 'src/store/commands/jobs/idempotency-keys.ts',
     from: "where k.created_at < now() - $5::float8 * interval '1 millisecond'",
     to: "where k.created_at < now() + $5::float8 * interval '1 millisecond'",
     tests: ['test/api/idempotency.test.ts'],
@@ -546,7 +546,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: an idempotency key is for one request',
-    file: 'src/engine/answer-once.ts',
+    file: 'src/engine/jobs/answer-once.ts',
     from: '!kept.requestHash.equals(requestHash)',
     to: '!kept.requestHash.equals(kept.requestHash)',
     tests: ['test/api/idempotency.test.ts'],
@@ -554,7 +554,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: an idempotency key is of one caller',
-    file: 'src/api/answer-once.ts',
+    file: 'src/api/requests/answer-once.ts',
     from: 'caller: actor!.userId,',
     to: 'caller: actor!.userId.slice(0, 0),',
     tests: ['test/api/idempotency.test.ts'],
@@ -562,7 +562,7 @@ const MUTATIONS = [
   },
   {
     name: 'server: a request without an answer is not carried out again',
-    file: 'src/engine/answer-once.ts',
+    file: 'src/engine/jobs/answer-once.ts',
     from: '    break;\n',
     to: '    return reserved;\n',
     tests: ['test/api/idempotency.test.ts'],
@@ -589,7 +589,7 @@ const MUTATIONS = [
     file: 'src/contract/permission.ts',
     from: "return role === 'admin' && scopes.includes('admin');",
     to: "return role === 'admin' && scopes.length > 0;",
-    tests: ['test/api/authorisation-matrix.test.ts', 'src/api/choose-owner.test.ts'],
+    tests: ['test/api/authorisation-matrix.test.ts', 'src/api/jobs/choose-owner.test.ts'],
     named: 'jobId|all owners|without the scope admin',
   },
   {
@@ -618,42 +618,42 @@ const MUTATIONS = [
   },
   {
     name: 'access: keys of resources of other owners are hidden',
-    file: 'src/store/views/list-resources.ts',
+    file: 'src/store/views/limits/list-resources.ts',
     from: "and ($3::text[] is null or coalesce(r.key, o.key) = '' or r.owners ?| $3::text[])",
     to: 'and ($3::text[] is null or true)',
     tests: ['test/api/other-owners.test.ts'],
   },
   {
     name: 'access: a source without an owner is for administrators',
-    file: 'src/api/find-source.ts',
+    file: 'src/api/files/find-source.ts',
     from: 'owners === null || (owner !== undefined && owners.includes(owner))',
     to: 'owners === null || owner === undefined || owners.includes(owner)',
-    tests: ['src/api/choose-owner.test.ts'],
+    tests: ['src/api/jobs/choose-owner.test.ts'],
   },
   {
     name: 'access: a refused upload deletes what it stored',
-    file: 'src/engine/file-set.ts',
+    file: 'src/engine/items/file-set.ts',
     from: '  await removeFiles(context, prefix, null);\n  for (const key of images.keys())',
     to: "  if (prefix === '') await removeFiles(context, prefix, null);\n  for (const key of images.keys())",
     tests: ['test/api/leftover-blobs.test.ts'],
   },
   {
     name: 'access: a set of files that a job has is not dropped',
-    file: 'src/store/commands/change-file-sets.ts',
+    file: 'src/store/commands/items/change-file-sets.ts',
     from: "text: 'delete from file_sets where set_id = $1 and job_id is null',",
     to: "text: 'delete from file_sets where set_id = $1',",
     tests: ['test/api/leftover-blobs.test.ts'],
   },
   {
     name: 'access: images count for the quota',
-    file: 'src/store/views/read-owner-usage.ts',
+    file: 'src/store/views/limits/read-owner-usage.ts',
     from: "coalesce((source ->> 'imageBytes')::bigint, 0)",
     to: '0',
     tests: ['test/api/leftover-blobs.test.ts'],
   },
   {
     name: 'access: images of a removed job are deleted',
-    file: 'src/engine/file-set.ts',
+    file: 'src/engine/items/file-set.ts',
     from: '    await context.blobs.delete(imageCopyKey(key, setId));\n  await removeFiles(',
     to: '    void key;\n  await removeFiles(',
     tests: ['test/api/leftover-blobs.test.ts'],
@@ -667,7 +667,7 @@ const MUTATIONS = [
   },
   {
     name: 'access: failed files come back as they were',
-    file: 'src/core/formula-guard.ts',
+    file: 'src/core/files/formula-guard.ts',
     from: '? text.slice(1) : text',
     to: '? text : text',
     tests: ['test/engine/failed-rows.test.ts'],
@@ -688,14 +688,14 @@ const MUTATIONS = [
   },
   {
     name: 'access: one account creates keys one at a time',
-    file: 'src/store/commands/insert-key.ts',
+    file: 'src/store/commands/accounts/insert-key.ts',
     from: 'and not disabled for no key update',
     to: 'and not disabled',
     tests: ['test/api/account-access.test.ts'],
   },
   {
     name: 'access: the first generated key is the one that all use',
-    file: 'src/store/commands/secret-key-id.ts',
+    file: 'src/store/commands/events/secret-key-id.ts',
     from: ' where secret_key_id is null',
     to: '',
     tests: ['test/api/account-access.test.ts'],
@@ -740,7 +740,7 @@ const MUTATIONS = [
   },
   {
     name: 'linear time: numbers of repeated headers',
-    file: 'src/core/map-columns.ts',
+    file: 'src/core/files/map-columns.ts',
     from: 'numbers.get(base) ?? 2',
     to: '2',
     tests: ['test/engine/adversarial-input.test.ts'],
@@ -784,28 +784,28 @@ const MUTATIONS = [
   },
   {
     name: 'the count of processes that a file ended',
-    file: 'src/store/commands/ingest-lease.ts',
+    file: 'src/store/commands/jobs/ingest-lease.ts',
     from: 'ingest_takeovers = ingest_takeovers + (ingest_token is not null)::int',
     to: 'ingest_takeovers = ingest_takeovers',
     tests: ['test/engine/takeovers.test.ts'],
   },
   {
     name: 'the new count after a stored batch',
-    file: 'src/store/commands/reserve-seqs.ts',
+    file: 'src/store/commands/items/reserve-seqs.ts',
     from: 'case when $6::uuid is null then ingest_takeovers else 0 end',
     to: 'ingest_takeovers',
     tests: ['test/engine/takeovers.test.ts'],
   },
   {
     name: 'the count of processes that output ended',
-    file: 'src/store/commands/finalize-lease.ts',
+    file: 'src/store/commands/jobs/finalize-lease.ts',
     from: 'finalize_takeovers = finalize_takeovers + (finalize_token is not null)::int',
     to: 'finalize_takeovers = finalize_takeovers',
     tests: ['test/engine/takeovers.test.ts'],
   },
   {
     name: 'progress only by a file that no attempt had written',
-    file: 'src/store/commands/finalize-lease.ts',
+    file: 'src/store/commands/jobs/finalize-lease.ts',
     from: ' and finalize_files < $3',
     to: '',
     tests: ['test/engine/takeovers.test.ts'],

@@ -1,10 +1,10 @@
 // Works a job off to its end, alone: claims whatever waits, records it as done, and looks for the end after every
 // flush, as a worker does. What a test left open must be finishable by this.
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { finishJob } from '../../src/engine/finish-job.ts';
-import { flushOutcomes } from '../../src/engine/flush-outcomes.ts';
+import { finishJob } from '../../src/engine/jobs/finish-job.ts';
+import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
 import { newId } from '../../src/platform/random.ts';
-import { claimItems } from '../../src/store/commands/claim-items.ts';
+import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { doneOutcome } from './seed-job.ts';
 
 const LAST_PHASE = 1;

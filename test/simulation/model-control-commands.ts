@@ -1,17 +1,17 @@
 // Commands of the model-based run that the owner of a job gives, the steps of its ending, and the processes that die
 // between two of them.
 import { expect } from 'vitest';
-import type { ItemStatus } from '../../src/core/outcome.ts';
-import { rangesOf } from '../../src/core/seq-ranges.ts';
-import { cancelJob } from '../../src/engine/cancel-job.ts';
-import { finalizeJob } from '../../src/engine/finalize-job.ts';
-import { pauseJob } from '../../src/engine/pause-job.ts';
-import { type ReprocessRequest, reprocessJob } from '../../src/engine/reprocess-job.ts';
-import { resumeJob } from '../../src/engine/resume-job.ts';
-import { beginCancelling as beginCancellingRow } from '../../src/store/commands/begin-cancelling.ts';
-import { beginFinalizing as beginFinalizingRow } from '../../src/store/commands/begin-finalizing.ts';
-import { cancelItems } from '../../src/store/commands/cancel-items.ts';
-import { openGeneration } from '../../src/store/commands/open-generation.ts';
+import type { ItemStatus } from '../../src/core/items/outcome.ts';
+import { rangesOf } from '../../src/core/items/seq-ranges.ts';
+import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
+import { finalizeJob } from '../../src/engine/jobs/finalize-job.ts';
+import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
+import { type ReprocessRequest, reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
+import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
+import { beginCancelling as beginCancellingRow } from '../../src/store/commands/jobs/begin-cancelling.ts';
+import { beginFinalizing as beginFinalizingRow } from '../../src/store/commands/jobs/begin-finalizing.ts';
+import { cancelItems } from '../../src/store/commands/spans/cancel-items.ts';
+import { openGeneration } from '../../src/store/commands/jobs/open-generation.ts';
 import { HaltedCall } from './halted-call.ts';
 import { Command, pick, see } from './model-command.ts';
 import {

@@ -1,8 +1,8 @@
 // What the items of the model count, pure: which contributions count follows from the results that items have. An item that
 // ran a phase again counts what it counted this time, one that ended counts nothing of later phases, and what was replaced
 // no longer counts.
-import { type Contribution, defineCounter } from '../../src/core/counter.ts';
-import type { RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
+import { type Contribution, defineCounter } from '../../src/core/items/counter.ts';
+import type { RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
 import type { Model, ModelItem } from './model-job.ts';
 
 export const COUNTER = defineCounter({

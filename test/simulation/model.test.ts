@@ -7,11 +7,11 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ITEM_STATUSES } from '../../src/core/outcome.ts';
-import { createJob } from '../../src/engine/create-job.ts';
+import { ITEM_STATUSES } from '../../src/core/items/outcome.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { registerDefinitions } from '../../src/engine/known-counters.ts';
-import { readSummary } from '../../src/store/views/read-progress.ts';
+import { registerDefinitions } from '../../src/engine/counters/known-counters.ts';
+import { readSummary } from '../../src/store/views/jobs/read-progress.ts';
 import { recountCounters } from '../support/counter-recount.ts';
 import { depth, isDeep, LONG } from '../support/depth.ts';
 import { useTestDatabase } from '../support/test-database.ts';

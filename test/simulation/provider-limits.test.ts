@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { contestants, DECLARATIONS, runOurs } from '../../bench/provider-simulation/contestants.ts';
 import { scenariosFor } from '../../bench/provider-simulation/scenarios.ts';
-import { NO_LIMITS } from '../../src/core/resource-limits.ts';
+import { NO_LIMITS } from '../../src/core/limits/resource-limits.ts';
 
 const SEED = 301;
 const WORKERS = 4;

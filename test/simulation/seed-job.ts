@@ -1,7 +1,7 @@
 // Puts one job with given spans into the database, by plain SQL: the state from which an interleaving starts.
 import type pg from 'pg';
-import { countSeqs, formatRanges, type SeqRanges } from '../../src/core/seq-ranges.ts';
-import type { LeaseOutcomes, RecordedOutcome } from '../../src/engine/flush-outcomes.ts';
+import { countSeqs, formatRanges, type SeqRanges } from '../../src/core/items/seq-ranges.ts';
+import type { LeaseOutcomes, RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
 import { newId } from '../../src/platform/random.ts';
 
 export interface SeededSpan {

@@ -3,14 +3,14 @@
 import { describe, expect, it } from 'vitest';
 import { EventQueue } from '../../bench/provider-simulation/event-queue.ts';
 import { seededSequence } from '../../examples/seeded-sequence.ts';
-import { RecentMost } from '../../src/core/recent-most.ts';
+import { RecentMost } from '../../src/core/limits/recent-most.ts';
 import {
   type ControlOptions,
   initialResourceState,
   type ResourceState,
   syncResource,
-} from '../../src/core/resource-control.ts';
-import { NO_LIMITS, type ResourceLimits } from '../../src/core/resource-limits.ts';
+} from '../../src/core/limits/resource-control.ts';
+import { NO_LIMITS, type ResourceLimits } from '../../src/core/limits/resource-limits.ts';
 import { KeyPermits } from '../../src/worker/key-permits.ts';
 
 const OPTIONS: ControlOptions = {

@@ -1,5 +1,5 @@
 // Accounts, sessions and keys as rows, without the half second that a real hash of a password takes.
-import type { Role } from '../../src/core/role.ts';
+import type { Role } from '../../src/core/accounts/role.ts';
 import { hashPassword } from '../../src/platform/password-hash.ts';
 import { hashToken, newKeyId, newToken } from '../../src/platform/secret-token.ts';
 import type { TestDatabase } from './test-database.ts';

@@ -1,10 +1,10 @@
 // Rows for tests: jobs with items, and spans exactly as a test wants them.
 
-import { addItems } from '../../src/engine/add-items.ts';
-import { createJob } from '../../src/engine/create-job.ts';
+import { addItems } from '../../src/engine/items/add-items.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { newId } from '../../src/platform/random.ts';
-import type { ClaimRequest } from '../../src/store/commands/claim-items.ts';
+import type { ClaimRequest } from '../../src/store/commands/spans/claim-items.ts';
 import type { TestDatabase } from './test-database.ts';
 
 export interface JobShape {

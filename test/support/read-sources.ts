@@ -14,7 +14,7 @@ export interface SourceImport {
 }
 
 export interface SourceFile {
-  /** From the repository: src/core/job-state.ts. */
+  /** From the repository: src/core/jobs/job-state.ts. */
   path: string;
   lineCount: number;
   /** The text without comments. */

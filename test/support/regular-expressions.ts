@@ -2,7 +2,7 @@
 import { parseSync } from 'vite';
 
 export interface FoundExpression {
-  /** src/core/cursor.ts:44. */
+  /** src/core/paging/cursor.ts:44. */
   where: string;
   source: string;
   flags: string;

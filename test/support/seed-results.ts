@@ -1,5 +1,5 @@
 // Results exactly as a test wants them, written past the engine.
-import type { ItemStatus } from '../../src/core/outcome.ts';
+import type { ItemStatus } from '../../src/core/items/outcome.ts';
 import type { TestDatabase } from './test-database.ts';
 
 export interface SeededResult {

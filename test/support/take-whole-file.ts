@@ -1,8 +1,8 @@
 // The smallest real way to turn a file of a source into a job: reads all bytes, refuses another length, and creates the
 // job by the key of the file, with the hash of what it read. Tests make it fail or wait at its three places.
 import { createHash } from 'node:crypto';
-import { RowmillError } from '../../src/core/rowmill-error.ts';
-import { createJob } from '../../src/engine/create-job.ts';
+import { RowmillError } from '../../src/core/errors/rowmill-error.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import type { TakeFile } from '../../src/ingest/sources/scan-source.ts';
 

@@ -1,6 +1,6 @@
 // The handler of every route.
 import type { Routes } from '../../contract/routes.ts';
-import type { Handlers } from '../handler.ts';
+import type { Handlers } from '../requests/handler.ts';
 import { accountHandlers } from './accounts.ts';
 import { controlHandlers } from './control.ts';
 import { counterHandlers } from './counters.ts';

@@ -1,19 +1,19 @@
 // What the owner of a job can do with it while it runs and afterwards.
 import type { controlRoutes } from '../../contract/control.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { rangesOf } from '../../core/seq-ranges.ts';
-import { cancelRest, decideCancel } from '../../engine/cancel-job.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { rangesOf } from '../../core/items/seq-ranges.ts';
+import { cancelRest, decideCancel } from '../../engine/jobs/cancel-job.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
-import { pauseJob } from '../../engine/pause-job.ts';
-import { resumeJob } from '../../engine/resume-job.ts';
-import { retryNow } from '../../engine/retry-now.ts';
-import { sealJob } from '../../engine/seal-job.ts';
-import { type Job, readJob } from '../../store/views/read-job.ts';
-import { appendItems } from '../append-items.ts';
-import { errorGroupHandlers } from '../change-error-group.ts';
-import type { Handlers } from '../handler.ts';
-import { kickOffJob } from '../kick-off-job.ts';
-import { previewReprocessRows, reprocessRows } from '../reprocess-rows.ts';
+import { pauseJob } from '../../engine/jobs/pause-job.ts';
+import { resumeJob } from '../../engine/jobs/resume-job.ts';
+import { retryNow } from '../../engine/items/retry-now.ts';
+import { sealJob } from '../../engine/jobs/seal-job.ts';
+import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
+import { appendItems } from '../items/append-items.ts';
+import { errorGroupHandlers } from '../jobs/change-error-group.ts';
+import type { Handlers } from '../requests/handler.ts';
+import { kickOffJob } from '../jobs/kick-off-job.ts';
+import { previewReprocessRows, reprocessRows } from '../jobs/reprocess-rows.ts';
 
 export const controlHandlers: Handlers<typeof controlRoutes> = {
   async pauseJob({ engine, job }) {

@@ -2,20 +2,24 @@
 // nothing at all.
 import type { z } from 'zod';
 import type { counter, counterRoutes, counterRow } from '../../contract/counters.ts';
-import { EVERYBODY } from '../../core/counter.ts';
-import { type CursorKind, decodeCursor } from '../../core/cursor.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { EVERYBODY } from '../../core/items/counter.ts';
+import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { derivedId } from '../../platform/random.ts';
-import { type CounterList, type CounterPageRow, counterPage } from '../../store/views/counter-page.ts';
-import { type CounterTotal, counterTotals } from '../../store/views/counter-totals.ts';
-import { findCounter, listCounters, type StoredCounter } from '../../store/views/find-counter.ts';
-import { readCounter } from '../../store/views/read-counter.ts';
-import { type Actor, listedFor } from '../actor.ts';
+import {
+  type CounterList,
+  type CounterPageRow,
+  counterPage,
+} from '../../store/views/counters/counter-page.ts';
+import { type CounterTotal, counterTotals } from '../../store/views/counters/counter-totals.ts';
+import { findCounter, listCounters, type StoredCounter } from '../../store/views/counters/find-counter.ts';
+import { readCounter } from '../../store/views/counters/read-counter.ts';
+import { type Actor, listedFor } from '../requests/actor.ts';
 import type { ApiContext } from '../api-context.ts';
-import { cutPage } from '../cut-page.ts';
-import type { Handlers } from '../handler.ts';
-import { nameMeasures } from '../name-measures.ts';
-import { timeOrNull } from '../wire-values.ts';
+import { cutPage } from '../answers/cut-page.ts';
+import type { Handlers } from '../requests/handler.ts';
+import { nameMeasures } from '../jobs/name-measures.ts';
+import { timeOrNull } from '../requests/wire-values.ts';
 
 export const counterHandlers: Handlers<typeof counterRoutes> = {
   listCounters: async ({ actor, query }, { reads }) => {

@@ -1,12 +1,12 @@
 // Event streams: who may listen to what, at the beginning and as long as they listen.
 import type { eventRoutes } from '../../contract/events.ts';
 import type { Route } from '../../contract/route.ts';
-import { readVisibleJob } from '../../store/views/read-job.ts';
-import type { EventScope } from '../../store/views/read-job-events.ts';
-import { type Actor, checkAllowed, listedFor, seenBy } from '../actor.ts';
+import { readVisibleJob } from '../../store/views/jobs/read-job.ts';
+import type { EventScope } from '../../store/views/events/read-job-events.ts';
+import { type Actor, checkAllowed, listedFor, seenBy } from '../requests/actor.ts';
 import type { ApiContext } from '../api-context.ts';
-import { authenticate } from '../authenticate.ts';
-import type { ApiRequest, Handlers } from '../handler.ts';
+import { authenticate } from '../requests/authenticate.ts';
+import type { ApiRequest, Handlers } from '../requests/handler.ts';
 
 export const eventHandlers: Handlers<typeof eventRoutes> = {
   async streamEvents(request, context) {

@@ -1,13 +1,13 @@
 // Results as files: streamed, prepared in the background, or left by the job when it ended.
 import { Readable } from 'node:stream';
 import type { fileRoutes } from '../../contract/files.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { auditJob } from '../../engine/audit-job.ts';
-import { chooseBytes, rangeOf } from '../choose-bytes.ts';
-import type { Handlers } from '../handler.ts';
-import { listJobFiles, shownFile } from '../list-job-files.ts';
-import { prepareInBackground, streamExport } from '../open-exports.ts';
-import { sendDownload } from '../send-download.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { auditJob } from '../../engine/jobs/audit-job.ts';
+import { chooseBytes, rangeOf } from '../answers/choose-bytes.ts';
+import type { Handlers } from '../requests/handler.ts';
+import { listJobFiles, shownFile } from '../jobs/list-job-files.ts';
+import { prepareInBackground, streamExport } from '../files/open-exports.ts';
+import { sendDownload } from '../answers/send-download.ts';
 
 export const fileHandlers: Handlers<typeof fileRoutes> = {
   exportJob: streamExport,

@@ -1,19 +1,19 @@
 // Rows of a job: pages, one row with its history, errors by group, rates over time, what is not done yet.
 import type { itemRoutes } from '../../contract/items.ts';
-import { type CursorKind, decodeCursor, encodeCursor } from '../../core/cursor.ts';
-import { type ActivityRow, jobActivityPage } from '../../store/views/job-activity-page.ts';
-import { listGenerations } from '../../store/views/list-generations.ts';
-import { readErrorGroups } from '../../store/views/read-error-groups.ts';
-import { rejectedPage } from '../../store/views/rejected-page.ts';
-import { cutPage } from '../cut-page.ts';
-import { getItem } from '../get-item.ts';
-import { getTimeline } from '../get-timeline.ts';
-import type { Handlers } from '../handler.ts';
-import { listItemsOfJob } from '../list-items-of-job.ts';
-import { pendingHandlers } from '../list-pending.ts';
-import { listTree } from '../list-tree.ts';
-import { sendItemImage } from '../send-item-image.ts';
-import { asJson, timeOrNull } from '../wire-values.ts';
+import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
+import { type ActivityRow, jobActivityPage } from '../../store/views/jobs/job-activity-page.ts';
+import { listGenerations } from '../../store/views/jobs/list-generations.ts';
+import { readErrorGroups } from '../../store/views/results/read-error-groups.ts';
+import { rejectedPage } from '../../store/views/items/rejected-page.ts';
+import { cutPage } from '../answers/cut-page.ts';
+import { getItem } from '../items/get-item.ts';
+import { getTimeline } from '../jobs/get-timeline.ts';
+import type { Handlers } from '../requests/handler.ts';
+import { listItemsOfJob } from '../items/list-items-of-job.ts';
+import { pendingHandlers } from '../jobs/list-pending.ts';
+import { listTree } from '../items/list-tree.ts';
+import { sendItemImage } from '../items/send-item-image.ts';
+import { asJson, timeOrNull } from '../requests/wire-values.ts';
 
 export const itemHandlers: Handlers<typeof itemRoutes> = {
   listItems: listItemsOfJob,

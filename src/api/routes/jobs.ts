@@ -1,15 +1,15 @@
 // Jobs: made, looked at, changed, removed.
 import type { jobRoutes } from '../../contract/jobs.ts';
-import { checkPays, type JobBudget } from '../../core/budget.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { changeJob } from '../../engine/change-job.ts';
-import { deleteJob, removeRemains } from '../../engine/delete-job.ts';
-import { readVisibleJob } from '../../store/views/read-job.ts';
-import { seenBy } from '../actor.ts';
-import type { Handlers } from '../handler.ts';
-import { makeJob } from '../make-job.ts';
-import { previewJob } from '../preview-job.ts';
-import { readJobHandlers } from '../read-jobs.ts';
+import { checkPays, type JobBudget } from '../../core/limits/budget.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { changeJob } from '../../engine/jobs/change-job.ts';
+import { deleteJob, removeRemains } from '../../engine/jobs/delete-job.ts';
+import { readVisibleJob } from '../../store/views/jobs/read-job.ts';
+import { seenBy } from '../requests/actor.ts';
+import type { Handlers } from '../requests/handler.ts';
+import { makeJob } from '../jobs/make-job.ts';
+import { previewJob } from '../jobs/preview-job.ts';
+import { readJobHandlers } from '../jobs/read-jobs.ts';
 
 export const jobHandlers: Handlers<typeof jobRoutes> = {
   ...readJobHandlers,

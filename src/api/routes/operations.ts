@@ -1,28 +1,28 @@
 // What runs, what it may use, who shares it; health for machines.
 import type { operationRoutes } from '../../contract/operations.ts';
 import { PAGE_SIZE_MAX } from '../../contract/values.ts';
-import { type CursorKind, decodeCursor } from '../../core/cursor.ts';
-import { resourceStatus } from '../../core/resource-status.ts';
-import { overrideResource } from '../../engine/override-resource.ts';
-import { setOwner } from '../../engine/set-owner.ts';
-import { controlOptions } from '../../engine/sync-resources.ts';
+import { type CursorKind, decodeCursor } from '../../core/paging/cursor.ts';
+import { resourceStatus } from '../../core/limits/resource-status.ts';
+import { overrideResource } from '../../engine/limits/override-resource.ts';
+import { setOwner } from '../../engine/limits/set-owner.ts';
+import { controlOptions } from '../../engine/limits/sync-resources.ts';
 import { VERSION } from '../../platform/version.ts';
-import { type AuditRow, auditPage } from '../../store/views/audit-page.ts';
-import { checkSchema } from '../../store/views/check-schema.ts';
-import { listOwners } from '../../store/views/list-owners.ts';
-import { listResources } from '../../store/views/list-resources.ts';
-import { listWorkers } from '../../store/views/list-workers.ts';
-import { readStats } from '../../store/views/read-stats.ts';
-import { listedFor, seenBy } from '../actor.ts';
-import { cutPage } from '../cut-page.ts';
-import { describePipeline } from '../describe-pipeline.ts';
-import { sourcesFor } from '../find-source.ts';
-import { getResourceHistory } from '../get-resource-history.ts';
-import type { Handlers } from '../handler.ts';
-import { openApiDocument } from '../openapi.ts';
-import { scanSources } from '../scan-sources.ts';
+import { type AuditRow, auditPage } from '../../store/views/jobs/audit-page.ts';
+import { checkSchema } from '../../store/views/health/check-schema.ts';
+import { listOwners } from '../../store/views/limits/list-owners.ts';
+import { listResources } from '../../store/views/limits/list-resources.ts';
+import { listWorkers } from '../../store/views/jobs/list-workers.ts';
+import { readStats } from '../../store/views/health/read-stats.ts';
+import { listedFor, seenBy } from '../requests/actor.ts';
+import { cutPage } from '../answers/cut-page.ts';
+import { describePipeline } from '../jobs/describe-pipeline.ts';
+import { sourcesFor } from '../files/find-source.ts';
+import { getResourceHistory } from '../operations/get-resource-history.ts';
+import type { Handlers } from '../requests/handler.ts';
+import { openApiDocument } from '../documents/openapi.ts';
+import { scanSources } from '../files/scan-sources.ts';
 import { publicPath } from '../serve-web.ts';
-import { asJson } from '../wire-values.ts';
+import { asJson } from '../requests/wire-values.ts';
 
 const AUDIT_CURSOR = { list: 'audit', sort: 'newest', key: ['seq'] } as const satisfies CursorKind;
 

@@ -1,17 +1,17 @@
 // Files that are sent in parts.
 import { Readable } from 'node:stream';
 import type { uploadRoutes } from '../../contract/uploads.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { appendUpload } from '../../engine/uploads/append-upload.ts';
 import { beginUpload } from '../../engine/uploads/begin-upload.ts';
 import { removeUpload } from '../../engine/uploads/remove-upload.ts';
-import type { Upload } from '../../store/views/read-upload.ts';
-import { ownerOf } from '../actor.ts';
-import { checkStorable } from '../check-storable.ts';
-import { findUpload } from '../find-upload.ts';
-import type { Handlers } from '../handler.ts';
-import { withUploadSlot } from '../make-job.ts';
-import { untilIdle } from '../receive-upload.ts';
+import type { Upload } from '../../store/views/files/read-upload.ts';
+import { ownerOf } from '../requests/actor.ts';
+import { checkStorable } from '../requests/check-storable.ts';
+import { findUpload } from '../files/find-upload.ts';
+import type { Handlers } from '../requests/handler.ts';
+import { withUploadSlot } from '../jobs/make-job.ts';
+import { untilIdle } from '../files/receive-upload.ts';
 
 export const uploadHandlers: Handlers<typeof uploadRoutes> = {
   async createUpload({ actor, body, engine }, context) {

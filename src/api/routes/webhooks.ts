@@ -1,7 +1,7 @@
 // Webhooks of the caller, and what became of the messages to them.
 import type { z } from 'zod';
 import type { delivery, webhook, webhookRoutes } from '../../contract/webhooks.ts';
-import { decodeCursor } from '../../core/cursor.ts';
+import { decodeCursor } from '../../core/paging/cursor.ts';
 import { changeWebhook } from '../../engine/webhooks/change-webhook.ts';
 import { createWebhook } from '../../engine/webhooks/create-webhook.ts';
 import { deleteWebhook } from '../../engine/webhooks/delete-webhook.ts';
@@ -9,12 +9,12 @@ import { resendDelivery } from '../../engine/webhooks/resend-delivery.ts';
 import { rotateWebhookSecret } from '../../engine/webhooks/rotate-webhook-secret.ts';
 import { testWebhook } from '../../engine/webhooks/test-webhook.ts';
 import { webhookNotFound } from '../../engine/webhooks/webhook-not-found.ts';
-import { type Delivery, listDeliveries } from '../../store/views/list-deliveries.ts';
-import { listWebhooks, readWebhook, type Webhook } from '../../store/views/read-webhooks.ts';
-import { checkConfirmed, listedFor, ownerOf, seenBy } from '../actor.ts';
-import { RetryLaterError } from '../answer-error.ts';
-import { cutPage } from '../cut-page.ts';
-import type { Handlers } from '../handler.ts';
+import { type Delivery, listDeliveries } from '../../store/views/events/list-deliveries.ts';
+import { listWebhooks, readWebhook, type Webhook } from '../../store/views/events/read-webhooks.ts';
+import { checkConfirmed, listedFor, ownerOf, seenBy } from '../requests/actor.ts';
+import { RetryLaterError } from '../requests/answer-error.ts';
+import { cutPage } from '../answers/cut-page.ts';
+import type { Handlers } from '../requests/handler.ts';
 
 /** As many as other messages to one host: a receiver that is slow to answer is not asked by dozens of requests. */
 const TESTS_AT_ONCE = 2;

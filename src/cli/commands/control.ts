@@ -1,5 +1,5 @@
 // rowmill pause, resume and cancel: what an owner may ask of a job (docs/control.md).
-import type { ControlAction } from '../../core/job-state.ts';
+import type { ControlAction } from '../../core/jobs/job-state.ts';
 import { type BudgetOptions, changeBudget, continueJob } from '../continue-job.ts';
 import { printedCommand } from '../printed-command.ts';
 import { formatCount, printable } from '../progress-lines.ts';

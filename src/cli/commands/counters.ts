@@ -1,8 +1,12 @@
 // rowmill counters: the counters of a database with their totals, and the audit that compares them with what was
 // contributed (docs/counters.md).
-import { type AuditCountersOptions, auditCounters, type CounterAudit } from '../../engine/audit-counters.ts';
-import { counterTotals } from '../../store/views/counter-totals.ts';
-import { listCounters } from '../../store/views/find-counter.ts';
+import {
+  type AuditCountersOptions,
+  auditCounters,
+  type CounterAudit,
+} from '../../engine/counters/audit-counters.ts';
+import { counterTotals } from '../../store/views/counters/counter-totals.ts';
+import { listCounters } from '../../store/views/counters/find-counter.ts';
 import { currentAccount } from '../current-account.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { ServerOptions } from '../open-server.ts';

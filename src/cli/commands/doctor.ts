@@ -1,5 +1,5 @@
 // rowmill doctor: are the invariants true on this database? Exit code 0 only when all of them were checked and hold.
-import { diagnose } from '../../engine/diagnose.ts';
+import { diagnose } from '../../engine/jobs/diagnose.ts';
 import { openRowmill } from '../../open-rowmill.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { checkMigrated } from '../../store/migrate.ts';

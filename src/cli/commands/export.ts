@@ -1,7 +1,7 @@
 // rowmill export <job> --out <file>: the results of a job as a file or on standard output, at any time. On the database itself an export that
 // was interrupted goes on where it was when it is asked for again.
-import type { OutputFormat } from '../../core/output-format.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import type { OutputFormat } from '../../core/files/output-format.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { checkOutputPath } from '../check-output-path.ts';
 import { formatOfPath, STANDARD_OUTPUT } from '../format-of-path.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';

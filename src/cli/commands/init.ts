@@ -2,8 +2,8 @@
 // completed.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { withoutTrailing } from '../../core/without-trailing.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import { VERSION } from '../../platform/version.ts';
 import { ownOrigin } from '../own-origin.ts';
 import { completePackageJson, projectFiles } from '../project-files.ts';

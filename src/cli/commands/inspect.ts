@@ -1,7 +1,7 @@
 // rowmill inspect <file>: how a file would be read, before anything is stored.
-import { cellText } from '../../core/export-columns.ts';
-import { fieldsOf } from '../../core/input-schema.ts';
-import { mapColumns } from '../../core/map-columns.ts';
+import { cellText } from '../../core/files/export-columns.ts';
+import { fieldsOf } from '../../core/items/input-schema.ts';
+import { mapColumns } from '../../core/files/map-columns.ts';
 import { type CheckBounds, checkRows } from '../../ingest/check-rows.ts';
 import { withRows } from '../../ingest/open-rows.ts';
 import { previewEncoder } from '../../ingest/preview-encoder.ts';

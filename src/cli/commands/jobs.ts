@@ -1,5 +1,5 @@
 // rowmill jobs, items, errors and workers: tables for people, JSON for programs.
-import { isFinished, type JobState } from '../../core/job-state.ts';
+import { isFinished, type JobState } from '../../core/jobs/job-state.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { ListedJob, ShownItem } from '../remote/job-port.ts';

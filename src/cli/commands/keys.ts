@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { Client } from '../../client/create-client.ts';
 import type { Scope } from '../../contract/scopes.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { noteOrigin } from '../error-origin.ts';
 import { chooseTarget, type TargetOptions } from '../remote/choose-target.ts';
 import { clientOf } from '../remote/client-of.ts';

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { createClient } from '../../client/create-client.ts';
 import { RowmillApiError } from '../../client/rowmill-api-error.ts';
 import type { Scope } from '../../contract/scopes.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { apiFromEnvironment } from '../../platform/environment.ts';
 import { ask, askSecret, isAtTerminal, readStandardInput } from '../ask.ts';
 import { currentAccount } from '../current-account.ts';

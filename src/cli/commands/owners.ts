@@ -1,9 +1,9 @@
 // rowmill owners and rowmill audit: what owners may have of the workers, and who changed what (docs/fairness.md).
-import { amount } from '../../core/budget-control.ts';
-import type { OwnerBudget } from '../../engine/set-budget.ts';
+import { amount } from '../../core/limits/budget-control.ts';
+import type { OwnerBudget } from '../../engine/limits/set-budget.ts';
 import type { Rowmill } from '../../open-rowmill.ts';
-import type { OwnerChange, OwnerLimits } from '../../store/commands/set-owner.ts';
-import { listAudit } from '../../store/views/list-audit.ts';
+import type { OwnerChange, OwnerLimits } from '../../store/commands/limits/set-owner.ts';
+import { listAudit } from '../../store/views/jobs/list-audit.ts';
 import { currentAccount } from '../current-account.ts';
 import type { ServerOptions } from '../open-server.ts';
 import { formatCount, printable } from '../progress-lines.ts';

@@ -1,12 +1,12 @@
 // rowmill reprocess <job>: run rows of a finished job again, as its next generation (docs/control.md).
 import { readFileSync } from 'node:fs';
-import type { ItemStatus } from '../../core/outcome.ts';
-import { parseSeqList } from '../../core/parse-seq-list.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
-import type { SeqRanges } from '../../core/seq-ranges.ts';
-import type { InputEdit } from '../../engine/check-edits.ts';
-import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
-import type { OpenedGeneration } from '../../store/commands/open-generation.ts';
+import type { ItemStatus } from '../../core/items/outcome.ts';
+import { parseSeqList } from '../../core/items/parse-seq-list.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { SeqRanges } from '../../core/items/seq-ranges.ts';
+import type { InputEdit } from '../../engine/reprocess/check-edits.ts';
+import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
+import type { OpenedGeneration } from '../../store/commands/jobs/open-generation.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import { ANY_ATTEMPTS, type ShownJob } from '../remote/job-port.ts';

@@ -1,10 +1,10 @@
 // rowmill resources: what services outside may be used for, and what of it is used at present (docs/resources.md).
-import { nearestName } from '../../core/did-you-mean.ts';
-import type { ResourceLimits, ResourceOverride } from '../../core/resource-limits.ts';
-import type { ResourceStatus } from '../../core/resource-status.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { nearestName } from '../../core/errors/did-you-mean.ts';
+import type { ResourceLimits, ResourceOverride } from '../../core/limits/resource-limits.ts';
+import type { ResourceStatus } from '../../core/limits/resource-status.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { waitMs } from '../../platform/clock.ts';
-import type { OverrideChange } from '../../store/commands/override-resource.ts';
+import type { OverrideChange } from '../../store/commands/limits/override-resource.ts';
 import { printable } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { JobPort } from '../remote/job-port.ts';

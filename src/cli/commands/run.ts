@@ -1,6 +1,6 @@
 // rowmill run <pipeline> <files…>: store the rows, process them here, leave the results as a file.
-import { isFinished } from '../../core/job-state.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { isFinished } from '../../core/jobs/job-state.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { Rowmill } from '../../open-rowmill.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';

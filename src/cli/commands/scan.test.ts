@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { takeWholeFile } from '../../../test/support/take-whole-file.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { type CreateTakeFile, type ScanOptions, scanSources, watchSourcesUntilStopped } from './scan.ts';
 
 const database = useTestDatabase();

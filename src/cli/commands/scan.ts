@@ -1,6 +1,6 @@
 // rowmill scan and rowmill sources watch: turn the files of the configured sources into jobs, once or until stopped. Running the
 // jobs is the business of workers.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { openSource } from '../../ingest/sources/open-source.ts';
 import type { ScanReport, TakeFile } from '../../ingest/sources/scan-source.ts';

@@ -1,6 +1,6 @@
 // rowmill server <pipelines...>: the web page and the HTTP API until told to stop. Handlers run in it only in time slices.
 import { type RunningApi, startApi } from '../../api/start-api.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { loadSourcesIfAny } from '../../ingest/sources/source-config.ts';
 import { createLogger, logForPeople } from '../../platform/logger.ts';
 import { TEXT_SETTINGS } from '../../platform/setting-table.ts';

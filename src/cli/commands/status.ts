@@ -1,10 +1,10 @@
 // rowmill status: the newest jobs, or one job in detail.
-import { amount } from '../../core/budget-control.ts';
-import type { DetectedFormat, IngestReport } from '../../core/file-format.ts';
-import type { GenerationDiff } from '../../core/generation-diff.ts';
-import type { OutputFile } from '../../core/output-format.ts';
-import type { BudgetStatus } from '../../store/views/read-budgets.ts';
-import type { PhaseSummary } from '../../store/views/read-progress.ts';
+import { amount } from '../../core/limits/budget-control.ts';
+import type { DetectedFormat, IngestReport } from '../../core/files/file-format.ts';
+import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
+import type { OutputFile } from '../../core/files/output-format.ts';
+import type { BudgetStatus } from '../../store/views/limits/read-budgets.ts';
+import type { PhaseSummary } from '../../store/views/jobs/read-progress.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
 import { formatCount, printable } from '../progress-lines.ts';

@@ -1,6 +1,6 @@
 // rowmill submit <file> --pipeline <pipeline>: makes a job of a file and leaves the work to workers.
-import type { JobOutput } from '../../core/output-format.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import type { JobOutput } from '../../core/files/output-format.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
 import { EXIT } from '../exit-codes.ts';
 import { type FileOptions, formatOptions } from '../file-options.ts';

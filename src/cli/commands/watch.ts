@@ -1,6 +1,6 @@
 // rowmill watch <job>: live progress of a job until it has ended. Leaving it leaves the job running.
 import { existsSync } from 'node:fs';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { commandsToContinue, describeStop } from '../describe-stop.ts';
 import { exitCodeOf } from '../exit-codes.ts';
 import { type FollowEnd, followJob, howItIs } from '../follow-job.ts';

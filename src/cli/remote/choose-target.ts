@@ -1,7 +1,7 @@
 // Where a command goes: to the server that was named, to the database that was named, to the server somebody signed in
 // to, else to the database in the folder.
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { withoutTrailing } from '../../core/without-trailing.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import { apiFromEnvironment, databaseUrlFromEnvironment } from '../../platform/environment.ts';
 import type { ServerOptions } from '../open-server.ts';
 import { readLogins } from './stored-login.ts';

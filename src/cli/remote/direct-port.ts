@@ -1,8 +1,8 @@
 // Commands directly on the database.
-import { outcomeSoFar } from '../../core/job-outcome.ts';
-import { isFinished } from '../../core/job-state.ts';
-import { limitedBy } from '../../core/limited-by.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { outcomeSoFar } from '../../core/jobs/job-outcome.ts';
+import { isFinished } from '../../core/jobs/job-state.ts';
+import { limitedBy } from '../../core/jobs/limited-by.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
 import { writeExportFile } from '../../export/write-file.ts';
@@ -10,8 +10,8 @@ import type { Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { databaseErrorKind } from '../../platform/database-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { listWorkers } from '../../store/views/list-workers.ts';
-import { type Job, listJobs } from '../../store/views/read-job.ts';
+import { listWorkers } from '../../store/views/jobs/list-workers.ts';
+import { type Job, listJobs } from '../../store/views/jobs/read-job.ts';
 import { currentAccount } from '../current-account.ts';
 import { findJob } from '../find-job.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';

@@ -4,15 +4,15 @@ import type { z } from 'zod';
 import type { errorGroup, item } from '../../contract/items.ts';
 import type { job, summary } from '../../contract/jobs.ts';
 import type { worker } from '../../contract/operations.ts';
-import type { ExportFilter } from '../../core/export-filter.ts';
-import type { JobState } from '../../core/job-state.ts';
-import type { OutputFormat } from '../../core/output-format.ts';
-import type { ResourceOverride } from '../../core/resource-limits.ts';
-import type { ResourceStatus } from '../../core/resource-status.ts';
-import type { ReprocessRequest } from '../../engine/reprocess-job.ts';
+import type { ExportFilter } from '../../core/files/export-filter.ts';
+import type { JobState } from '../../core/jobs/job-state.ts';
+import type { OutputFormat } from '../../core/files/output-format.ts';
+import type { ResourceOverride } from '../../core/limits/resource-limits.ts';
+import type { ResourceStatus } from '../../core/limits/resource-status.ts';
+import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
 import type { SubmitFileOptions } from '../../ingest/submit-file.ts';
-import type { OpenedGeneration } from '../../store/commands/open-generation.ts';
-import type { OverrideChange } from '../../store/commands/override-resource.ts';
+import type { OpenedGeneration } from '../../store/commands/jobs/open-generation.ts';
+import type { OverrideChange } from '../../store/commands/limits/override-resource.ts';
 
 type Job = z.infer<typeof job>;
 

@@ -3,7 +3,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { configHomeFromEnvironment } from '../../platform/environment.ts';
 
 export interface Login {

@@ -1,6 +1,6 @@
 // Writes what happened to an account into the audit, in the transaction of the change.
 import type { Executor } from '../../platform/database.ts';
-import { insertAudit } from '../../store/commands/insert-audit.ts';
+import { insertAudit } from '../../store/commands/jobs/insert-audit.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 export interface AccountEvent {

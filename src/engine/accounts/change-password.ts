@@ -2,11 +2,11 @@
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken, newToken } from '../../platform/secret-token.ts';
-import { endSessionsOf } from '../../store/commands/end-sessions.ts';
-import { insertSession } from '../../store/commands/insert-session.ts';
-import { revokeKeysOf } from '../../store/commands/revoke-keys.ts';
-import { giveBackSignInAttempts } from '../../store/commands/sign-in-attempts.ts';
-import { replacePassword } from '../../store/commands/update-user.ts';
+import { endSessionsOf } from '../../store/commands/accounts/end-sessions.ts';
+import { insertSession } from '../../store/commands/accounts/insert-session.ts';
+import { revokeKeysOf } from '../../store/commands/accounts/revoke-keys.ts';
+import { giveBackSignInAttempts } from '../../store/commands/accounts/sign-in-attempts.ts';
+import { replacePassword } from '../../store/commands/accounts/update-user.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 import { checkPassword } from './check-password.ts';

@@ -1,16 +1,16 @@
 // An administrator changes somebody. A new role or password, and being disabled, end their sessions; being disabled also
 // ends their keys and disables webhooks that they created. There is always an administrator who can sign in.
 
-import type { Role } from '../../core/role.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import type { Role } from '../../core/accounts/role.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { disableWebhooksOf } from '../../store/commands/change-webhooks.ts';
-import { endSessionsOf } from '../../store/commands/end-sessions.ts';
-import { lockAdmins } from '../../store/commands/lock-admins.ts';
-import { revokeKeysOf } from '../../store/commands/revoke-keys.ts';
-import { updateUser } from '../../store/commands/update-user.ts';
-import { readUser, type User } from '../../store/views/read-user.ts';
+import { disableWebhooksOf } from '../../store/commands/events/change-webhooks.ts';
+import { endSessionsOf } from '../../store/commands/accounts/end-sessions.ts';
+import { lockAdmins } from '../../store/commands/accounts/lock-admins.ts';
+import { revokeKeysOf } from '../../store/commands/accounts/revoke-keys.ts';
+import { updateUser } from '../../store/commands/accounts/update-user.ts';
+import { readUser, type User } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 import { checkPassword } from './check-password.ts';

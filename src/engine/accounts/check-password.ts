@@ -1,6 +1,6 @@
 // Refuses passwords that are too easy to guess.
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { weakPasswordBecause } from '../../core/weak-password.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { weakPasswordBecause } from '../../core/accounts/weak-password.ts';
 
 export function checkPassword(password: string, userId: string): void {
   const because = weakPasswordBecause(password, userId);

@@ -1,7 +1,7 @@
 // The password again, in a session that goes on: for a while it may do what needs it.
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { giveBackSignInAttempts } from '../../store/commands/sign-in-attempts.ts';
-import { confirmSessionRow } from '../../store/commands/touch-session.ts';
+import { giveBackSignInAttempts } from '../../store/commands/accounts/sign-in-attempts.ts';
+import { confirmSessionRow } from '../../store/commands/accounts/touch-session.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 import { type PasswordProof, provePassword } from './prove-password.ts';

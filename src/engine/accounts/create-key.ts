@@ -1,8 +1,8 @@
 // Makes an API key, rmk_<id>_<secret>. Its text is in the answer to this and nowhere else.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken, newKeyId, newToken } from '../../platform/secret-token.ts';
-import { insertKey, lockAccount } from '../../store/commands/insert-key.ts';
+import { insertKey, lockAccount } from '../../store/commands/accounts/insert-key.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 

@@ -1,8 +1,8 @@
 // An administrator adds a team. Its name is the owner of the jobs that its members make.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { insertTeam } from '../../store/commands/insert-team.ts';
-import type { Team } from '../../store/views/list-teams.ts';
+import { insertTeam } from '../../store/commands/accounts/insert-team.ts';
+import type { Team } from '../../store/views/accounts/list-teams.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 

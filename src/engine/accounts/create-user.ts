@@ -1,11 +1,11 @@
 // An administrator adds somebody.
 
-import type { Role } from '../../core/role.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import type { Role } from '../../core/accounts/role.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { insertUser } from '../../store/commands/insert-user.ts';
-import { readPasswordHash, readUser, type User } from '../../store/views/read-user.ts';
+import { insertUser } from '../../store/commands/accounts/insert-user.ts';
+import { readPasswordHash, readUser, type User } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 import { checkPassword } from './check-password.ts';

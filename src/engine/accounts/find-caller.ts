@@ -1,10 +1,10 @@
 // Who holds a session token or an API key, as things are now: role, team and whether the account is disabled are read every
 // time. That it was used is written down at most once a minute.
 import { hashToken, sameHash } from '../../platform/secret-token.ts';
-import { touchKey } from '../../store/commands/revoke-keys.ts';
-import { touchSession } from '../../store/commands/touch-session.ts';
-import { type FoundKey, findKey } from '../../store/views/find-key.ts';
-import { type FoundSession, findSession } from '../../store/views/find-session.ts';
+import { touchKey } from '../../store/commands/accounts/revoke-keys.ts';
+import { touchSession } from '../../store/commands/accounts/touch-session.ts';
+import { type FoundKey, findKey } from '../../store/views/accounts/find-key.ts';
+import { type FoundSession, findSession } from '../../store/views/accounts/find-session.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 const TOUCH_MS = 60_000;

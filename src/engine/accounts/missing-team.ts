@@ -1,5 +1,5 @@
 // A team that there is not shows as a broken reference.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 
 const FOREIGN_KEY_VIOLATION = '23503';
 

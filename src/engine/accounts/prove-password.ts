@@ -1,12 +1,15 @@
 // Checks the password of an account, slowly on purpose. Attempts count per account and per address before the password is
 // looked at, in the database, so that neither a restart nor a second process lets more of them through. An account that
 // there is not, or is disabled, costs the same time and gets the same answer as a wrong password.
-import { addressGroup } from '../../core/address-group.ts';
+import { addressGroup } from '../../core/accounts/address-group.ts';
 import { HashQueueFullError, verifyPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken } from '../../platform/secret-token.ts';
-import { forgetOldSignInAttempts, takeSignInAttempt } from '../../store/commands/sign-in-attempts.ts';
-import { readPasswordHash } from '../../store/views/read-user.ts';
+import {
+  forgetOldSignInAttempts,
+  takeSignInAttempt,
+} from '../../store/commands/accounts/sign-in-attempts.ts';
+import { readPasswordHash } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 

@@ -1,6 +1,6 @@
 // A key that works was sent in an address, where proxies and histories keep it. It is refused there, and its owner can read
 // in the audit that it should be replaced.
-import { insertAudit } from '../../store/commands/insert-audit.ts';
+import { insertAudit } from '../../store/commands/jobs/insert-audit.ts';
 import type { Caller, EngineContext } from '../engine-context.ts';
 import { findKeyCaller } from './find-caller.ts';
 

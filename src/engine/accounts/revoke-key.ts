@@ -1,7 +1,7 @@
 // Ends an API key: the next request with it is refused.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { revokeKeyRow } from '../../store/commands/revoke-keys.ts';
+import { revokeKeyRow } from '../../store/commands/accounts/revoke-keys.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 

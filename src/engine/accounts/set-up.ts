@@ -1,13 +1,13 @@
 // The first account. The server offers a token in its log while there is none; who has it becomes the administrator. Taking
 // the token and making the account are one transaction, so of any number of attempts one succeeds.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken, newToken } from '../../platform/secret-token.ts';
-import { insertSession } from '../../store/commands/insert-session.ts';
-import { insertFirstUser } from '../../store/commands/insert-user.ts';
-import { consumeSetupToken, offerSetupToken } from '../../store/commands/setup-token.ts';
-import { hasUsers, readPasswordHash } from '../../store/views/read-user.ts';
+import { insertSession } from '../../store/commands/accounts/insert-session.ts';
+import { insertFirstUser } from '../../store/commands/accounts/insert-user.ts';
+import { consumeSetupToken, offerSetupToken } from '../../store/commands/accounts/setup-token.ts';
+import { hasUsers, readPasswordHash } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 import { checkPassword } from './check-password.ts';

@@ -2,9 +2,9 @@
 // there does not become a signed-in one.
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken, newToken } from '../../platform/secret-token.ts';
-import { endSession, removeExpiredSessions } from '../../store/commands/end-sessions.ts';
-import { insertSession } from '../../store/commands/insert-session.ts';
-import { giveBackSignInAttempts } from '../../store/commands/sign-in-attempts.ts';
+import { endSession, removeExpiredSessions } from '../../store/commands/accounts/end-sessions.ts';
+import { insertSession } from '../../store/commands/accounts/insert-session.ts';
+import { giveBackSignInAttempts } from '../../store/commands/accounts/sign-in-attempts.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 import { type PasswordProof, provePassword } from './prove-password.ts';

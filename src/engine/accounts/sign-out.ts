@@ -1,6 +1,6 @@
 // Ends a session.
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { endSession } from '../../store/commands/end-sessions.ts';
+import { endSession } from '../../store/commands/accounts/end-sessions.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { auditAccount } from './audit-account.ts';
 

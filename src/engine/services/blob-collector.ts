@@ -4,18 +4,18 @@ import type { BlobInfo } from '../../platform/blob-store/blob-store.ts';
 import { IMAGE_COPIES } from '../../platform/blob-store/image-copies.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { dropOldFileSets } from '../../store/commands/change-file-sets.ts';
-import { findKnownExports } from '../../store/views/find-known-exports.ts';
+import { dropOldFileSets } from '../../store/commands/items/change-file-sets.ts';
+import { findKnownExports } from '../../store/views/exports/find-known-exports.ts';
 import {
   findFileSets,
   findFinalizing,
   findReferencedFiles,
   findReferencedOutputs,
   hasSharedImages,
-} from '../../store/views/find-referenced-blobs.ts';
-import { findKnownUploads } from '../../store/views/read-upload.ts';
+} from '../../store/views/files/find-referenced-blobs.ts';
+import { findKnownUploads } from '../../store/views/files/read-upload.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { setOfFile } from '../file-set.ts';
+import { setOfFile } from '../items/file-set.ts';
 
 const COLLECT_INTERVAL_MS = 10 * 60_000;
 const PAGE = 500;

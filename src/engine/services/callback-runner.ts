@@ -2,11 +2,11 @@
 // pipelines do not wait for each other.
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { insertPhasesDone, removeUnwantedCallbacks } from '../../store/commands/insert-callbacks.ts';
-import { findDueCallbacks } from '../../store/views/find-due-callbacks.ts';
+import { insertPhasesDone, removeUnwantedCallbacks } from '../../store/commands/jobs/insert-callbacks.ts';
+import { findDueCallbacks } from '../../store/views/jobs/find-due-callbacks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import type { PipelineWithCallbacks } from '../pipeline-callbacks.ts';
-import { runCallback, wantedKinds } from '../run-callback.ts';
+import type { PipelineWithCallbacks } from '../jobs/pipeline-callbacks.ts';
+import { runCallback, wantedKinds } from '../jobs/run-callback.ts';
 
 const LOOK_MS = 1000;
 

@@ -1,7 +1,7 @@
 // Folds what flushes added to the scopes of counters into their totals, within seconds. Readers do not depend on it:
 // they add what is not folded yet.
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { foldCounterDeltas } from '../../store/commands/fold-counter-deltas.ts';
+import { foldCounterDeltas } from '../../store/commands/counters/fold-counter-deltas.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 const FOLD_INTERVAL_MS = 2000;

@@ -1,6 +1,6 @@
 // Forgets what was learned of keys that nobody uses any more, such as the hosts of a crawl that is over.
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { removeIdleResources } from '../../store/commands/remove-idle-resources.ts';
+import { removeIdleResources } from '../../store/commands/limits/remove-idle-resources.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 const FORGET_INTERVAL_MS = 10 * 60_000;

@@ -1,7 +1,7 @@
 // Folds old ledger rows into minutes, so that totals stay cheap however long a job runs.
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { foldLedgerOf } from '../../store/commands/fold-ledger.ts';
-import { findFoldableJobs } from '../../store/views/find-ledger-entry.ts';
+import { foldLedgerOf } from '../../store/commands/results/fold-ledger.ts';
+import { findFoldableJobs } from '../../store/views/results/find-ledger-entry.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 const FOLD_INTERVAL_MS = 60_000;

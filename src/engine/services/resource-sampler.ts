@@ -1,11 +1,14 @@
 // Writes down at a slow rate what of each resource is in force and used, for charts, and removes what is older than a
 // day. Every worker does it; of one step and key one row stays.
-import { resourceStatus } from '../../core/resource-status.ts';
+import { resourceStatus } from '../../core/limits/resource-status.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { insertResourceSamples, pruneResourceSamples } from '../../store/commands/insert-resource-samples.ts';
-import { listResources } from '../../store/views/list-resources.ts';
+import {
+  insertResourceSamples,
+  pruneResourceSamples,
+} from '../../store/commands/limits/insert-resource-samples.ts';
+import { listResources } from '../../store/views/limits/list-resources.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { controlOptions } from '../sync-resources.ts';
+import { controlOptions } from '../limits/sync-resources.ts';
 
 /** Four samples a minute: a resource has 5,760 rows at the most. */
 export const RESOURCE_SAMPLE_MS = 15_000;

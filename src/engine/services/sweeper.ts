@@ -1,12 +1,12 @@
 // The backstop: finds expired leases and endings that a crash interrupted. Every process may run it.
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { planByKey } from '../../store/commands/plan-by-key.ts';
-import { findOverdue } from '../../store/views/find-overdue.ts';
-import { cancelRest } from '../cancel-job.ts';
+import { planByKey } from '../../store/commands/spans/plan-by-key.ts';
+import { findOverdue } from '../../store/views/jobs/find-overdue.ts';
+import { cancelRest } from '../jobs/cancel-job.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { finalizeJob } from '../finalize-job.ts';
-import { finishJob } from '../finish-job.ts';
-import { rescueLeases } from '../rescue-leases.ts';
+import { finalizeJob } from '../jobs/finalize-job.ts';
+import { finishJob } from '../jobs/finish-job.ts';
+import { rescueLeases } from '../flush/rescue-leases.ts';
 
 export async function sweep(context: EngineContext): Promise<void> {
   const overdue = await context.db.transaction(async (tx) => {

@@ -4,7 +4,7 @@
 import { faultPoint } from '../../platform/fault-point.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { newId } from '../../platform/random.ts';
-import { type ClaimedDelivery, claimDeliveries } from '../../store/commands/claim-deliveries.ts';
+import { type ClaimedDelivery, claimDeliveries } from '../../store/commands/events/claim-deliveries.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { checkSecretKey } from '../webhooks/secret-box-of.ts';
 import { type Sending, sendDelivery } from '../webhooks/send-delivery.ts';

@@ -1,10 +1,10 @@
 // One part of an upload: its bytes become a blob, and count from the commit that puts them behind what is there. A part that
 // was cut, is not the next one, or is not what its checksum says leaves nothing.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { appendUploadPart } from '../../store/commands/append-upload-part.ts';
-import { findUploadPart, type Upload } from '../../store/views/read-upload.ts';
+import { appendUploadPart } from '../../store/commands/files/append-upload-part.ts';
+import { findUploadPart, type Upload } from '../../store/views/files/read-upload.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 /** Largest part. */

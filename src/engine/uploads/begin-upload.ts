@@ -1,11 +1,11 @@
 // An upload in parts is announced: how much will come is checked against what one owner may have, before any of it comes.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { insertUpload } from '../../store/commands/insert-upload.ts';
-import { lockOwner } from '../../store/commands/lock-owner.ts';
-import { readOpenUploads } from '../../store/views/read-upload.ts';
-import { checkQuota } from '../check-quota.ts';
+import { insertUpload } from '../../store/commands/files/insert-upload.ts';
+import { lockOwner } from '../../store/commands/limits/lock-owner.ts';
+import { readOpenUploads } from '../../store/views/files/read-upload.ts';
+import { checkQuota } from '../jobs/check-quota.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 /** Its id. */

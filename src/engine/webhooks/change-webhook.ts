@@ -1,9 +1,9 @@
 // Changes where a webhook goes, what it is told, or whether it is told anything.
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { changeWebhookRow } from '../../store/commands/change-webhooks.ts';
-import type { Webhook } from '../../store/views/read-webhooks.ts';
+import { changeWebhookRow } from '../../store/commands/events/change-webhooks.ts';
+import type { Webhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../record-change.ts';
+import { recordAudit } from '../jobs/record-change.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
 import { checkWebhookUrl, guardOf } from './webhook-target.ts';
 

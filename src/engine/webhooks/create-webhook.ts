@@ -1,13 +1,13 @@
 // Adds a webhook for an owner, with a secret of its own that is told this once.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { randomSecret } from '../../platform/secret-box.ts';
 import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
-import { insertWebhook, isCreatorDisabled } from '../../store/commands/change-webhooks.ts';
-import { readWebhook, type Webhook } from '../../store/views/read-webhooks.ts';
+import { insertWebhook, isCreatorDisabled } from '../../store/commands/events/change-webhooks.ts';
+import { readWebhook, type Webhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../record-change.ts';
+import { recordAudit } from '../jobs/record-change.ts';
 import { secretBoxOf } from './secret-box-of.ts';
 import { checkWebhookUrl, guardOf, secretPurpose } from './webhook-target.ts';
 

@@ -1,8 +1,8 @@
 // Removes a webhook with its deliveries: what is just being sent still arrives.
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { deleteWebhookRow } from '../../store/commands/change-webhooks.ts';
+import { deleteWebhookRow } from '../../store/commands/events/change-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../record-change.ts';
+import { recordAudit } from '../jobs/record-change.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
 
 export async function deleteWebhook(

@@ -1,11 +1,11 @@
 // Sends a message again, with the id it had: also one that was given up.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { resend } from '../../store/commands/claim-deliveries.ts';
-import type { Delivery } from '../../store/views/list-deliveries.ts';
-import { readWebhook } from '../../store/views/read-webhooks.ts';
+import { resend } from '../../store/commands/events/claim-deliveries.ts';
+import type { Delivery } from '../../store/views/events/list-deliveries.ts';
+import { readWebhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../record-change.ts';
+import { recordAudit } from '../jobs/record-change.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
 
 export async function resendDelivery(

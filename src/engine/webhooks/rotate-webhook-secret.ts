@@ -3,10 +3,10 @@
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { randomSecret } from '../../platform/secret-box.ts';
 import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
-import { rotateSecret } from '../../store/commands/change-webhooks.ts';
-import { readWebhook } from '../../store/views/read-webhooks.ts';
+import { rotateSecret } from '../../store/commands/events/change-webhooks.ts';
+import { readWebhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../record-change.ts';
+import { recordAudit } from '../jobs/record-change.ts';
 import { secretBoxOf } from './secret-box-of.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
 import { secretPurpose } from './webhook-target.ts';

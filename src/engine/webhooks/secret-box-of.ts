@@ -1,11 +1,11 @@
 // The box that secrets of webhooks are stored in: with the key of the settings, or with one that is generated once for all
 // servers of a database. The key is in the blob store and its name in the database, so that neither alone is enough.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { keyIdOf, randomSecret, SecretBox } from '../../platform/secret-box.ts';
 import type { Settings } from '../../platform/settings.ts';
-import { claimSecretKeyId, readSecretKeyId } from '../../store/commands/secret-key-id.ts';
+import { claimSecretKeyId, readSecretKeyId } from '../../store/commands/events/secret-key-id.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 const GENERATED = 'generated';

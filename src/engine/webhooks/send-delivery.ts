@@ -1,7 +1,7 @@
 // One attempt to deliver one message: signed, sent through the guard, and its result written down if the lease still
 // holds. A message whose result could not be written is sent again, with the same id.
-import { toStorableText } from '../../core/storable-json.ts';
-import { parseRetryAfter, webhookDelayMs } from '../../core/webhook-retry.ts';
+import { toStorableText } from '../../core/items/storable-json.ts';
+import { parseRetryAfter, webhookDelayMs } from '../../core/retries/webhook-retry.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { type GuardedAnswer, type GuardOptions, guardedPost } from '../../platform/guarded-http.ts';
@@ -9,15 +9,15 @@ import { randomFraction } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { VERSION } from '../../platform/version.ts';
 import { signWebhook } from '../../platform/webhook-signature.ts';
-import { disableWebhook } from '../../store/commands/change-webhooks.ts';
+import { disableWebhook } from '../../store/commands/events/change-webhooks.ts';
 import {
   type AttemptResult,
   type ClaimedDelivery,
   endAttempt,
-} from '../../store/commands/claim-deliveries.ts';
-import type { Delivery } from '../../store/views/list-deliveries.ts';
+} from '../../store/commands/events/claim-deliveries.ts';
+import type { Delivery } from '../../store/views/events/list-deliveries.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../record-change.ts';
+import { recordAudit } from '../jobs/record-change.ts';
 import { secretBoxOf } from './secret-box-of.ts';
 import { secretPurpose } from './webhook-target.ts';
 

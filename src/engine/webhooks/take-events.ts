@@ -7,9 +7,9 @@ import {
   hasUntakenEvents,
   insertDeliveries,
   lockIntake,
-} from '../../store/commands/take-events.ts';
+} from '../../store/commands/events/take-events.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { numberEvents } from '../number-events.ts';
+import { numberEvents } from '../jobs/number-events.ts';
 
 const AT_ONCE = 500;
 

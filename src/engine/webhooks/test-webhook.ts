@@ -2,10 +2,10 @@
 import { wallClockMs } from '../../platform/clock.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { insertTestDelivery } from '../../store/commands/claim-deliveries.ts';
-import type { Delivery } from '../../store/views/list-deliveries.ts';
+import { insertTestDelivery } from '../../store/commands/events/claim-deliveries.ts';
+import type { Delivery } from '../../store/views/events/list-deliveries.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../record-change.ts';
+import { recordAudit } from '../jobs/record-change.ts';
 import { sendDelivery } from './send-delivery.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
 import { guardOf } from './webhook-target.ts';

@@ -1,4 +1,4 @@
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 
 /** Also for one that belongs to somebody else. */
 export function webhookNotFound(webhookId: string): RowmillError {

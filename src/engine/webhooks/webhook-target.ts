@@ -1,6 +1,6 @@
 // Where webhooks may go, as the settings say, and what their secrets are bound to.
 
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { parseAddressRanges } from '../../platform/address-ranges.ts';
 import {
   checkPublicForm,

@@ -1,7 +1,7 @@
 // The thread behind file-threads.ts: finds out what an untrusted file is, opens it, and reads the rows of a workbook, as
 // many batches ahead as it was asked for. It may be ended at any time and keeps nothing but the folder that it was given.
 import { parentPort } from 'node:worker_threads';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ReadRow } from '../row-reader.ts';
 import type { FileTask, FromFileThread, ToFileThread } from './file-threads.ts';
 import { inspectArchive } from './inspect-archive.ts';

@@ -2,8 +2,8 @@
 // ended when it is busy for too long without giving anything, when its memory is used up, and when nobody wants its answer
 // any more. One that only looked at a file waits for the next.
 import { Worker } from 'node:worker_threads';
-import type { ErrorCode } from '../../core/error-registry.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import type { ErrorCode } from '../../core/errors/error-registry.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { compiledFile } from '../../platform/compiled-file.ts';
 import type { CsvShape, DetectedFormat, FormatOptions, ReadLimits, ReadRow } from '../row-reader.ts';

@@ -1,5 +1,5 @@
 // What a compressed file may inflate to. It is counted while the bytes come out; what headers declare is not believed.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ReadLimits } from '../row-reader.ts';
 
 /** Below this much a high ratio is harmless. Small files of repeated rows reach it, so text may have more. */

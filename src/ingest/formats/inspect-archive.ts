@@ -1,6 +1,6 @@
 // Goes through a workbook before anything is parsed: every entry is inflated once under the limits and against its
 // declared size and checksum, and XML that declares a document type is refused, because entities come with it.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ReadLimits } from '../row-reader.ts';
 import { withZip } from './zip-archive.ts';
 

@@ -1,8 +1,8 @@
 // Elements of a JSON array or lines of a file to rows: objects, or arrays that are the rows of a table. Which of the two a
 // file holds is found out from its beginning, and a file that is neither is refused.
-import { cellText } from '../../core/export-columns.ts';
-import type { TableLayout } from '../../core/file-format.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { cellText } from '../../core/files/export-columns.ts';
+import type { TableLayout } from '../../core/files/file-format.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { type FormatOptions, MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../row-reader.ts';
 import { findTable, type SampleRow, skipTitles } from './find-table.ts';
 import { parseJsonRow, parseJsonValues } from './parse-json-row.ts';

@@ -1,6 +1,6 @@
 // What one file is, by its content and never by its name. Does not unpack: a gzip is told to be a gzip.
 import { open } from 'node:fs/promises';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { FormatOptions, ReadLimits } from '../row-reader.ts';
 import { type BinaryKind, identifyBytes, isImageType } from './magic-bytes.ts';
 import { sniffText, type TextLook } from './sniff-text.ts';

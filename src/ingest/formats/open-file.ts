@@ -1,5 +1,5 @@
 // Opens a local file of rows by what it holds, whatever its name. Runs in the thread of file-thread.ts.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { FormatName, FormatOptions, ReadLimits, RowReader } from '../row-reader.ts';
 import { openCsv } from './csv/read-csv.ts';
 import { openImageManifest } from './read-images.ts';

@@ -1,7 +1,7 @@
 // One JSON text to one row: an object, or the values of a row of a table. A number that a double cannot hold is kept as text: an id of 17 digits must come out as it
 // went in. Repeated keys are not noticed: as everywhere in JSON the last one wins.
-import { MAX_DEPTH, nestsDeeperThan } from '../../core/storable-json.ts';
-import { withoutTrailing } from '../../core/without-trailing.ts';
+import { MAX_DEPTH, nestsDeeperThan } from '../../core/items/storable-json.ts';
+import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import type { ReadLimits } from '../row-reader.ts';
 
 export type JsonRow = JsonResult<{ object: Record<string, unknown> }>;

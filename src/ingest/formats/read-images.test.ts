@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { allRows, shippedLimits, useTestFiles } from '../../../test/support/file-rows.ts';
 import { gif, jpeg, png } from '../../../test/support/image-writer.ts';
 import { deflatedZeros, writeZip } from '../../../test/support/zip-writer.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { describeImage } from './image-manifest.ts';
 import {

@@ -1,7 +1,7 @@
 // A set of images to rows. The images go to the blob store and a manifest of them is written: JSON lines that begin with
 // MANIFEST_LINE, then one line an image. What ingest reads and resumes is the manifest, never the set itself.
-import { MANIFEST_LINE } from '../../core/image-manifest-line.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { MANIFEST_LINE } from '../../core/items/image-manifest-line.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isImageKey } from '../../platform/blob-store/image-copies.ts';
 import { MAX_RAW_LENGTH, type ReadLimits, type ReadRow, type RowReader } from '../row-reader.ts';
 import { describeImage, tooManyBytes } from './image-manifest.ts';

@@ -1,7 +1,7 @@
 // A JSON array to rows, as a stream: finds where each element ends and parses it alone. An element that is no row is
 // rejected and the rest goes on; where the brackets or quotes no longer tell where elements end, the file is refused.
 import { createReadStream } from 'node:fs';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import {
   type FormatOptions,
   MAX_RAW_LENGTH,

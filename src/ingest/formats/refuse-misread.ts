@@ -1,6 +1,6 @@
 // Refuses a file when most of its first rows would be rejected: then the rows are not bad, the file was misread. Each
 // format says how it read the file and what a person can state instead.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ReadRow } from '../row-reader.ts';
 
 /** Rows and characters that are looked at. */

@@ -1,7 +1,7 @@
 // A file of failed rows that comes back: the apostrophes that its export put before formulas are taken away again. Such a
 // file is known by the columns that only Rowmill writes.
-import { unguard } from '../../core/formula-guard.ts';
-import { isReservedColumn } from '../../core/map-columns.ts';
+import { unguard } from '../../core/files/formula-guard.ts';
+import { isReservedColumn } from '../../core/files/map-columns.ts';
 import type { ReadRow, RowReader } from '../row-reader.ts';
 
 export function unguardRows(reader: RowReader): RowReader {

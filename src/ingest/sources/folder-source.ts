@@ -8,7 +8,7 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat, open, readdir, realpath, rename, unlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import { newId } from '../../platform/random.ts';
 import { createFileNameFilter } from './file-name-filter.ts';

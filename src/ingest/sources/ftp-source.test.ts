@@ -19,7 +19,7 @@ import {
 import { makeSelfSignedCertificate } from '../../../test/support/self-signed-certificate.ts';
 import { sha256Of, takeWholeFile } from '../../../test/support/take-whole-file.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { createFtpSource } from './ftp-source.ts';
 import { MAX_TRIES, scanSource } from './scan-source.ts';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { PassThrough } from 'node:stream';
 import type { Client, FTPContext } from 'basic-ftp';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { secretFromEnvironment } from '../../platform/environment.ts';
 import { withDeadline, withDeadlines } from './deadline.ts';
 import { createRemoteFolderSource, type RemoteEntry, type RemoteFolder } from './remote-folder-source.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SourceFileRow } from '../../store/views/find-source-files.ts';
+import type { SourceFileRow } from '../../store/views/files/find-source-files.ts';
 import { ORPHAN_MS, planScan } from './plan-scan.ts';
 import type { HeldFile, SourceFile, SourceLook } from './source-adapter.ts';
 

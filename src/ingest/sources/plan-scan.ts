@@ -1,5 +1,5 @@
 // Decides what one scan does with what it found, from the claim rows of these files alone. Pure.
-import type { SourceFileRow } from '../../store/views/find-source-files.ts';
+import type { SourceFileRow } from '../../store/views/files/find-source-files.ts';
 import type { Settlement, SourceFile, SourceLook } from './source-adapter.ts';
 
 export interface ScanPlan {

@@ -1,8 +1,8 @@
 // Files that appear in a folder of a server that can list, read and rename: FTP and SFTP. Size and modification time are
 // all such a server tells, so a file is taken only after two looks at least stableMs apart found them unchanged. Where
 // the server allows no renaming, files stay where they are and the claim rows alone remember them.
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { withoutTrailing } from '../../core/without-trailing.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import { createFileNameFilter } from './file-name-filter.ts';
 import { numberedName } from './move-without-overwriting.ts';

@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type S3Stub, startS3Stub } from '../../../test/support/s3-stub.ts';
 import { sha256Of, takeWholeFile } from '../../../test/support/take-whole-file.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { createS3Source } from './s3-source.ts';
 import { MAX_TRIES, scanSource } from './scan-source.ts';

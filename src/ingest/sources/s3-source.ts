@@ -2,7 +2,7 @@
 // when it is visible, so nothing has to stand still; its ETag is what identifies it, and is asked for with every request.
 // Objects stay where they are, and the claim rows remember them, unless the settings say where to move them.
 import type { S3 } from '@aws-sdk/client-s3';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { toS3Failure } from '../../platform/blob-store/s3-failure.ts';
 import { secretFromEnvironment } from '../../platform/environment.ts';
 import { derivedId } from '../../platform/random.ts';

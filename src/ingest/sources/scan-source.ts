@@ -8,22 +8,22 @@
 // A poller that was only frozen finds its token gone, and then touches neither row nor file; the job it may still be
 // working on is the same job. A rename that caught another file than the claimed one is noticed by its fingerprint, at
 // once or by the next look, and undone.
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { toStorableText } from '../../core/storable-json.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { toStorableText } from '../../core/items/storable-json.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import { databaseErrorKind } from '../../platform/database-error.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { keepLease } from '../../platform/keep-lease.ts';
 import { newId } from '../../platform/random.ts';
-import { claimSourceFile } from '../../store/commands/claim-source-file.ts';
-import { finishSourceFile } from '../../store/commands/finish-source-file.ts';
-import { forgetSourceFile } from '../../store/commands/forget-source-file.ts';
-import { releaseSourceFile } from '../../store/commands/release-source-file.ts';
-import { renewSourceFile, type SourceFileClaim } from '../../store/commands/renew-source-file.ts';
-import { takeOverSourceFile } from '../../store/commands/take-over-source-file.ts';
-import { findSourceFiles } from '../../store/views/find-source-files.ts';
-import { listAbandonedSourceFiles } from '../../store/views/list-abandoned-source-files.ts';
+import { claimSourceFile } from '../../store/commands/files/claim-source-file.ts';
+import { finishSourceFile } from '../../store/commands/files/finish-source-file.ts';
+import { forgetSourceFile } from '../../store/commands/files/forget-source-file.ts';
+import { releaseSourceFile } from '../../store/commands/files/release-source-file.ts';
+import { renewSourceFile, type SourceFileClaim } from '../../store/commands/files/renew-source-file.ts';
+import { takeOverSourceFile } from '../../store/commands/files/take-over-source-file.ts';
+import { findSourceFiles } from '../../store/views/files/find-source-files.ts';
+import { listAbandonedSourceFiles } from '../../store/views/files/list-abandoned-source-files.ts';
 import { checkWhileReading, type ReadProblem } from './check-while-reading.ts';
 import { planScan } from './plan-scan.ts';
 import type { OpenedFile, SourceAdapter, SourceFile, SourceLook } from './source-adapter.ts';

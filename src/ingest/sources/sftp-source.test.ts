@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type SftpTestServer, startSftpServer } from '../../../test/support/sftp-server.ts';
 import { sha256Of, takeWholeFile } from '../../../test/support/take-whole-file.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { MAX_TRIES, scanSource } from './scan-source.ts';
 import { createSftpSource } from './sftp-source.ts';

@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type SftpClient from 'ssh2-sftp-client';
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { withoutTrailing } from '../../core/without-trailing.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import { secretFromEnvironment } from '../../platform/environment.ts';
 import { withDeadline, withDeadlines } from './deadline.ts';
 import { createRemoteFolderSource, type RemoteEntry, type RemoteFolder } from './remote-folder-source.ts';

@@ -2,9 +2,9 @@
 // it names the environment variable that has them.
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { didYouMean } from '../../core/did-you-mean.ts';
-import type { FormatOptions } from '../../core/file-format.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { didYouMean } from '../../core/errors/did-you-mean.ts';
+import type { FormatOptions } from '../../core/files/file-format.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { configFileFromEnvironment } from '../../platform/environment.ts';
 
 const text = z.string().min(1);

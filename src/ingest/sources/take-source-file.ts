@@ -1,14 +1,14 @@
 // One file of a configured source, because somebody asked for it: claimed as by a scan, so that it becomes one job
 // whoever else looks at the source. What is refused is given back as it was.
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { toStorableText } from '../../core/storable-json.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { toStorableText } from '../../core/items/storable-json.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { keepLease } from '../../platform/keep-lease.ts';
 import { newId } from '../../platform/random.ts';
-import { claimSourceFile } from '../../store/commands/claim-source-file.ts';
-import { finishSourceFile } from '../../store/commands/finish-source-file.ts';
-import { forgetSourceFile } from '../../store/commands/forget-source-file.ts';
-import { renewSourceFile } from '../../store/commands/renew-source-file.ts';
+import { claimSourceFile } from '../../store/commands/files/claim-source-file.ts';
+import { finishSourceFile } from '../../store/commands/files/finish-source-file.ts';
+import { forgetSourceFile } from '../../store/commands/files/forget-source-file.ts';
+import { renewSourceFile } from '../../store/commands/files/renew-source-file.ts';
 import type { FileToSubmit } from '../submit-file.ts';
 import { checkWhileReading } from './check-while-reading.ts';
 import { openSource } from './open-source.ts';

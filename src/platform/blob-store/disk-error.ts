@@ -1,6 +1,6 @@
 // What the file system answered, in Rowmill's words: a full disk, a missing permission or a broken disk is said with the
 // path it happened to. Errors that are not of the file system stay as they are.
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 
 export function toDiskError(error: unknown, path: string): unknown {
   if (diskErrorCode(error) === undefined) return error;

@@ -3,7 +3,7 @@
 // Deadlines are not kept here: a disk answers or fails.
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { wallClockMs } from '../clock.ts';
 import { newId } from '../random.ts';
 import { checkBlobKey, checkBlobPrefix, checkBlobRange, isBlobKey } from './blob-key.ts';

@@ -1,7 +1,7 @@
 // Images of rows. A row names an image by its bytes, `images/<sha256>`, so that the same image is the same row in every job.
 // Each set of files has a copy of its own and no two jobs share one: a copy is deleted with its set, whatever others do.
 import type { Readable } from 'node:stream';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { BlobStore } from './blob-store.ts';
 
 const IMAGE_KEY = /^images\/([0-9a-f]{64})$/;

@@ -2,7 +2,7 @@
 // Errors of the source pass through as they are: the store is not to blame for them.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { PutOptions } from './blob-store.ts';
 
 export interface MeteredSource {

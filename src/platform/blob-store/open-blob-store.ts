@@ -1,6 +1,6 @@
 // Chooses the blob store that the setting `blobStore` describes.
 import { fileURLToPath } from 'node:url';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { BlobStore } from './blob-store.ts';
 import { openFileSystemStore } from './file-system-store.ts';
 import { parseS3Location } from './s3-location.ts';

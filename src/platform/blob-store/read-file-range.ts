@@ -2,7 +2,7 @@
 // and notices a file that is shorter than it was when it was opened.
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 

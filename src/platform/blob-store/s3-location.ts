@@ -1,7 +1,7 @@
 // Reads the setting text of an S3 store: s3://bucket/prefix?endpoint=…&region=…&pathStyle=true. Credentials are never part
 // of it, and a text that holds some is refused without being repeated.
-import { RowmillError } from '../../core/rowmill-error.ts';
-import { withoutTrailing } from '../../core/without-trailing.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import { isBlobKey } from './blob-key.ts';
 
 export interface S3Location {

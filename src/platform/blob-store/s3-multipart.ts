@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { CompletedPart, S3 } from '@aws-sdk/client-s3';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../random.ts';
 import { headS3Object } from './head-s3-object.ts';
 import { s3FailureOf } from './s3-failure.ts';

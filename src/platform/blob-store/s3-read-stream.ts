@@ -2,7 +2,7 @@
 // so a connection that is cut, or that stalls while it is waited for, is replaced by a request for the rest of the same
 // object. Connections that bring nothing are counted, and a few in a row end the stream.
 import { Readable } from 'node:stream';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { monotonicMs } from '../clock.ts';
 import type { BlobRange } from './blob-key.ts';
 import { S3Failure, s3FailureOf, toS3Failure } from './s3-failure.ts';

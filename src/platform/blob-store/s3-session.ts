@@ -2,7 +2,7 @@
 // jitter and Rowmill's own errors. This is the only retry layer: the SDK's is switched off. Which requests make a store
 // is not decided here.
 import type { S3 } from '@aws-sdk/client-s3';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { waitMs } from '../clock.ts';
 import { randomFraction } from '../random.ts';
 import { S3Failure, toS3Failure } from './s3-failure.ts';

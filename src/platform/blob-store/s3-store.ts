@@ -2,7 +2,7 @@
 // ends, never before; a write that did not end leaves at most a staging object or an incomplete upload, which
 // collectLeftovers removes.
 import { Readable } from 'node:stream';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { wallClockMs } from '../clock.ts';
 import { checkBlobKey, checkBlobPrefix, checkBlobRange, isBlobKey } from './blob-key.ts';
 import type { BlobInfo, BlobStore, StoredBlob } from './blob-store.ts';

@@ -1,6 +1,6 @@
 // The check that needs no help of the store: all bytes are read back, counted and hashed.
 import { createHash } from 'node:crypto';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { BlobStore, StoredBlob } from './blob-store.ts';
 
 export async function verifyByReading(store: BlobStore, blob: StoredBlob): Promise<void> {

@@ -1,6 +1,6 @@
 // Errors of the embedded server, with a hint that fits the case at hand.
-import type { ErrorCode } from '../../core/error-registry.ts';
-import { RowmillError } from '../../core/rowmill-error.ts';
+import type { ErrorCode } from '../../core/errors/error-registry.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 
 export type EmbeddedPostgresErrorCode = Extract<ErrorCode, `EMBEDDED_POSTGRES_${string}`>;
 

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Answered } from '../../../src/client/route-call.ts';
 import type { Routes } from '../../../src/contract/routes.ts';
-import type { GenerationDiff } from '../../../src/core/generation-diff.ts';
+import type { GenerationDiff } from '../../../src/core/jobs/generation-diff.ts';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { OutcomeChip, StatusChip, statusWord } from '../../components/status-chip.tsx';

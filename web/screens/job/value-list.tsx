@@ -1,5 +1,5 @@
 // The fields of a value, one below the other; values inside are JSON. Always text.
-import { cellText } from '../../../src/core/export-columns.ts';
+import { cellText } from '../../../src/core/files/export-columns.ts';
 import { CellValue } from './items/cell-value.tsx';
 
 export interface ValueListProps {

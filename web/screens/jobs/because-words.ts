@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import type { listedJob } from '../../../src/contract/jobs.ts';
-import { CLAIMABLE_STATES } from '../../../src/core/job-state.ts';
+import { CLAIMABLE_STATES } from '../../../src/core/jobs/job-state.ts';
 import { formatCount } from '../../lib/format.ts';
 
 type Reasons = Pick<

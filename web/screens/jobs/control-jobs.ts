@@ -1,5 +1,5 @@
 // Pause, resume and cancel for many jobs at once. Each is asked for on its own; what could not be done is told.
-import { type ControlAction, canControl } from '../../../src/core/job-state.ts';
+import { type ControlAction, canControl } from '../../../src/core/jobs/job-state.ts';
 import { say, sayError } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
 import type { ListedJob } from './job-table.tsx';

@@ -1,7 +1,7 @@
 // Weight and limits of one owner.
 import type { z } from 'zod';
 import type { owner as ownerSchema } from '../../../src/contract/operations.ts';
-import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../../../src/core/owner-limits.ts';
+import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../../../src/core/limits/owner-limits.ts';
 import { TextField } from '../../components/field.tsx';
 import { FormDialog, textIn } from '../../components/form-dialog.tsx';
 import { say } from '../../components/toasts.tsx';

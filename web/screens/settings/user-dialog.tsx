@@ -1,7 +1,7 @@
 // Adds somebody, or changes role, team or password, or shuts somebody out.
 import type { z } from 'zod';
 import type { team as teamSchema, user as userSchema } from '../../../src/contract/accounts.ts';
-import type { Role } from '../../../src/core/role.ts';
+import type { Role } from '../../../src/core/accounts/role.ts';
 import { CheckField } from '../../components/check-field.tsx';
 import { TextField } from '../../components/field.tsx';
 import { FormDialog, textIn } from '../../components/form-dialog.tsx';

@@ -1,5 +1,5 @@
 // Checks what a person says about a CSV file, before the file is read.
-import { RowmillError } from '../../../core/rowmill-error.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { FormatOptions } from '../../row-reader.ts';
 
 const MAX_DELIMITER_LENGTH = 16;

@@ -1,7 +1,7 @@
 // The names of encodings: what a person may write, and the one name each has in Rowmill.
 import iconv from 'iconv-lite';
-import { editDistance } from '../../../core/edit-distance.ts';
-import { RowmillError } from '../../../core/rowmill-error.ts';
+import { editDistance } from '../../../core/errors/edit-distance.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 
 // Names that people use, to the encoding that is meant. Files that call themselves Latin-1 or ASCII are windows-1252:
 // the characters by which they differ are control characters that no file of rows holds.

@@ -1,6 +1,6 @@
 // The names of the columns as they stand in the file, or as a person states them. Making them unique and safe is left to
 // who stores them.
-import { RowmillError } from '../../../core/rowmill-error.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { CsvDialect, ReadLimits } from '../../row-reader.ts';
 import { readHeaderCells } from './read-header-cells.ts';
 import type { TokenizedRow } from './tokenize.ts';

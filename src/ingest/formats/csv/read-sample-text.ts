@@ -1,6 +1,6 @@
 // The first part of a file as text, for detection. Refuses what is no text at all.
 import { createReadStream } from 'node:fs';
-import { RowmillError } from '../../../core/rowmill-error.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import { type ControlCount, countControls, isPaddedText } from '../control-characters.ts';
 import { decodeText } from './decode-text.ts';
 

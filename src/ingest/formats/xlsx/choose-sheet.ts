@@ -1,6 +1,6 @@
 // Which sheet of a workbook is read: the one that a person states, else the first visible one that holds data, unless
 // another holds so much more that the first can only be a cover, a note or a legend.
-import { RowmillError } from '../../../core/rowmill-error.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import { cellKind } from '../csv/cell-kind.ts';
 import type { WorkbookSheet } from './workbook-parts.ts';
 

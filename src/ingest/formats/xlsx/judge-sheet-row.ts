@@ -1,6 +1,6 @@
 // The fate of one row of a sheet: kept, or rejected with the reason. A sheet has no line ends that would tell how many
 // cells a row has, so short rows are fine; values outside the named columns, notes and totals are not rows of the table.
-import type { CellType } from '../../../core/cell-type.ts';
+import type { CellType } from '../../../core/files/cell-type.ts';
 import { MAX_RAW_LENGTH, type ReadRow } from '../../row-reader.ts';
 import { cellKind } from '../csv/cell-kind.ts';
 import { columnName, type SheetRow } from './sheet-rows.ts';

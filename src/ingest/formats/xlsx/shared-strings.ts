@@ -1,5 +1,5 @@
 // The table of texts that cells refer to by number. It has to be in memory as a whole, so it is measured while it is read.
-import { RowmillError } from '../../../core/rowmill-error.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { ZipArchive, ZipEntry } from '../zip-archive.ts';
 import { readXml } from './xml-reader.ts';
 

@@ -1,7 +1,7 @@
 // How the rows of a sheet are a table: which come before it, where its names are, how wide it is. Found in the first rows,
 // or taken from an earlier reading, so that a job that is resumed reads the same rows.
-import type { TableLayout } from '../../../core/file-format.ts';
-import { RowmillError } from '../../../core/rowmill-error.ts';
+import type { TableLayout } from '../../../core/files/file-format.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { FormatOptions, ReadLimits } from '../../row-reader.ts';
 import { findTable, type SampleRow, skipTitles } from '../find-table.ts';
 import { columnName, type SheetRow } from './sheet-rows.ts';

@@ -1,6 +1,6 @@
 // One sheet to rows of texts, as a stream. Knows cells, not headers: what the first row means is decided elsewhere.
-import { type CellType, dateTypeOf } from '../../../core/cell-type.ts';
-import { RowmillError } from '../../../core/rowmill-error.ts';
+import { type CellType, dateTypeOf } from '../../../core/files/cell-type.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { ReadLimits } from '../../row-reader.ts';
 import type { ZipArchive, ZipEntry } from '../zip-archive.ts';
 import { type DateKind, dateText, lacksDigits, numberText } from './cell-text.ts';

@@ -1,7 +1,7 @@
 // Makes a table of a sheet: chooses the sheet, finds the table in it, and gives every row as many cells as there are
 // columns. Refuses a sheet whose rows mostly do not fit what was found.
-import type { TableLayout } from '../../../core/file-format.ts';
-import { RowmillError } from '../../../core/rowmill-error.ts';
+import type { TableLayout } from '../../../core/files/file-format.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import { type FormatOptions, MAX_RAW_LENGTH, type ReadLimits, type ReadRow } from '../../row-reader.ts';
 import { createTrial, TRIAL_ROWS } from '../refuse-misread.ts';
 import type { ZipArchive } from '../zip-archive.ts';

@@ -1,6 +1,6 @@
 // Which parts a workbook consists of: its sheets in their order, and where their texts and styles stand. Reads the small
 // parts only.
-import { RowmillError } from '../../../core/rowmill-error.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { ZipArchive, ZipEntry } from '../zip-archive.ts';
 import { builtInDateKind, type DateKind, dateKindOf } from './cell-text.ts';
 import { attributeOf, readXml, type XmlHandler } from './xml-reader.ts';

@@ -1,7 +1,7 @@
 // A streaming XML reader for the parts of a workbook: elements by their local names, and text. It knows no document
 // types and no entities but the five of XML, and it refuses what does not end properly, so that no row is lost silently.
 import { TextDecoder } from 'node:util';
-import { RowmillError } from '../../../core/rowmill-error.ts';
+import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 
 export interface XmlHandler {
   /** `tag` is everything between the angle brackets, for `attributeOf`. */

@@ -6,7 +6,7 @@ import {
   cellText,
   exportColumns,
   PLAIN_RESULT_COLUMN,
-} from '../../../../src/core/export-columns.ts';
+} from '../../../../src/core/files/export-columns.ts';
 import { formatCost, formatDuration, formatExact } from '../../../lib/format.ts';
 import type { Item, Job } from '../../../lib/job.ts';
 

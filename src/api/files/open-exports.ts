@@ -1,0 +1,88 @@
+// GET and POST /api/jobs/:jobId/export: results as a file, streamed page by page as the client takes them, or prepared in
+// the background.
+import type { fileRoutes } from '../../contract/files.ts';
+import type { QueryOf } from '../../contract/route.ts';
+import { parseSeqList } from '../../core/items/parse-seq-list.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { auditJob } from '../../engine/jobs/audit-job.ts';
+import { type BackgroundExport, prepareExport } from '../../engine/exports/prepare-export.ts';
+import { runExports } from '../../engine/exports/run-exports.ts';
+import { exportJob } from '../../export/export-job.ts';
+import { RetryLaterError } from '../requests/answer-error.ts';
+import type { ApiContext } from '../api-context.ts';
+import type { Handler } from '../requests/handler.ts';
+import { listJobFiles, shownFile } from '../jobs/list-job-files.ts';
+import { sendDownload } from '../answers/send-download.ts';
+
+type ExportQuery = QueryOf<typeof fileRoutes.exportJob>;
+
+const RETRY_MS = 5000;
+
+export const streamExport: Handler<typeof fileRoutes.exportJob> = async (request, context) => {
+  const { engine, job, query, signal } = request;
+  const asked = requestOf(query);
+  return sendDownload(context, request, async () => {
+    const { db, settings } = engine;
+    const bytesOf = exportJob(db, { ...asked, jobId: job.jobId, pageRows: settings.exportPageRows, signal });
+    // Before the first byte: what is wrong with it is still an answer.
+    await bytesOf.prepare();
+    await auditJob(db, engine, job.jobId, 'job.export', asked);
+    return { bytesOf, name: bytesOf.fileName, contentType: bytesOf.contentType };
+  });
+};
+
+export const prepareInBackground: Handler<typeof fileRoutes.prepareExport> = async (
+  { engine, job, query },
+  context,
+) => {
+  const exportId = await prepareExport(engine, job, requestOf(query)).catch((error: unknown) => {
+    const isFull = error instanceof RowmillError && error.code === 'TOO_MANY_EXPORTS';
+    throw isFull ? new RetryLaterError(error.code, error.message, RETRY_MS) : error;
+  });
+  const files = await listJobFiles(engine.db, job);
+  startExports(context);
+  return shownFile(files.find((file) => file.fileId === exportId)!);
+};
+
+/** So many at once in this process; one that is running takes the next by itself. */
+function startExports({ background, engine, slots }: ApiContext): void {
+  const release = slots.exports.take('', engine.settings.exportsAtOnce);
+  if (release) background.start('export', (signal) => runExports(engine, signal).finally(release));
+}
+
+function requestOf(query: ExportQuery): BackgroundExport {
+  const { format, kind, statuses, phase, errorGroup, search, rows, generation, columns, raw, bom } = query;
+  const seqs = rows === undefined ? undefined : parseSeqList(rows);
+  if (seqs === null) throw new RowmillError('EXPORT_INVALID', `expected rows such as 0-99,250, got ${rows}`);
+  const filter = {
+    ...(statuses && { statuses }),
+    ...(phase !== undefined && { phase }),
+    ...(errorGroup !== undefined && { errorGroup }),
+    ...(search !== undefined && { search }),
+    ...(seqs && { seqs }),
+  };
+  return {
+    format,
+    ...(kind !== 'results' && { kind }),
+    filter,
+    ...(generation !== undefined && { generation }),
+    ...(columns !== undefined && { columns: columnsOf(columns) }),
+    ...(raw !== undefined && { raw }),
+    ...(bom !== undefined && { bom }),
+  };
+}
+
+/** Separated by commas; a JSON array for names that have some themselves. */
+function columnsOf(text: string): string[] {
+  if (!text.startsWith('[')) return text.split(',').map((name) => name.trim());
+  try {
+    const names: unknown = JSON.parse(text);
+    if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names as string[];
+  } catch {
+    // Said below.
+  }
+  throw new RowmillError(
+    'EXPORT_INVALID',
+    'expected columns to be names with commas between them, or a JSON array',
+  );
+}

@@ -1,0 +1,52 @@
+// One row with everything that happened to it.
+import type { itemRoutes } from '../../contract/items.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { readChildren, readItem } from '../../store/views/items/read-item.ts';
+import { readItemHistory } from '../../store/views/items/read-item-history.ts';
+import type { Handler } from '../requests/handler.ts';
+import { asJson, timeOrNull } from '../requests/wire-values.ts';
+
+const CHILDREN = 100;
+
+export const getItem: Handler<typeof itemRoutes.getItem> = async ({ job, params: { seq } }, { reads }) => {
+  const { jobId, generation } = job;
+  const [item, history, lineage] = await Promise.all([
+    readItem(reads, jobId, generation, seq),
+    readItemHistory(reads, jobId, generation, seq),
+    readChildren(reads, jobId, generation, seq, CHILDREN),
+  ]);
+  if (!item) throw new RowmillError('ITEM_NOT_FOUND', `the job has no row ${seq}`);
+  return {
+    seq,
+    status: item.status ?? 'PENDING',
+    input: asJson(item.input),
+    result: asJson(item.result),
+    phase: item.phase,
+    attempts: item.attempt,
+    errorClass: item.error_class,
+    error: item.error,
+    generation: item.generation,
+    handlerMs: item.handler_ms,
+    cost: item.cost,
+    finishedAt: timeOrNull(item.finished_at),
+    now: item.now ?? 'ENDED',
+    readyAt: timeOrNull(item.ready_at),
+    lockedBy: item.locked_by,
+    summary: item.summary,
+    originalInput: asJson(item.original_input),
+    edits: history.edits.map(({ generation: since, input, editedAt }) => ({
+      generation: since,
+      input: asJson(input),
+      editedAt: editedAt.toISOString(),
+    })),
+    stages: history.stages.map((stage) => ({ ...stage, output: asJson(stage.output) })),
+    failures: history.failures.map((failure) => ({ ...failure, failedAt: failure.failedAt.toISOString() })),
+    results: history.results.map((result) => ({
+      ...result,
+      result: asJson(result.result),
+      finishedAt: result.finishedAt.toISOString(),
+    })),
+    parent: item.parent_seq === null ? null : { seq: item.parent_seq, depth: item.depth - 1 },
+    ...lineage,
+  };
+};

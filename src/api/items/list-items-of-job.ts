@@ -1,0 +1,83 @@
+// GET /api/jobs/:jobId/items: which of the lists answers, and how its rows look on the wire.
+import type { itemRoutes } from '../../contract/items.ts';
+import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
+import type { ExportFilter } from '../../core/files/export-filter.ts';
+import type { RowStatus } from '../../core/files/export-row.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { ListedRow } from '../../store/views/exports/export-row-columns.ts';
+import type { Handler } from '../requests/handler.ts';
+import { listItems } from './list-items.ts';
+import { type ItemOrder, isQueue, type LiveStatus, listLiveItems } from './list-live-items.ts';
+import { asJson } from '../requests/wire-values.ts';
+
+type ListItems = typeof itemRoutes.listItems;
+
+export const listItemsOfJob: Handler<ListItems> = async ({ job, query }, context) => {
+  const { cursor: after, fromSeq, limit, sort: _, status, statuses: __, ...rest } = query;
+  const statuses = statusesOf(query);
+  const sort: ItemOrder = query.sort ?? (isQueue(statuses) ? 'updated_at' : 'seq');
+  if (statuses?.includes('PROCESSING') || sort === 'updated_at' || sort === '-updated_at') {
+    const page = await listLiveItems(context, job, {
+      statuses,
+      sort,
+      after,
+      fromSeq,
+      pageSize: limit,
+      filter: withoutUndefined(rest),
+    });
+    const items = page.rows.map(({ row, live }) => {
+      const { status: now, updatedAt, lockedBy, attempts } = live;
+      const item = { ...toItem(row), status: now, updatedAt: updatedAt.toISOString(), lockedBy };
+      return attempts === null ? item : { ...item, attempts };
+    });
+    return { items, next: page.next, looked: page.looked };
+  }
+  const { jobId, generation, itemCount } = job;
+  const cursor = { list: `items ${jobId}`, sort, key: ['seq'] } as const satisfies CursorKind;
+  const filter: ExportFilter = {
+    ...withoutUndefined(rest),
+    ...(statuses && { statuses: statuses as RowStatus[] }),
+  };
+  const { rows, next } = await listItems(context.reads, {
+    jobId,
+    generation,
+    itemCount,
+    filter,
+    order: sort === 'seq' ? 'asc' : 'desc',
+    from: after === undefined ? (fromSeq ?? null) : decodeCursor(cursor, after)[0],
+    limit,
+  });
+  return {
+    items: rows.map(toItem),
+    next: next === null ? null : encodeCursor(cursor, [next]),
+    looked: next === null ? itemCount : sort === 'seq' ? next : itemCount - 1 - next,
+  };
+};
+
+function statusesOf({
+  status,
+  statuses,
+}: {
+  status?: LiveStatus[] | undefined;
+  statuses?: LiveStatus[] | undefined;
+}): LiveStatus[] | undefined {
+  if (status && statuses)
+    throw new RowmillError('REQUEST_INVALID', 'expected status or statuses, got both', {
+      hint: 'They are two names of one filter: give one of them.',
+    });
+  return statuses ?? status;
+}
+
+function toItem({ inputJson, resultJson, finishedAtMs, ...row }: ListedRow) {
+  return {
+    ...row,
+    input: asJson(JSON.parse(inputJson)),
+    result: resultJson === null ? null : asJson(JSON.parse(resultJson)),
+    finishedAt: finishedAtMs === null ? null : new Date(finishedAtMs).toISOString(),
+  };
+}
+
+/** Filters that were not given are not there: exports tell the two apart. */
+function withoutUndefined<T extends object>(given: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as never;
+}

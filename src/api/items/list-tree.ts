@@ -1,0 +1,49 @@
+// Rows by what they came from, a level at a time. The rows of the file stand between those that handlers emitted meanwhile:
+// a request looks at a bounded part of the job and answers with what it found there and where to go on.
+import type { itemRoutes } from '../../contract/items.ts';
+import { type CursorKind, decodeCursor, encodeCursor } from '../../core/paging/cursor.ts';
+import { type TreeRow, treeChildren, treeRoots } from '../../store/views/items/tree-page.ts';
+import { cutPage } from '../answers/cut-page.ts';
+import type { Handler } from '../requests/handler.ts';
+
+/** Seqs that one statement, and that one request, looks at for rows of the file. */
+const SCAN_SEQS = 10_000;
+const SCAN_MOST = 100_000;
+
+type Answer = { items: TreeRow[]; next: string | null };
+
+export const listTree: Handler<typeof itemRoutes.listTree> = async ({ job, query }, { reads }) => {
+  const { jobId, generation, itemCount } = job;
+  const { parent, limit: pageSize, cursor: after } = query;
+  if (parent === undefined) return listRoots();
+  const cursor = { list: `tree ${jobId} ${parent}`, sort: 'seq', key: ['seq'] } as const satisfies CursorKind;
+  const afterSeq = after === undefined ? -1 : decodeCursor(cursor, after)[0];
+  const rows = await treeChildren(reads, { jobId, generation, limit: pageSize + 1 }, parent, afterSeq);
+  return cutPage(
+    rows,
+    pageSize,
+    (row) => row,
+    cursor,
+    ({ seq }) => [seq],
+  );
+
+  async function listRoots(): Promise<Answer> {
+    const place = { list: `tree ${jobId}`, sort: 'seq', key: ['seq', 'seq'] } as const satisfies CursorKind;
+    // How many there are is known: behind the last of them nothing is looked for.
+    const total = itemCount - (job.ingestReport.emitted ?? 0);
+    let [next, found] = after === undefined ? [0, 0] : decodeCursor(place, after);
+    const end = next + SCAN_MOST;
+    const items: TreeRow[] = [];
+    while (next < Math.min(itemCount, end) && found < total && items.length < pageSize) {
+      const window = { fromSeq: next, toSeq: Math.min(itemCount, next + SCAN_SEQS) };
+      const limit = pageSize - items.length;
+      const rows = await treeRoots(reads, { jobId, generation, limit }, window);
+      items.push(...rows);
+      found += rows.length;
+      // A full answer may have left out some of the window.
+      next = rows.length === limit ? rows.at(-1)!.seq + 1 : window.toSeq;
+    }
+    const isEnd = next >= itemCount || found >= total;
+    return { items, next: isEnd ? null : encodeCursor(place, [next, found]) };
+  }
+};

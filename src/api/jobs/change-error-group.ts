@@ -1,0 +1,65 @@
+// What can be done with all rows that failed alike, besides running them again: give them up, or change them and run them.
+import type { controlRoutes } from '../../contract/control.ts';
+import {
+  type EditErrorGroupRequest,
+  editErrorGroup,
+  previewGroupEdit,
+} from '../../engine/reprocess/edit-error-group.ts';
+import { finishJob } from '../../engine/jobs/finish-job.ts';
+import { skipErrorGroup } from '../../engine/reprocess/skip-error-group.ts';
+import { checkStorable } from '../requests/check-storable.ts';
+import type { Handlers } from '../requests/handler.ts';
+import { asJson } from '../requests/wire-values.ts';
+
+type GroupRoutes = Pick<typeof controlRoutes, 'skipErrors' | 'previewErrorEdit' | 'editErrors'>;
+
+export const errorGroupHandlers: Handlers<GroupRoutes> = {
+  async skipErrors({ engine, job, body }, { background }) {
+    checkStorable(body);
+    const { errorGroup, reason, ...rest } = body;
+    const { generation, selected } = await skipErrorGroup(engine, job.jobId, {
+      errorGroup,
+      reason,
+      ...given(rest),
+    });
+    // The files of a large job take their time.
+    background.start('skip', () => finishJob(engine, job.jobId));
+    return { generation, selected };
+  },
+
+  async previewErrorEdit({ engine, job, body }) {
+    const { samples, ...counts } = await previewGroupEdit(engine, job.jobId, requestOf(body));
+    const shown = samples.map(({ seq, before, after }) => ({
+      seq,
+      before: asJson(before),
+      after: asJson(after),
+    }));
+    return { ...counts, samples: shown };
+  },
+
+  async editErrors({ engine, job, body }, { notifier }) {
+    const { generation, selected, unchanged, more } = await editErrorGroup(
+      engine,
+      job.jobId,
+      requestOf(body),
+    );
+    await notifier.hint();
+    return { generation, selected, unchanged, more };
+  },
+};
+
+type EditBody = Parameters<(typeof errorGroupHandlers)['editErrors']>[0]['body'];
+
+function requestOf(body: EditBody): EditErrorGroupRequest {
+  checkStorable(body);
+  const { errorGroup, change, ...rest } = body;
+  return { errorGroup, change, ...given(rest) };
+}
+
+/** What was left out is not there. */
+function given({ phase, ifGeneration }: { phase?: number | undefined; ifGeneration?: number | undefined }) {
+  return {
+    ...(phase !== undefined && { phase }),
+    ...(ifGeneration !== undefined && { ifGeneration }),
+  };
+}

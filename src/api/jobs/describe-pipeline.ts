@@ -1,0 +1,46 @@
+// A pipeline as clients see it: phases, and what its rows look like as far as their schema tells.
+import { z } from 'zod';
+import type { pipeline as pipelineSchema } from '../../contract/operations.ts';
+import type { Pipeline } from '../../worker/define-pipeline.ts';
+
+type JsonSchema = z.infer<typeof pipelineSchema>['input'];
+
+export function describePipeline(pipeline: Pipeline): z.infer<typeof pipelineSchema> {
+  const { name, version, phases, key, summary, outputs, resources } = pipeline;
+  return {
+    name,
+    version,
+    phases: phases.map((phase) => ({
+      name: phase.name,
+      concurrency: phase.concurrency ?? null,
+      priority: phase.priority ?? 0,
+    })),
+    input: jsonSchemaOf(pipeline.input),
+    params: jsonSchemaOf((pipeline as { params?: unknown }).params),
+    key: [...key],
+    summary: [...summary],
+    outputs: outputs ? [...outputs] : null,
+    resources: Object.keys(resources),
+    paid: phases.some((phase) => phase.cost !== undefined),
+  };
+}
+
+/** Null when there is no schema, or its library cannot show it. */
+function jsonSchemaOf(schema: unknown): JsonSchema {
+  if (schema === null || typeof schema !== 'object') return null;
+  try {
+    const shown =
+      '_zod' in schema
+        ? z.toJSONSchema(schema as z.ZodType, { io: 'input', unrepresentable: 'any' })
+        : (schema as StandardJsonSchema)['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });
+    // A copy through JSON: what a library adds beside the schema is not for the wire.
+    return shown === undefined ? null : (JSON.parse(JSON.stringify(shown)) as JsonSchema);
+  } catch {
+    return null;
+  }
+}
+
+/** How libraries other than zod show a schema, where they do. */
+interface StandardJsonSchema {
+  '~standard': { jsonSchema?: { input(options: { target: string }): unknown } };
+}

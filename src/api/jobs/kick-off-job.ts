@@ -1,0 +1,34 @@
+// POST /api/jobs/:jobId/kickoff: a time slice of the job inside the request, whether or not workers run.
+import type { controlRoutes } from '../../contract/control.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { auditJob } from '../../engine/jobs/audit-job.ts';
+import { runSlice } from '../../worker/run-slice.ts';
+import { RetryLaterError } from '../requests/answer-error.ts';
+import type { Handler } from '../requests/handler.ts';
+
+export const kickOffJob: Handler<typeof controlRoutes.kickoffJob> = async (request, context) => {
+  const { job, query, signal } = request;
+  const { kickoffsAtOnce, sliceMaxMs } = context.engine.settings;
+  if (query.durationMs > sliceMaxMs)
+    throw new RowmillError(
+      'SLICE_INVALID',
+      `expected durationMs to be at most ${sliceMaxMs} (sliceMaxMs), got ${query.durationMs}`,
+    );
+  // Of all callers together: handlers run here.
+  const release = context.slots.kickoffs.take('', kickoffsAtOnce);
+  if (!release)
+    throw new RetryLaterError(
+      'TOO_MANY_KICKOFFS',
+      `expected at most ${kickoffsAtOnce} time slices at once in this server (kickoffsAtOnce)`,
+      query.durationMs,
+    );
+  try {
+    await auditJob(context.engine.db, request.engine, job.jobId, 'job.kickoff', query);
+    const { pipelines, slices, log } = context;
+    return {
+      ...(await runSlice(slices, job.jobId, query.durationMs, { pipelines: [...pipelines], signal, log })),
+    };
+  } finally {
+    release();
+  }
+};

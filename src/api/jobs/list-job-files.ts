@@ -1,0 +1,79 @@
+// The files of a job: what it came from, what its generations left, and prepared exports. An id is a name in this list and
+// never a path.
+import type { z } from 'zod';
+import type { jobFile } from '../../contract/files.ts';
+import type { Executor } from '../../platform/database.ts';
+import { listExports } from '../../store/views/exports/list-exports.ts';
+import { listJobOutputs } from '../../store/views/jobs/list-job-outputs.ts';
+import type { Job } from '../../store/views/jobs/read-job.ts';
+
+export interface StoredFile extends z.output<typeof jobFile> {
+  /** Where its bytes are; null: nowhere yet. */
+  blobKey: string | null;
+  contentType: string;
+}
+
+export async function listJobFiles(db: Executor, job: Job): Promise<StoredFile[]> {
+  const [outputs, exports] = await Promise.all([listJobOutputs(db, job.jobId), listExports(db, job.jobId)]);
+  return [
+    ...inputOf(job),
+    ...outputs.flatMap(({ generation, createdAt, files }) =>
+      files.map(
+        (file): StoredFile => ({
+          ...READY,
+          fileId: `g${generation}-${file.name}`,
+          kind: 'output',
+          name: file.name,
+          bytes: file.bytes,
+          sha256: file.sha256,
+          generation,
+          rows: file.rows,
+          createdAt: createdAt.toISOString(),
+          blobKey: file.key,
+          contentType: file.contentType,
+        }),
+      ),
+    ),
+    ...exports.map(
+      ({ exportId, jobId: _, createdAt, expiresAt, ...rest }): StoredFile => ({
+        ...rest,
+        fileId: exportId,
+        kind: 'export',
+        createdAt: createdAt.toISOString(),
+        expiresAt: expiresAt?.toISOString() ?? null,
+      }),
+    ),
+  ];
+}
+
+const READY = { state: 'READY', error: null, expiresAt: null } as const;
+
+function inputOf({ source, createdAt }: Job): StoredFile[] {
+  if (!source) return [];
+  const { name, bytes, sha256, blobKey } = source;
+  return [
+    {
+      ...READY,
+      fileId: 'input',
+      kind: 'input',
+      name,
+      bytes,
+      sha256,
+      generation: null,
+      rows: null,
+      createdAt: createdAt.toISOString(),
+      blobKey,
+      // Whatever it says it is: saved, never shown.
+      contentType: 'application/octet-stream',
+    },
+  ];
+}
+
+/** As it is answered. */
+export function shownFile({
+  blobKey: _key,
+  contentType: _type,
+  ...file
+}: StoredFile): z.output<typeof jobFile> {
+  return file;
+}

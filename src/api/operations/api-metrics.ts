@@ -1,0 +1,54 @@
+// Numbers for Prometheus: what this process counted, and what the database holds, counted again every metricsCacheMs.
+import { Gauge } from 'prom-client';
+import { JOB_STATES } from '../../core/jobs/job-state.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { monotonicMs } from '../../platform/clock.ts';
+import type { Database } from '../../platform/database.ts';
+import { createMetrics, type Metrics } from '../../platform/metrics.ts';
+import { readStats, type Stats } from '../../store/views/health/read-stats.ts';
+
+export function createApiMetrics({ db, events, settings }: EngineContext, reads: Database): Metrics {
+  const metrics = createMetrics(events, { databases: [db, reads] });
+  const registers = [metrics.registry];
+  // The registry asks all gauges at once: one look at the database serves them, and the scrapes of the next while.
+  let asked: Promise<Stats> | null = null;
+  let askedMs = 0;
+  const read = (): Promise<Stats> => {
+    const nowMs = monotonicMs();
+    if (asked === null || nowMs - askedMs > settings.metricsCacheMs) {
+      askedMs = nowMs;
+      asked = readStats(reads, null, settings.heartbeatMs * 3);
+      asked.catch(() => {
+        asked = null;
+      });
+    }
+    return asked;
+  };
+  new Gauge({
+    name: 'rowmill_jobs',
+    help: 'Jobs by state',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      const { jobs } = await read();
+      for (const state of JOB_STATES) this.set({ state }, jobs[state] ?? 0);
+    },
+  });
+  const numbers = {
+    pending: ['rowmill_pending_items', 'Items that wait'],
+    processing: ['rowmill_processing_items', 'Items with workers'],
+    workersAlive: ['rowmill_workers', 'Workers that were heard of lately'],
+    costToday: ['rowmill_cost_today', 'What was spent since midnight UTC, in the units of budgets'],
+  } as const;
+  for (const [key, [name, help]] of Object.entries(numbers)) {
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        this.set((await read())[key as keyof typeof numbers]);
+      },
+    });
+  }
+  return metrics;
+}

@@ -1,0 +1,32 @@
+// What the server does at intervals, beside its requests: what another process left undone.
+import { createExportRunner } from '../../engine/services/export-runner.ts';
+import { createJobRemover } from '../../engine/services/job-remover.ts';
+import { createSweeper } from '../../engine/services/sweeper.ts';
+import { createUploadPruner } from '../../engine/uploads/remove-upload.ts';
+import { createIngestResumer } from '../../ingest/ingest-resumer.ts';
+import type { PeriodicService } from '../../platform/periodic-service.ts';
+import type { ApiContext } from '../api-context.ts';
+
+export class ApiServices {
+  readonly #stopping = new AbortController();
+  readonly #services: PeriodicService[];
+
+  constructor({ engine, pipelines }: ApiContext) {
+    this.#services = [
+      createSweeper(engine),
+      createIngestResumer(engine, pipelines, this.#stopping.signal),
+      createExportRunner(engine, this.#stopping.signal),
+      createUploadPruner(engine),
+      createJobRemover(engine, this.#stopping.signal),
+    ];
+  }
+
+  start(): void {
+    for (const service of this.#services) service.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#services.map((service) => service.stop()));
+  }
+}

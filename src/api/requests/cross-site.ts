@@ -1,0 +1,118 @@
+// What pages of other sites may make a browser do here: nothing. Browsers say where a request comes from; a request that
+// changes something with the rights of a cookie has to come from our own page, and so has every request with the rights of
+// the machine it comes from.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { Settings } from '../../platform/settings.ts';
+import { addVary } from './add-vary.ts';
+
+type SiteSettings = Pick<Settings, 'apiPublicUrl' | 'authentication' | 'corsOrigins'>;
+
+const SAFE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
+const PREFLIGHT_SECONDS = 600;
+const ALLOWED_METHODS = 'GET, POST, PATCH, DELETE';
+const ALLOWED_HEADERS =
+  'authorization, content-digest, content-type, idempotency-key, if-none-match, if-range, last-event-id, range';
+const EXPOSED_HEADERS =
+  'accept-ranges, allow, content-disposition, content-range, etag, idempotent-replayed, link, repr-digest, retry-after, upload-offset, x-request-id';
+
+export function isUnsafe(request: FastifyRequest): boolean {
+  return !SAFE_METHODS.includes(request.method);
+}
+
+/** `byCookie`: the browser adds the right by itself, so a request that does not say where it comes from is refused too. */
+export function checkSameOrigin(
+  request: FastifyRequest,
+  settings: SiteSettings,
+  { byCookie }: { byCookie: boolean },
+): void {
+  const site = request.headers['sec-fetch-site'];
+  const { origin, host } = request.headers;
+  // A person may type the address of something to read.
+  const isTyped = site === 'none' && !isUnsafe(request);
+  const isOurs =
+    site !== undefined
+      ? site === 'same-origin' || isTyped
+      : origin !== undefined
+        ? origin === publicOrigin(settings) || (isLoopback(host) && origin === `http://${host}`)
+        : !byCookie;
+  if (!isOurs)
+    throw new RowmillError(
+      'CROSS_SITE',
+      `expected the request to come from a page of ${publicOrigin(settings)} (apiPublicUrl)`,
+    );
+}
+
+export function checkPublicUrl({ apiPublicUrl }: SiteSettings): void {
+  if (!isWebAddress(apiPublicUrl))
+    throw new RowmillError(
+      'SETTINGS_INVALID',
+      `expected apiPublicUrl to be an address such as https://example.org, got ${apiPublicUrl}`,
+    );
+}
+
+export function addCrossSiteRules(app: FastifyInstance, settings: SiteSettings): void {
+  if (settings.authentication === 'none') refuseForeignHosts(app, settings);
+  else shareWithListedOrigins(app, settings);
+}
+
+/** Without accounts a page whose name was pointed to this machine would have all rights; its requests still carry the name. */
+function refuseForeignHosts(app: FastifyInstance, settings: SiteSettings): void {
+  app.addHook('onRequest', async (request) => {
+    const { host } = request.headers;
+    if (!isLoopback(host) && host !== new URL(settings.apiPublicUrl).host)
+      throw new RowmillError(
+        'CROSS_SITE',
+        'expected the host to be a name of this machine, or the one of apiPublicUrl',
+      );
+  });
+}
+
+/** Pages of listed sites may use the API with a key; cookies are never sent for them. */
+function shareWithListedOrigins(app: FastifyInstance, { corsOrigins }: SiteSettings): void {
+  const origins = listedOrigins(corsOrigins);
+  if (origins.size === 0) return;
+  app.addHook('onRequest', async (request, reply) => {
+    addVary(reply, 'Origin');
+    const { origin } = request.headers;
+    if (origin === undefined || !origins.has(origin)) return;
+    void reply
+      .header('access-control-allow-origin', origin)
+      .header('access-control-expose-headers', EXPOSED_HEADERS);
+    if (request.method !== 'OPTIONS' || !request.headers['access-control-request-method']) return;
+    return reply
+      .header('access-control-allow-methods', ALLOWED_METHODS)
+      .header('access-control-allow-headers', ALLOWED_HEADERS)
+      .header('access-control-max-age', PREFLIGHT_SECONDS)
+      .code(204)
+      .send();
+  });
+}
+
+/** Exact origins only: no pattern, no path, no `null`. */
+export function listedOrigins(corsOrigins: string): Set<string> {
+  if (corsOrigins === 'none') return new Set();
+  return new Set(
+    corsOrigins.split(',').map((text) => {
+      const given = text.trim();
+      if (!isWebAddress(given) || new URL(given).origin !== given || given.includes('*'))
+        throw new RowmillError(
+          'SETTINGS_INVALID',
+          `expected corsOrigins to be origins such as https://example.org, got ${given}`,
+        );
+      return given;
+    }),
+  );
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && ['http:', 'https:'].includes(new URL(text).protocol);
+}
+
+function publicOrigin({ apiPublicUrl }: SiteSettings): string {
+  return new URL(apiPublicUrl).origin;
+}
+
+function isLoopback(host: string | undefined): boolean {
+  return host !== undefined && /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i.test(host);
+}

@@ -1,0 +1,152 @@
+// Decides what kind of failure a thrown value is: HTTP status, network codes and Retry-After understood.
+// A handler may throw anything, so every property is read defensively.
+import type { ErrorClass, Failure } from '../items/outcome.ts';
+import { toStorableText } from '../items/storable-json.ts';
+
+export const MAX_ERROR_LENGTH = 8000;
+
+const NETWORK_CODES = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'ECONNABORTED',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_SOCKET',
+]);
+const TIMEOUT_CODES = new Set([
+  'ETIMEDOUT',
+  'ESOCKETTIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]);
+
+/** How far causes are followed: a client wraps its transport, a handler wraps its client. */
+const MAX_CAUSES = 5;
+
+export function classifyError(error: unknown, nowMs: number): Failure {
+  const chain = [error];
+  for (let cause = read(error, 'cause'); cause !== undefined && chain.length <= MAX_CAUSES; ) {
+    chain.push(cause);
+    cause = read(cause, 'cause');
+  }
+  const found = chain.map(classOf).find((each) => each !== null);
+  const retryAfter = chain.map((each) => retryAfterOf(each, nowMs)).find((ms) => ms !== null);
+  return {
+    class: found ?? 'permanent',
+    message: describeWithCauses(chain),
+    retryAfterMs: retryAfter ?? null,
+  };
+}
+
+/** Null when it says nothing about what kind of failure it is. */
+function classOf(error: unknown): ErrorClass | null {
+  const status =
+    firstNumber(error, ['status', 'statusCode']) ??
+    firstNumber(read(error, 'response'), ['status', 'statusCode']);
+  const code = textOf(read(error, 'code')) ?? '';
+  // A file that we have lost says nothing about what the handler was looking for.
+  if (code === 'BLOB_NOT_FOUND') return 'permanent';
+  if (status === 429) return 'throttled';
+  if (status === 404 || status === 410) return 'not_found';
+  if (status === 408 || status === 504) return 'timeout';
+  if (status === 425 || (status !== null && status >= 500)) return 'overloaded';
+  if (status === 400 || status === 422) return 'invalid';
+  if (status !== null && status >= 400) return 'permanent';
+  if (TIMEOUT_CODES.has(code) || read(error, 'name') === 'TimeoutError') return 'timeout';
+  return NETWORK_CODES.has(code) ? 'overloaded' : null;
+}
+
+/** Seconds or an HTTP date in `Retry-After`; milliseconds in `retry-after-ms` or `retryAfterMs`. */
+function retryAfterOf(error: unknown, nowMs: number): number | null {
+  const direct = firstNumber(error, ['retryAfterMs']);
+  if (direct !== null) return Math.max(0, direct);
+  const headers = read(error, 'headers') ?? read(read(error, 'response'), 'headers');
+  const ms = Number(textOf(header(headers, 'retry-after-ms')) ?? Number.NaN);
+  if (Number.isFinite(ms)) return Math.max(0, ms);
+  const text = textOf(header(headers, 'retry-after')) ?? textOf(read(error, 'retryAfter'));
+  if (text === null) return null;
+  const seconds = Number(text);
+  if (Number.isFinite(seconds)) return Math.min(Number.MAX_VALUE, Math.max(0, seconds * 1000));
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? null : Math.max(0, date - nowMs);
+}
+
+function header(headers: unknown, name: string): unknown {
+  const get = read(headers, 'get');
+  if (typeof get === 'function') {
+    try {
+      return get.call(headers, name);
+    } catch {
+      return null;
+    }
+  }
+  const exact = read(headers, name);
+  if (exact !== undefined || headers === null || typeof headers !== 'object') return exact;
+  try {
+    return read(headers, Object.keys(headers).find((key) => key.toLowerCase() === name) ?? name);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `fetch failed` alone tells nobody what to do: what it was caused by is said too, once. */
+function describeWithCauses([error, ...causes]: readonly unknown[]): string {
+  let text = describe(error);
+  for (const cause of causes) {
+    const because = textOf(cause) ?? textOf(read(cause, 'message')) ?? textOf(read(cause, 'code'));
+    if (because !== null && !text.includes(because)) text = `${text}: ${because}`;
+  }
+  return toStorableText(text, MAX_ERROR_LENGTH);
+}
+
+/** A bounded message for anything that can be thrown. */
+export function describe(error: unknown): string {
+  let text: string;
+  try {
+    if (error instanceof Error) text = String(error.message || error.name);
+    else if (typeof error === 'string') text = error;
+    else if (error === null || error === undefined) text = `the handler threw ${String(error)}`;
+    else if (typeof error === 'object') {
+      const message = read(error, 'message');
+      text = typeof message === 'string' && message ? message : `the handler threw ${safeJson(error)}`;
+    } else text = `the handler threw ${String(error)}`;
+  } catch {
+    text = 'the handler threw a value that cannot be read';
+  }
+  return toStorableText(text, MAX_ERROR_LENGTH);
+}
+
+function safeJson(value: object): string {
+  try {
+    return JSON.stringify(value) ?? Object.prototype.toString.call(value);
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
+}
+
+function read(value: unknown, property: string): unknown {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return undefined;
+  try {
+    return (value as Record<string, unknown>)[property];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Text or a number as text; nothing else has a text form that can be trusted. */
+function textOf(value: unknown): string | null {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value.trim() !== '' ? value : null;
+}
+
+function firstNumber(value: unknown, properties: string[]): number | null {
+  for (const property of properties) {
+    const found = read(value, property);
+    if (typeof found === 'number' && Number.isFinite(found)) return found;
+  }
+  return null;
+}

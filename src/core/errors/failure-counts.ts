@@ -1,0 +1,35 @@
+// Failed attempts of an item at one phase, counted by class. A span carries them for all its items as a short text in a
+// fixed order, "overloaded=2 throttled=1", so that equal histories are equal texts. Reprocessing begins at none, and with
+// "tried=2" where the item was not found before: so many strategies have had their turn.
+import { ERROR_CLASSES, type ErrorClass } from '../items/outcome.ts';
+
+export const NO_FAILURES = '';
+
+const TRIED = 'tried';
+
+export function failuresOf(counts: string, errorClass: ErrorClass | typeof TRIED): number {
+  for (const part of counts.split(' ')) {
+    const at = part.indexOf('=');
+    if (part.slice(0, at) === errorClass) return Number(part.slice(at + 1));
+  }
+  return 0;
+}
+
+/**
+ * Whose turn it is among the ways to look for something: the next one after each time it was not found, in this generation
+ * and in those before, and round again.
+ */
+export function strategyOf(strategies: readonly string[], counts: string): string | undefined {
+  const turns = failuresOf(counts, TRIED) + failuresOf(counts, 'not_found');
+  return strategies[turns % strategies.length];
+}
+
+export function addFailure(counts: string, errorClass: ErrorClass): string {
+  return ([TRIED, ...ERROR_CLASSES] as const)
+    .map((each) => {
+      const count = failuresOf(counts, each) + (each === errorClass ? 1 : 0);
+      return count === 0 ? null : `${each}=${count}`;
+    })
+    .filter((part) => part !== null)
+    .join(' ');
+}

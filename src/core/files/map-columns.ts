@@ -1,0 +1,209 @@
+// Which column of a file feeds which field of the pipeline's input, and under which key each column is stored. By name:
+// exactly; then without regard to case, blanks and punctuation; then to accents; then by a table of synonyms. After the
+// first step only a match between one field and one column is taken; other matches and near misses are suggested.
+import { findMeaning } from './column-synonyms.ts';
+import { editDistance } from '../errors/edit-distance.ts';
+import { foldName, plainName } from './fold-name.ts';
+import type { InputColumn } from '../items/input-column.ts';
+import { RowmillError } from '../errors/rowmill-error.ts';
+import { toStorableText } from '../items/storable-json.ts';
+
+export interface InputField {
+  name: string;
+  required: boolean;
+}
+
+export interface ColumnMapping {
+  /** One per column of the file; null: not stored. */
+  columns: (InputColumn | null)[];
+  /** Headers of our own error columns, which a file of failed rows brings back. */
+  ignored: string[];
+  /** Fields without a column, all of them optional. */
+  unmapped: string[];
+}
+
+const MAX_SUGGESTIONS = 3;
+/** Headers that only Rowmill writes. */
+const RESERVED = /^rowmill_(status|error|error_class|attempts|parent)$/;
+
+export function isReservedColumn(header: string): boolean {
+  return RESERVED.test(header);
+}
+
+export function mapColumns(
+  headers: string[],
+  fields: InputField[] | null,
+  /** Field to header, as a person said it. */
+  given: Record<string, string> = {},
+): ColumnMapping {
+  const fieldOf = new Map<number, string>();
+  const ignored = headers.filter(isReservedColumn);
+  const free = (index: number): boolean => !fieldOf.has(index) && !isReservedColumn(headers[index]!);
+  const take = (name: string, wanted: string): boolean => {
+    const index = headers.findIndex((header, at) => free(at) && header === wanted);
+    if (index >= 0) fieldOf.set(index, name);
+    return index >= 0;
+  };
+
+  const said = Object.entries(given).map(([name, wanted]) => ({ name, wanted }));
+  for (const { name } of said) checkField(name, fields);
+  const notFound = takeBySimilarity(
+    said.filter(({ name, wanted }) => !take(name, wanted)),
+    SAME_WORDS,
+    { headers, fieldOf, free },
+  );
+  if (notFound.length > 0) throw missing(notFound.slice(0, 1), headers);
+  const open = (fields ?? []).filter(({ name }) => !Object.hasOwn(given, name));
+  const left = open.filter(({ name }) => !take(name, name));
+  const lacking = takeBySimilarity(
+    left.map((field) => ({ ...field, wanted: field.name })),
+    SAME_MEANING,
+    { headers, fieldOf, free },
+  );
+  const required = lacking.filter((field) => field.required);
+  if (required.length > 0) throw missing(required, headers);
+  const unmapped = lacking.map(({ name }) => name);
+  return { columns: nameColumns(headers, fieldOf), ignored, unmapped };
+}
+
+/** Names that share a form are alike. */
+type FormsOf = (name: string) => (string | number)[];
+
+const plainForms: FormsOf = (name) => [plainName(name)].filter((form) => form !== '');
+const meaningForms: FormsOf = (name) => {
+  const meaning = findMeaning(name);
+  return meaning === null ? [] : [meaning];
+};
+const SAME_WORDS: FormsOf[] = [plainForms, foldName];
+const SAME_MEANING: FormsOf[] = [...SAME_WORDS, meaningForms];
+
+interface Columns {
+  headers: string[];
+  fieldOf: Map<number, string>;
+  free: (index: number) => boolean;
+}
+
+/** Takes a column where one field and one column are alike, by each kind of likeness in turn. Returns the fields left. */
+function takeBySimilarity<Field extends { name: string; wanted: string }>(
+  fields: Field[],
+  kinds: FormsOf[],
+  { headers, fieldOf, free }: Columns,
+): Field[] {
+  let left = fields;
+  for (const formsOf of kinds) {
+    if (left.length === 0) break;
+    const columns = groupByForm(headers, (header, index) => (free(index) ? formsOf(header) : []));
+    const rivals = groupByForm(left, ({ wanted }) => formsOf(wanted));
+    left = left.filter(({ name, wanted }) => {
+      const forms = formsOf(wanted);
+      const alike = new Set(forms.flatMap((form) => columns.get(form) ?? []));
+      const [index] = alike;
+      const isAlone = forms.every((form) => rivals.get(form)!.length === 1);
+      if (index === undefined || alike.size > 1 || !isAlone) return true;
+      fieldOf.set(index, name);
+      return false;
+    });
+  }
+  return left;
+}
+
+/** Form to the positions of the names that have it. */
+function groupByForm<Name>(
+  names: readonly Name[],
+  formsOf: (name: Name, index: number) => (string | number)[],
+): Map<string | number, number[]> {
+  const groups = new Map<string | number, number[]>();
+  for (const [index, name] of names.entries()) {
+    for (const form of formsOf(name, index)) {
+      const group = groups.get(form);
+      if (group === undefined) groups.set(form, [index]);
+      else group.push(index);
+    }
+  }
+  return groups;
+}
+
+/** Keys are unique: an empty header gets its position, a repeated one a number. No column is lost. */
+function nameColumns(headers: string[], fieldOf: Map<number, string>): (InputColumn | null)[] {
+  const used = new Set(fieldOf.values());
+  /** The number after the last one that a repeated header got: counting from 2 each time costs the square. */
+  const numbers = new Map<string, number>();
+  return headers.map((given, index) => {
+    if (isReservedColumn(given)) return null;
+    const header = storableHeader(given);
+    const field = fieldOf.get(index);
+    if (field !== undefined) return { key: field, header };
+    const base = header.trim() || `column_${index + 1}`;
+    let key = base;
+    let number = numbers.get(base) ?? 2;
+    for (; used.has(key); number += 1) key = `${base}_${number}`;
+    numbers.set(base, number);
+    used.add(key);
+    return { key, header };
+  });
+}
+
+/** PostgreSQL takes neither NUL nor half a surrogate pair, in names as in values. */
+export function storableHeader(header: string): string {
+  return toStorableText(header, Number.POSITIVE_INFINITY);
+}
+
+function checkField(name: string, fields: InputField[] | null): void {
+  if (fields === null || fields.some((field) => field.name === name)) return;
+  const near = nearest(
+    name,
+    fields.map((field) => field.name),
+  );
+  throw new RowmillError(
+    'FILE_OPTION_INVALID',
+    `the pipeline's input has no field ${name}${near === null ? '' : `, did you mean ${near}?`}`,
+    { hint: `It has ${fields.map((field) => field.name).join(', ')}.` },
+  );
+}
+
+function missing(wanted: { name: string; wanted: string }[], headers: string[]): RowmillError {
+  const lines = wanted.map(({ name, wanted: header }) => {
+    const near = nearest(header, headers);
+    return near === null ? name : `${name} (did you mean ${JSON.stringify(near)}?)`;
+  });
+  const seen = headers.slice(0, 20).map((header) => JSON.stringify(header));
+  const more = headers.length > 20 ? ` and ${headers.length - 20} more` : '';
+  const first = wanted[0]!;
+  const near = nearest(first.wanted, headers);
+  return new RowmillError(
+    'COLUMNS_MISSING',
+    `expected a column for ${lines.join(', ')}; the file has ${seen.join(', ')}${more}`,
+    near === null ? {} : { hint: `If it is, say so: --map ${first.name}=${JSON.stringify(near)}` },
+  );
+}
+
+function nearest(name: string, candidates: string[]): string | null {
+  return suggestColumns(name, candidates)[0] ?? null;
+}
+
+/** Columns that could be meant by a name, the likeliest first. */
+export function suggestColumns(name: string, candidates: readonly string[]): string[] {
+  const wanted = plainFold(name);
+  const meaning = findMeaning(name);
+  const near: { candidate: string; distance: number }[] = [];
+  for (const candidate of candidates.slice(0, 2000)) {
+    const plain = plainFold(candidate);
+    if (meaning !== null && findMeaning(candidate) === meaning) {
+      near.push({ candidate, distance: 0 });
+      continue;
+    }
+    if (plain === '' || Math.abs(plain.length - wanted.length) > 40) continue;
+    const contains =
+      plain.length > 2 && wanted.length > 2 && (plain.includes(wanted) || wanted.includes(plain));
+    const distance = contains ? 1 : editDistance(wanted, plain);
+    if (distance <= Math.max(1, wanted.length / 3)) near.push({ candidate, distance });
+  }
+  return near
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, MAX_SUGGESTIONS)
+    .map(({ candidate }) => candidate);
+}
+
+function plainFold(name: string): string {
+  return foldName(name)[0] ?? '';
+}

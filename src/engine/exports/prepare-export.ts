@@ -1,0 +1,56 @@
+// An export that is made in the background: written down here, made by run-exports.ts, in whatever process.
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { type ExportRequest, exportJob } from '../../export/export-job.ts';
+import { newId } from '../../platform/random.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { insertExport } from '../../store/commands/files/insert-export.ts';
+import { lockOwner } from '../../store/commands/limits/lock-owner.ts';
+import { countPreparingExports } from '../../store/views/exports/list-exports.ts';
+import type { Job } from '../../store/views/jobs/read-job.ts';
+import { auditJob } from '../jobs/audit-job.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+/** What is stored of a request; the rest belongs to the run. */
+export type BackgroundExport = Pick<
+  ExportRequest,
+  'format' | 'kind' | 'generation' | 'filter' | 'columns' | 'raw' | 'bom'
+>;
+
+/** The id of the export. Refused here is what would be refused later. */
+export async function prepareExport(
+  context: EngineContext,
+  { jobId, ownerId }: Pick<Job, 'jobId' | 'ownerId'>,
+  request: BackgroundExport,
+): Promise<string> {
+  const { db, settings } = context;
+  const stream = exportJob(db, { ...request, jobId, pageRows: settings.exportPageRows });
+  const { generation } = await stream.prepare();
+  const exportId = newId();
+  const { contentType, fileName: name } = stream;
+  const stored = { ...request, generation };
+  await retryPassing(() =>
+    db.transaction(async (tx) => {
+      await lockOwner(tx, ownerId);
+      if (
+        !(await insertExport(tx, {
+          exportId,
+          jobId,
+          ownerId,
+          request: stored,
+          name,
+          contentType,
+          generation,
+        }))
+      )
+        return;
+      if ((await countPreparingExports(tx, ownerId)) > settings.exportsAtOnce)
+        throw new RowmillError(
+          'TOO_MANY_EXPORTS',
+          `expected at most ${settings.exportsAtOnce} exports of ${ownerId} to be prepared at once (exportsAtOnce)`,
+          { hint: 'Try again when one has ended.' },
+        );
+      await auditJob(tx, context, jobId, 'job.export_prepare', { exportId, ...stored });
+    }),
+  );
+  return exportId;
+}

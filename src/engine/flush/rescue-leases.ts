@@ -1,0 +1,170 @@
+// Takes back the leases of workers that are gone. Safe to run everywhere at once: rows are skipped when
+// somebody else holds them, and taking a lease back destroys its token, which fences the old holder.
+import { type CrashVerdict, crashMessage, judgeCrash, judgeExpiry } from '../../core/retries/crash-policy.ts';
+import { errorSignature } from '../../core/errors/error-signature.ts';
+import { countSeqs, eachSeq, formatRanges } from '../../core/items/seq-ranges.ts';
+import type { Transaction } from '../../platform/database.ts';
+import { faultPoint } from '../../platform/fault-point.ts';
+import { newId } from '../../platform/random.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { copyResults } from '../../store/commands/items/copy-rows.ts';
+import { emptyLedgerCounts, insertLedgerEntry } from '../../store/commands/results/insert-ledger-entry.ts';
+import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
+import {
+  deleteSpan,
+  type LostBy,
+  type LostLease,
+  lockLostLeases,
+  requeueSpan,
+} from '../../store/commands/spans/lock-lost-leases.ts';
+import { takeBackContributions } from '../../store/commands/counters/take-back-contributions.ts';
+import { upsertErrorGroups } from '../../store/commands/results/upsert-error-groups.ts';
+import { CounterRangeError, explainRange, STILL_COUNTS } from '../counters/counter-range-error.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { finishJob } from '../jobs/finish-job.ts';
+
+const LEASES_PER_ROUND = 100;
+
+export interface RescueReport {
+  leases: number;
+  failedItems: number;
+}
+
+/** Expired leases, of one job or of all, or all leases of a worker known to be dead. */
+export async function rescueLeases(
+  context: EngineContext,
+  lostBy: LostBy = 'expired',
+): Promise<RescueReport> {
+  const total: RescueReport = { leases: 0, failedItems: 0 };
+  for (;;) {
+    const { settled, isLast } = await settleRound(context, lostBy);
+    for (const { lease, failed } of settled) {
+      total.leases += 1;
+      total.failedItems += failed;
+      const { jobId, phase, owner: workerId } = lease;
+      context.events.emit('lease.rescued', {
+        jobId,
+        phase,
+        workerId,
+        items: countSeqs(lease.items),
+        failed,
+      });
+    }
+    const failedJobs = settled.filter(({ failed }) => failed > 0).map(({ lease }) => lease.jobId);
+    for (const jobId of new Set(failedJobs)) await finishJob(context, jobId);
+    if (isLast) return total;
+  }
+}
+
+interface SettledLease {
+  lease: LostLease;
+  failed: number;
+}
+
+/** Where a counter holds less than what is to be taken back from it, leases come one by one, and those do without. */
+async function settleRound(
+  context: EngineContext,
+  lostBy: LostBy,
+): Promise<{ settled: SettledLease[]; isLast: boolean }> {
+  const settle = (maxLeases: number, keepsCounted: boolean): Promise<SettledLease[]> =>
+    retryPassing(() =>
+      context.db.transaction(
+        (tx) => settleLostLeases(tx, lostBy, maxLeases, keepsCounted),
+        () => faultPoint('rescue.before_commit'),
+      ),
+    );
+  for (const maxLeases of [LEASES_PER_ROUND, 1]) {
+    try {
+      const settled = await settle(maxLeases, false);
+      return { settled, isLast: settled.length < maxLeases };
+    } catch (error) {
+      if (!(error instanceof CounterRangeError)) throw error;
+    }
+  }
+  const settled = await settle(1, true);
+  return { settled, isLast: settled.length === 0 };
+}
+
+async function settleLostLeases(
+  tx: Transaction,
+  lostBy: LostBy,
+  maxLeases: number,
+  keepsCounted: boolean,
+): Promise<SettledLease[]> {
+  const lost = await lockLostLeases(tx, maxLeases, lostBy);
+  // Error groups are shared: two rescues touch them in the same order.
+  lost.sort((a, b) => (a.jobId === b.jobId ? a.phase - b.phase : a.jobId < b.jobId ? -1 : 1));
+  const settled: SettledLease[] = [];
+  const sawTheEnd = typeof lostBy === 'object' && 'deadWorkerId' in lostBy;
+  for (const lease of lost) {
+    const verdict = (sawTheEnd ? judgeCrash : judgeExpiry)(lease.items, lease.crashes);
+    settled.push({ lease, failed: (await settleLease(tx, lease, verdict, keepsCounted)) ? 1 : 0 });
+  }
+  // Counters last, and all at once, as in a flush.
+  const ended = settled.flatMap(({ lease: { jobId, generation, phase, items }, failed }) =>
+    failed > 0 && generation > 1 ? [...eachSeq(items)].map((seq) => ({ jobId, seq, generation, phase })) : [],
+  );
+  if (ended.length > 0 && !keepsCounted) await takeBackContributions(tx, ended).catch(explainRange);
+  return settled;
+}
+
+/** True when the item was failed for good. */
+async function settleLease(
+  tx: Transaction,
+  lease: LostLease,
+  verdict: CrashVerdict,
+  keepsCounted: boolean,
+): Promise<boolean> {
+  if (verdict.kind === 'fail') {
+    const message = crashMessage(verdict.crashes);
+    await failItem(tx, lease, keepsCounted && lease.generation > 1 ? `${message}. ${STILL_COUNTS}` : message);
+    return true;
+  }
+  const [first, ...others] = verdict.parts;
+  await requeueSpan(tx, lease, {
+    items: formatRanges(first!.items),
+    itemCount: countSeqs(first!.items),
+    crashes: first!.crashes,
+  });
+  await insertSpans(
+    tx,
+    lease.jobId,
+    lease.generation,
+    others.map((part) => ({
+      phase: lease.phase,
+      items: part.items,
+      priority: lease.priority,
+      delayMs: 0,
+      attempt: lease.attempt,
+      failures: lease.failures,
+      crashes: part.crashes,
+    })),
+  );
+  return false;
+}
+
+async function failItem(tx: Transaction, lease: LostLease, message: string): Promise<void> {
+  const { jobId, generation, phase } = lease;
+  const signature = errorSignature('crashed', message);
+  let lines = '';
+  for (const seq of eachSeq(lease.items)) {
+    lines += `${jobId}\t${seq}\t${generation}\t${phase}\t${lease.attempt + 1}\tERROR\t\\N\tcrashed\t${message}\t\\N\t${signature}\n`;
+  }
+  await deleteSpan(tx, jobId, lease.spanId);
+  await copyResults(tx, lines);
+  await upsertErrorGroups(tx, jobId, generation, phase, [
+    {
+      signature,
+      errorClass: 'crashed',
+      sample: message,
+      sampleSeq: lease.items[0]![0],
+      occurrences: 1,
+      failed: countSeqs(lease.items),
+    },
+  ]);
+  await insertLedgerEntry(
+    tx,
+    { jobId, entryId: newId(), generation, phase, workerId: lease.owner },
+    { ...emptyLedgerCounts(), error: countSeqs(lease.items) },
+  );
+}

@@ -1,0 +1,254 @@
+// One ingest batch: its rows, the rows it rejects, results that are known already, one span and the checkpoint commit
+// together, so a killed ingest knows exactly how far it came, and workers may start on the first batch.
+import { errorSignature } from '../../core/errors/error-signature.ts';
+import { NO_FAILURES } from '../../core/errors/failure-counts.ts';
+import type { IngestReport } from '../../core/files/file-format.ts';
+import type { InputColumn } from '../../core/items/input-column.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { rangesOf, subtractRanges } from '../../core/items/seq-ranges.ts';
+import { monotonicMs } from '../../platform/clock.ts';
+import type { Transaction } from '../../platform/database.ts';
+import { faultPoint } from '../../platform/fault-point.ts';
+import { newId } from '../../platform/random.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import {
+  copyItems,
+  copyRejectedRows,
+  copyResults,
+  jsonField,
+  NULL_FIELD,
+  textField,
+} from '../../store/commands/items/copy-rows.ts';
+import { countTakenOver } from '../../store/commands/items/count-taken-over.ts';
+import {
+  countStatus,
+  emptyLedgerCounts,
+  insertLedgerEntry,
+  type LedgerCounts,
+} from '../../store/commands/results/insert-ledger-entry.ts';
+import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
+import { type ReservedSeqs, reserveSeqs } from '../../store/commands/items/reserve-seqs.ts';
+import { takeOverResults } from '../../store/commands/items/take-over-results.ts';
+import {
+  addToGroup,
+  type ErrorGroupDelta,
+  upsertErrorGroups,
+} from '../../store/commands/results/upsert-error-groups.ts';
+import { hasItems } from '../../store/views/items/has-items.ts';
+import { readJob } from '../../store/views/jobs/read-job.ts';
+import { auditJob } from '../jobs/audit-job.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+export interface IngestRow {
+  /** Input as JSON text that jsonb takes. */
+  json: string;
+  key: string | null;
+  summary: string | null;
+  repair: string | null;
+  /** What the input schema has against it: the item ends as ERROR at once. */
+  invalid: string | null;
+}
+
+export interface RejectedRow {
+  line: number;
+  reason: string;
+  raw: string;
+}
+
+export interface IngestBatch {
+  jobId: string;
+  rows: IngestRow[];
+  rejected: RejectedRow[];
+  /** Rows that were rejected before this batch. */
+  rejectedBefore: number;
+  /** Stored with the batch: where the source has to go on after a crash. */
+  checkpoint?: unknown;
+  /** The batch belongs right behind this many items; null: wherever the end is. */
+  expectedCount: number | null;
+  lease: { token: string; leaseMs: number } | null;
+  newColumns?: InputColumn[] | undefined;
+  report?: IngestReport | undefined;
+  /** Results of equal rows are taken over from this job. */
+  updatesJobId: string | null;
+  /** Somebody appended these by hand. */
+  audited?: boolean;
+  repeated?: RepeatedItems | undefined;
+}
+
+/** Items that are stored already, as JSON texts. */
+export interface RepeatedItems {
+  from: number;
+  inputs: readonly string[];
+}
+
+export interface StoredBatch {
+  takenOver: number;
+  ms: number;
+  poolWaitMs: number;
+  /** More than one: the database had to be asked again. */
+  tries: number;
+}
+
+export async function storeBatch(context: EngineContext, batch: IngestBatch): Promise<StoredBatch> {
+  const { jobId, rows } = batch;
+  // The same id on every try: a batch whose COMMIT reply was lost is recognised and not stored twice.
+  const batchId = newId();
+  const stored: StoredBatch = { takenOver: 0, ms: 0, poolWaitMs: 0, tries: 0 };
+  await retryPassing(async () => {
+    const askedMs = monotonicMs();
+    stored.tries += 1;
+    await context.db.transaction(
+      async (tx) => {
+        stored.poolWaitMs = monotonicMs() - askedMs;
+        const reserved = await reserveSeqs(tx, { ...batch, count: rows.length, batchId });
+        if (!reserved) return refuseUnlessStored(tx, batch, batchId);
+        await checkRepeated(tx, batch);
+        if (rows.length > 0) await copyItems(tx, itemLines(jobId, reserved.firstSeq, rows));
+        if (batch.rejected.length > 0) await copyRejectedRows(tx, rejectedLines(batch));
+        const open = await storeKnownResults(tx, batch, reserved, stored);
+        if (open.length > 0) {
+          const { generation, priority, trialItems } = reserved;
+          const span = { phase: 0, priority, attempt: 0, failures: NO_FAILURES, crashes: 0 };
+          const held = trialItems === null ? [] : subtractRanges(open, [[0, trialItems]]);
+          const ready = subtractRanges(open, held);
+          await insertSpans(
+            tx,
+            jobId,
+            generation,
+            [
+              { ...span, items: ready, delayMs: 0 },
+              { ...span, items: held, delayMs: Number.POSITIVE_INFINITY },
+            ].filter(({ items }) => items.length > 0),
+          );
+        }
+        if (batch.audited) await auditJob(tx, context, jobId, 'job.items_append', { items: rows.length });
+      },
+      () => faultPoint('ingest.before_commit'),
+    );
+    stored.ms = monotonicMs() - askedMs;
+  });
+  faultPoint('ingest.after_commit');
+  const bytes = rows.reduce((sum, row) => sum + row.json.length, 0);
+  context.events.emit('items.added', { jobId, items: rows.length, bytes, ms: stored.ms });
+  return stored;
+}
+
+const PIECE_LENGTH = 64 * 1024;
+
+/** In pieces: a text of megabytes, put together row by row, outlives the young generation, and memory grows with it. */
+function itemLines(jobId: string, firstSeq: number, rows: IngestRow[]): Buffer[] {
+  const pieces: Buffer[] = [];
+  let piece = '';
+  let seq = firstSeq;
+  for (const { json, key, summary, repair } of rows) {
+    piece += `${jobId}\t${seq}\t${Buffer.byteLength(json)}\t${jsonField(json)}\t${
+      key === null ? NULL_FIELD : textField(key)
+    }\t${summary === null ? NULL_FIELD : textField(summary)}\t${repair === null ? NULL_FIELD : textField(repair)}\n`;
+    seq += 1;
+    if (piece.length < PIECE_LENGTH) continue;
+    pieces.push(Buffer.from(piece));
+    piece = '';
+  }
+  pieces.push(Buffer.from(piece));
+  return pieces;
+}
+
+function rejectedLines({ jobId, rejected, rejectedBefore }: IngestBatch): string {
+  let lines = '';
+  let ordinal = rejectedBefore;
+  for (const { line, reason, raw } of rejected) {
+    lines += `${jobId}\t${ordinal}\t${line}\t${textField(reason)}\t${textField(raw)}\n`;
+    ordinal += 1;
+  }
+  return lines;
+}
+
+/** Rows whose end is known at ingest get it here. What is left waits for workers. */
+async function storeKnownResults(
+  tx: Transaction,
+  batch: IngestBatch,
+  { firstSeq, generation }: ReservedSeqs,
+  stored: StoredBatch,
+): Promise<[number, number][]> {
+  const { jobId, rows } = batch;
+  const ended = new Set<number>();
+  const byPhase = new Map<number, { counts: LedgerCounts; groups: Map<string, ErrorGroupDelta> }>();
+  const end = (
+    seq: number,
+    phase: number,
+  ): { counts: LedgerCounts; groups: Map<string, ErrorGroupDelta> } => {
+    ended.add(seq);
+    const known = byPhase.get(phase) ?? { counts: emptyLedgerCounts(), groups: new Map() };
+    byPhase.set(phase, known);
+    return known;
+  };
+
+  if (batch.updatesJobId !== null) {
+    const keyed = rows.flatMap(({ key, json }, index) =>
+      key === null ? [] : [{ seq: firstSeq + index, key, json }],
+    );
+    const taken = await takeOverResults(tx, { jobId, generation, fromJobId: batch.updatesJobId }, keyed);
+    for (const { seq, phase, status, errorClass, error } of taken) {
+      const { counts, groups } = end(seq, phase);
+      countStatus(counts, status);
+      if (errorClass !== null)
+        addToGroup(
+          groups,
+          errorSignature(errorClass, error ?? ''),
+          { class: errorClass, message: error ?? '' },
+          seq,
+          true,
+        );
+    }
+    stored.takenOver = taken.length;
+    if (taken.length > 0) await countTakenOver(tx, jobId, taken.length);
+  }
+
+  let lines = '';
+  for (const [index, { invalid }] of rows.entries()) {
+    const seq = firstSeq + index;
+    if (invalid === null || ended.has(seq)) continue;
+    const { counts, groups } = end(seq, 0);
+    counts.error += 1;
+    const signature = errorSignature('invalid', invalid);
+    addToGroup(groups, signature, { class: 'invalid', message: invalid }, seq, true);
+    lines += `${jobId}\t${seq}\t${generation}\t0\t0\tERROR\t${NULL_FIELD}\tinvalid\t${textField(invalid)}\t${NULL_FIELD}\t${textField(signature)}\n`;
+  }
+  if (lines) await copyResults(tx, lines);
+  for (const [phase, { counts, groups }] of byPhase) {
+    await upsertErrorGroups(tx, jobId, generation, phase, [...groups.values()]);
+    await insertLedgerEntry(tx, { jobId, entryId: newId(), generation, phase, workerId: null }, counts);
+  }
+  if (ended.size === 0) return rows.length === 0 ? [] : [[firstSeq, firstSeq + rows.length]];
+  const open = rows.map((_, index) => firstSeq + index).filter((seq) => !ended.has(seq));
+  return rangesOf(open) as [number, number][];
+}
+
+/** Under the lock of the job's row, which the reservation of seqs took. */
+async function checkRepeated(tx: Transaction, { jobId, repeated }: IngestBatch): Promise<void> {
+  if (repeated === undefined || repeated.inputs.length === 0) return;
+  if (!(await hasItems(tx, jobId, repeated.from, repeated.inputs))) throw itemsDiffer(jobId, repeated.from);
+}
+
+export function itemsDiffer(jobId: string, from: number): RowmillError {
+  return new RowmillError('ITEMS_DIFFER', `job ${jobId} has other items from position ${from} on`);
+}
+
+/** On the connection of the batch: to wait for a second one while holding one is a deadlock once all do it. */
+async function refuseUnlessStored(tx: Transaction, batch: IngestBatch, batchId: string): Promise<void> {
+  const { jobId } = batch;
+  const job = await readJob(tx, jobId);
+  if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  if (job.ingestBatch === batchId) return;
+  if (job.sealedAt === null && (job.state === 'INGESTING' || job.state === 'PAUSED')) {
+    throw batch.lease === null
+      ? new RowmillError('JOB_BUSY', `another process is adding items to job ${jobId}`)
+      : new RowmillError('JOB_CONFLICT', `another process reads the file of job ${jobId}`, {
+          hint: 'Let it finish, or stop it and resume.',
+        });
+  }
+  throw new RowmillError(
+    'JOB_NOT_INGESTING',
+    `expected job ${jobId} to be open for items, it is ${job.state}`,
+  );
+}

@@ -1,0 +1,77 @@
+// Cancels a job. One update stops it at once; then items without a result get CANCELLED in bounded steps, and the job
+// ends as every job does, with one summary and its files. A crash in between is gone on with by the sweep.
+import { faultPoint } from '../../platform/fault-point.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { beginCancelling } from '../../store/commands/jobs/begin-cancelling.ts';
+import { cancelItems } from '../../store/commands/spans/cancel-items.ts';
+import { planByKey } from '../../store/commands/spans/plan-by-key.ts';
+import { hasItemsToCancel } from '../../store/views/spans/has-items-to-cancel.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { finishJob } from './finish-job.ts';
+import { recordChange } from './record-change.ts';
+import { refuseControl } from './refuse-control.ts';
+
+/** A step of a tenth of a second: flushes that wait for its rows hardly notice. */
+const ITEMS_PER_STEP = 20_000;
+
+/** False when the job was cancelled already. Resolves when every item has its result. */
+export async function cancelJob(context: EngineContext, jobId: string): Promise<boolean> {
+  const began = await decideCancel(context, jobId);
+  await cancelRest(context, jobId);
+  return began;
+}
+
+/** From here on nothing of it starts. False when the job was cancelled already; `cancelRest` does what is left. */
+export async function decideCancel(context: EngineContext, jobId: string): Promise<boolean> {
+  const began = await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      if (!(await beginCancelling(tx, jobId))) return false;
+      await recordChange(tx, context, { jobId, kind: 'job.cancelling', action: 'job.cancel' });
+      return true;
+    }),
+  );
+  if (began) context.events.emit('job.cancelling', { jobId });
+  else await refuseControl(context, jobId, 'cancel', ({ cancelledAt }) => cancelledAt !== null);
+  faultPoint('cancel.after_begin');
+  return began;
+}
+
+/** The rest of a cancellation; safe to run everywhere at once. */
+export async function cancelRest(
+  context: EngineContext,
+  jobId: string,
+  itemsPerStep = ITEMS_PER_STEP,
+): Promise<void> {
+  let size = itemsPerStep;
+  do {
+    for (;;) {
+      const taken = await cancelStep(context, jobId, size);
+      if (taken.items === 0) break;
+      size = Math.min(itemsPerStep, taken.size * 2);
+      faultPoint('cancel.after_step');
+    }
+    faultPoint('cancel.before_finish');
+    await finishJob(context, jobId);
+    // A flush that the last step waited for may have left a new span behind its back.
+  } while (await hasItemsToCancel(context.db, jobId));
+}
+
+/** A step that fails may have run into the deadline: each further try takes a quarter of the items, down to one. */
+export async function cancelStep(
+  context: EngineContext,
+  jobId: string,
+  itemsPerStep: number,
+): Promise<{ items: number; size: number }> {
+  let size = itemsPerStep;
+  const step = (): Promise<number> =>
+    context.db.transaction(async (tx) => {
+      await planByKey(tx);
+      return cancelItems(tx, jobId, size);
+    });
+  const items = await retryPassing(step, {
+    onRetry: () => {
+      size = Math.ceil(size / 4);
+    },
+  });
+  return { items, size };
+}

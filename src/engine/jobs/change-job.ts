@@ -1,0 +1,20 @@
+// Changes name, priority or budget of a job, whatever it is doing, together with the entry in the audit.
+import { checkBudget, type JobBudget } from '../../core/limits/budget.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { changeJobRow, type JobChange } from '../../store/commands/jobs/change-job.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { recordChange } from './record-change.ts';
+
+export async function changeJob(context: EngineContext, jobId: string, change: JobChange): Promise<void> {
+  const wrong = change.budget === undefined ? null : checkBudget(change.budget as JobBudget);
+  if (wrong !== null) throw new RowmillError('BUDGET_INVALID', wrong);
+  await retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      if (!(await changeJobRow(tx, jobId, change)))
+        throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+      const detail = { ...change };
+      await recordChange(tx, context, { jobId, kind: 'job.changed', action: 'job.change', detail });
+    }),
+  );
+}

@@ -1,0 +1,132 @@
+// Creates a job, open for items. A repeated request with the same idempotency key is the same job.
+import { isDeepStrictEqual } from 'node:util';
+import { checkBudget, type JobBudget } from '../../core/limits/budget.ts';
+import { EVERYBODY } from '../../core/items/counter.ts';
+import type { JobSource } from '../../core/files/file-format.ts';
+import type { InputColumn } from '../../core/items/input-column.ts';
+import type { JobOutput } from '../../core/files/output-format.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { Transaction } from '../../platform/database.ts';
+import { derivedId, newId } from '../../platform/random.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { claimFileSet } from '../../store/commands/items/change-file-sets.ts';
+import { insertJob } from '../../store/commands/jobs/insert-job.ts';
+import { lockOwner } from '../../store/commands/limits/lock-owner.ts';
+import { isBeingRemoved } from '../../store/views/jobs/is-being-removed.ts';
+import { readJob } from '../../store/views/jobs/read-job.ts';
+import { checkQuota } from './check-quota.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { recordChange } from './record-change.ts';
+
+export interface CreateJobRequest {
+  pipeline: string;
+  /** Null: any version may run it. */
+  pipelineVersion?: string | null;
+  phases: string[];
+  ownerId?: string;
+  name?: string;
+  params?: unknown;
+  priority?: number;
+  idempotencyKey?: string;
+  source?: JobSource;
+  /** Blobs of the source (engine/items/file-set.ts): from the commit on they are the job's. */
+  fileSetId?: string;
+  inputColumns?: InputColumn[];
+  keyColumns?: readonly string[];
+  updatesJobId?: string;
+  /** Formats of the result files. Default: CSV; none when empty. */
+  outputs?: readonly JobOutput[];
+  /** Created paused: nothing runs before `resume`, and items can be appended until the seal. */
+  hold?: boolean;
+  /** Only so many items run at first; the rest is held until `resume`. */
+  trial?: number;
+  /** What the job and each of its items may cost. */
+  budget?: JobBudget;
+  /** Of what the request is made: the idempotency key with another one is another request. */
+  fingerprint?: string;
+  /** Refused when its owner has as much as the settings allow. */
+  withinQuota?: boolean;
+}
+
+export async function createJob(
+  context: EngineContext,
+  request: CreateJobRequest,
+): Promise<{ jobId: string; created: boolean }> {
+  if (request.trial !== undefined && (!Number.isSafeInteger(request.trial) || request.trial < 1)) {
+    throw new RowmillError(
+      'ITEM_INVALID',
+      `expected trial to be a whole number from 1, got ${request.trial}`,
+      {
+        hint: 'It says how many items run before the rest is released.',
+      },
+    );
+  }
+  const wrong = request.budget === undefined ? null : checkBudget(request.budget);
+  if (wrong !== null) throw new RowmillError('BUDGET_INVALID', wrong);
+  const ownerId = request.ownerId ?? 'local';
+  if (ownerId === EVERYBODY)
+    throw new RowmillError('OWNER_INVALID', `expected an owner other than ${EVERYBODY}, which is everybody`);
+  const params = request.params ?? {};
+  // Made once, outside the retry: an insert whose reply was lost finds its own row.
+  const jobId =
+    request.idempotencyKey === undefined ? newId() : derivedId('job', ownerId, request.idempotencyKey);
+  const requestId = newId();
+  const insert = async (tx: Transaction): Promise<boolean> => {
+    if (request.withinQuota) await lockOwner(tx, ownerId);
+    const isNew = await insertJob(tx, {
+      jobId,
+      ownerId,
+      pipeline: request.pipeline,
+      phases: request.phases,
+      name: request.name ?? '',
+      params,
+      priority: request.priority ?? 0,
+      requestId,
+      source: request.source ?? null,
+      inputColumns: request.inputColumns ?? [],
+      keyColumns: request.keyColumns ?? [],
+      updatesJobId: request.updatesJobId ?? null,
+      outputs: request.outputs ?? ['csv'],
+      pipelineVersion: request.pipelineVersion ?? null,
+      hold: request.hold ?? false,
+      trialItems: request.trial ?? null,
+      budget: request.budget ?? {},
+      fingerprint: request.fingerprint ?? null,
+    });
+    if (!isNew) return false;
+    await refuseWhileRemoved(tx, jobId);
+    if (request.fileSetId !== undefined && !(await claimFileSet(tx, request.fileSetId, jobId)))
+      throw new RowmillError('FILE_INCOMPLETE', 'the file was removed from the blob store before its end');
+    if (request.withinQuota) await checkQuota(tx, context.settings, ownerId);
+    const detail = { pipeline: request.pipeline, name: request.name ?? '' };
+    await recordChange(tx, context, { jobId, kind: 'job.created', action: 'job.create', detail });
+    return true;
+  };
+  const inserted = await retryPassing(() => context.db.transaction(insert));
+  const existing = inserted ? null : await retryPassing(() => readJob(context.db, jobId));
+  // An insert whose reply was lost was tried again and found its own row.
+  if (inserted || existing?.ingestBatch === requestId) {
+    context.events.emit('job.created', { jobId, ownerId, pipeline: request.pipeline });
+    return { jobId, created: true };
+  }
+  const same =
+    existing?.pipeline === request.pipeline &&
+    isDeepStrictEqual(existing.params, JSON.parse(JSON.stringify(params))) &&
+    (request.fingerprint === undefined || [null, request.fingerprint].includes(existing.fingerprint));
+  if (!same) {
+    throw new RowmillError(
+      'IDEMPOTENCY_KEY_REUSED',
+      `this idempotency key was used for another job (${jobId})`,
+    );
+  }
+  return { jobId, created: false };
+}
+
+/** What is left of a removed job would be taken for the new one's. Its own statement: it must see what is committed now. */
+async function refuseWhileRemoved(tx: Transaction, jobId: string): Promise<void> {
+  if (!(await isBeingRemoved(tx, jobId))) return;
+  throw new RowmillError('JOB_CONFLICT', `job ${jobId} is being removed`, {
+    hint: 'Try again in a moment, or use another idempotency key.',
+    retryAfterMs: 1000,
+  });
+}

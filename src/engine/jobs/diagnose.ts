@@ -1,0 +1,167 @@
+// Checks the invariants of the design on a live database, each within its time budget.
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
+import { monotonicMs } from '../../platform/clock.ts';
+import { Database } from '../../platform/database.ts';
+import { databaseErrorKind } from '../../platform/database-error.ts';
+import { Events } from '../../platform/events.ts';
+import { toRowmillError } from '../../platform/to-rowmill-error.ts';
+import { findProblems, INVARIANTS, type Problem } from '../../store/views/health/check-invariants.ts';
+import { listOutputFiles } from '../../store/views/exports/list-output-files.ts';
+import { auditCounters, type CounterDrift } from '../counters/audit-counters.ts';
+import { auditJobCounters } from '../counters/audit-job-counters.ts';
+
+const LISTED_DRIFT = 100;
+
+export interface InvariantReport {
+  invariant: string;
+  says: string;
+  problems: Problem[];
+  /** Why it could not be checked, or null. */
+  unchecked: string | null;
+}
+
+export interface Diagnosis {
+  ok: boolean;
+  invariants: InvariantReport[];
+}
+
+export interface DiagnoseOptions {
+  jobId?: string;
+  maxJobs?: number;
+  /** Time for each invariant. */
+  budgetMs?: number;
+  /** With it, output files are read back and compared with their checksums. */
+  blobs?: BlobStore;
+}
+
+export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {}): Promise<Diagnosis> {
+  const budgetMs = options.budgetMs ?? 30_000;
+  const scope = { jobId: options.jobId ?? null, maxJobs: options.maxJobs ?? 1000 };
+  const db = new Database({
+    url: databaseUrl,
+    maxConnections: 1,
+    applicationName: 'rowmill doctor',
+    deadlineMs: budgetMs,
+  });
+  const invariants: InvariantReport[] = [];
+  try {
+    for (const { name, says, statement } of INVARIANTS) {
+      const report: InvariantReport = { invariant: name, says, problems: [], unchecked: null };
+      invariants.push(report);
+      try {
+        report.problems = await findProblems(db, statement, scope);
+      } catch (error) {
+        if (databaseErrorKind(error) !== 'passing') throw error;
+        report.unchecked = (error as Error).message;
+      }
+    }
+    invariants.push(
+      scope.jobId === null
+        ? await checkCounters(db, budgetMs)
+        : await checkJobCounters(db, scope.jobId, budgetMs),
+    );
+    if (options.blobs) invariants.push(await checkFiles(db, options.blobs, scope, budgetMs));
+  } catch (cause) {
+    const { code, message, hint } = toRowmillError(cause);
+    throw new RowmillError(code, `cannot check the database: ${message}`, { hint, cause });
+  } finally {
+    await db.close();
+  }
+  return {
+    ok: invariants.every((report) => report.problems.length === 0 && report.unchecked === null),
+    invariants,
+  };
+}
+
+async function checkCounters(db: Database, budgetMs: number): Promise<InvariantReport> {
+  const says = 'counters are what was contributed to them';
+  return checkedCounters(says, async (report) => {
+    const audit = await auditCounters({ db, events: new Events() }, { budgetMs, maxListed: LISTED_DRIFT });
+    for (const drift of audit.drifted) report.problems.push({ jobId: null, problem: driftText(drift) });
+    if (audit.unlisted > 0)
+      report.problems.push({ jobId: null, problem: `and ${audit.unlisted} more rows of counters` });
+    for (const { jobId, contributions, items } of audit.lost)
+      report.problems.push({
+        jobId,
+        problem: `${contributions} contributions of ${items} rows are to entries of counters that are gone`,
+      });
+    if (!audit.complete) {
+      const { entries, entities, scopes } = audit.checked;
+      report.unchecked = `only ${entries} entries, ${entities} entities and ${scopes} scopes were compared within ${budgetMs} ms`;
+    }
+  });
+}
+
+/** Only the entries: what several jobs counted cannot be told apart in the sums over them. */
+async function checkJobCounters(db: Database, jobId: string, budgetMs: number): Promise<InvariantReport> {
+  const says = 'entries of counters that the job counts in are what was contributed to them';
+  return checkedCounters(says, async (report) => {
+    const audit = await auditJobCounters(db, jobId, budgetMs);
+    for (const drift of audit.drifted.slice(0, LISTED_DRIFT))
+      report.problems.push({ jobId, problem: driftText(drift) });
+    if (audit.drifted.length > LISTED_DRIFT)
+      report.problems.push({
+        jobId,
+        problem: `and ${audit.drifted.length - LISTED_DRIFT} more rows of counters`,
+      });
+    if (audit.gone > 0)
+      report.problems.push({
+        jobId,
+        problem: `${audit.gone} entries of counters that it counts in are gone`,
+      });
+    if (!audit.complete)
+      report.unchecked = `only ${audit.checked} entries were compared within ${budgetMs} ms`;
+  });
+}
+
+async function checkedCounters(
+  says: string,
+  check: (report: InvariantReport) => Promise<void>,
+): Promise<InvariantReport> {
+  const report: InvariantReport = { invariant: 'counters', says, problems: [], unchecked: null };
+  try {
+    await check(report);
+  } catch (error) {
+    if (databaseErrorKind(error) !== 'passing') throw error;
+    report.unchecked = (error as Error).message;
+  }
+  return report;
+}
+
+function driftText({ counter, ownerId, scope, entity, measures }: CounterDrift): string {
+  const key = [scope, entity].filter((part) => part !== null).join(' / ');
+  const numbers = Object.entries(measures).map(
+    ([measure, { stored, recounted }]) => `${measure} is ${stored}, the recount says ${recounted}`,
+  );
+  return `counter ${counter} of ${ownerId}, ${key}: ${numbers.join('; ')}`;
+}
+
+async function checkFiles(
+  db: Database,
+  blobs: BlobStore,
+  scope: { jobId: string | null; maxJobs: number },
+  budgetMs: number,
+): Promise<InvariantReport> {
+  const says = 'output files are what their summary says';
+  const report: InvariantReport = { invariant: 'files', says, problems: [], unchecked: null };
+  const startedMs = monotonicMs();
+  const files = await listOutputFiles(db, scope);
+  for (const [index, { jobId, file }] of files.entries()) {
+    if (monotonicMs() - startedMs > budgetMs) {
+      report.unchecked = `only ${index} of ${files.length} files were read within ${budgetMs} ms`;
+      break;
+    }
+    try {
+      await blobs.verify(file);
+    } catch (error) {
+      if (!(error instanceof RowmillError)) throw error;
+      if (error.code === 'BLOB_STORE_UNAVAILABLE') {
+        report.unchecked = error.message;
+        break;
+      }
+      report.problems.push({ jobId, problem: error.message });
+    }
+  }
+  return report;
+}

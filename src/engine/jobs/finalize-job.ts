@@ -1,0 +1,91 @@
+// The last step of a generation: leased and resumable. Output files are written and checked between taking the lease
+// and the short transaction that writes summary, event and state together; the finalize token is the fence. No lock is
+// held while bytes move. A store that is down delays the summary, with the reason on the job. Files that ended or stalled
+// the processes that wrote them are given up: the job fails, with its summary and without files.
+import { type GenerationDiff, generationDiff } from '../../core/jobs/generation-diff.ts';
+import { outcomeOf } from '../../core/jobs/job-outcome.ts';
+import type { OutputFile } from '../../core/files/output-format.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { toStorableText } from '../../core/items/storable-json.ts';
+import { faultPoint } from '../../platform/fault-point.ts';
+import { keepLease } from '../../platform/keep-lease.ts';
+import { newId, randomFraction } from '../../platform/random.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import {
+  claimFinalize,
+  finishJobRow,
+  noteOutputFile,
+  postponeFinalize,
+  renewFinalize,
+} from '../../store/commands/jobs/finalize-lease.ts';
+import { insertCallbacks } from '../../store/commands/jobs/insert-callbacks.ts';
+import { insertSummary } from '../../store/commands/jobs/insert-summary.ts';
+import { compareGenerations } from '../../store/views/jobs/compare-generations.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { recordChange } from './record-change.ts';
+import { deleteOtherAttempts, writeOutputFiles } from '../exports/write-output-files.ts';
+
+const FIRST_DELAY_MS = 500;
+
+/** True when this call wrote the summary; false when somebody else holds or has finished it, or it has to wait. */
+export async function finalizeJob(context: EngineContext, jobId: string): Promise<boolean> {
+  const { db, settings } = context;
+  const token = newId();
+  const leaseMs = settings.finalizeLeaseMs;
+  const claimed = await claimFinalize(db, { jobId, workerId: token, token, leaseMs });
+  if (!claimed) return false;
+  const { generation, attempt, takeovers } = claimed;
+  const failure = takeovers < settings.jobMaxTakeovers ? null : gaveUp(jobId, takeovers);
+  const state = failure === null ? claimed.state : ('FAILED' as const);
+  const lease = keepLease({
+    leaseMs,
+    renew: () => renewFinalize(db, jobId, token, leaseMs),
+    lost: () => new RowmillError('JOB_CONFLICT', `another process took over the ending of job ${jobId}`),
+  });
+  let files: OutputFile[] = [];
+  let diff: GenerationDiff | null = null;
+  try {
+    if (generation > 1) diff = generationDiff(await compareGenerations(db, jobId, generation));
+    const ending = { jobId, generation, attempt, state, diff };
+    const wrote = (count: number): Promise<void> => noteOutputFile(db, jobId, token, count);
+    if (failure === null) files = await writeOutputFiles(context, ending, wrote, lease.signal);
+  } catch (error) {
+    const delayMs =
+      Math.min(settings.finalizeRetryMaxMs, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + randomFraction() / 2);
+    const reason = `the output files could not be written: ${(error as Error).message}`;
+    await postponeFinalize(db, { jobId, token, delayMs, reason: toStorableText(reason, 2000) });
+    context.events.emit('finalize.delayed', { jobId, generation, attempt, delayMs, error });
+    return false;
+  } finally {
+    await lease.stop();
+  }
+  const finished = await retryPassing(() =>
+    db.transaction(
+      async (tx) => {
+        const lagMs = await finishJobRow(tx, jobId, token, state, failure);
+        if (lagMs === null) return null;
+        const counts = await insertSummary(tx, jobId, generation, state, files, diff);
+        const outcome = outcomeOf(state, counts);
+        await recordChange(tx, context, {
+          jobId,
+          ...(failure === null
+            ? { kind: 'job.finished', detail: { outcome, counts } }
+            : { kind: 'job.failed', detail: { outcome, counts, reason: failure } }),
+        });
+        await insertCallbacks(tx, jobId);
+        return { lagMs, outcome };
+      },
+      () => faultPoint('finalize.before_commit'),
+    ),
+  );
+  if (finished === null) return false;
+  faultPoint('finalize.after_commit');
+  if (failure !== null) context.events.emit('job.failed', { jobId, reason: failure });
+  context.events.emit('job.finished', { jobId, generation, state, ...finished });
+  if (attempt > 1) await deleteOtherAttempts(context, { jobId, generation, attempt });
+  return true;
+}
+
+function gaveUp(jobId: string, takeovers: number): string {
+  return `writing the output files ended or stalled ${takeovers} processes in a row, without one file more (jobMaxTakeovers). Every result is stored: find what the logs of these processes say, then write a file with \`rowmill export ${jobId}\`.`;
+}

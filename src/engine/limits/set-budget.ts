@@ -1,0 +1,62 @@
+// Changes what a job or an owner may spend, while things run. Who changed what stands in the audit. A job that paused
+// because of it goes on when it is resumed.
+import { checkBudget, isAmount, type JobBudget } from '../../core/limits/budget.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { insertAudit } from '../../store/commands/jobs/insert-audit.ts';
+import { setJobBudget, setOwnerBudget } from '../../store/commands/limits/set-budget.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+export async function setBudget(
+  context: EngineContext,
+  jobId: string,
+  change: JobBudget,
+  actor: string,
+): Promise<{ max: number | null; perItem: number | null }> {
+  const wrong = checkBudget(change);
+  if (wrong !== null) throw new RowmillError('BUDGET_INVALID', wrong);
+  return retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      const budget = await setJobBudget(tx, jobId, { max: change.max, perItem: change.perItem });
+      if (!budget) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+      const detail = { change, budget };
+      await insertAudit(tx, { ...context.by, actor, action: 'job.budget', subject: `job ${jobId}`, detail });
+      return budget;
+    }),
+  );
+}
+
+export interface OwnerBudget {
+  /** By all jobs of the owner on one day, in UTC. */
+  perDay?: number | null;
+  /** By all jobs of the owner, ever. */
+  total?: number | null;
+}
+
+export async function setBudgetOfOwner(
+  context: EngineContext,
+  ownerId: string,
+  change: OwnerBudget,
+  actor: string,
+): Promise<{ perDay: number | null; total: number | null }> {
+  for (const [key, value] of Object.entries(change))
+    if (value != null && !isAmount(value))
+      throw new RowmillError(
+        'BUDGET_INVALID',
+        `expected ${key} of the budget to be a number from 0, got ${String(value)}`,
+      );
+  return retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      const budget = await setOwnerBudget(tx, ownerId, { perDay: change.perDay, total: change.total });
+      const detail = { change, budget };
+      await insertAudit(tx, {
+        ...context.by,
+        actor,
+        action: 'owner.budget',
+        subject: `owner ${ownerId}`,
+        detail,
+      });
+      return budget;
+    }),
+  );
+}

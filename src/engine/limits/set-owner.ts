@@ -1,0 +1,57 @@
+// An operator says what an owner may have of the workers. The weight counts from the next look for work, a limit on items
+// from the next sync; who changed what stands in the audit.
+import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../../core/limits/owner-limits.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { insertAudit } from '../../store/commands/jobs/insert-audit.ts';
+import { type OwnerChange, type OwnerLimits, setOwnerRow } from '../../store/commands/limits/set-owner.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+export async function setOwner(
+  context: EngineContext,
+  ownerId: string,
+  change: OwnerChange,
+  actor: string,
+): Promise<OwnerLimits> {
+  checkOwner(ownerId, change);
+  return retryPassing(() =>
+    context.db.transaction(async (tx) => {
+      const limits = await setOwnerRow(tx, ownerId, change);
+      const subject = `owner ${ownerId}`;
+      await insertAudit(tx, {
+        ...context.by,
+        actor,
+        action: 'owner.set',
+        subject,
+        detail: { change, limits },
+      });
+      return limits;
+    }),
+  );
+}
+
+function checkOwner(ownerId: string, change: OwnerChange): void {
+  const { weight, maxRunningJobs, maxInFlight } = change;
+  check(/^[^\0]{1,200}$/.test(ownerId), 'an owner of 1 to 200 characters', ownerId);
+  const given = Object.values(change).filter((value) => value !== undefined);
+  check(given.length > 0, 'something to change: weight, maxRunningJobs or maxInFlight', change);
+  if (weight !== undefined)
+    check(
+      isWhole(weight, MAX_OWNER_WEIGHT),
+      `weight to be a whole number from 1 to ${MAX_OWNER_WEIGHT}`,
+      weight,
+    );
+  for (const [key, value] of Object.entries({ maxRunningJobs, maxInFlight })) {
+    if (value == null) continue;
+    const meaning = `${key} to be a whole number from 1 to ${MAX_OWNER_LIMIT}, or null for no limit`;
+    check(isWhole(value, MAX_OWNER_LIMIT), meaning, value);
+  }
+}
+
+function isWhole(value: unknown, max: number): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= max;
+}
+
+function check(isRight: boolean, expected: string, got: unknown): void {
+  if (!isRight) throw new RowmillError('OWNER_INVALID', `expected ${expected}, got ${JSON.stringify(got)}`);
+}

@@ -1,0 +1,95 @@
+// What calls of a worker cost, and what the next ones may cost, goes in; how much it may set aside comes out: one short
+// transaction, whatever the number of calls since the last one. A job that has reached a budget is paused in it.
+import {
+  type BudgetGrant,
+  type BudgetReport,
+  type BudgetState,
+  budgetSentence,
+  initialBudgetState,
+  onDay,
+  syncBudget,
+} from '../../core/limits/budget-control.ts';
+import type { BudgetScope } from '../../core/limits/work-budget.ts';
+import type { Transaction } from '../../platform/database.ts';
+import { pauseAtBudget } from '../../store/commands/jobs/pause-at-budget.ts';
+import {
+  insertBudgets,
+  lockBudgets,
+  storeBudgets,
+  sumCosts,
+} from '../../store/commands/limits/sync-budgets.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+export interface ScopeReport extends BudgetReport {
+  scope: string;
+  /** Jobs that have something waiting for this budget. */
+  jobIds: string[];
+}
+
+export interface ScopeGrant extends BudgetGrant {
+  scope: string;
+}
+
+export async function syncBudgets(context: EngineContext, reports: ScopeReport[]): Promise<ScopeGrant[]> {
+  const scopes = reports.map(({ scope }) => scope);
+  const { grants, paused } = await context.db.transaction(async (tx) => {
+    let locked = await lockBudgets(tx, scopes);
+    if (locked.budgets.length < scopes.length) {
+      await insertBudgets(tx, scopes);
+      locked = await lockBudgets(tx, scopes);
+    }
+    const asked = new Map(reports.map((report) => [report.scope, report]));
+    const synced: (ScopeGrant & { state: BudgetState })[] = [];
+    const stopped: { jobId: string; reason: string }[] = [];
+    for (const { scope, state, limit } of locked.budgets) {
+      const report = asked.get(scope)!;
+      const before = await stateBefore(tx, scope, state, locked.nowMs);
+      const { settings } = context;
+      const result = syncBudget(before, limit, report, locked.nowMs, { leaseMs: settings.resourceLeaseMs });
+      synced.push({ scope, ...result.grant, state: result.state });
+      if (result.grant.isReached) stopped.push(...(await pause(tx, report, limit, result.state)));
+    }
+    await storeBudgets(tx, synced);
+    return { grants: synced.map(({ state: _, ...grant }) => grant), paused: stopped };
+  });
+  for (const { jobId, reason } of paused) context.events.emit('job.paused', { jobId, reason });
+  return grants;
+}
+
+export function scopeKey(kind: BudgetScope, owned: { jobId: string; ownerId: string }): string {
+  return `${kind}:${kind === 'job' ? owned.jobId : owned.ownerId}`;
+}
+
+async function stateBefore(
+  tx: Transaction,
+  scope: string,
+  state: BudgetState | null,
+  nowMs: number,
+): Promise<BudgetState> {
+  const today = new Date(nowMs).toISOString().slice(0, 10);
+  if (state === null) {
+    const initial = initialBudgetState(await sumCosts(tx, scope), nowMs);
+    return scope.startsWith('day:') ? { ...initial, day: today } : initial;
+  }
+  if (scope.startsWith('day:')) return onDay(state, today);
+  if (!scope.startsWith('job:') || nowMs >= state.recountUntilMs) return state;
+  return { ...state, spent: Math.max(state.spent, await sumCosts(tx, scope)) };
+}
+
+async function pause(
+  tx: Transaction,
+  { scope, jobIds, next }: ScopeReport,
+  limit: number | null,
+  state: BudgetState,
+): Promise<{ jobId: string; reason: string }[]> {
+  const [kind, owner] = [scope.slice(0, scope.indexOf(':')), scope.slice(scope.indexOf(':') + 1)];
+  const what =
+    kind === 'job'
+      ? 'budget'
+      : kind === 'owner'
+        ? `budget of owner ${owner}`
+        : `budget per day of owner ${owner}`;
+  const reason = budgetSentence(what, limit, state, next);
+  const paused = await pauseAtBudget(tx, jobIds, reason, kind === 'job' ? limit : null);
+  return paused.map((jobId) => ({ jobId, reason }));
+}

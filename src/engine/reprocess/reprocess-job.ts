@@ -1,0 +1,249 @@
+// Reprocesses ended items of a finished or paused job: opens its next generation with the chosen items waiting again, in one
+// transaction. Old results stay, and what they counted counts until each item has a new one. A job that is being finalized
+// is waited for, so that its generation gets its summary. A paused job stays paused: what waited goes on in its own
+// generation, and both end with one summary.
+import { checkExportFilter, type ExportFilter } from '../../core/files/export-filter.ts';
+import { ITEM_STATUSES, type ItemStatus } from '../../core/items/outcome.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { Transaction } from '../../platform/database.ts';
+import { faultPoint } from '../../platform/fault-point.ts';
+import { newId } from '../../platform/random.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { giveUpItems } from '../../store/commands/items/give-up-items.ts';
+import { insertItemEdits } from '../../store/commands/items/insert-item-edits.ts';
+import {
+  insertGeneration,
+  type OpenedGeneration,
+  openGeneration,
+} from '../../store/commands/jobs/open-generation.ts';
+import { planByKey } from '../../store/commands/spans/plan-by-key.ts';
+import { type Reopened, type ReopenRequest, reopenItems } from '../../store/commands/spans/reopen-items.ts';
+import { findGeneration } from '../../store/views/jobs/find-generation.ts';
+import type { Job } from '../../store/views/jobs/read-job.ts';
+import { awaitFinished } from '../jobs/await-finished.ts';
+import { type CheckedEdit, checkEdits, columnsOfEdits, type InputEdit } from './check-edits.ts';
+import { chooseSeqs } from './choose-seqs.ts';
+import type { EngineContext } from '../engine-context.ts';
+import { recordChange } from '../jobs/record-change.ts';
+
+/** Seqs that one statement goes through: half a million ended items are taken in about three seconds. */
+export const WINDOW_SEQS = 500_000;
+const EDITS_AT_ONCE = 5000;
+
+export interface ReprocessRequest extends Omit<ExportFilter, 'statuses'> {
+  /** Default: ERROR and NOT_FOUND; every status when `seqs` are given. 'all' is the whole job. */
+  statuses?: readonly ItemStatus[] | 'all';
+  /** Items with a new input. They are taken whatever they ended in; without any other choice only they are. */
+  edits?: readonly InputEdit[];
+  /** Take failures along that would fail again: classes permanent and invalid. */
+  includePermanent?: boolean;
+  /** Leave out items that were tried this often, over all generations. Default: the setting reprocessMaxAttempts. */
+  maxAttempts?: number;
+  /** Phase at which all of them begin. Default: where each failed; at the first one what had ended well. */
+  from?: string;
+  /** Refuse when the job has another generation by now: a second click is not a second run. */
+  ifGeneration?: number;
+  /** What the edits have in common: kept with the generation. */
+  editedBy?: { errorGroup: string; phase?: number; change: { field: string } };
+}
+
+export async function reprocessJob(
+  context: EngineContext,
+  jobId: string,
+  request: ReprocessRequest = {},
+): Promise<OpenedGeneration> {
+  const plan = await planReprocess(context, jobId, request);
+  const requestId = newId();
+  const report = await retryPassing(() =>
+    context.db.transaction(
+      async (tx) => {
+        await planByKey(tx);
+        const opened = await reopen(tx, requestId, plan);
+        if (!opened.found)
+          await recordChange(tx, context, {
+            jobId,
+            ...REPROCESSED,
+            detail: { ...opened.report, ...editedDetail(request) },
+          });
+        return opened.report;
+      },
+      () => faultPoint('reprocess.before_commit'),
+    ),
+  );
+  faultPoint('reprocess.after_commit');
+  context.events.emit('job.reopened', { jobId, ...report });
+  return report;
+}
+
+/** Which rows a request means, and what is done with them. Nothing is changed. */
+export async function planReprocess(
+  context: EngineContext,
+  jobId: string,
+  request: ReprocessRequest,
+): Promise<Plan> {
+  const { statuses = defaultStatuses(request), ...rest } = request;
+  const filter = exportFilterOf(rest, statuses);
+  const job = await awaitFinished(context, jobId, request.ifGeneration, 'taken');
+  const startPhase = phaseIndex(job, request.from);
+  const edits = await checkEdits(context, job, request.edits ?? []);
+  const chosen = await chooseSeqs(context, job, filter);
+  const base: Plan['base'] = {
+    jobId,
+    generation: job.generation + 1,
+    statuses: statuses === 'all' ? ITEM_STATUSES : statuses,
+    leaveOutPermanent: request.includePermanent !== true,
+    maxAttempts: request.maxAttempts ?? context.settings.reprocessMaxAttempts,
+    startPhase,
+    except: edits.map((edit) => edit.seq),
+  };
+  const onlyEdits = edits.length > 0 && Object.keys(selectionOf(request)).length === 0;
+  return { job, base, edits, chosen: onlyEdits ? [] : chosen, selection: storedSelection(request) };
+}
+
+export interface Plan {
+  job: Job;
+  base: Omit<ReopenRequest, 'fromSeq' | 'toSeq' | 'seqs'>;
+  edits: CheckedEdit[];
+  /** Null: what the statuses say. */
+  chosen: number[] | null;
+  selection: object;
+}
+
+const REPROCESSED = { kind: 'job.reprocessed', action: 'job.reprocess' };
+
+/** `found`: this request has opened it before, and lost the reply to its COMMIT. */
+async function reopen(
+  tx: Transaction,
+  requestId: string,
+  plan: Plan,
+): Promise<{ report: OpenedGeneration; found: boolean }> {
+  const { job, base, edits, chosen, selection } = plan;
+  const { jobId, itemCount } = job;
+  const { generation } = base;
+  const columns = edits.length > 0 ? { columns: columnsOfEdits(edits) } : null;
+  if (!(await openGeneration(tx, job, columns))) {
+    const opened = await findGeneration(tx, jobId, generation, requestId);
+    if (opened) return { report: opened, found: true };
+    throw changedMeanwhile(jobId);
+  }
+  await endGivenUp(tx, job);
+  for (let at = 0; at < edits.length; at += EDITS_AT_ONCE)
+    await insertItemEdits(tx, jobId, generation, edits.slice(at, at + EDITS_AT_ONCE));
+  const total: Reopened = { selected: 0, permanent: 0, exhausted: 0 };
+  const take = async (part: Partial<ReopenRequest>): Promise<number> => {
+    const taken = await reopenItems(tx, { ...base, fromSeq: 0, toSeq: itemCount, seqs: null, ...part });
+    total.selected += taken.selected;
+    total.permanent += taken.permanent;
+    total.exhausted += taken.exhausted;
+    return taken.selected;
+  };
+  if (edits.length > 0) {
+    const seqs = edits.map((edit) => edit.seq);
+    const all = { statuses: ITEM_STATUSES, leaveOutPermanent: false, maxAttempts: null, except: [] };
+    const taken = await take({ ...all, seqs, startPhase: 0 });
+    if (taken < edits.length)
+      throw new RowmillError(
+        'JOB_CONFLICT',
+        `${edits.length - taken} of ${edits.length} edited rows of job ${jobId} have not ended`,
+        { hint: 'Edit rows that have ended: resume the job, and edit the others when it is done with them.' },
+      );
+  }
+  if (chosen === null) {
+    for (let fromSeq = 0; fromSeq < itemCount; fromSeq += WINDOW_SEQS)
+      await take({ fromSeq, toSeq: Math.min(itemCount, fromSeq + WINDOW_SEQS) });
+  } else {
+    for (let at = 0; at < chosen.length; at += WINDOW_SEQS)
+      await take({ seqs: chosen.slice(at, at + WINDOW_SEQS) });
+  }
+  const { selected, ...leftOut } = total;
+  if (selected === 0) throw nothingToDo(jobId, leftOut);
+  await insertGeneration(tx, { jobId, generation, requestId, selection, selected, leftOut });
+  return { report: { generation, selected, leftOut }, found: false };
+}
+
+/** A file that could not be read left items that nobody ran: they end before their job is opened again. */
+export async function endGivenUp(tx: Transaction, job: Job): Promise<void> {
+  const { jobId, generation, state, sealedAt, itemCount } = job;
+  if (state !== 'FAILED' || sealedAt !== null) return;
+  for (let fromSeq = 0; fromSeq < itemCount; fromSeq += WINDOW_SEQS)
+    await giveUpItems(tx, jobId, generation, fromSeq, Math.min(itemCount, fromSeq + WINDOW_SEQS));
+}
+
+export function changedMeanwhile(jobId: string): RowmillError {
+  return new RowmillError(
+    'JOB_CONFLICT',
+    `job ${jobId} was reprocessed, resumed or cancelled at the same time`,
+  );
+}
+
+function nothingToDo(jobId: string, { permanent, exhausted }: OpenedGeneration['leftOut']): RowmillError {
+  const left = [
+    permanent > 0 && `${permanent} failures are permanent (includePermanent takes them along)`,
+    exhausted > 0 && `${exhausted} items were tried too often (maxAttempts)`,
+  ].filter((part) => part !== false);
+  const message = `nothing of job ${jobId} was chosen to be reprocessed`;
+  return new RowmillError(
+    'NOTHING_TO_REPROCESS',
+    left.length > 0 ? `${message}: ${left.join(', ')}` : message,
+  );
+}
+
+function defaultStatuses({ seqs }: ReprocessRequest): readonly ItemStatus[] | 'all' {
+  return seqs === undefined ? ['ERROR', 'NOT_FOUND'] : 'all';
+}
+
+/** What narrows the choice down; empty when nothing was asked for. */
+function selectionOf({ statuses, phase, errorGroup, search, seqs }: ReprocessRequest): object {
+  const selection = { statuses, phase, errorGroup, search, seqs };
+  return Object.fromEntries(Object.entries(selection).filter(([, value]) => value !== undefined));
+}
+
+function storedSelection(request: ReprocessRequest): object {
+  const { includePermanent, maxAttempts, from, edits, editedBy } = request;
+  return {
+    ...selectionOf(request),
+    ...(includePermanent && { includePermanent }),
+    ...(maxAttempts !== undefined && { maxAttempts }),
+    ...(from !== undefined && { from }),
+    ...(edits && edits.length > 0 && { edited: edits.length }),
+    ...editedBy,
+  };
+}
+
+/** Values of rows stay out of what streams and webhooks tell. */
+function editedDetail({ edits, editedBy }: ReprocessRequest): Record<string, unknown> {
+  return editedBy ? { edited: edits?.length ?? 0, field: editedBy.change.field } : {};
+}
+
+function exportFilterOf(
+  request: Omit<ReprocessRequest, 'statuses'>,
+  statuses: readonly ItemStatus[] | 'all',
+): ExportFilter {
+  const { phase, errorGroup, search, seqs } = request;
+  const filter: ExportFilter = {
+    ...(statuses !== 'all' && { statuses }),
+    ...(phase !== undefined && { phase }),
+    ...(errorGroup !== undefined && { errorGroup }),
+    ...(search !== undefined && { search }),
+    ...(seqs !== undefined && { seqs }),
+  };
+  checkExportFilter(filter, 'REPROCESS_INVALID');
+  for (const status of filter.statuses ?? []) {
+    if (status === 'PENDING') throw invalid(`statuses to be of ${ITEM_STATUSES.join(', ')}`, status);
+  }
+  const { maxAttempts } = request;
+  if (maxAttempts !== undefined && (!Number.isInteger(maxAttempts) || maxAttempts < 1))
+    throw invalid('maxAttempts to be a whole number from 1', maxAttempts);
+  return filter;
+}
+
+function invalid(expected: string, got: unknown): RowmillError {
+  return new RowmillError('REPROCESS_INVALID', `expected ${expected}, got ${JSON.stringify(got)}`);
+}
+
+function phaseIndex(job: Job, name: string | undefined): number | null {
+  if (name === undefined) return null;
+  const index = job.phases.indexOf(name);
+  if (index < 0) throw invalid(`from to be one of the phases ${job.phases.join(', ')}`, name);
+  return index;
+}

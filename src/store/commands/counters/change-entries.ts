@@ -1,0 +1,178 @@
+import { EVERYBODY } from '../../../core/items/counter.ts';
+import type { Statement, Transaction } from '../../../platform/database.ts';
+import { markTakenBack, SUM_MARKED } from '../../marked-contributions.ts';
+import { addMeasures, subtractMeasures } from '../../measure-sums.ts';
+import { ROLL_UP_CHANGES } from './roll-up-changes.ts';
+
+// Changes that the items of one flush make to entries of a job's owner, or of all owners: one row per entry. An entry to which something was
+// only added gets the sum; one that was replaced gets what came from the last replacement on, and its epoch rises by the
+// number of replacements. What changed is computed here, under the lock of the row, and never by the worker.
+//
+// Where something is taken away and nothing replaced, the proposed row has -1 - (the epoch in which that was counted) for
+// its epoch, and what is added less what is taken away for its change: an entry that has another epoch by now has lost
+// the one already, and only gets the other.
+//
+// Index: counter_entries_pkey, counter_entities_pkey. Rows are inserted and locked in the order of their keys: flushes
+// that meet wait, they do not deadlock.
+const CHANGED = `case when excluded.epoch >= 0 or e.epoch = -1 - excluded.epoch then excluded.change else excluded.measured end`;
+const changing = (proposed: string): string => `
+    changed as (
+      insert into counter_entries as e (counter_id, owner_id, scope, entity, epoch, measured, change)
+      ${proposed}
+      on conflict (counter_id, owner_id, scope, entity) do update
+      set epoch = e.epoch + greatest(0, excluded.epoch),
+          measured = case when excluded.epoch <= 0 then ${addMeasures('e.measured', CHANGED)} else excluded.measured end,
+          change = case when excluded.epoch <= 0 then ${CHANGED} else ${subtractMeasures('excluded.measured', 'e.measured')} end,
+          settled = case when excluded.epoch <= 0 then e.settled else '{}' end,
+          updated_at = now()
+      returning e.entry_id, e.counter_id, e.owner_id, e.scope, e.entity, e.epoch, e.change
+    ),
+    ${ROLL_UP_CHANGES}
+    select entry_id, epoch, counter_id, scope, entity from changed`;
+
+const wanted = (shared: string): string => `
+      from unnest($2::int[], $3::text[], $4::text[], $5::int[], $6::text[], ${shared}::boolean[])
+        as w(counter_id, scope, entity, replaced, measured, shared)
+      cross join (select owner_id from jobs where job_id = $1) j`;
+/** All entries of one counter stand under one owner, so the order of the keys is that of (counter, scope, entity). */
+const OWNER = `case when w.shared then '${EVERYBODY}' else j.owner_id end`;
+
+const CHANGE_ENTRIES: Statement = {
+  name: 'change-counter-entries',
+  text: `
+    with ${changing(`
+      select w.counter_id, ${OWNER}, w.scope, w.entity, w.replaced, w.measured::bigint[], w.measured::bigint[]
+      ${wanted('$7')}
+      order by w.counter_id, w.scope collate "C", w.entity collate "C"`)}`,
+};
+
+// The same in a later generation ($7) of phase $8: what the items $9 counted before in the phases up to $10 is taken away in
+// the one pass that adds. Index: also counter_contributions_pkey, counter_entries_entry_id_key.
+const CHANGE_AND_TAKE_BACK: Statement = {
+  name: 'change-and-take-back',
+  text: `
+    with ${markTakenBack(`(
+        select $1::uuid as job_id, w.seq, $7::int as generation, $8::smallint as phase, w.last_phase
+        from unnest($9::bigint[], $10::smallint[]) as w(seq, last_phase)
+      ) w`)},
+    ${SUM_MARKED},
+    wanted as (
+      select w.counter_id, ${OWNER} collate "C" as owner_id, w.scope collate "C" as scope, w.entity collate "C" as entity,
+        w.replaced, w.measured::bigint[] as added, null::bigint as epoch, null::bigint[] as taken
+      ${wanted('$11')}
+      union all
+      select e.counter_id, e.owner_id, e.scope, e.entity, 0, null, s.epoch, s.total
+      from summed s join counter_entries e on e.entry_id = s.entry_id
+    ),
+    merged as (
+      select counter_id, owner_id, scope, entity, max(replaced) as replaced, coalesce(max(added), '{}') as added,
+        max(epoch) as epoch, max(taken) as taken
+      from wanted
+      group by counter_id, owner_id, scope, entity
+    ),
+    ${changing(`
+      select m.counter_id, m.owner_id, m.scope, m.entity,
+        case when m.replaced > 0 or m.epoch is null then m.replaced else -1 - m.epoch end,
+        m.added, ${subtractMeasures('m.added', 'm.taken')}
+      from merged m
+      order by m.counter_id, m.owner_id, m.scope, m.entity`)}`,
+};
+
+const COPY_CONTRIBUTIONS: Statement = {
+  name: 'copy-counter-contributions',
+  text: 'copy counter_contributions (job_id, seq, generation, phase, entry_id, epoch, measured) from stdin',
+};
+
+interface FlushKey {
+  jobId: string;
+  generation: number;
+  phase: number;
+}
+
+export interface EntryChange {
+  counterId: number;
+  shared: boolean;
+  scope: string;
+  entity: string;
+  /** How often it was replaced. */
+  replaced: number;
+  /** Since the last replacement. */
+  measured: readonly number[];
+}
+
+export interface ChangedEntry {
+  entryId: number;
+  /** After the change. */
+  epoch: number;
+}
+
+/** What an item counted before, in phases that it ran again. */
+export interface RanAgain {
+  seq: number;
+  /** From that of the flush on. */
+  lastPhase: number;
+}
+
+export interface ChangedEntries {
+  /** In the order of the changes, of which each names another entry. */
+  changed: ChangedEntry[];
+  /** Also of entries from which something was only taken back. */
+  entries: number;
+}
+
+export async function changeEntries(
+  tx: Transaction,
+  { jobId, generation, phase }: FlushKey,
+  changes: readonly EntryChange[],
+  ranAgain: readonly RanAgain[] = [],
+): Promise<ChangedEntries> {
+  const values: unknown[] = [
+    jobId,
+    changes.map(({ counterId }) => counterId),
+    changes.map(({ scope }) => scope),
+    changes.map(({ entity }) => entity),
+    changes.map(({ replaced }) => replaced),
+    changes.map(({ measured }) => arrayText(measured)),
+  ];
+  const takenBack = [
+    generation,
+    phase,
+    ranAgain.map(({ seq }) => seq),
+    ranAgain.map(({ lastPhase }) => lastPhase),
+  ];
+  const shared = changes.map((change) => change.shared);
+  const rows =
+    ranAgain.length === 0
+      ? await tx.runArrays(CHANGE_ENTRIES, [...values, shared])
+      : await tx.runArrays(CHANGE_AND_TAKE_BACK, [...values, ...takenBack, shared]);
+  const entries = new Map(
+    rows.map(([entryId, epoch, ...key]) => [
+      key.join('\u0000'),
+      { entryId: entryId as number, epoch: epoch as number },
+    ]),
+  );
+  const changed = changes.map(
+    ({ counterId, scope, entity }) => entries.get([counterId, scope, entity].join('\u0000'))!,
+  );
+  return { changed, entries: rows.length };
+}
+
+export interface StoredContribution extends ChangedEntry {
+  seq: number;
+  measured: readonly number[];
+}
+
+export async function copyContributions(
+  tx: Transaction,
+  { jobId, generation, phase }: FlushKey,
+  contributions: readonly StoredContribution[],
+): Promise<void> {
+  let rows = '';
+  for (const { seq, entryId, epoch, measured } of contributions)
+    rows += `${jobId}\t${seq}\t${generation}\t${phase}\t${entryId}\t${epoch}\t${arrayText(measured)}\n`;
+  await tx.copy(COPY_CONTRIBUTIONS, rows);
+}
+
+function arrayText(numbers: readonly number[]): string {
+  return `{${numbers.join()}}`;
+}

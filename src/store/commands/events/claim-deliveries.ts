@@ -1,0 +1,162 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+import {
+  DELIVERY_COLUMNS,
+  type Delivery,
+  type DeliveryRow,
+  toDelivery,
+} from '../../views/events/list-deliveries.ts';
+
+const SENDING = `d.body, w.url, w.host, w.secret, case when w.old_secret_until > now() then w.old_secret end as old_secret`;
+
+// A few of each webhook, the longest due first, so that a receiver with thousands of messages due keeps nobody else
+// waiting. Rows that another process is about to claim are passed over; the token says whose result counts, and the
+// time until another may try is the lease. Indexes: deliveries_due, webhooks_pkey.
+const CLAIM_DELIVERIES: Statement = {
+  name: 'claim-deliveries',
+  text: `
+    with due as (
+      select d.delivery_id, d.next_attempt_at, w.host,
+             row_number() over (partition by w.host order by d.next_attempt_at, d.delivery_id) as n
+      from webhooks w
+      cross join lateral (
+        select delivery_id, next_attempt_at from deliveries
+        where webhook_id = w.webhook_id and state = 'PENDING' and next_attempt_at <= now()
+        order by next_attempt_at
+        limit 2
+        for update skip locked
+      ) d
+      where w.state = 'ACTIVE' and not w.host = any($1::text[])
+    ),
+    chosen as (
+      select delivery_id from due
+      where n <= case when host = any($2::text[]) then 1 else 2 end
+      order by next_attempt_at
+      limit $3
+    )
+    update deliveries d
+    set lease_token = $4, attempts = d.attempts + 1, next_attempt_at = now() + $5::float8 * interval '1 millisecond'
+    from chosen c, webhooks w
+    where d.delivery_id = c.delivery_id and w.webhook_id = d.webhook_id
+    returning ${DELIVERY_COLUMNS}, ${SENDING}`,
+};
+
+// Leased from the beginning: it is sent by whoever asked for it, at once.
+const INSERT_TEST_DELIVERY: Statement = {
+  name: 'insert-test-delivery',
+  text: `
+    with d as (
+      insert into deliveries (webhook_id, kind, body, lease_token, attempts, next_attempt_at)
+      select webhook_id, 'webhook.test', $3, $4, 1, now() + $5::float8 * interval '1 millisecond'
+      from webhooks where webhook_id = $1 and ($2::text[] is null or owner_id = any($2::text[]))
+      returning *
+    )
+    select ${DELIVERY_COLUMNS}, ${SENDING} from d join webhooks w using (webhook_id)`,
+};
+
+// Only the one who has the lease says how it went.
+const END_ATTEMPT: Statement = {
+  name: 'end-delivery-attempt',
+  text: `
+    with d as (
+      update deliveries
+      set state = $3, last_status = $4, last_error = $5, last_ms = $6, lease_token = null,
+          next_attempt_at = now() + $7::float8 * interval '1 millisecond',
+          delivered_at = case when $3 = 'DELIVERED' then now() end
+      where delivery_id = $1 and lease_token = $2 and state = 'PENDING'
+      returning *
+    ),
+    told as (
+      update webhooks w set last_delivered_at = now() from d where w.webhook_id = d.webhook_id and d.state = 'DELIVERED'
+    )
+    select ${DELIVERY_COLUMNS} from d`,
+};
+
+// From the beginning, with all its attempts; what is just being sent is left to that.
+const RESEND: Statement = {
+  name: 'resend-delivery',
+  text: `
+    with d as (
+      update deliveries
+      set state = 'PENDING', attempts = 0, next_attempt_at = now(), delivered_at = null
+      where delivery_id = $2 and webhook_id = $1 and lease_token is null
+      returning *
+    ),
+    d_or_sent as (
+      select * from d union all
+      select * from deliveries where delivery_id = $2 and webhook_id = $1 and lease_token is not null
+    )
+    select ${DELIVERY_COLUMNS} from d_or_sent d limit 1`,
+};
+
+export interface ClaimedDelivery extends Delivery {
+  body: string;
+  url: string;
+  host: string;
+  /** As they are stored; the old one while it is valid. */
+  secrets: string[];
+  token: string;
+}
+
+type ClaimedRow = DeliveryRow & {
+  body: string;
+  url: string;
+  host: string;
+  secret: string;
+  old_secret: string | null;
+} & Record<string, unknown>;
+
+export async function claimDeliveries(
+  db: Executor,
+  request: { fullHosts: string[]; halfHosts: string[]; limit: number; token: string; leaseMs: number },
+): Promise<ClaimedDelivery[]> {
+  const { fullHosts, halfHosts, limit, token, leaseMs } = request;
+  const values = [fullHosts, halfHosts, limit, token, leaseMs];
+  return (await db.run<ClaimedRow>(CLAIM_DELIVERIES, values)).rows.map((row) => toClaimed(row, token));
+}
+
+/** Null when there is no such webhook, or it belongs to somebody else. */
+export async function insertTestDelivery(
+  tx: Executor,
+  request: {
+    webhookId: string;
+    owners: readonly string[] | null;
+    body: string;
+    token: string;
+    leaseMs: number;
+  },
+): Promise<ClaimedDelivery | null> {
+  const { webhookId, owners, body, token, leaseMs } = request;
+  const { rows } = await tx.run<ClaimedRow>(INSERT_TEST_DELIVERY, [webhookId, owners, body, token, leaseMs]);
+  return rows[0] ? toClaimed(rows[0], token) : null;
+}
+
+function toClaimed(row: ClaimedRow, token: string): ClaimedDelivery {
+  const secrets = [row.secret, row.old_secret].filter((secret) => secret !== null);
+  return { ...toDelivery(row), body: row.body, url: row.url, host: row.host, secrets, token };
+}
+
+export interface AttemptResult {
+  state: 'PENDING' | 'DELIVERED' | 'DEAD';
+  status: number | null;
+  error: string | null;
+  ms: number;
+  /** Until the next attempt. */
+  delayMs: number;
+}
+
+/** Null when somebody else has it by now. */
+export async function endAttempt(
+  tx: Executor,
+  { deliveryId, token }: Pick<ClaimedDelivery, 'deliveryId' | 'token'>,
+  { state, status, error, ms, delayMs }: AttemptResult,
+): Promise<Delivery | null> {
+  const values = [deliveryId, token, state, status, error, Math.round(ms), delayMs];
+  const { rows } = await tx.run<DeliveryRow & Record<string, unknown>>(END_ATTEMPT, values);
+  return rows[0] ? toDelivery(rows[0]) : null;
+}
+
+/** Null when there is none. */
+export async function resend(tx: Executor, webhookId: string, deliveryId: string): Promise<Delivery | null> {
+  const { rows } = await tx.run<DeliveryRow & Record<string, unknown>>(RESEND, [webhookId, deliveryId]);
+  return rows[0] ? toDelivery(rows[0]) : null;
+}

@@ -1,0 +1,90 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// The oldest that nobody is at; by the index exports_preparing, which holds few.
+const CLAIM_EXPORT: Statement = {
+  name: 'claim-export',
+  text: `
+    update exports
+    set token = $1, lease_until = now() + $2::float8 * interval '1 millisecond', attempts = attempts + 1
+    where export_id = (
+      select export_id from exports
+      where state = 'PREPARING' and (lease_until is null or lease_until <= now())
+      order by created_at
+      limit 1
+      for update skip locked
+    )
+    returning export_id, job_id, request, attempts`,
+};
+
+const RENEW_EXPORT: Statement = {
+  name: 'renew-export',
+  text: `
+    update exports set lease_until = now() + $3::float8 * interval '1 millisecond'
+    where export_id = $1 and token = $2 and state = 'PREPARING'`,
+};
+
+// For another attempt, by whomever.
+const RELEASE_EXPORT: Statement = {
+  name: 'release-export',
+  text: `update exports set token = null, lease_until = null where export_id = $1 and token = $2 and state = 'PREPARING'`,
+};
+
+const FINISH_EXPORT: Statement = {
+  name: 'finish-export',
+  text: `
+    update exports
+    set state = $3, blob_key = $4, bytes = $5, sha256 = $6, row_count = $7, error = $8, token = null, lease_until = null,
+        finished_at = now(), expires_at = now() + $9::float8 * interval '1 millisecond'
+    where export_id = $1 and token = $2 and state = 'PREPARING'`,
+};
+
+export interface ClaimedExport {
+  exportId: string;
+  jobId: string;
+  request: unknown;
+  /** This one among them. */
+  attempts: number;
+}
+
+export async function claimExport(
+  db: Executor,
+  token: string,
+  leaseMs: number,
+): Promise<ClaimedExport | null> {
+  const row = (await db.runArrays(CLAIM_EXPORT, [token, leaseMs]))[0];
+  return row
+    ? { exportId: row[0] as string, jobId: row[1] as string, request: row[2], attempts: row[3] as number }
+    : null;
+}
+
+export async function renewExport(
+  db: Executor,
+  exportId: string,
+  token: string,
+  leaseMs: number,
+): Promise<boolean> {
+  return (await db.run(RENEW_EXPORT, [exportId, token, leaseMs])).rowCount === 1;
+}
+
+export async function releaseExport(db: Executor, exportId: string, token: string): Promise<void> {
+  await db.run(RELEASE_EXPORT, [exportId, token]);
+}
+
+export type ExportEnd =
+  | { state: 'READY'; blobKey: string; bytes: number; sha256: string; rows: number }
+  | { state: 'FAILED'; error: string };
+
+/** False when another process took it over, or it is gone with its job. */
+export async function finishExport(
+  db: Executor,
+  exportId: string,
+  token: string,
+  end: ExportEnd,
+  keepMs: number,
+): Promise<boolean> {
+  const values =
+    end.state === 'READY'
+      ? [end.state, end.blobKey, end.bytes, end.sha256, end.rows, null]
+      : [end.state, null, null, null, null, end.error];
+  return (await db.run(FINISH_EXPORT, [exportId, token, ...values, keepMs])).rowCount === 1;
+}

@@ -1,0 +1,29 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// The id is made outside of the retry: an insert whose reply was lost finds its own row.
+const INSERT_EXPORT: Statement = {
+  name: 'insert-export',
+  text: `
+    insert into exports (export_id, job_id, owner_id, request, name, content_type, generation)
+    values ($1, $2, $3, $4, $5, $6, $7)
+    on conflict (export_id) do nothing
+    returning export_id`,
+};
+
+export interface NewExport {
+  exportId: string;
+  jobId: string;
+  ownerId: string;
+  /** As run-exports reads it. */
+  request: object;
+  name: string;
+  contentType: string;
+  generation: number;
+}
+
+/** False when it is there already. */
+export async function insertExport(db: Executor, given: NewExport): Promise<boolean> {
+  const { exportId, jobId, ownerId, request, name, contentType, generation } = given;
+  const values = [exportId, jobId, ownerId, JSON.stringify(request), name, contentType, generation];
+  return (await db.run(INSERT_EXPORT, values)).rowCount === 1;
+}

@@ -1,0 +1,28 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// Ends items that a failed ingest left without result and without span as CANCELLED, in seqs $3 to $4, and books them:
+// before a FAILED job is opened again each of its items has to have an end. Runs under the lock of the job's row. Index:
+// items_pkey, results_pkey.
+const GIVE_UP_ITEMS: Statement = {
+  name: 'give-up-items',
+  text: `
+    with ended as (
+      insert into results (job_id, seq, generation, phase, attempt, status)
+      select $1, i.seq, $2, 0, 0, 'CANCELLED' from items i
+      where i.job_id = $1 and i.seq >= $3 and i.seq < $4
+        and not exists (select from results r where r.job_id = $1 and r.seq = i.seq)
+      returning seq
+    )
+    insert into ledger (job_id, entry_id, generation, phase, flushes, cancelled)
+    select $1, gen_random_uuid(), $2, 0, 0, count(*) from ended having count(*) > 0`,
+};
+
+export async function giveUpItems(
+  db: Executor,
+  jobId: string,
+  generation: number,
+  fromSeq: number,
+  toSeq: number,
+): Promise<void> {
+  await db.run(GIVE_UP_ITEMS, [jobId, generation, fromSeq, toSeq]);
+}

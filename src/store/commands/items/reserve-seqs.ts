@@ -1,0 +1,81 @@
+import type { IngestReport } from '../../../core/files/file-format.ts';
+import type { InputColumn } from '../../../core/items/input-column.ts';
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+/** The columns of a job with those of a jsonb array that it does not have yet. */
+export const withNewColumns = (
+  columns: string,
+): string => `case when ${columns} is null then input_columns else input_columns || (
+          select coalesce(jsonb_agg(n.c order by n.o), '[]') from jsonb_array_elements(${columns}) with ordinality as n(c, o)
+          where not exists (select from jsonb_array_elements(input_columns) as k(c) where k.c ->> 'key' = n.c ->> 'key')
+        ) end`;
+
+// Takes the next seqs of a job for one ingest batch. The row lock on the job orders concurrent batches and
+// makes a seal wait for them. A batch whose id is already there was committed before its reply got lost. A reader of a
+// file proves with its token that nobody took over, and renews its lease with every batch.
+const RESERVE_SEQS: Statement = {
+  name: 'reserve-seqs',
+  text: `
+    update jobs
+    set item_count = item_count + $2, ingest_batch = $3,
+        ingest_checkpoint = coalesce($4::jsonb, ingest_checkpoint),
+        ingest_expires_at = case when $6::uuid is null then ingest_expires_at
+                                 else now() + $7::float8 * interval '1 millisecond' end,
+        ingest_takeovers = case when $6::uuid is null then ingest_takeovers else 0 end,
+        input_columns = ${withNewColumns('$8::jsonb')},
+        ingest_report = ingest_report || coalesce($9::jsonb, '{}')
+    where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
+      and ingest_batch is distinct from $3
+      and ($5::bigint is null or item_count - coalesce((ingest_report ->> 'emitted')::bigint, 0) = $5)
+      and ($6::uuid is null or ingest_token = $6)
+    returning item_count - $2 as first_seq, generation, priority, trial_items`,
+};
+
+export interface ReservedSeqs {
+  firstSeq: number;
+  generation: number;
+  priority: number;
+  /** Items from this seq on are held; null: none. */
+  trialItems: number | null;
+}
+
+export interface SeqRequest {
+  jobId: string;
+  count: number;
+  batchId: string;
+  checkpoint?: unknown;
+  /** The batch belongs right behind this many items, emitted ones apart; null: wherever the end is. */
+  expectedCount: number | null;
+  /** Of the process that reads the file; null when items come from elsewhere. */
+  lease: { token: string; leaseMs: number } | null;
+  /** Columns that may be new; those that are known already change nothing. */
+  newColumns?: InputColumn[] | undefined;
+  report?: IngestReport | undefined;
+}
+
+export async function reserveSeqs(db: Executor, request: SeqRequest): Promise<ReservedSeqs | null> {
+  const { rows } = await db.run<{
+    first_seq: number;
+    generation: number;
+    priority: number;
+    trial_items: number | null;
+  }>(RESERVE_SEQS, [
+    request.jobId,
+    request.count,
+    request.batchId,
+    jsonOrNull(request.checkpoint),
+    request.expectedCount,
+    request.lease?.token ?? null,
+    request.lease?.leaseMs ?? null,
+    jsonOrNull(request.newColumns),
+    jsonOrNull(request.report),
+  ]);
+  const row = rows[0];
+  if (!row) return null;
+  const { first_seq: firstSeq, generation, priority, trial_items: trialItems } = row;
+  return { firstSeq, generation, priority, trialItems };
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}

@@ -1,0 +1,17 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// From this commit on nothing of the job is claimed, stored, sealed or resumed. Whoever reads its file loses
+// the token; whoever writes its output files is fenced by the state, and begin-finalizing takes that token away.
+// A job that is finalizing because it was cancelled is left to it.
+const BEGIN_CANCELLING: Statement = {
+  name: 'begin-cancelling',
+  text: `
+    update jobs
+    set state = 'CANCELLING', cancelled_at = now(), ingest_token = null, ingest_expires_at = null
+    where job_id = $1 and cancelled_at is null
+      and state in ('INGESTING', 'QUEUED', 'RUNNING', 'PAUSED', 'FINALIZING')`,
+};
+
+export async function beginCancelling(db: Executor, jobId: string): Promise<boolean> {
+  return (await db.run(BEGIN_CANCELLING, [jobId])).rowCount === 1;
+}

@@ -1,0 +1,28 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// What is not given stays as it is. A null budget takes it away. Workers read the priority with their next look.
+const CHANGE_JOB: Statement = {
+  name: 'change-job',
+  text: `
+    update jobs
+    set name = coalesce($2, name),
+        priority = coalesce($3::smallint, priority),
+        budget_max = case when $4::boolean then $5::float8 else budget_max end,
+        budget_per_item = case when $6::boolean then $7::float8 else budget_per_item end
+    where job_id = $1
+    returning job_id`,
+};
+
+export interface JobChange {
+  name?: string | undefined;
+  priority?: number | undefined;
+  budget?: { max?: number | null | undefined; perItem?: number | null | undefined } | undefined;
+}
+
+/** False when there is no such job. */
+export async function changeJobRow(db: Executor, jobId: string, change: JobChange): Promise<boolean> {
+  const { name, priority, budget = {} } = change;
+  const { max, perItem } = budget;
+  const values = [name ?? null, priority ?? null, max !== undefined, max ?? null, perItem !== undefined];
+  return (await db.run(CHANGE_JOB, [jobId, ...values, perItem ?? null])).rowCount === 1;
+}

@@ -1,0 +1,34 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// Ends a job whose file could not be read to the end. Its spans go with it: leases of workers that had already
+// started lose their row, which fences them.
+const FAIL_INGEST: Statement = {
+  name: 'fail-ingest',
+  text: `
+    with failed as (
+      update jobs
+      set state = 'FAILED', last_error = $2::text, finished_at = now(), ingest_token = null, ingest_expires_at = null
+      where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
+        and ($3::uuid is null or ingest_token = $3)
+      returning job_id, owner_id, generation, state
+    ),
+    told as (
+      insert into job_events (job_id, owner_id, kind, generation, state, detail)
+      select job_id, owner_id, 'job.failed', generation, state, jsonb_build_object('reason', $2::text) from failed
+    ),
+    unqueued as (
+      delete from spans s using failed f where s.job_id = f.job_id and s.job_id = $1
+    )
+    select 1 from failed`,
+};
+
+/** True for the one call that failed it. */
+export async function failIngest(
+  db: Executor,
+  jobId: string,
+  reason: string,
+  /** Of the process that reads the file. */
+  token: string | null = null,
+): Promise<boolean> {
+  return (await db.run(FAIL_INGEST, [jobId, reason, token])).rowCount === 1;
+}

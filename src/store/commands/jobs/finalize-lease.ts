@@ -1,0 +1,122 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// A token that is still there belonged to a process that ended or stalled: one that could not write the files gives it
+// back.
+const CLAIM_FINALIZE: Statement = {
+  name: 'claim-finalize',
+  text: `
+    update jobs
+    set finalize_owner = $2, finalize_token = $3, finalize_attempts = finalize_attempts + 1,
+        finalize_expires_at = now() + $4::float8 * interval '1 millisecond',
+        finalize_takeovers = finalize_takeovers + (finalize_token is not null)::int
+    where job_id = $1 and state = 'FINALIZING'
+      and (finalize_expires_at is null or finalize_expires_at <= now())
+    returning generation, finalize_attempts, finalize_takeovers, cancelled_at is not null as cancelled`,
+};
+
+const RENEW_FINALIZE: Statement = {
+  name: 'renew-finalize',
+  text: `
+    update jobs set finalize_expires_at = now() + $3::float8 * interval '1 millisecond'
+    where job_id = $1 and finalize_token = $2 and state = 'FINALIZING'`,
+};
+
+// Only a file that no attempt came to before is progress: every attempt writes the first ones again.
+const NOTE_FILE: Statement = {
+  name: 'note-output-file',
+  text: `
+    update jobs set finalize_files = $3, finalize_takeovers = 0
+    where job_id = $1 and finalize_token = $2 and state = 'FINALIZING' and finalize_files < $3`,
+};
+
+// The sweep takes it up again when the time is over; until then the reason stands on the job.
+const POSTPONE_FINALIZE: Statement = {
+  name: 'postpone-finalize',
+  text: `
+    update jobs
+    set finalize_owner = null, finalize_token = null, last_error = $4,
+        finalize_expires_at = now() + $3::float8 * interval '1 millisecond'
+    where job_id = $1 and finalize_token = $2 and state = 'FINALIZING'`,
+};
+
+// The state, the summary and the event are one statement in one transaction; the token is the fence. The lag counts from the
+// last thing that kept the job from ending: a flush (to the minute once the ledger is folded), the seal, a cancellation, a resume.
+const FINISH_JOB: Statement = {
+  name: 'finish-job',
+  text: `
+    update jobs
+    set state = $3::job_state, finished_at = now(), last_error = $4, finalize_owner = null, finalize_token = null,
+        finalize_expires_at = null
+    where job_id = $1 and state = 'FINALIZING' and finalize_token = $2
+    returning extract(epoch from clock_timestamp() - greatest(created_at, sealed_at, cancelled_at,
+      (select max(l.at) from ledger l where l.job_id = $1 and l.generation = jobs.generation),
+      (select g.opened_at from generations g where g.job_id = $1 and g.generation = jobs.generation),
+      (select max(e.at) from job_events e where e.job_id = $1 and e.kind = 'job.resumed')))::float8 * 1000 as lag_ms`,
+};
+
+export interface ClaimedEnding {
+  generation: number;
+  attempt: number;
+  /** Processes in a row that ended or stalled at it, without progress. */
+  takeovers: number;
+  state: 'DONE' | 'CANCELLED';
+}
+
+export async function claimFinalize(
+  db: Executor,
+  request: { jobId: string; workerId: string; token: string; leaseMs: number },
+): Promise<ClaimedEnding | null> {
+  const { rows } = await db.run<{
+    generation: number;
+    finalize_attempts: number;
+    finalize_takeovers: number;
+    cancelled: boolean;
+  }>(CLAIM_FINALIZE, [request.jobId, request.workerId, request.token, request.leaseMs]);
+  const row = rows[0];
+  if (!row) return null;
+  return {
+    generation: row.generation,
+    attempt: row.finalize_attempts,
+    takeovers: row.finalize_takeovers,
+    state: row.cancelled ? 'CANCELLED' : 'DONE',
+  };
+}
+
+/** `files` were written by the attempt that holds the token. */
+export async function noteOutputFile(
+  db: Executor,
+  jobId: string,
+  token: string,
+  files: number,
+): Promise<void> {
+  await db.run(NOTE_FILE, [jobId, token, files]);
+}
+
+/** How long the job waited for its end, in ms; null when the lease is lost. */
+export async function finishJobRow(
+  db: Executor,
+  jobId: string,
+  token: string,
+  state: string,
+  lastError: string | null = null,
+): Promise<number | null> {
+  const { rows } = await db.run<{ lag_ms: number }>(FINISH_JOB, [jobId, token, state, lastError]);
+  return rows[0] ? Math.max(0, rows[0].lag_ms) : null;
+}
+
+/** False when the lease is lost. */
+export async function renewFinalize(
+  db: Executor,
+  jobId: string,
+  token: string,
+  leaseMs: number,
+): Promise<boolean> {
+  return (await db.run(RENEW_FINALIZE, [jobId, token, leaseMs])).rowCount === 1;
+}
+
+export async function postponeFinalize(
+  db: Executor,
+  request: { jobId: string; token: string; delayMs: number; reason: string },
+): Promise<void> {
+  await db.run(POSTPONE_FINALIZE, [request.jobId, request.token, request.delayMs, request.reason]);
+}

@@ -1,0 +1,108 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// The primary key lets one of several requests with the same key win; the others wait for its commit and find the row. A row
+// that is older than it is kept counts as gone.
+const RESERVE_KEY: Statement = {
+  name: 'reserve-idempotency-key',
+  text: `
+    insert into idempotency_keys as k (caller, key_hash, request_hash, token)
+    values ($1, $2, $3, $4)
+    on conflict (caller, key_hash) do update
+      set request_hash = excluded.request_hash, token = excluded.token, status = null, answer = null, created_at = now()
+      where k.created_at < now() - $5::float8 * interval '1 millisecond'
+    returning token`,
+};
+
+const READ_KEY: Statement = {
+  name: 'read-idempotency-key',
+  text: 'select request_hash, token, status, answer from idempotency_keys where caller = $1 and key_hash = $2',
+};
+
+const STORE_ANSWER: Statement = {
+  name: 'store-idempotent-answer',
+  text: `
+    update idempotency_keys set status = $4, answer = $5
+    where caller = $1 and key_hash = $2 and token = $3 and status is null`,
+};
+
+const RELEASE_KEY: Statement = {
+  name: 'release-idempotency-key',
+  text: 'delete from idempotency_keys where caller = $1 and key_hash = $2 and token = $3 and status is null',
+};
+
+const PRUNE_KEYS: Statement = {
+  name: 'prune-idempotency-keys',
+  text: `
+    delete from idempotency_keys k
+    using (
+      select caller, key_hash from idempotency_keys
+      where created_at < now() - $1::float8 * interval '1 millisecond'
+      order by created_at limit $2
+    ) old
+    where k.caller = old.caller and k.key_hash = old.key_hash`,
+};
+
+export interface KeyOfCaller {
+  caller: string;
+  keyHash: Buffer;
+}
+
+export interface KeptRequest {
+  requestHash: Buffer;
+  token: string;
+  /** Null: it has no answer yet. */
+  answer: KeptAnswer | null;
+}
+
+export interface KeptAnswer {
+  status: number;
+  /** JSON text. */
+  text: string;
+}
+
+/** False when the key is taken. */
+export async function reserveKey(
+  db: Executor,
+  { caller, keyHash }: KeyOfCaller,
+  request: { requestHash: Buffer; token: string; keepMs: number },
+): Promise<boolean> {
+  const { requestHash, token, keepMs } = request;
+  return (await db.run(RESERVE_KEY, [caller, keyHash, requestHash, token, keepMs])).rowCount === 1;
+}
+
+export async function readKey(db: Executor, { caller, keyHash }: KeyOfCaller): Promise<KeptRequest | null> {
+  const { rows } = await db.run<{
+    request_hash: Buffer;
+    token: string;
+    status: number | null;
+    answer: string | null;
+  }>(READ_KEY, [caller, keyHash]);
+  const row = rows[0];
+  if (!row) return null;
+  const { request_hash: requestHash, token, status, answer: text } = row;
+  return { requestHash, token, answer: status === null || text === null ? null : { status, text } };
+}
+
+/** False when the row is no longer the token's. */
+export async function storeAnswer(
+  db: Executor,
+  { caller, keyHash }: KeyOfCaller,
+  token: string,
+  { status, text }: KeptAnswer,
+): Promise<boolean> {
+  return (await db.run(STORE_ANSWER, [caller, keyHash, token, status, text])).rowCount === 1;
+}
+
+/** False when the row is no longer the token's. */
+export async function releaseKey(
+  db: Executor,
+  { caller, keyHash }: KeyOfCaller,
+  token: string,
+): Promise<boolean> {
+  return (await db.run(RELEASE_KEY, [caller, keyHash, token])).rowCount === 1;
+}
+
+/** The number of rows; less than the limit: nothing is left to remove. */
+export async function pruneKeys(db: Executor, keepMs: number, limit: number): Promise<number> {
+  return (await db.run(PRUNE_KEYS, [keepMs, limit])).rowCount ?? 0;
+}

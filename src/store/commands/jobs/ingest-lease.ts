@@ -1,0 +1,51 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// One process at a time reads the file of a job. Batches renew the lease; the token fences a reader that was cut off. A
+// token that is still there belonged to a process that ended or stalled: one that stops in order gives it back.
+const CLAIM_INGEST: Statement = {
+  name: 'claim-ingest',
+  text: `
+    update jobs
+    set ingest_token = $2, ingest_expires_at = now() + $3::float8 * interval '1 millisecond',
+        ingest_takeovers = ingest_takeovers + (ingest_token is not null)::int
+    where job_id = $1 and source is not null and sealed_at is null and state in ('INGESTING', 'PAUSED')
+      and (ingest_expires_at is null or ingest_expires_at <= now())
+    returning ingest_takeovers`,
+};
+
+const RENEW_INGEST: Statement = {
+  name: 'renew-ingest',
+  text: `
+    update jobs set ingest_expires_at = now() + $3::float8 * interval '1 millisecond'
+    where job_id = $1 and ingest_token = $2 and sealed_at is null`,
+};
+
+const RELEASE_INGEST: Statement = {
+  name: 'release-ingest',
+  text: 'update jobs set ingest_token = null, ingest_expires_at = null where job_id = $1 and ingest_token = $2',
+};
+
+/** Null when another process reads it, or it is no longer open. */
+export async function claimIngest(
+  db: Executor,
+  jobId: string,
+  token: string,
+  leaseMs: number,
+): Promise<{ takeovers: number } | null> {
+  const { rows } = await db.run<{ ingest_takeovers: number }>(CLAIM_INGEST, [jobId, token, leaseMs]);
+  return rows[0] ? { takeovers: rows[0].ingest_takeovers } : null;
+}
+
+/** False when the lease is lost. */
+export async function renewIngest(
+  db: Executor,
+  jobId: string,
+  token: string,
+  leaseMs: number,
+): Promise<boolean> {
+  return (await db.run(RENEW_INGEST, [jobId, token, leaseMs])).rowCount === 1;
+}
+
+export async function releaseIngest(db: Executor, jobId: string, token: string): Promise<void> {
+  await db.run(RELEASE_INGEST, [jobId, token]);
+}

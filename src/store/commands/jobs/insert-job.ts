@@ -1,0 +1,68 @@
+import type { JobBudget } from '../../../core/limits/budget.ts';
+import type { JobSource } from '../../../core/files/file-format.ts';
+import type { InputColumn } from '../../../core/items/input-column.ts';
+import type { JobOutput } from '../../../core/files/output-format.ts';
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// The job id is derived from the idempotency key where there is one: the primary key is what makes a
+// repeated request the same job, without a unique index that could not be distributed by job_id.
+const INSERT_JOB: Statement = {
+  name: 'insert-job',
+  text: `
+    insert into jobs (job_id, owner_id, pipeline, phases, name, params, priority, ingest_batch,
+                      source, input_columns, key_columns, updates_job_id, outputs, pipeline_version, state, trial_items,
+                      budget_max, budget_per_item, fingerprint)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+    on conflict (job_id) do nothing
+    returning job_id`,
+};
+
+export interface NewJob {
+  jobId: string;
+  ownerId: string;
+  pipeline: string;
+  phases: string[];
+  name: string;
+  params: unknown;
+  priority: number;
+  source: JobSource | null;
+  inputColumns: InputColumn[];
+  keyColumns: readonly string[];
+  updatesJobId: string | null;
+  outputs: readonly JobOutput[];
+  pipelineVersion: string | null;
+  /** Paused from the beginning. */
+  hold: boolean;
+  trialItems: number | null;
+  budget: JobBudget;
+  /** Of what the request is made; null: not known. */
+  fingerprint: string | null;
+  /** Marks the row as made by this request until the first batch: a repeated insert recognises its own row. */
+  requestId: string;
+}
+
+/** False when the job was there already. */
+export async function insertJob(db: Executor, job: NewJob): Promise<boolean> {
+  const { rowCount } = await db.run(INSERT_JOB, [
+    job.jobId,
+    job.ownerId,
+    job.pipeline,
+    job.phases,
+    job.name,
+    JSON.stringify(job.params ?? {}),
+    job.priority,
+    job.requestId,
+    job.source === null ? null : JSON.stringify(job.source),
+    JSON.stringify(job.inputColumns),
+    job.keyColumns,
+    job.updatesJobId,
+    job.outputs,
+    job.pipelineVersion,
+    job.hold ? 'PAUSED' : 'INGESTING',
+    job.trialItems,
+    job.budget.max ?? null,
+    job.budget.perItem ?? null,
+    job.fingerprint,
+  ]);
+  return rowCount === 1;
+}

@@ -1,0 +1,34 @@
+import type { IngestReport } from '../../../core/files/file-format.ts';
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// The end of ingest: from here on the total is known. Only a sealed job can finish. A job that a worker has
+// started on is RUNNING at once; a paused one stays paused. What a file's reader counted comes with its token.
+const SEAL_JOB: Statement = {
+  name: 'seal-job',
+  text: `
+    update jobs
+    set sealed_at = now(), ingest_token = null, ingest_expires_at = null,
+        input_checksum = coalesce($3, input_checksum), ingest_report = ingest_report || coalesce($4::jsonb, '{}'),
+        state = case when state = 'INGESTING' then
+          (case when started_at is null then 'QUEUED' else 'RUNNING' end)::job_state else state end
+    where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
+      and ($2::uuid is null or ingest_token = $2)
+    returning item_count`,
+};
+
+export interface SealOfFile {
+  token: string;
+  checksum: string;
+  report: IngestReport;
+}
+
+/** The total, or null when the job was not open for items, or no longer the token's. */
+export async function sealJobRow(db: Executor, jobId: string, file?: SealOfFile): Promise<number | null> {
+  const { rows } = await db.run<{ item_count: number }>(SEAL_JOB, [
+    jobId,
+    file?.token ?? null,
+    file?.checksum ?? null,
+    file === undefined ? null : JSON.stringify(file.report),
+  ]);
+  return rows[0]?.item_count ?? null;
+}

@@ -1,0 +1,30 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+const READ_SLICE_STATE: Statement = {
+  name: 'read-slice-state',
+  text: 'select slice_state::text from jobs where job_id = $1',
+};
+
+// Compare and set: of two slices that end side by side one leaves what it learned, and which one does not matter. A job
+// that is over is left alone.
+const STORE_SLICE_STATE: Statement = {
+  name: 'store-slice-state',
+  text: `
+    update jobs set slice_state = $3::jsonb
+    where job_id = $1 and slice_state is not distinct from $2::jsonb
+      and state not in ('DONE', 'FAILED', 'CANCELLED')`,
+};
+
+/** JSON text; null before the first slice. */
+export async function readSliceState(db: Executor, jobId: string): Promise<string | null> {
+  return ((await db.runArrays(READ_SLICE_STATE, [jobId]))[0]?.[0] ?? null) as string | null;
+}
+
+/** False when another slice was faster. */
+export async function storeSliceState(
+  db: Executor,
+  jobId: string,
+  { before, after }: { before: string | null; after: string },
+): Promise<boolean> {
+  return (await db.run(STORE_SLICE_STATE, [jobId, before, after])).rowCount === 1;
+}

@@ -1,0 +1,22 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// The first claim marks the job as started. While it is still ingesting only the time is noted. A job that is QUEUED has
+// not begun, so each row that changes here begins, once per generation.
+const START_JOB: Statement = {
+  name: 'start-job',
+  text: `
+    with begun as (
+      update jobs
+      set started_at = coalesce(started_at, now()),
+          state = case when state = 'QUEUED' then 'RUNNING'::job_state else state end
+      where job_id = $1 and (state = 'QUEUED' or started_at is null) and state in ('INGESTING', 'QUEUED', 'RUNNING')
+      returning job_id, owner_id, generation, state
+    )
+    insert into job_events (job_id, owner_id, kind, generation, state)
+    select job_id, owner_id, 'job.started', generation, state from begun`,
+};
+
+/** True for the one call that began it. */
+export async function startJob(db: Executor, jobId: string): Promise<boolean> {
+  return (await db.run(START_JOB, [jobId])).rowCount === 1;
+}

@@ -1,0 +1,47 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// What is not given stays as it is; $3 and $5 say whether a limit is given, because null is one.
+const SET_OWNER: Statement = {
+  name: 'set-owner',
+  text: `
+    insert into owners as o (owner_id, weight, max_running_jobs, max_in_flight)
+    values ($1, coalesce($2::int, 1), $4, $6)
+    on conflict (owner_id) do update
+    set weight = coalesce($2::int, o.weight),
+        max_running_jobs = case when $3::boolean then $4 else o.max_running_jobs end,
+        max_in_flight = case when $5::boolean then $6 else o.max_in_flight end,
+        changed_at = now()
+    returning weight, max_running_jobs, max_in_flight`,
+};
+
+/** Null takes a limit away. */
+export interface OwnerChange {
+  weight?: number;
+  maxRunningJobs?: number | null;
+  maxInFlight?: number | null;
+}
+
+export interface OwnerLimits {
+  weight: number;
+  maxRunningJobs: number | null;
+  maxInFlight: number | null;
+}
+
+/** What holds now. */
+export async function setOwnerRow(db: Executor, ownerId: string, change: OwnerChange): Promise<OwnerLimits> {
+  const { weight, maxRunningJobs, maxInFlight } = change;
+  const { rows } = await db.run<{
+    weight: number;
+    max_running_jobs: number | null;
+    max_in_flight: number | null;
+  }>(SET_OWNER, [
+    ownerId,
+    weight ?? null,
+    maxRunningJobs !== undefined,
+    maxRunningJobs ?? null,
+    maxInFlight !== undefined,
+    maxInFlight ?? null,
+  ]);
+  const row = rows[0]!;
+  return { weight: row.weight, maxRunningJobs: row.max_running_jobs, maxInFlight: row.max_in_flight };
+}

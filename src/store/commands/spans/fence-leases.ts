@@ -1,0 +1,63 @@
+import { formatRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// The fence. Takes the recorded items out of their leases, but only where the token is still the lease's
+// current one and the lease still holds all of them; everything else in the flush follows from what this
+// returns. A lease that is empty afterwards is gone. Rows are locked in span order, so flushes cannot deadlock,
+// and a row that a rescuer changes meanwhile is checked again after the wait.
+//
+// The array beside each join keeps it to the rows of the flush, whichever side the planner begins with: without it a plan
+// made before the queue grew read all spans of the job once per lease (164,600 rows for 20 leases beside 4,000 spans, now 2,100).
+const FENCE_LEASES: Statement = {
+  name: 'fence-leases',
+  text: `
+    with held as materialized (
+      select s.span_id, s.token, s.items - w.recorded as rest, w.recorded_count
+      from unnest($2::bigint[], $3::uuid[], $4::int8multirange[], $5::bigint[]) as w(span_id, token, recorded, recorded_count)
+      join spans s on s.job_id = $1 and s.span_id = any($2::bigint[]) and s.span_id = w.span_id
+      where s.token = w.token and s.items @> w.recorded
+      order by s.span_id
+      for update of s
+    ),
+    kept as (
+      update spans s
+      set items = h.rest, item_count = s.item_count - h.recorded_count, updated_at = now()
+      from held h
+      where s.job_id = $1 and s.span_id = any($2::bigint[]) and s.span_id = h.span_id and not isempty(h.rest)
+    ),
+    emptied as (
+      delete from spans s using held h
+      where s.job_id = $1 and s.span_id = any($2::bigint[]) and s.span_id = h.span_id and isempty(h.rest)
+    )
+    select token, isempty(rest) from held`,
+};
+
+export interface RecordedLease {
+  spanId: number;
+  token: string;
+  recorded: SeqRanges;
+  recordedCount: number;
+}
+
+export interface FencedLeases {
+  /**
+   * Tokens of the leases whose outcomes may be written; the value says that nothing is left in the lease. By token,
+   * because a span keeps its id when it is lost and claimed again.
+   */
+  held: Map<string, boolean>;
+}
+
+export async function fenceLeases(
+  db: Executor,
+  jobId: string,
+  leases: RecordedLease[],
+): Promise<FencedLeases> {
+  const rows = await db.runArrays(FENCE_LEASES, [
+    jobId,
+    leases.map((lease) => lease.spanId),
+    leases.map((lease) => lease.token),
+    leases.map((lease) => formatRanges(lease.recorded)),
+    leases.map((lease) => lease.recordedCount),
+  ]);
+  return { held: new Map(rows.map((row) => [row[0] as string, row[1] as boolean])) };
+}

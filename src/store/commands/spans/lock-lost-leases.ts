@@ -1,0 +1,114 @@
+import { parseRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// Expired leases, oldest first so that none is starved. Skip locked: every worker may sweep at once.
+const LOCK_EXPIRED: Statement = {
+  name: 'lock-expired-leases',
+  text: `
+    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, owner
+    from spans
+    where owner is not null and expires_at <= now()
+    order by expires_at
+    limit $1
+    for update skip locked`,
+};
+
+// The leases of a worker that is known to be dead: its parent saw it end.
+const LOCK_OF_WORKER: Statement = {
+  name: 'lock-leases-of-worker',
+  text: `
+    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, owner
+    from spans
+    where owner = $2
+    order by job_id, span_id
+    limit $1
+    for update skip locked`,
+};
+
+// Expired leases of one job: a time slice does not look at others. Index: spans_pkey.
+const LOCK_EXPIRED_OF_JOB: Statement = {
+  name: 'lock-expired-leases-of-job',
+  text: `
+    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, owner
+    from spans
+    where job_id = $2 and owner is not null and expires_at <= now()
+    order by expires_at
+    limit $1
+    for update skip locked`,
+};
+
+const DELETE_SPAN: Statement = {
+  name: 'delete-span',
+  text: 'delete from spans where job_id = $1 and span_id = $2',
+};
+
+// A lone item keeps its row: the lease turns back into a waiting span in place, its token is gone.
+const REQUEUE_SPAN: Statement = {
+  name: 'requeue-span',
+  text: `
+    update spans
+    set owner = null, token = null, expires_at = null, updated_at = now(),
+        items = $3::int8multirange, item_count = $4, crashes = $5
+    where job_id = $1 and span_id = $2`,
+};
+
+export interface LostLease {
+  jobId: string;
+  spanId: number;
+  generation: number;
+  phase: number;
+  items: SeqRanges;
+  priority: number;
+  attempt: number;
+  failures: string;
+  crashes: number;
+  owner: string;
+}
+
+interface LostLeaseRow {
+  job_id: string;
+  span_id: number;
+  generation: number;
+  phase: number;
+  items: string;
+  priority: number;
+  attempt: number;
+  failures: string;
+  crashes: number;
+  owner: string;
+}
+
+/** Which leases count as lost: those of a worker that is known to be dead, or expired ones, of one job or of all. */
+export type LostBy = { deadWorkerId: string } | { expiredOfJobId: string } | 'expired';
+
+export async function lockLostLeases(db: Executor, limit: number, lostBy: LostBy): Promise<LostLease[]> {
+  const { rows } = await (lostBy === 'expired'
+    ? db.run<LostLeaseRow>(LOCK_EXPIRED, [limit])
+    : 'deadWorkerId' in lostBy
+      ? db.run<LostLeaseRow>(LOCK_OF_WORKER, [limit, lostBy.deadWorkerId])
+      : db.run<LostLeaseRow>(LOCK_EXPIRED_OF_JOB, [limit, lostBy.expiredOfJobId]));
+  return rows.map((row) => ({
+    jobId: row.job_id,
+    spanId: row.span_id,
+    generation: row.generation,
+    phase: row.phase,
+    items: parseRanges(row.items),
+    priority: row.priority,
+    attempt: row.attempt,
+    failures: row.failures,
+    crashes: row.crashes,
+    owner: row.owner,
+  }));
+}
+
+export async function deleteSpan(db: Executor, jobId: string, spanId: number): Promise<void> {
+  await db.run(DELETE_SPAN, [jobId, spanId]);
+}
+
+export async function requeueSpan(
+  db: Executor,
+  lease: LostLease,
+  part: { items: string; itemCount: number; crashes: number },
+): Promise<void> {
+  await db.run(REQUEUE_SPAN, [lease.jobId, lease.spanId, part.items, part.itemCount, part.crashes]);
+}

@@ -1,0 +1,24 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// Lets what a trial held back be claimed. A statement of its own after end-trial, in the same transaction: its snapshot
+// then has the spans of the batch that end-trial waited for. Index: spans_waiting. No lease is ever held, so nobody
+// else changes these rows but a cancellation, which locks in the same order.
+const RELEASE_HELD: Statement = {
+  name: 'release-held',
+  text: `
+    with held as materialized (
+      select span_id from spans
+      where job_id = $1 and owner is null and ready_at = 'infinity'
+      order by span_id
+      for update
+    )
+    update spans s set ready_at = now(), updated_at = now()
+    where s.job_id = $1 and s.span_id = any(array(select span_id from held))
+    returning s.item_count`,
+};
+
+/** The number of items. */
+export async function releaseHeld(db: Executor, jobId: string): Promise<number> {
+  const { rows } = await db.run<{ item_count: number }>(RELEASE_HELD, [jobId]);
+  return rows.reduce((sum, row) => sum + row.item_count, 0);
+}

@@ -1,0 +1,55 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+import { addMeasures, sumMeasures } from '../../measure-sums.ts';
+
+// Of each counter its total over the owners $2 (or all), and when it last changed: a screen that follows a counter asks this
+// again, and reads its page again when the time is another. Index: counter_scopes_pkey, counter_scope_deltas_by_scope; reads
+// as many rows as these owners have scopes. Two texts, because a condition that may be absent is looked up in no index.
+function totalsOf(isTheirs: string): string {
+  const isCounted = `t.counter_id = c.counter_id ${isTheirs}`;
+  return `
+    select c.counter_id, ${addMeasures(
+      sumMeasures('t.measured', 'counter_scopes t', isCounted),
+      sumMeasures('t.change', 'counter_scope_deltas t', isCounted),
+    )} as measured,
+      greatest(
+        (select max(t.updated_at) from counter_scopes t where ${isCounted}),
+        (select max(t.at) from counter_scope_deltas t where ${isCounted})
+      ) as updated_at
+    from counters c
+    where $1::int is null or c.counter_id = $1`;
+}
+
+const TOTALS_OF_ALL: Statement = { name: 'counter-totals', text: totalsOf('') };
+const TOTALS_OF_OWNERS: Statement = {
+  name: 'counter-totals-of-some',
+  text: totalsOf('and t.owner_id = any ($2::text[])'),
+};
+
+export interface CounterTotal {
+  counterId: number;
+  measured: number[];
+  /** Null when nothing of these owners is in it. */
+  updatedAt: Date | null;
+}
+
+interface TotalRow {
+  counter_id: number;
+  measured: string[];
+  updated_at: Date | null;
+}
+
+/** Of all counters, or of one. */
+export async function counterTotals(
+  db: Executor,
+  owners: readonly string[] | null,
+  counterId: number | null = null,
+): Promise<CounterTotal[]> {
+  const { rows } = await (owners === null
+    ? db.run<TotalRow>(TOTALS_OF_ALL, [counterId])
+    : db.run<TotalRow>(TOTALS_OF_OWNERS, [counterId, owners]));
+  return rows.map((row) => ({
+    counterId: row.counter_id,
+    measured: row.measured.map(Number),
+    updatedAt: row.updated_at,
+  }));
+}

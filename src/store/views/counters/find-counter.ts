@@ -1,0 +1,54 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+const COLUMNS = 'counter_id, name, scope, entity, measures, shared, created_at';
+
+// Index: counters_name_key. There are as many counters as definitions in code.
+const FIND_COUNTER: Statement = {
+  name: 'find-counter',
+  text: `select ${COLUMNS} from counters where name = $1`,
+};
+
+const LIST_COUNTERS: Statement = {
+  name: 'list-counters',
+  text: `select ${COLUMNS} from counters order by name`,
+};
+
+export interface StoredCounter {
+  counterId: number;
+  name: string;
+  /** What a scope and an entity are called. */
+  scope: string;
+  entity: string;
+  /** In the order in which they are stored. */
+  measures: string[];
+  /** Its numbers stand under EVERYBODY. */
+  shared: boolean;
+  createdAt: Date;
+}
+
+interface CounterRow {
+  counter_id: number;
+  name: string;
+  scope: string;
+  entity: string;
+  measures: string[];
+  shared: boolean;
+  created_at: Date;
+}
+
+/** Null when no worker has registered it. */
+export async function findCounter(db: Executor, name: string): Promise<StoredCounter | null> {
+  const { rows } = await db.run<CounterRow>(FIND_COUNTER, [name]);
+  return rows[0] ? toCounter(rows[0]) : null;
+}
+
+/** All of them, by name, whoever has something in them. */
+export async function listCounters(db: Executor): Promise<StoredCounter[]> {
+  const { rows } = await db.run<CounterRow>(LIST_COUNTERS);
+  return rows.map(toCounter);
+}
+
+function toCounter(row: CounterRow): StoredCounter {
+  const { name, scope, entity, measures, shared } = row;
+  return { counterId: row.counter_id, name, scope, entity, measures, shared, createdAt: row.created_at };
+}

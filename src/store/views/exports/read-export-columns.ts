@@ -1,0 +1,71 @@
+// What a job's rows have: the columns of the input and the keys of the results up to a generation. Reads what ingest and
+// flush have written down; only where they have not, it looks at the first rows.
+import { type ColumnNames, PLAIN_RESULT_COLUMN } from '../../../core/files/export-columns.ts';
+import type { InputColumn } from '../../../core/items/input-column.ts';
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+const SAMPLE_ROWS = 1000;
+
+// A column that several generations have stands where it first stood. The empty name marks keys beyond the limit.
+const RESULT_COLUMNS: Statement = {
+  name: 'read-result-columns',
+  text: `
+    select name, min(position) as position from result_columns
+    where job_id = $1 and generation <= $2
+    group by name
+    order by position, name collate "C"`,
+};
+// Jobs that were stored before ingest wrote their columns down.
+const INPUT_KEYS: Statement = {
+  name: 'sample-input-keys',
+  text: `
+    select k.name
+    from items i cross join lateral jsonb_object_keys(i.input) with ordinality as k(name, place)
+    where i.job_id = $1 and i.seq >= 0 and i.seq < $2
+    group by k.name
+    order by min(i.seq), min(k.place), k.name collate "C"`,
+};
+// Results of jobs that were flushed before there was a table of their columns.
+const RESULT_KEYS: Statement = {
+  name: 'sample-result-keys',
+  text: `
+    select k.name
+    from results r
+    cross join lateral jsonb_object_keys(
+      case jsonb_typeof(r.result) when 'object' then r.result else jsonb_build_object($4::text, null) end
+    ) with ordinality as k(name, place)
+    where r.job_id = $1 and r.seq >= 0 and r.seq < $3 and r.generation <= $2
+      and r.result is not null and r.result <> 'null'
+    group by k.name
+    order by min(r.seq), min(k.place), k.name collate "C"`,
+};
+
+export async function readExportColumns(
+  db: Executor,
+  job: { jobId: string; inputColumns: readonly InputColumn[]; itemCount: number },
+  generation: number,
+): Promise<ColumnNames> {
+  const input = job.inputColumns.length > 0 ? job.inputColumns : await sampleInput(db, job.jobId);
+  return { input, ...(await readResultColumns(db, job, generation)) };
+}
+
+async function sampleInput(db: Executor, jobId: string): Promise<InputColumn[]> {
+  const rows = await db.runArrays(INPUT_KEYS, [jobId, SAMPLE_ROWS]);
+  return rows.map(([key]) => ({ key: key as string, header: key as string }));
+}
+
+async function readResultColumns(
+  db: Executor,
+  job: { jobId: string; itemCount: number },
+  generation: number,
+): Promise<Pick<ColumnNames, 'result' | 'hasMore'>> {
+  const known = await db.runArrays(RESULT_COLUMNS, [job.jobId, generation]);
+  const rows =
+    known.length > 0
+      ? known
+      : await db.runArrays(RESULT_KEYS, [job.jobId, generation, SAMPLE_ROWS, PLAIN_RESULT_COLUMN]);
+  const names = rows.map(([name]) => name as string);
+  // Rows behind a sample may have other keys: they must find a place.
+  const isPartial = known.length === 0 && names.length > 0 && job.itemCount > SAMPLE_ROWS;
+  return { result: names.filter((name) => name !== ''), hasMore: isPartial || names.includes('') };
+}

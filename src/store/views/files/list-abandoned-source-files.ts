@@ -1,0 +1,22 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// Uses source_files_taken: only files that are under way, which are few.
+const LIST_ABANDONED_SOURCE_FILES: Statement = {
+  name: 'list-abandoned-source-files',
+  text: `
+    select file_id, path
+    from source_files
+    where source = $1 and state = 'taken' and (expires_at is null or expires_at <= now())
+    order by taken_at
+    limit $2`,
+};
+
+/** Claims that nobody holds: released ones, and those of pollers that died. The oldest first. */
+export async function listAbandonedSourceFiles(
+  db: Executor,
+  source: string,
+  limit: number,
+): Promise<{ fileId: string; path: string }[]> {
+  const rows = await db.runArrays(LIST_ABANDONED_SOURCE_FILES, [source, limit]);
+  return rows.map((row) => ({ fileId: row[0] as string, path: row[1] as string }));
+}

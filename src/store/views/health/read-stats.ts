@@ -1,0 +1,59 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// Numbers over the jobs of owners; null: of everybody. Only jobs that are open, or ended today, are looked at beyond their
+// state: others have neither spans nor a ledger of today. What is reprocessed is booked off with negative numbers, which
+// nobody did. Days are those of UTC, as budgets have them. Index: jobs_by_owner, then spans_pkey and ledger_by_time.
+const READ_STATS: Statement = {
+  name: 'read-stats',
+  text: `
+    with j as materialized (
+      select job_id, state,
+        state not in ('DONE', 'FAILED', 'CANCELLED') or finished_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
+          as is_recent
+      from jobs where $1::text[] is null or owner_id = any ($1)
+    ),
+    s as (
+      select coalesce(sum(s.item_count) filter (where s.owner is null), 0)::bigint as pending,
+        coalesce(sum(s.item_count) filter (where s.owner is not null), 0)::bigint as processing
+      from j cross join lateral (select s.owner, s.item_count from spans s where s.job_id = j.job_id) s
+      where j.is_recent
+    ),
+    l as (
+      select
+        coalesce(sum(greatest(l.done, 0) + greatest(l.error, 0) + greatest(l.not_found, 0) + greatest(l.skipped, 0)
+          + greatest(l.cancelled, 0)) filter (where l.at > now() - interval '1 minute'), 0)::bigint as ended,
+        coalesce(sum(greatest(l.error, 0)) filter (where l.at > now() - interval '1 minute'), 0)::bigint as failed,
+        coalesce(sum(l.cost + l.fenced_cost)
+          filter (where l.at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'), 0)::float8 as cost
+      from j cross join lateral (
+        select l.* from ledger l
+        where l.job_id = j.job_id
+          and l.at >= least(now() - interval '1 minute', date_trunc('day', now() at time zone 'UTC') at time zone 'UTC')
+      ) l
+      where j.is_recent
+    )
+    select
+      (select coalesce(jsonb_object_agg(state, jobs), '{}') from (select state, count(*) as jobs from j group by state) g) as jobs,
+      s.pending, s.processing, l.ended as "endedLastMinute", l.failed as "failedLastMinute", l.cost as "costToday",
+      (select count(*) from workers where heartbeat_at > now() - $2::float8 * interval '1 millisecond') as "workersAlive"
+    from s, l`,
+};
+
+export interface Stats {
+  /** Jobs by state. */
+  jobs: Record<string, number>;
+  pending: number;
+  processing: number;
+  endedLastMinute: number;
+  failedLastMinute: number;
+  costToday: number;
+  workersAlive: number;
+}
+
+export async function readStats(
+  db: Executor,
+  owners: readonly string[] | null,
+  silentMs: number,
+): Promise<Stats> {
+  return (await db.run<Stats & Record<string, unknown>>(READ_STATS, [owners, silentMs])).rows[0]!;
+}

@@ -1,0 +1,81 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+import { cursorTime } from '../jobs/jobs-page.ts';
+
+// Rows of a window of seqs ($3 to $4) by what they are doing: PROCESSING or PENDING while a span holds them, else as they
+// ended. By time ($6) each is at the moment of its last change: of its span, or of its result. One snapshot, so a row is
+// in the list once. Index: spans_pkey by job, results_pkey by window.
+const LIVE_ROWS: Statement = {
+  name: 'live-rows-page',
+  text: `
+    with live as materialized (
+      select n.seq, case when s.owner is null then 'PENDING' else 'PROCESSING' end as status, s.updated_at, s.attempt, s.owner
+      from spans s
+      cross join lateral unnest(s.items * int8multirange(int8range($3::bigint, $4::bigint))) as u(r)
+      cross join lateral generate_series(lower(u.r), upper(u.r) - 1) as n(seq)
+      where s.job_id = $1 and s.items && int8range($3::bigint, $4::bigint)
+    ),
+    ended as (
+      select distinct on (r.seq) r.seq, r.status::text as status, r.finished_at as updated_at
+      from results r
+      where r.job_id = $1 and r.generation <= $2 and r.seq >= $3::bigint and r.seq < $4::bigint
+      order by r.seq, r.generation desc
+    ),
+    each as (
+      select seq, status, updated_at, attempt, owner from live
+      union all
+      select e.seq, e.status, e.updated_at, null, null from ended e
+      where not exists (select from live l where l.seq = e.seq)
+    )
+    select e.seq, e.status, e.updated_at as "updatedAt", ${cursorTime('e.updated_at')} as place, e.attempt as attempts,
+      case when e.owner is not null then coalesce(w.name, e.owner::text) end as "lockedBy"
+    from each e
+    left join workers w on w.worker_id = e.owner
+    where ($5::text[] is null or e.status = any ($5))
+      and ($7::timestamptz is null
+        or not $8 and (e.updated_at, e.seq) > ($7, $9::bigint)
+        or $8 and (e.updated_at, e.seq) < ($7, $9::bigint))
+    order by case when $6 and not $8 then e.updated_at end, case when $6 and $8 then e.updated_at end desc,
+      case when not $8 then e.seq end, case when $8 then e.seq end desc
+    limit $10`,
+};
+
+export interface LiveRow {
+  seq: number;
+  status: 'PENDING' | 'PROCESSING' | 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED' | 'CANCELLED';
+  updatedAt: Date;
+  /** The same time, as cursors carry it. */
+  place: string;
+  /** Failed attempts of a row that has not ended. */
+  attempts: number | null;
+  lockedBy: string | null;
+}
+
+export interface LiveRequest {
+  jobId: string;
+  generation: number;
+  fromSeq: number;
+  toSeq: number;
+  /** Null: all. */
+  statuses: readonly string[] | null;
+  byTime: boolean;
+  backwards: boolean;
+  /** The last row of the page before, in the order of time. */
+  after: { place: string; seq: number } | null;
+  limit: number;
+}
+
+export async function liveRowsPage(db: Executor, request: LiveRequest): Promise<LiveRow[]> {
+  const { rows } = await db.run<LiveRow & Record<string, unknown>>(LIVE_ROWS, [
+    request.jobId,
+    request.generation,
+    request.fromSeq,
+    request.toSeq,
+    request.statuses,
+    request.byTime,
+    request.after?.place ?? null,
+    request.backwards,
+    request.after?.seq ?? null,
+    request.limit,
+  ]);
+  return rows;
+}

@@ -1,0 +1,34 @@
+// Where the image of a row is stored. Of the row as it came from the file: an edited input could name any key, and so could
+// one that a handler emitted.
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// Index: items_pkey.
+const READ_ITEM_IMAGE: Statement = {
+  name: 'read-item-image',
+  text: `
+    select case when i.parent_seq is null then i.input ->> $3::text end as blob_key, i.input ->> $4::text as name
+    from items i
+    where i.job_id = $1 and i.seq = $2`,
+};
+
+export interface ItemImage {
+  /** As the row has it; null: it has none. */
+  blobKey: string | null;
+  name: string | null;
+}
+
+/** `keys`: fields of the input that hold the key and the name of the file. Null: there is no such row. */
+export async function readItemImage(
+  db: Executor,
+  jobId: string,
+  seq: number,
+  keys: { blob: string; name: string },
+): Promise<ItemImage | null> {
+  const { rows } = await db.run<{ blob_key: string | null; name: string | null }>(READ_ITEM_IMAGE, [
+    jobId,
+    seq,
+    keys.blob,
+    keys.name,
+  ]);
+  return rows[0] ? { blobKey: rows[0].blob_key, name: rows[0].name } : null;
+}

@@ -1,0 +1,83 @@
+// Rows by what they came from: those of the file, and those that a row emitted. Each with how many it emitted itself.
+import type { ItemStatus } from '../../../core/items/outcome.ts';
+import type { Executor, Statement } from '../../../platform/database.ts';
+import { NEWEST_EDIT, NEWEST_RESULT } from '../exports/export-row-columns.ts';
+
+/** More are not counted. */
+export const COUNTED_CHILDREN = 1000;
+
+const treePage = (rows: string): string => `
+    select i.seq, coalesce(e.summary, i.summary) as summary, i.depth::int as depth, coalesce(r.status::text, 'PENDING') as status,
+      k.count::int as child_count
+    from (${rows}) i
+    left join lateral ${NEWEST_EDIT} on true
+    left join lateral ${NEWEST_RESULT} on true
+    cross join lateral (
+      select count(*) from (
+        select 1 from items n where n.job_id = $1 and n.parent_seq = i.seq limit ${COUNTED_CHILDREN}
+      ) n
+    ) k
+    order by i.seq`;
+
+// Rows of the file in a window of seqs, which bounds what one statement looks at. Index: items_pkey; per row item_edits_pkey,
+// results_pkey, items_by_parent.
+const ROOTS: Statement = {
+  name: 'tree-roots',
+  text: treePage(`
+      select i.seq, i.summary, i.depth from items i
+      where i.job_id = $1 and i.seq >= $3 and i.seq < $4 and i.parent_seq is null
+      order by i.seq
+      limit $5`),
+};
+
+// What a row emitted, behind a seq. Index: items_by_parent, in its order; per row as above.
+const CHILDREN: Statement = {
+  name: 'tree-children',
+  text: treePage(`
+      select i.seq, i.summary, i.depth from items i
+      where i.job_id = $1 and i.parent_seq = $3 and i.seq > $4
+      order by i.seq
+      limit $5`),
+};
+
+export interface TreeRow {
+  seq: number;
+  summary: string | null;
+  /** How far from the rows of the file. */
+  depth: number;
+  status: ItemStatus | 'PENDING';
+  childCount: number;
+}
+
+interface TreeDatabaseRow extends Omit<TreeRow, 'childCount'>, Record<string, unknown> {
+  child_count: number;
+}
+
+export interface TreeQuestion {
+  jobId: string;
+  generation: number;
+  limit: number;
+}
+
+export async function treeRoots(
+  db: Executor,
+  { jobId, generation, limit }: TreeQuestion,
+  window: { fromSeq: number; toSeq: number },
+): Promise<TreeRow[]> {
+  const values = [jobId, generation, window.fromSeq, window.toSeq, limit];
+  return (await db.run<TreeDatabaseRow>(ROOTS, values)).rows.map(toTreeRow);
+}
+
+export async function treeChildren(
+  db: Executor,
+  { jobId, generation, limit }: TreeQuestion,
+  parentSeq: number,
+  afterSeq: number,
+): Promise<TreeRow[]> {
+  const values = [jobId, generation, parentSeq, afterSeq, limit];
+  return (await db.run<TreeDatabaseRow>(CHILDREN, values)).rows.map(toTreeRow);
+}
+
+function toTreeRow({ seq, summary, depth, status, child_count: childCount }: TreeDatabaseRow): TreeRow {
+  return { seq, summary, depth, status, childCount };
+}

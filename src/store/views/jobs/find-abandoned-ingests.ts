@@ -1,0 +1,24 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// Jobs whose file was not read to the end and is read by nobody: a hint, the claim checks again. By the index jobs_open.
+// In any order: ten that nobody can read must not stand before the others for good.
+const FIND_ABANDONED_INGESTS: Statement = {
+  name: 'find-abandoned-ingests',
+  text: `
+    select job_id, pipeline from jobs
+    where state in ('INGESTING', 'PAUSED') and sealed_at is null and source is not null and pipeline = any($1)
+      and (ingest_expires_at is null or ingest_expires_at <= now())
+      and created_at <= now() - $2::float8 * interval '1 millisecond'
+    order by random()
+    limit 10`,
+};
+
+export async function findAbandonedIngests(
+  db: Executor,
+  pipelines: string[],
+  /** Younger jobs are about to be read by whoever created them. */
+  olderThanMs: number,
+): Promise<{ jobId: string; pipeline: string }[]> {
+  const rows = await db.runArrays(FIND_ABANDONED_INGESTS, [pipelines, olderThanMs]);
+  return rows.map((row) => ({ jobId: row[0] as string, pipeline: row[1] as string }));
+}

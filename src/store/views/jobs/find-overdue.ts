@@ -1,0 +1,33 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// What a sweep has to do, in one look: are there expired leases, and which jobs stand at an end that nobody
+// carried through. The answer is a hint; the commands that follow check everything again.
+const FIND_OVERDUE: Statement = {
+  name: 'find-overdue',
+  text: `
+    select
+      exists (select 1 from spans where owner is not null and expires_at <= now()) as expired,
+      array(
+        select j.job_id from jobs j
+        where j.state in ('QUEUED', 'RUNNING') and j.sealed_at is not null
+          and not exists (select 1 from spans s where s.job_id = j.job_id)
+        limit 100
+      )::text[] as ended,
+      array(select j.job_id from jobs j where j.state = 'CANCELLING' limit 100)::text[] as cancelling,
+      array(
+        select j.job_id from jobs j
+        where j.state = 'FINALIZING' and (j.finalize_expires_at is null or j.finalize_expires_at <= now())
+        limit 100
+      )::text[] as finalizing`,
+};
+
+export interface Overdue {
+  expired: boolean;
+  ended: string[];
+  cancelling: string[];
+  finalizing: string[];
+}
+
+export async function findOverdue(db: Executor): Promise<Overdue> {
+  return (await db.run<Overdue & Record<string, unknown>>(FIND_OVERDUE)).rows[0]!;
+}

@@ -1,0 +1,119 @@
+import type { JobState } from '../../../core/jobs/job-state.ts';
+import type { Executor, Statement } from '../../../platform/database.ts';
+import { ENDED, IN_LAST_MINUTE, RUNNING_MS } from './recent-rate-columns.ts';
+
+/** A time for a cursor: with microseconds, whatever the session's time zone. */
+export function cursorTime(column: string): string {
+  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+}
+
+// What is asked of a job j: $2 states, $3 pipeline, $4 a piece of its name or the beginning of its id, and behind the job
+// that was made at $5 and has the id $6.
+const ASKED = `($2::text[] is null or j.state::text = any ($2))
+          and ($3::text is null or j.pipeline = $3)
+          and ($4::text is null or strpos(lower(j.name), lower($4)) > 0 or starts_with(j.job_id::text, lower($4)))
+          and j.created_at <= coalesce($5::timestamptz, 'infinity')
+          and ($5::timestamptz is null or j.created_at < $5 or j.job_id > $6::uuid)
+        order by j.created_at desc, j.job_id
+        limit $7`;
+
+// Ended items from the ledger, the rest from spans, of the jobs of this page alone and in the same snapshot: the parts
+// always add up.
+const withCounts = (jobs: string): string => `
+    select j.job_id, j.name, j.pipeline, j.owner_id, j.state, j.generation, j.priority, j.item_count,
+      j.phases, j.pipeline_version, j.sealed_at is not null as sealed, j.paused_because, j.last_error, j.created_at, j.started_at, j.finished_at,
+      ${cursorTime('j.created_at')} as cursor_time, ${RUNNING_MS} as running_ms, l.*, s.*
+    from (${jobs}) j
+    cross join lateral (
+      select coalesce(sum(l.done), 0)::bigint as done, coalesce(sum(l.error), 0)::bigint as error,
+        coalesce(sum(l.not_found), 0)::bigint as not_found, coalesce(sum(l.skipped), 0)::bigint as skipped,
+        coalesce(sum(l.cancelled), 0)::bigint as cancelled, coalesce(sum(l.cost), 0)::float8 as cost,
+        coalesce(sum(${ENDED}) filter (where ${IN_LAST_MINUTE}), 0)::float8 as last_minute
+      from ledger l where l.job_id = j.job_id
+    ) l
+    cross join lateral (
+      select coalesce(sum(s.item_count) filter (where s.owner is null), 0)::bigint as pending,
+        coalesce(sum(s.item_count) filter (where s.owner is not null), 0)::bigint as processing,
+        coalesce(sum(s.item_count) filter (where s.ready_at = 'infinity'), 0)::bigint as held
+      from spans s where s.job_id = j.job_id
+    ) s
+    order by j.created_at desc, j.job_id`;
+
+// Of each owner the first jobs behind the cursor, put together: an owner's jobs stand in the order of the list. Index:
+// jobs_by_owner, then ledger_pkey and spans_pkey by job.
+const JOBS_OF_OWNERS: Statement = {
+  name: 'jobs-of-owners',
+  text: withCounts(`
+      select j.* from unnest($1::text[]) as o(owner_id)
+      cross join lateral (
+        select j.* from jobs j
+        where j.owner_id = o.owner_id
+          and ${ASKED}
+      ) j
+      order by j.created_at desc, j.job_id
+      limit $7`),
+};
+// Index: jobs_by_time. The first parameter is there so that both take the same ones.
+const JOBS_OF_ALL: Statement = {
+  name: 'jobs-of-all',
+  text: withCounts(`
+        select j.* from jobs j
+        where $1::text[] is null
+          and ${ASKED}`),
+};
+
+export interface JobsRequest {
+  /** Null: everybody's. */
+  owners: readonly string[] | null;
+  states: readonly string[] | null;
+  pipeline: string | null;
+  search: string | null;
+  /** The last job of the page before. */
+  after: { createdAt: string; jobId: string } | null;
+  limit: number;
+}
+
+export interface ListedJobRow {
+  job_id: string;
+  name: string;
+  pipeline: string;
+  owner_id: string;
+  state: JobState;
+  generation: number;
+  priority: number;
+  item_count: number;
+  phases: string[];
+  pipeline_version: string | null;
+  sealed: boolean;
+  paused_because: string | null;
+  last_error: string | null;
+  created_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+  /** When it was made, for a cursor. */
+  cursor_time: string;
+  done: number;
+  error: number;
+  not_found: number;
+  skipped: number;
+  cancelled: number;
+  cost: number;
+  /** Items that ended in the last minute. */
+  last_minute: number;
+  /** Since the run began; null: none is going on. */
+  running_ms: number | null;
+  pending: number;
+  processing: number;
+  /** Of those that are pending. */
+  held: number;
+}
+
+/** Newest first. */
+export async function jobsPage(db: Executor, request: JobsRequest): Promise<ListedJobRow[]> {
+  const { owners, states, pipeline, search, after, limit } = request;
+  const { rows } = await db.run<ListedJobRow & Record<string, unknown>>(
+    owners === null ? JOBS_OF_ALL : JOBS_OF_OWNERS,
+    [owners, states, pipeline, search, after?.createdAt ?? null, after?.jobId ?? null, limit],
+  );
+  return rows;
+}

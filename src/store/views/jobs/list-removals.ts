@@ -1,0 +1,26 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+const LIST_REMOVALS: Statement = {
+  name: 'list-removals',
+  text: `
+    select job_id, blob_key, job_created_at from job_removals
+    where $1::uuid is null or job_id = $1
+    order by removed_at
+    limit 100`,
+};
+
+export interface JobRemoval {
+  jobId: string;
+  /** Of the file it came from. */
+  blobKey: string | null;
+  jobCreatedAt: Date;
+}
+
+/** Jobs that were removed, and of which something is left; of one, or the oldest. */
+export async function listRemovals(db: Executor, jobId: string | null): Promise<JobRemoval[]> {
+  return (await db.runArrays(LIST_REMOVALS, [jobId])).map((row) => ({
+    jobId: row[0] as string,
+    blobKey: row[1] as string | null,
+    jobCreatedAt: row[2] as Date,
+  }));
+}

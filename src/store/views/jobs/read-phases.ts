@@ -1,0 +1,99 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+import { ENDED, IN_LAST_MINUTE, RUNNING_MS } from './recent-rate-columns.ts';
+
+// Each phase of a job: what has ended there and what it took from the ledger, what waits from spans. One statement, one
+// snapshot, so the parts add up to the items of the job. Ended items and costs are those of all generations, because what
+// is reprocessed is booked off with negative numbers; calls are those of the current one. Rates are of the last $2
+// milliseconds. Index: ledger_pkey and spans_pkey, both by job and once.
+const READ_PHASES: Statement = {
+  name: 'read-phases',
+  text: `
+    with l as (
+      select l.phase, sum(l.done) as done, sum(l.error) as error, sum(l.not_found) as not_found, sum(l.skipped) as skipped,
+        sum(l.cancelled) as cancelled, sum(l.cost) as cost,
+        sum(l.advanced) filter (where l.generation = j.generation) as advanced,
+        sum(l.retried) filter (where l.generation = j.generation) as retried,
+        sum(l.done + l.error + l.not_found + l.skipped + l.cancelled) filter (where l.generation = j.generation) as ended_this_run,
+        sum(l.fenced) filter (where l.generation = j.generation) as fenced,
+        sum(l.handler_ms) filter (where l.generation = j.generation) as handler_ms,
+        sum(e.ended + l.advanced) filter (where l.at > now() - $2::float8 * interval '1 millisecond') as lately,
+        sum(e.ended) filter (where ${IN_LAST_MINUTE}) as last_minute,
+        sum(e.ended + l.advanced) filter (where ${IN_LAST_MINUTE}) as moved_last_minute,
+        min(l.at) filter (where l.at > now() - $2::float8 * interval '1 millisecond' and l.flushes > 0) as first_lately
+      from jobs j
+      join ledger l on l.job_id = j.job_id
+      cross join lateral (
+        select ${ENDED} as ended
+      ) e
+      where j.job_id = $1
+      group by l.phase
+    ),
+    s as (
+      select s.phase, sum(s.item_count) filter (where s.owner is null) as waiting,
+        sum(s.item_count) filter (where s.owner is not null) as processing,
+        sum(s.item_count) filter (where s.ready_at = 'infinity') as held,
+        sum(s.item_count) filter (where s.owner is null and s.ready_at > now() and s.ready_at < 'infinity' and s.attempt > 0) as retrying,
+        sum(s.item_count) filter (where s.owner is null and s.ready_at > now() and s.ready_at < 'infinity' and s.attempt = 0) as limited
+      from spans s
+      where s.job_id = $1
+      group by s.phase
+    )
+    select p.name, j.item_count as "itemCount", ${RUNNING_MS} as "runningMs",
+      (select count(distinct s.owner) from spans s where s.job_id = $1 and s.owner is not null) as workers,
+      coalesce(s.waiting, 0)::bigint as waiting, coalesce(s.processing, 0)::bigint as processing,
+      coalesce(s.held, 0)::bigint as held, coalesce(s.retrying, 0)::bigint as retrying,
+      coalesce(s.limited, 0)::bigint as limited, coalesce(l.ended_this_run, 0)::bigint as "endedThisRun",
+      coalesce(l.done, 0)::bigint as done, coalesce(l.error, 0)::bigint as error,
+      coalesce(l.not_found, 0)::bigint as "notFound", coalesce(l.skipped, 0)::bigint as skipped,
+      coalesce(l.cancelled, 0)::bigint as cancelled, coalesce(l.cost, 0)::float8 as cost,
+      coalesce(l.advanced, 0)::bigint as advanced, coalesce(l.retried, 0)::bigint as retried,
+      coalesce(l.fenced, 0)::bigint as fenced, coalesce(l.handler_ms, 0)::float8 as "handlerMs",
+      coalesce(l.lately, 0)::float8 as lately, coalesce(l.last_minute, 0)::float8 as "lastMinute",
+      coalesce(l.moved_last_minute, 0)::float8 as "movedLastMinute",
+      coalesce(extract(epoch from now() - l.first_lately) * 1000, 0)::float8 as "latelyMs"
+    from jobs j
+    cross join lateral unnest(j.phases) with ordinality as p(name, place)
+    left join s on s.phase = p.place - 1
+    left join l on l.phase = p.place - 1
+    where j.job_id = $1
+    order by p.place`,
+};
+
+/** One phase; the first three numbers are of the job. */
+export interface PhaseCounts {
+  itemCount: number;
+  /** Since the run began; null: none is going on. */
+  runningMs: number | null;
+  /** Processes that hold items. */
+  workers: number;
+  name: string;
+  waiting: number;
+  processing: number;
+  /** Waiting items: until they are released, until they are tried again, or until a limit lets them start. */
+  held: number;
+  retrying: number;
+  limited: number;
+  /** In the current generation. */
+  endedThisRun: number;
+  done: number;
+  error: number;
+  notFound: number;
+  skipped: number;
+  cancelled: number;
+  cost: number;
+  advanced: number;
+  retried: number;
+  fenced: number;
+  handlerMs: number;
+  /** Items that ended here or went on from here lately, and since when that was counted. */
+  lately: number;
+  latelyMs: number;
+  /** Items that ended here in the last minute, and with those that went on from here. */
+  lastMinute: number;
+  movedLastMinute: number;
+}
+
+/** Empty when there is no such job. */
+export async function readPhases(db: Executor, jobId: string, latelyMs: number): Promise<PhaseCounts[]> {
+  return (await db.run<PhaseCounts & Record<string, unknown>>(READ_PHASES, [jobId, latelyMs])).rows;
+}

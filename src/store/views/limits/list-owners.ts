@@ -1,0 +1,58 @@
+import type { Executor, Statement } from '../../../platform/database.ts';
+import type { OwnerLimits } from '../../commands/limits/set-owner.ts';
+
+// Owners with something set, and owners with jobs that could run or are paused; what their items do is counted from spans.
+// A view for people: it reads every open job. Index: jobs_claimable, then spans_pkey.
+const LIST_OWNERS: Statement = {
+  name: 'list-owners',
+  text: `
+    with open as (
+      select j.owner_id, count(*) as jobs, count(*) filter (where j.started_at is not null and j.state <> 'PAUSED') as running,
+        sum(s.waiting)::float8 as waiting, sum(s.leased)::float8 as leased
+      from jobs j
+      cross join lateral (
+        select coalesce(sum(s.item_count) filter (where s.owner is null), 0) as waiting,
+          coalesce(sum(s.item_count) filter (where s.owner is not null), 0) as leased
+        from spans s where s.job_id = j.job_id
+      ) s
+      where j.state in ('INGESTING', 'QUEUED', 'RUNNING', 'PAUSED')
+      group by j.owner_id
+    )
+    select coalesce(o.owner_id, w.owner_id) as owner_id, coalesce(w.weight, 1) as weight, w.max_running_jobs, w.max_in_flight,
+      coalesce(o.jobs, 0)::int as jobs, coalesce(o.running, 0)::int as running,
+      coalesce(o.waiting, 0) as waiting, coalesce(o.leased, 0) as leased
+    from open o
+    full join owners w using (owner_id)
+    order by 1
+    limit $1`,
+};
+
+export interface ListedOwner extends OwnerLimits {
+  ownerId: string;
+  /** Not finished; of these `running` have begun. */
+  jobs: number;
+  running: number;
+  /** Items in the queue, and with workers. */
+  waiting: number;
+  leased: number;
+}
+
+interface OwnerRow extends Pick<ListedOwner, 'weight' | 'jobs' | 'running' | 'waiting' | 'leased'> {
+  owner_id: string;
+  max_running_jobs: number | null;
+  max_in_flight: number | null;
+}
+
+export async function listOwners(db: Executor, limit: number): Promise<ListedOwner[]> {
+  const { rows } = await db.run<OwnerRow & Record<string, unknown>>(LIST_OWNERS, [limit]);
+  return rows.map((row) => ({
+    ownerId: row.owner_id,
+    weight: row.weight,
+    maxRunningJobs: row.max_running_jobs,
+    maxInFlight: row.max_in_flight,
+    jobs: row.jobs,
+    running: row.running,
+    waiting: row.waiting,
+    leased: row.leased,
+  }));
+}

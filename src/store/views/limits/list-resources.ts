@@ -1,0 +1,54 @@
+import type { StoredResource } from '../../../core/limits/resource-status.ts';
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// Resources that workers use or used lately, and overrides of such that nobody uses; those used last come first. What
+// owners have under way is a resource too, and is listed only by its name. Keys are made of rows: they are listed for owners
+// whose rows used them; null owners: everybody's.
+const LIST_RESOURCES: Statement = {
+  name: 'list-resources',
+  text: `
+    select coalesce(r.name, o.name) as name, coalesce(r.key, o.key) as key, r.limits, r.state,
+      coalesce(a.override, '{}') || coalesce(o.override, '{}') as override,
+      extract(epoch from now() - r.synced_at) * 1000 as idle_ms,
+      extract(epoch from clock_timestamp()) * 1000 as now_ms
+    from resources r
+    full join resource_overrides o on o.name = r.name and o.key = r.key
+    left join resource_overrides a on a.name = coalesce(r.name, o.name) and a.key = ''
+    where (coalesce(r.name, o.name) = $1 or $1::text is null and coalesce(r.name, o.name) not like '@%')
+      and ($3::text[] is null or coalesce(r.key, o.key) = '' or r.owners ?| $3::text[])
+    order by r.synced_at desc nulls last, 1, 2
+    limit $2`,
+};
+
+const IS_KEY_SEEN: Statement = {
+  name: 'is-resource-key-seen',
+  text: 'select from resources where name = $1 and key = $2 and owners ?| $3::text[]',
+};
+
+interface ResourceRow extends Omit<StoredResource, 'idleMs' | 'nowMs'> {
+  idle_ms: string | null;
+  now_ms: string;
+}
+
+export async function listResources(
+  db: Executor,
+  name: string | null,
+  limit: number,
+  owners: readonly string[] | null = null,
+): Promise<StoredResource[]> {
+  const { rows } = await db.run<ResourceRow & Record<string, unknown>>(LIST_RESOURCES, [name, limit, owners]);
+  return rows.map(({ idle_ms: idleMs, now_ms: nowMs, ...row }) => ({
+    ...row,
+    idleMs: idleMs === null ? null : Number(idleMs),
+    nowMs: Number(nowMs),
+  }));
+}
+
+/** Whether rows of one of these owners used the key. */
+export async function isKeySeen(
+  db: Executor,
+  { name, key }: { name: string; key: string },
+  owners: readonly string[] | null,
+): Promise<boolean> {
+  return owners === null || key === '' || (await db.run(IS_KEY_SEEN, [name, key, owners])).rowCount === 1;
+}

@@ -1,0 +1,40 @@
+import type { BudgetState } from '../../../core/limits/budget-control.ts';
+import type { Executor, Statement } from '../../../platform/database.ts';
+
+// The budgets that a job is bound by. A day that is over does not count for the next one.
+const READ_BUDGETS: Statement = {
+  name: 'read-budgets',
+  text: `
+    select s.scope, s.max, b.state, to_char(now() at time zone 'UTC', 'YYYY-MM-DD') as today
+    from jobs j
+    left join owners o using (owner_id)
+    cross join lateral (values
+      (1, 'job', j.budget_max, 'job:' || j.job_id),
+      (2, 'owner', o.budget_total, 'owner:' || j.owner_id),
+      (3, 'day', o.budget_per_day, 'day:' || j.owner_id)) as s(place, scope, max, key)
+    left join budgets b on b.scope = s.key
+    where j.job_id = $1 and s.max is not null
+    order by s.place`,
+};
+
+export interface BudgetStatus {
+  scope: 'job' | 'owner' | 'day';
+  max: number;
+  /** Of which workers told. */
+  spent: number;
+  /** Counted as spent, because the worker that held it is gone. */
+  lost: number;
+  /** For calls under way, or about to start. */
+  reserved: number;
+}
+
+export async function readBudgets(db: Executor, jobId: string): Promise<BudgetStatus[]> {
+  const rows = await db.runArrays(READ_BUDGETS, [jobId]);
+  return rows.map((row) => {
+    const [scope, max, state, today] = row as [BudgetStatus['scope'], number, BudgetState | null, string];
+    const isOver = scope === 'day' && state?.day !== today;
+    const reserved = Object.values(state?.holders ?? {}).reduce((sum, { held }) => sum + held, 0);
+    if (!state || isOver) return { scope, max, spent: 0, lost: 0, reserved };
+    return { scope, max, spent: state.spent, lost: state.lost, reserved };
+  });
+}

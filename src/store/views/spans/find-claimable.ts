@@ -1,0 +1,187 @@
+import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
+import { type BudgetColumns, toBudget, type WorkBudget } from '../../../core/limits/work-budget.ts';
+import type { Executor, Statement } from '../../../platform/database.ts';
+import type { WorkOwner } from '../../commands/spans/claim-items.ts';
+
+/** Whoever is not among them is among those of the next look. */
+const OWNERS_PER_LOOK = 500;
+
+// Of a job j: what waits, per phase and kind, and in how many milliseconds the first of it is ready. Steps through the
+// index from one kind of work to the next, a look each, and never groups the spans: there may be a hundred thousand that
+// wait for later. Index: spans_first_ready.
+const KINDS = `(
+      with recursive kind as (
+        (
+          select s.phase, s.suspect, s.ready_at, s.crashes
+          from spans s
+          where s.job_id = j.job_id and s.owner is null and s.ready_at < 'infinity'
+          order by s.phase, s.suspect, s.ready_at
+          limit 1
+        )
+        union all
+        select n.phase, n.suspect, n.ready_at, n.crashes
+        from kind k
+        cross join lateral (
+          select s.phase, s.suspect, s.ready_at, s.crashes
+          from spans s
+          where s.job_id = j.job_id and s.owner is null and s.ready_at < 'infinity'
+            and (s.phase, s.suspect) > (k.phase, k.suspect)
+          order by s.phase, s.suspect, s.ready_at
+          limit 1
+        ) n
+      )
+      select phase, suspect, ready_at, crashes from kind
+    ) k`;
+const FIELDS = `j.job_id, j.owner_id, w.weight, w.max_in_flight, w.max_running_jobs, w.budget_total, w.budget_per_day, j.budget_max, j.budget_per_item, j.pipeline, j.pipeline_version, j.phases, j.state, j.priority,
+           j.started_at is null as unstarted, j.has_edits, k.phase, k.suspect, k.crashes,
+           greatest(0, extract(epoch from (k.ready_at - now())) * 1000)::float8 as ready_in_ms`;
+
+// What waits of these pipelines. One look serves all pools of a worker. It goes from owner to owner through an index and
+// takes of each the first jobs that have something ready now or soon: whoever has a thousand jobs hides nobody, and what
+// is finished, paused or far off is not passed over. Of an owner with a limit on running jobs only so many are seen at
+// all, those first that have begun; one of the two parts is never executed. Index: jobs_claimable or jobs_begun_first,
+// then spans_first_ready.
+const FIND_CLAIMABLE: Statement = {
+  name: 'find-claimable',
+  text: `
+    with recursive o as (
+      (
+        select j.owner_id, 1 as place from jobs j
+        where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.owner_id > $2
+        order by j.owner_id limit 1
+      )
+      union all
+      select n.owner_id, o.place + 1
+      from o
+      cross join lateral (
+        select j.owner_id from jobs j
+        where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.owner_id > o.owner_id
+        order by j.owner_id limit 1
+      ) n
+      where o.place < ${OWNERS_PER_LOOK}
+    )
+    select f.*, (select o.owner_id from o where o.place = ${OWNERS_PER_LOOK}) as next_owner
+    from (values (1)) always
+    left join (
+      select ${FIELDS}, j.created_at
+      from o
+      left join owners w using (owner_id)
+      cross join lateral (
+        (
+          select j.* from jobs j
+          where w.max_running_jobs is null
+            and j.owner_id = o.owner_id and j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.pipeline = any($1)
+            and exists (
+              select from spans s
+              where s.job_id = j.job_id and s.owner is null and s.ready_at <= now() + interval '10 seconds'
+            )
+          order by j.priority desc, j.created_at
+          limit 50
+        )
+        union all
+        (
+          select j.* from jobs j
+          where w.max_running_jobs is not null
+            and j.owner_id = o.owner_id and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
+          order by (j.started_at is not null) desc, j.priority desc, j.created_at
+          limit w.max_running_jobs
+        )
+      ) j
+      cross join lateral ${KINDS}
+      where j.pipeline = any($1)
+    ) f on true
+    order by f.priority desc, f.created_at`,
+};
+// For a time slice. Index: jobs_pkey, then spans_first_ready.
+const FIND_CLAIMABLE_OF_JOB: Statement = {
+  name: 'find-claimable-of-job',
+  text: `
+    select ${FIELDS}
+    from jobs j
+    left join owners w using (owner_id)
+    cross join lateral ${KINDS}
+    where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.job_id = $1`,
+};
+
+export interface ClaimableWork {
+  jobId: string;
+  owner: WorkOwner;
+  /** What its calls are charged to; null: nothing limits what they cost. */
+  budget: WorkBudget | null;
+  pipeline: string;
+  /** Null: any version may run it. */
+  pipelineVersion: string | null;
+  phases: string[];
+  phase: number;
+  priority: number;
+  /** Items of leases that crashed: one span of them at a time. */
+  suspect: boolean;
+  /** The first of these suspects must run with nothing beside it. */
+  alone: boolean;
+  /** The job has not been marked as started. */
+  unstarted: boolean;
+  /** Its owner has a limit on running jobs: it must be admitted before its first claim. */
+  needsAdmission: boolean;
+  /** Some of its items have an edited input. */
+  hasEdits: boolean;
+  readyInMs: number;
+}
+
+interface ClaimableRow extends BudgetColumns {
+  job_id: string;
+  owner_id: string;
+  weight: number | null;
+  max_in_flight: number | null;
+  max_running_jobs: number | null;
+  pipeline: string;
+  pipeline_version: string | null;
+  phases: string[];
+  state: string;
+  priority: number;
+  unstarted: boolean;
+  has_edits: boolean;
+  phase: number;
+  suspect: boolean;
+  crashes: number;
+  ready_in_ms: number;
+}
+
+/** Behind an owner, in the order of their names; `nextOwner` is where the next look goes on. */
+export async function findClaimable(
+  db: Executor,
+  pipelines: string[],
+  afterOwner = '',
+): Promise<{ work: ClaimableWork[]; nextOwner: string }> {
+  const { rows } = await db.run<ClaimableRow & { next_owner: string | null }>(FIND_CLAIMABLE, [
+    pipelines,
+    afterOwner,
+  ]);
+  // One row comes always, with nothing but the owner.
+  return {
+    work: rows.filter((row) => row.job_id !== null).map(toWork),
+    nextOwner: rows[0]?.next_owner ?? '',
+  };
+}
+
+export async function findClaimableOfJob(db: Executor, jobId: string): Promise<ClaimableWork[]> {
+  return (await db.run<ClaimableRow>(FIND_CLAIMABLE_OF_JOB, [jobId])).rows.map(toWork);
+}
+
+function toWork(row: ClaimableRow): ClaimableWork {
+  return {
+    jobId: row.job_id,
+    owner: { ownerId: row.owner_id, weight: row.weight ?? 1, maxInFlight: row.max_in_flight },
+    budget: toBudget(row),
+    pipeline: row.pipeline,
+    pipelineVersion: row.pipeline_version,
+    phases: row.phases,
+    phase: row.phase,
+    priority: row.priority,
+    suspect: row.suspect,
+    alone: row.crashes >= ALONE_FROM_CRASHES,
+    unstarted: row.unstarted || row.state === 'QUEUED',
+    needsAdmission: row.unstarted && row.max_running_jobs !== null,
+    hasEdits: row.has_edits,
+    readyInMs: row.ready_in_ms,
+  };
+}
