@@ -11,7 +11,7 @@ export { fail, notFound, retryLater, skip } from './core/items/outcome.ts';
 export type { DeclaredLimits, ResourceOverride } from './core/limits/resource-limits.ts';
 export type { ResourceStatus } from './core/limits/resource-status.ts';
 export { RowmillError } from './core/errors/rowmill-error.ts';
-export type { CallbackContext, PipelineCallbacks } from './engine/jobs/pipeline-callbacks.ts';
+export type { CallbackContext, PipelineCallbacks } from './pipeline/pipeline-callbacks.ts';
 export type { OwnerBudget } from './engine/limits/set-budget.ts';
 export { type NewJobOptions, openRowmill, type Rowmill, type RowmillOptions } from './open-rowmill.ts';
 export {
@@ -22,8 +22,8 @@ export {
 export { Events, type RowmillEvents } from './platform/events.ts';
 export type { FailedItem } from './store/views/results/failed-items-page.ts';
 export type { BudgetStatus } from './store/views/limits/read-budgets.ts';
-export { definePipeline, type Phase, type Pipeline, type RetryRule } from './worker/define-pipeline.ts';
-export type { BatchContext, BatchItem, ItemContext } from './worker/item-context.ts';
-export { type ResourceUse, resource } from './worker/phase-resources.ts';
-export type { SliceOptions, SliceReport } from './worker/run-slice.ts';
+export { definePipeline, type Phase, type Pipeline, type RetryRule } from './pipeline/define-pipeline.ts';
+export type { BatchContext, BatchItem, ItemContext } from './pipeline/item-context.ts';
+export { type ResourceUse, resource } from './pipeline/phase-resources.ts';
+export type { SliceOptions, SliceReport } from './worker/process/run-slice.ts';
 export { RowmillWorker, type StopReport, type WorkerOptions } from './worker/worker.ts';

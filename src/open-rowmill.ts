@@ -3,7 +3,7 @@
 import type { Readable } from 'node:stream';
 import { blockedBecause } from './core/claims/ability.ts';
 import { checkPays, type JobBudget } from './core/limits/budget.ts';
-import { checkParams } from './core/items/check-params.ts';
+import { checkParams } from './pipeline/check-params.ts';
 import { type ResultRow, toResultRow } from './core/files/export-row.ts';
 import { CLAIMABLE_STATES, isFinished } from './core/jobs/job-state.ts';
 import type { ResourceOverride } from './core/limits/resource-limits.ts';
@@ -47,10 +47,10 @@ import { type BudgetStatus, readBudgets } from './store/views/limits/read-budget
 import { type ErrorGroup, readErrorGroups } from './store/views/results/read-error-groups.ts';
 import { type Job, readJob } from './store/views/jobs/read-job.ts';
 import { type Progress, readProgress, readSummary, type Summary } from './store/views/jobs/read-progress.ts';
-import type { Pipeline } from './worker/define-pipeline.ts';
-import type { SliceOptions, SliceReport } from './worker/run-slice.ts';
+import type { Pipeline } from './pipeline/define-pipeline.ts';
+import type { SliceOptions, SliceReport } from './worker/process/run-slice.ts';
 import type { RowmillWorker, WorkerOptions } from './worker/worker.ts';
-import { openConnections, type WorkerConnections } from './worker/worker-connections.ts';
+import { openConnections, type WorkerConnections } from './worker/process/worker-connections.ts';
 
 export interface RowmillOptions {
   databaseUrl: string;
@@ -365,7 +365,7 @@ export class Rowmill {
    * unfinished. Called again and again it brings the job to its end; the report says when the next call is of use.
    */
   async runSlice(jobId: string, durationMs: number, options: SliceOptions): Promise<SliceReport> {
-    const { runSlice } = await import('./worker/run-slice.ts');
+    const { runSlice } = await import('./worker/process/run-slice.ts');
     return runSlice(this.#sliceConnections, jobId, durationMs, options);
   }
 

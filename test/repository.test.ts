@@ -12,7 +12,7 @@ function roomOf(path: string): string {
   return path.split('/')[1]!;
 }
 
-const BELOW_WORKER = ['core', 'platform', 'store', 'ingest', 'engine', 'export'];
+const BELOW_WORKER = ['core', 'platform', 'store', 'pipeline', 'ingest', 'engine', 'export'];
 const EVERYTHING_BELOW_CLI = [
   ...BELOW_WORKER,
   'worker',
@@ -29,12 +29,13 @@ const MAY_IMPORT: Record<string, string[]> = {
   platform: ['core'],
   store: ['core', 'platform'],
   export: ['core', 'platform', 'store'],
-  engine: ['core', 'platform', 'store', 'export'],
-  ingest: ['core', 'platform', 'store', 'engine'],
+  pipeline: ['core', 'platform', 'store'],
+  engine: ['core', 'platform', 'store', 'pipeline', 'export'],
+  ingest: ['core', 'platform', 'store', 'pipeline', 'engine'],
   worker: BELOW_WORKER,
   contract: ['core'],
   client: ['core', 'contract'],
-  api: ['core', 'platform', 'contract', 'engine', 'ingest', 'export', 'store/views', 'worker'],
+  api: ['core', 'platform', 'contract', 'pipeline', 'engine', 'ingest', 'export', 'store/views', 'worker'],
   cli: EVERYTHING_BELOW_CLI,
   testing: EVERYTHING_BELOW_CLI,
   'open-rowmill.ts': EVERYTHING_BELOW_CLI,

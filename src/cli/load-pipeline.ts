@@ -1,7 +1,7 @@
 // `./prices.ts#price-lookup` names one pipeline of a module.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
-import type { Pipeline } from '../worker/define-pipeline.ts';
-import { loadPipelines } from '../worker/load-pipelines.ts';
+import type { Pipeline } from '../pipeline/define-pipeline.ts';
+import { loadPipelines } from '../pipeline/load-pipelines.ts';
 
 export function modulePathOf(reference: string): string {
   return splitReference(reference)[0];

@@ -4,7 +4,7 @@ import { useTestDatabase } from '../../test/support/test-database.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import type { RowmillEvents } from '../platform/events.ts';
 import type { Settings } from '../platform/settings.ts';
-import { definePipeline } from '../worker/define-pipeline.ts';
+import { definePipeline } from '../pipeline/define-pipeline.ts';
 import { ingestJob } from './ingest-job.ts';
 import { submitFile } from './submit-file.ts';
 

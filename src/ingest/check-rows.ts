@@ -1,6 +1,6 @@
 // Checks the first rows of a file against a pipeline's input schema before anything is stored, within bounds of rows and
 // time. Its report counts the rows that would not run.
-import { listIssues, type PipelineInput, type SchemaIssue } from '../core/items/input-schema.ts';
+import { listIssues, type PipelineInput, type SchemaIssue } from '../pipeline/input-schema.ts';
 import { monotonicMs, turnOfLoop } from '../platform/clock.ts';
 import type { PreviewEncoder } from './preview-encoder.ts';
 import type { ReadRow, RowReader } from './row-reader.ts';

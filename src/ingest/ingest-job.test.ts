@@ -12,7 +12,7 @@ import { exportJob } from '../export/export-job.ts';
 import type { Settings } from '../platform/settings.ts';
 import { findAbandonedIngests } from '../store/views/jobs/find-abandoned-ingests.ts';
 import { readJob } from '../store/views/jobs/read-job.ts';
-import { definePipeline } from '../worker/define-pipeline.ts';
+import { definePipeline } from '../pipeline/define-pipeline.ts';
 import { ingestJob } from './ingest-job.ts';
 import { resumeIngests } from './ingest-resumer.ts';
 import { type SubmitFileOptions, submitFile } from './submit-file.ts';

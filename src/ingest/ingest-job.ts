@@ -3,12 +3,7 @@
 // pass (database, blob store) leaves it open to be gone on with.
 
 import type { IngestReport, JobSource } from '../core/files/file-format.ts';
-import {
-  type Checked,
-  checkInput,
-  type InputSchema,
-  type PipelineInput,
-} from '../core/items/input-schema.ts';
+import { type Checked, checkInput, type InputSchema, type PipelineInput } from '../pipeline/input-schema.ts';
 import { mapColumns } from '../core/files/map-columns.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { toStorableText } from '../core/items/storable-json.ts';

@@ -1,6 +1,6 @@
 // Goes on with files whose reader died: the blob store has the file, the job has the checkpoint, and any process that
 // knows the pipeline can read on.
-import type { PipelineInput } from '../core/items/input-schema.ts';
+import type { PipelineInput } from '../pipeline/input-schema.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { PeriodicService } from '../platform/periodic-service.ts';

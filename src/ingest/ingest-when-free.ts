@@ -1,7 +1,7 @@
 // A process that was killed leaves its lease on a file behind for a few seconds, and two may come with the same file at
 // once: this waits for its turn, or for the other to be done. It also waits for a database that is away.
 
-import type { PipelineInput } from '../core/items/input-schema.ts';
+import type { PipelineInput } from '../pipeline/input-schema.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { waitMs } from '../platform/clock.ts';

@@ -1,7 +1,7 @@
 // Rows of a file as they would be stored, for looking at them: no keys, no summaries, and fields without a column are
 // reported with the rest instead of refused.
 import type { InputColumn } from '../core/items/input-column.ts';
-import { fieldsOf, type PipelineInput } from '../core/items/input-schema.ts';
+import { fieldsOf, type PipelineInput } from '../pipeline/input-schema.ts';
 import { mapColumns } from '../core/files/map-columns.ts';
 import type { Settings } from '../platform/settings.ts';
 import { type Encoded, ObjectEncoder, tableEncoder } from './encode-rows.ts';

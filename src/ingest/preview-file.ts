@@ -1,7 +1,7 @@
 // How a file would be read, before anything is stored: what was found out about it, which column goes where, and what is
 // wrong with its first rows.
 import type { DetectedFormat, FormatOptions } from '../core/files/file-format.ts';
-import { fieldsOf, type PipelineInput, type SchemaIssue } from '../core/items/input-schema.ts';
+import { fieldsOf, type PipelineInput, type SchemaIssue } from '../pipeline/input-schema.ts';
 import { type InputField, suggestColumns } from '../core/files/map-columns.ts';
 import type { Settings } from '../platform/settings.ts';
 import { type CheckBounds, checkRows, type RowCheck } from './check-rows.ts';

@@ -4,10 +4,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { checkPays, type JobBudget } from '../core/limits/budget.ts';
-import { checkParams } from '../core/items/check-params.ts';
+import { checkParams } from '../pipeline/check-params.ts';
 import type { DetectedFormat, FormatOptions, JobSource } from '../core/files/file-format.ts';
 import type { InputColumn } from '../core/items/input-column.ts';
-import { fieldsOf, type InputSchema, type PipelineInput } from '../core/items/input-schema.ts';
+import { fieldsOf, type InputSchema, type PipelineInput } from '../pipeline/input-schema.ts';
 import { isFinished } from '../core/jobs/job-state.ts';
 import { mapColumns } from '../core/files/map-columns.ts';
 import { type JobOutput, outputLike } from '../core/files/output-format.ts';

@@ -6,7 +6,7 @@ import { useTestDatabase } from '../../test/support/test-database.ts';
 import type { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { readJob } from '../store/views/jobs/read-job.ts';
-import { definePipeline } from '../worker/define-pipeline.ts';
+import { definePipeline } from '../pipeline/define-pipeline.ts';
 import { ingestJob } from './ingest-job.ts';
 import { resumeIngests } from './ingest-resumer.ts';
 import { submitFile } from './submit-file.ts';

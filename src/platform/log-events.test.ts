@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { useTestDatabase } from '../../test/support/test-database.ts';
 import { openRowmill, type Rowmill } from '../open-rowmill.ts';
 import { capturedLog, type LogEntry } from '../testing/captured-log.ts';
-import { definePipeline, type Pipeline } from '../worker/define-pipeline.ts';
+import { definePipeline, type Pipeline } from '../pipeline/define-pipeline.ts';
 import { Events } from './events.ts';
 import { logEvents } from './log-events.ts';
 import { newId } from './random.ts';

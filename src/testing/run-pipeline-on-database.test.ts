@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { useTestDatabase } from '../../test/support/test-database.ts';
 import { defineCounter } from '../core/items/counter.ts';
 import { fail, notFound, retryLater, skip } from '../core/items/outcome.ts';
-import { definePipeline } from '../worker/define-pipeline.ts';
+import { definePipeline } from '../pipeline/define-pipeline.ts';
 import type { PipelineRun } from './pipeline-run.ts';
 import { runPipeline } from './run-pipeline.ts';
 import { runPipelineOnDatabase } from './run-pipeline-on-database.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { fail, notFound, retryLater, skip } from '../core/items/outcome.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
-import { definePipeline, type ManyPhase, type SinglePhase } from '../worker/define-pipeline.ts';
+import { definePipeline, type ManyPhase, type SinglePhase } from '../pipeline/define-pipeline.ts';
 import { describeRun, retryWaits, rowsWith } from './pipeline-run.ts';
 import { runPipeline } from './run-pipeline.ts';
 import { VirtualClock } from './virtual-clock.ts';

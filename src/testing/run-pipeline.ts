@@ -1,11 +1,11 @@
 // Runs a pipeline over rows inside a test: no database, no waiting. Schema, outcomes, classification, back-off, timeouts
 // and crashes are decided by the code that the worker runs; time is virtual and jitter comes from a seed.
-import { checkParams } from '../core/items/check-params.ts';
+import { checkParams } from '../pipeline/check-params.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { toRow } from '../engine/items/add-items.ts';
 import { derivedId } from '../platform/random.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
-import { isPipeline, type Pipeline } from '../worker/define-pipeline.ts';
+import { isPipeline, type Pipeline } from '../pipeline/define-pipeline.ts';
 import { CountedEntries } from './counted-entries.ts';
 import { type Fault, FaultPlan } from './fault.ts';
 import { type GivenFiles, givenFiles } from './given-files.ts';

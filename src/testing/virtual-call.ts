@@ -1,8 +1,8 @@
 // One call of a handler in a test: the items it was given, and which of them have no outcome yet. A call of `run` has
 // one item; a call of `runMany` has up to batch.maxItems of them.
-import type { PhaseRuntime } from '../worker/run-item.ts';
-import type { RunningBatch } from '../worker/running-batch.ts';
-import type { ItemServices, RunningItem } from '../worker/running-item.ts';
+import type { PhaseRuntime } from '../worker/run/run-item.ts';
+import type { RunningBatch } from '../worker/run/running-batch.ts';
+import type { ItemServices, RunningItem } from '../worker/run/running-item.ts';
 import type { CallScope, VirtualClock } from './virtual-clock.ts';
 import type { WaitingItem, WaitingItems } from './waiting-items.ts';
 

@@ -33,26 +33,26 @@ import {
   findClaimable,
   findClaimableOfJob,
 } from '../store/views/spans/find-claimable.ts';
-import { BudgetDesk } from './budget-desk.ts';
-import { ClaimLoops } from './claim-loops.ts';
-import { abilityOf, type Phase, type Pipeline } from './define-pipeline.ts';
-import type { Turn } from './exclusive-turns.ts';
-import { FlushWriter } from './flush-writer.ts';
-import { HandlerThreads } from './handler-threads.ts';
-import { HeldLeases } from './held-leases.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
-import { PhaseGate } from './phase-gate.ts';
-import { PhasePool } from './phase-pool.ts';
-import { phaseRetryPolicy } from './phase-retry-policy.ts';
-import { PoolOrder } from './pool-order.ts';
-import { PressureWatch } from './pressure-watch.ts';
-import { declaredResources, ResourceDesk } from './resource-desk.ts';
-import { ResultColumns } from './result-columns.ts';
-import type { PhaseRuntime } from './run-item.ts';
-import { WorkFinder } from './work-finder.ts';
-import { openConnections, type WorkerConnections } from './worker-connections.ts';
-import { createOwnServices, createSharedServices } from './worker-services.ts';
-import { ZombieWatch } from './zombie-watch.ts';
+import { BudgetDesk } from './admission/budget-desk.ts';
+import { ClaimLoops } from './claims/claim-loops.ts';
+import { abilityOf, type Phase, type Pipeline } from '../pipeline/define-pipeline.ts';
+import type { Turn } from './claims/exclusive-turns.ts';
+import { FlushWriter } from './flush/flush-writer.ts';
+import { HandlerThreads } from './run/handler-threads.ts';
+import { HeldLeases } from './leases/held-leases.ts';
+import { LeaseKeeper } from './leases/lease-keeper.ts';
+import { PhaseGate } from './admission/phase-gate.ts';
+import { PhasePool } from './run/phase-pool.ts';
+import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
+import { PoolOrder } from './claims/pool-order.ts';
+import { PressureWatch } from './admission/pressure-watch.ts';
+import { declaredResources, ResourceDesk } from './admission/resource-desk.ts';
+import { ResultColumns } from './flush/result-columns.ts';
+import type { PhaseRuntime } from './run/run-item.ts';
+import { WorkFinder } from './claims/work-finder.ts';
+import { openConnections, type WorkerConnections } from './process/worker-connections.ts';
+import { createOwnServices, createSharedServices } from './process/worker-services.ts';
+import { ZombieWatch } from './run/zombie-watch.ts';
 
 /** What outcomes get to be written at a shutdown, however short the drain. */
 const MIN_FLUSH_MS = 2000;

@@ -13,7 +13,7 @@ import { retryLater } from '../../src/core/items/outcome.ts';
 import { newId } from '../../src/platform/random.ts';
 import { loadSettings } from '../../src/platform/settings.ts';
 import { capturedLog } from '../../src/testing/captured-log.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { addUser, keyHeaders, PASSWORD, sessionHeaders } from '../support/account-factory.ts';
 import { type Answer, csvOf, doubling, send, uploadForm } from '../support/api-pipelines.ts';
 import { png } from '../support/image-writer.ts';

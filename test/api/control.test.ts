@@ -1,7 +1,7 @@
 // What can be asked of a job over HTTP while it runs and afterwards.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/platform/random.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { doubling, send } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';

@@ -9,7 +9,7 @@ import { errorAnswer, type Route } from '../../src/contract/route.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
 import { SCOPES } from '../../src/contract/scopes.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { addUser, keyHeaders } from '../support/account-factory.ts';
 import { addCounted } from '../support/counter-factory.ts';
 import { depth } from '../support/depth.ts';

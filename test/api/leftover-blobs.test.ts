@@ -9,7 +9,7 @@ import { collectBlobs } from '../../src/engine/services/blob-collector.ts';
 import { openStored } from '../../src/platform/blob-store/image-copies.ts';
 import { newId } from '../../src/platform/random.ts';
 import { dropFileSet, insertFileSet } from '../../src/store/commands/items/change-file-sets.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { type Answer, csvOf, doubling, send, uploadForm } from '../support/api-pipelines.ts';
 import { png } from '../support/image-writer.ts';
 import { startTestApi } from '../support/test-api.ts';

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
 import { treeItem } from '../../src/contract/items.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { type Answer, send } from '../support/api-pipelines.ts';
 import { jobWithItems } from '../support/job-factory.ts';
 import { startTestApi } from '../support/test-api.ts';

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { RowmillWorker } from '../../dist/index.js';
-import { loadPipelines } from '../../dist/worker/load-pipelines.js';
+import { loadPipelines } from '../../dist/pipeline/load-pipelines.js';
 
 const { databaseUrl, pipeline, settings } = JSON.parse(process.argv[2]);
 const say = (event, detail = {}) => writeSync(1, `${JSON.stringify({ event, ...detail })}\n`);

@@ -5,7 +5,7 @@ import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
-import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline, type Pipeline } from '../../src/pipeline/define-pipeline.ts';
 import { RowmillWorker, type StopReport } from '../../src/worker/worker.ts';
 import { killAll } from '../support/child-process.ts';
 import { startFaultProxy } from '../support/fault-proxy.ts';

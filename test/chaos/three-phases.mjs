@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 // Not the whole package: every thread loads this.
-import { definePipeline } from '../../dist/worker/define-pipeline.js';
+import { definePipeline } from '../../dist/pipeline/define-pipeline.js';
 
 const { CALLS_FILE, HOLD_FROM, KILL_IN_PHASE } = process.env;
 const PHASES = ['first', 'second', 'third'];

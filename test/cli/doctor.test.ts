@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { sample } from '../support/depth.ts';
 import { runCommand } from '../support/run-command.ts';
 import { startTestApi } from '../support/test-api.ts';

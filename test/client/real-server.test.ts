@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient } from '../../src/client/create-client.ts';
 import type { FollowedEvent } from '../../src/client/follow-events.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

@@ -19,7 +19,7 @@ import { waitMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
-import { loadPipelines } from '../../src/worker/load-pipelines.ts';
+import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();

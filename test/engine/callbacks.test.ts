@@ -5,14 +5,14 @@ import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import type { PipelineCallbacks } from '../../src/engine/jobs/pipeline-callbacks.ts';
+import type { PipelineCallbacks } from '../../src/pipeline/pipeline-callbacks.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { runCallbacks } from '../../src/engine/services/callback-runner.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import { newId } from '../../src/platform/random.ts';
 import { claimCallback } from '../../src/store/commands/jobs/claim-callback.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();

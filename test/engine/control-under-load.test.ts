@@ -8,7 +8,7 @@ import { monotonicMs, waitMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginCancelling } from '../../src/store/commands/jobs/begin-cancelling.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
-import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline, type Pipeline } from '../../src/pipeline/define-pipeline.ts';
 import type { RowmillWorker } from '../../src/worker/worker.ts';
 import { claimRequest } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';

@@ -6,7 +6,7 @@ import { exportJob } from '../../src/export/export-job.ts';
 import { definePipeline, openRowmill, type Rowmill } from '../../src/index.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
-import { emittedChild } from '../../src/worker/emitted-child.ts';
+import { emittedChild } from '../../src/worker/run/emitted-child.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { claimRequest, jobWithItems, replaceSpans } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';

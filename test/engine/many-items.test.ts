@@ -8,9 +8,9 @@ import { fail, notFound, retryLater, skip } from '../../src/core/items/outcome.t
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
-import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
-import { loadPipelines } from '../../src/worker/load-pipelines.ts';
-import { SupervisedWorker } from '../../src/worker/supervise-worker.ts';
+import { definePipeline, type Pipeline } from '../../src/pipeline/define-pipeline.ts';
+import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
+import { SupervisedWorker } from '../../src/worker/process/supervise-worker.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
 import { depth } from '../support/depth.ts';
 import { useTestDatabase } from '../support/test-database.ts';

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { retryLater } from '../../src/core/items/outcome.ts';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { Database } from '../../src/platform/database.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
 import { hasPgbouncer, type Pgbouncer, startPgbouncer } from '../support/pgbouncer.ts';
 import { startTestApi } from '../support/test-api.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { monotonicMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 import { whenFinished } from '../support/when-finished.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openRowmill } from '../../src/open-rowmill.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();

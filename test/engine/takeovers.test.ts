@@ -14,7 +14,7 @@ import { claimIngest, releaseIngest } from '../../src/store/commands/jobs/ingest
 import { sealJobRow } from '../../src/store/commands/jobs/seal-job.ts';
 import { readJob } from '../../src/store/views/jobs/read-job.ts';
 import { readSummary } from '../../src/store/views/jobs/read-progress.ts';
-import { definePipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

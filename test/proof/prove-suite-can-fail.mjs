@@ -19,17 +19,17 @@ const MUTATIONS = [
   },
   {
     name: 'retries that come later while failures of a phase rise',
-    file: 'src/worker/phase-pool.ts',
+    file: 'src/worker/run/phase-pool.ts',
     from: 'outcome.delayMs /= this.errorSpike.factor',
     to: 'outcome.delayMs /= 1',
-    tests: ['src/worker/phase-pool.test.ts'],
+    tests: ['src/worker/run/phase-pool.test.ts'],
   },
   {
     name: 'fewer slots under pressure',
-    file: 'src/worker/phase-pool.ts',
+    file: 'src/worker/run/phase-pool.ts',
     from: 'slots * (pressure?.() ?? 1)',
     to: 'slots * (pressure === undefined ? 1 : 1)',
-    tests: ['src/worker/phase-pool.test.ts'],
+    tests: ['src/worker/run/phase-pool.test.ts'],
   },
   {
     name: 'memory outside the heap',
@@ -61,10 +61,10 @@ const MUTATIONS = [
   },
   {
     name: 'the pause between a question for budget and its answer',
-    file: 'src/worker/scope-budget.ts',
+    file: 'src/worker/admission/scope-budget.ts',
     from: '    this.#isOpen = false;\n',
     to: '',
-    tests: ['src/worker/scope-budget.test.ts'],
+    tests: ['src/worker/admission/scope-budget.test.ts'],
   },
   {
     name: 'statements without names behind a pooler',
@@ -313,7 +313,7 @@ const MUTATIONS = [
   },
   {
     name: 'other work runs beside suspects',
-    file: 'src/worker/claim-loops.ts',
+    file: 'src/worker/claims/claim-loops.ts',
     from: "alone ? 'alone' : suspect ? 'suspects' : 'ordinary'",
     to: "alone || suspect ? 'alone' : 'ordinary'",
     tests: ['test/engine/suspects.test.ts'],
@@ -321,10 +321,10 @@ const MUTATIONS = [
   },
   {
     name: 'a process has one span of suspects at a time',
-    file: 'src/worker/exclusive-turns.ts',
+    file: 'src/worker/claims/exclusive-turns.ts',
     from: "(kind === 'alone' || this.#held.suspects === 0)",
     to: 'true',
-    tests: ['src/worker/exclusive-turns.test.ts'],
+    tests: ['src/worker/claims/exclusive-turns.test.ts'],
   },
   {
     name: 'the last try of a suspect has nothing beside it',
@@ -387,7 +387,7 @@ const MUTATIONS = [
   },
   {
     name: 'after faults: messages of handlers are not those of the worker',
-    file: 'src/worker/supervise-worker.ts',
+    file: 'src/worker/process/supervise-worker.ts',
     from: "message?.kind === 'failed' && !isUp",
     to: "message?.kind === 'failed' && (isUp || !isUp)",
     tests: ['test/engine/supervision.test.ts'],

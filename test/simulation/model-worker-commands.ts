@@ -17,7 +17,7 @@ import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
 import { releaseAllBut, releaseLease } from '../../src/store/commands/spans/release-items.ts';
 import { RENEW_LEASES } from '../../src/store/commands/spans/renew-leases.ts';
 import { startJob } from '../../src/store/commands/jobs/start-job.ts';
-import { emittedChild } from '../../src/worker/emitted-child.ts';
+import { emittedChild } from '../../src/worker/run/emitted-child.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { always, Command, holdsAny, pick, type Real, WORKERS } from './model-command.ts';
 import { applyCounted, contributionsOf } from './model-counters.ts';

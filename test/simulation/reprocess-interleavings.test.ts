@@ -18,7 +18,7 @@ import { type Claim, claimItems } from '../../src/store/commands/spans/claim-ite
 import { claimFinalize } from '../../src/store/commands/jobs/finalize-lease.ts';
 import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
 import { openGeneration } from '../../src/store/commands/jobs/open-generation.ts';
-import { emittedChild } from '../../src/worker/emitted-child.ts';
+import { emittedChild } from '../../src/worker/run/emitted-child.ts';
 import { expectSeen } from '../support/expect-seen.ts';
 import { forEveryInterleaving, type Session } from '../support/interleave.ts';
 import { checkInvariants } from '../support/invariants.ts';

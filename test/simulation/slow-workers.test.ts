@@ -11,7 +11,7 @@ import {
   syncResource,
 } from '../../src/core/limits/resource-control.ts';
 import { NO_LIMITS, type ResourceLimits } from '../../src/core/limits/resource-limits.ts';
-import { KeyPermits } from '../../src/worker/key-permits.ts';
+import { KeyPermits } from '../../src/worker/admission/key-permits.ts';
 
 const OPTIONS: ControlOptions = {
   leaseMs: 10_000,

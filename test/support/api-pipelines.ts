@@ -1,6 +1,6 @@
 // Pipelines and uploads for tests of the HTTP API.
 import { z } from 'zod';
-import { definePipeline, type Pipeline } from '../../src/worker/define-pipeline.ts';
+import { definePipeline, type Pipeline } from '../../src/pipeline/define-pipeline.ts';
 
 /** Doubles n; fails for 13. */
 export const doubling: Pipeline = definePipeline({

@@ -2,7 +2,7 @@
 import type { controlRoutes } from '../../contract/control.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { auditJob } from '../../engine/jobs/audit-job.ts';
-import { runSlice } from '../../worker/run-slice.ts';
+import { runSlice } from '../../worker/process/run-slice.ts';
 import { RetryLaterError } from '../requests/answer-error.ts';
 import type { Handler } from '../requests/handler.ts';
 

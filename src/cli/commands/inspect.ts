@@ -1,6 +1,6 @@
 // rowmill inspect <file>: how a file would be read, before anything is stored.
 import { cellText } from '../../core/files/export-columns.ts';
-import { fieldsOf } from '../../core/items/input-schema.ts';
+import { fieldsOf } from '../../pipeline/input-schema.ts';
 import { mapColumns } from '../../core/files/map-columns.ts';
 import { type CheckBounds, checkRows } from '../../ingest/check-rows.ts';
 import { withRows } from '../../ingest/open-rows.ts';

@@ -19,7 +19,7 @@ beforeEach(() => {
   vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
   vi.spyOn(console, 'error').mockImplementation((line: string) => void lines.push(line));
   // The package itself may not be built yet: a pipeline is recognised by its shape.
-  const definePipeline = new URL('../../worker/define-pipeline.ts', import.meta.url).pathname;
+  const definePipeline = new URL('../../pipeline/define-pipeline.ts', import.meta.url).pathname;
   writeFileSync(
     join(folder, 'pipeline.ts'),
     `import { definePipeline } from ${JSON.stringify(definePipeline)};

@@ -1,6 +1,6 @@
 // rowmill slice: works on one job for a while in this process, for shells and cron (docs/control.md).
-import { loadPipelines } from '../../worker/load-pipelines.ts';
-import type { SliceReport } from '../../worker/run-slice.ts';
+import { loadPipelines } from '../../pipeline/load-pipelines.ts';
+import type { SliceReport } from '../../worker/process/run-slice.ts';
 import { findJob } from '../find-job.ts';
 import type { ServerOptions } from '../open-server.ts';
 import { formatCount } from '../progress-lines.ts';

@@ -1,9 +1,9 @@
 // rowmill worker: run workers until told to stop.
 import { openRowmill } from '../../open-rowmill.ts';
 import type { MetricsAddress } from '../../platform/serve-metrics.ts';
-import type { Pipeline } from '../../worker/define-pipeline.ts';
-import { loadPipelines } from '../../worker/load-pipelines.ts';
-import { SupervisedWorker } from '../../worker/supervise-worker.ts';
+import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import { loadPipelines } from '../../pipeline/load-pipelines.ts';
+import { SupervisedWorker } from '../../worker/process/supervise-worker.ts';
 import { commandSettings, openServer, type ServerOptions, sayDatabaseWait } from '../open-server.ts';
 import { listenForStop } from '../stop-signals.ts';
 

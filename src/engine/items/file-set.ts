@@ -1,7 +1,7 @@
 // Blobs of one submitted file. They have keys that no other submission has, so that they can be deleted without a look at
 // other jobs; whether they are kept is decided by one row in file_sets (migrations/0040).
 import { createInterface } from 'node:readline';
-import { MANIFEST_LINE } from '../../core/items/image-manifest-line.ts';
+import { MANIFEST_LINE } from '../../core/items/image-rows.ts';
 import { imageCopyKey, isImageKey } from '../../platform/blob-store/image-copies.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';

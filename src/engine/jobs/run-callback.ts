@@ -17,7 +17,7 @@ import { type FailedItem, failedItemsPage } from '../../store/views/results/fail
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import { readSummary } from '../../store/views/jobs/read-progress.ts';
 import type { EngineContext } from '../engine-context.ts';
-import type { CallbackContext, PipelineWithCallbacks } from './pipeline-callbacks.ts';
+import type { CallbackContext, PipelineWithCallbacks } from '../../pipeline/pipeline-callbacks.ts';
 
 const LEASE_MARGIN_MS = 30_000;
 const ITEMS_PER_CALL = 100;

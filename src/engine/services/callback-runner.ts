@@ -5,7 +5,7 @@ import { PeriodicService } from '../../platform/periodic-service.ts';
 import { insertPhasesDone, removeUnwantedCallbacks } from '../../store/commands/jobs/insert-callbacks.ts';
 import { findDueCallbacks } from '../../store/views/jobs/find-due-callbacks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import type { PipelineWithCallbacks } from '../jobs/pipeline-callbacks.ts';
+import type { PipelineWithCallbacks } from '../../pipeline/pipeline-callbacks.ts';
 import { runCallback, wantedKinds } from '../jobs/run-callback.ts';
 
 const LOOK_MS = 1000;

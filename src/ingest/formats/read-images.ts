@@ -1,6 +1,6 @@
 // A set of images to rows. The images go to the blob store and a manifest of them is written: JSON lines that begin with
 // MANIFEST_LINE, then one line an image. What ingest reads and resumes is the manifest, never the set itself.
-import { MANIFEST_LINE } from '../../core/items/image-manifest-line.ts';
+import { IMAGE_HEADERS, MANIFEST_LINE } from '../../core/items/image-rows.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isImageKey } from '../../platform/blob-store/image-copies.ts';
 import { MAX_RAW_LENGTH, type ReadLimits, type ReadRow, type RowReader } from '../row-reader.ts';
@@ -13,8 +13,6 @@ export interface ImageFile {
   name: string;
   open(): AsyncIterable<Buffer>;
 }
-
-export const IMAGE_HEADERS = ['file', 'type', 'bytes', 'width', 'height', 'blob'];
 
 /** Images that are on their way to the store at once; each is in memory. */
 const PARALLEL_PUTS = 4;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MANIFEST_LINE } from '../../core/items/image-manifest-line.ts';
+import { MANIFEST_LINE } from '../../core/items/image-rows.ts';
 import { sniffText } from './sniff-text.ts';
 
 const OBJECTS = '{"a":1}\n{"a":2}\n';

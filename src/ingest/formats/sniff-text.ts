@@ -1,5 +1,5 @@
 // What a text holds, from its beginning: JSON lines, a JSON array, URLs, a manifest of images, or a table. Pure.
-import { MANIFEST_LINE } from '../../core/items/image-manifest-line.ts';
+import { MANIFEST_LINE } from '../../core/items/image-rows.ts';
 import { countControls, hasOnlyNuls, isPaddedText } from './control-characters.ts';
 import { isHttpUrl } from './read-url-list.ts';
 

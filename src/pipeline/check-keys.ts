@@ -1,0 +1,93 @@
+// Keys of a definition that nothing reads: a misspelt option would be left out without a word.
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { didYouMean } from '../core/errors/did-you-mean.ts';
+import { fieldsOf } from './input-schema.ts';
+import type { RetryRule } from '../core/retries/retry-policy.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { IMAGE_HEADERS } from '../core/items/image-rows.ts';
+import type { ManyPhase, PipelineDefinition, SinglePhase } from './define-pipeline.ts';
+
+/** A list that the compiler keeps complete: a key that is missing here does not compile. */
+const keysOf = <Of>(keys: Record<keyof Of, true>): string[] => Object.keys(keys);
+
+const PIPELINE_KEYS = keysOf<PipelineDefinition>({
+  name: true,
+  version: true,
+  input: true,
+  params: true,
+  unstorable: true,
+  key: true,
+  summary: true,
+  strategies: true,
+  resources: true,
+  counters: true,
+  outputs: true,
+  phases: true,
+  onDone: true,
+  onItemError: true,
+  onPhaseDone: true,
+});
+type AnyPhase = Required<SinglePhase<0, 0, 0>> | Required<ManyPhase<0, 0, 0>>;
+const PHASE_KEYS = keysOf<Record<keyof AnyPhase, unknown>>({
+  name: true,
+  concurrency: true,
+  timeoutMs: true,
+  priority: true,
+  resources: true,
+  cost: true,
+  retry: true,
+  classify: true,
+  run: true,
+  thread: true,
+  runMany: true,
+  batch: true,
+});
+const RETRY_KEYS = keysOf<RetryRule>({ maxAttempts: true, baseMs: true, factor: true, capMs: true });
+
+export function checkKeys(definition: PipelineDefinition): void {
+  const pipeline = `pipeline ${definition.name}`;
+  refuseUnknown(pipeline, definition, PIPELINE_KEYS);
+  if (!Array.isArray(definition.phases)) return;
+  for (const phase of definition.phases as Record<keyof AnyPhase, unknown>[]) {
+    const where = `phase ${String(phase?.name)} of ${pipeline}`;
+    refuseUnknown(where, phase, PHASE_KEYS);
+    refuseUnknown(`batch of ${where}`, phase?.batch, ['maxItems', 'maxWaitMs']);
+    refuseUnknown(`thread of ${where}`, phase?.thread, ['memoryMb']);
+    for (const [errorClass, rule] of Object.entries((phase?.retry ?? {}) as object))
+      refuseUnknown(`retry.${errorClass} of ${where}`, rule, RETRY_KEYS);
+  }
+}
+
+function refuseUnknown(where: string, given: unknown, known: readonly string[]): void {
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) return;
+  for (const key of Object.keys(given))
+    if (!known.includes(key))
+      throw new RowmillError('PIPELINE_INVALID', `unknown key of ${where}: ${key}${didYouMean(key, known)}`, {
+        hint: `Known are ${known.join(', ')}.`,
+      });
+}
+
+/** Names of fields that the schema does not have: no row would have a value for them. */
+export function checkFields(
+  pipeline: string,
+  what: 'key' | 'summary',
+  names: readonly string[],
+  schema: StandardSchemaV1 | undefined,
+): void {
+  if (takesMoreFields(schema)) return;
+  const fields = fieldsOf(schema)?.map(({ name }) => name);
+  // Rows of images have columns of their own.
+  const unknown = fields && names.find((name) => !fields.includes(name) && !IMAGE_HEADERS.includes(name));
+  if (unknown === undefined || !fields) return;
+  throw new RowmillError(
+    'PIPELINE_INVALID',
+    `expected the ${what} of pipeline ${pipeline} to be names of input fields, got ${unknown}${didYouMean(unknown, fields)}`,
+    { hint: `The fields of its input are ${fields.join(', ')}.` },
+  );
+}
+
+/** z.looseObject and its kind keep fields that they do not name. */
+function takesMoreFields(schema: unknown): boolean {
+  const { _zod, rest } = (schema ?? {}) as { _zod?: { def?: { catchall?: unknown } }; rest?: unknown };
+  return _zod?.def?.catchall !== undefined || rest !== undefined;
+}

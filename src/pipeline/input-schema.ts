@@ -1,0 +1,97 @@
+// The pipeline's input schema, as far as Rowmill has to understand it: any Standard Schema (zod, valibot, arktype …).
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { MAX_ERROR_LENGTH } from '../core/errors/classify-error.ts';
+import { issueWords } from '../core/items/issue-words.ts';
+import type { InputField } from '../core/files/map-columns.ts';
+import { toStorableText } from '../core/items/storable-json.ts';
+
+export type InputSchema = StandardSchemaV1<unknown, unknown>;
+
+/** What reading a file needs to know of a pipeline. */
+export interface PipelineInput {
+  readonly name: string;
+  readonly input: InputSchema | undefined;
+  /** Fields whose values together name a row. */
+  readonly key: readonly string[];
+  /** Fields that lists show. Empty: the first few. */
+  readonly summary: readonly string[];
+}
+
+export type Checked = { ok: true; input: unknown } | { ok: false; message: string };
+
+const MAX_ISSUES = 10;
+
+/** Resolved at once unless the schema is asynchronous. */
+export function checkInput(schema: InputSchema, input: unknown): Checked | Promise<Checked> {
+  try {
+    const validated = schema['~standard'].validate(input);
+    return validated instanceof Promise
+      ? validated.then((result) => toChecked(result, input), refused)
+      : toChecked(validated, input);
+  } catch (error) {
+    return refused(error);
+  }
+}
+
+export interface SchemaIssue {
+  /** Path of the field; null: the row as a whole. */
+  field: string | null;
+  message: string;
+}
+
+/** The same, one by one. */
+export async function listIssues(schema: InputSchema, input: unknown): Promise<SchemaIssue[]> {
+  try {
+    const { issues = [] } = await schema['~standard'].validate(input);
+    return issues.slice(0, MAX_ISSUES).map((issue) => ({
+      field: pathOf(issue) || null,
+      message: toStorableText(wordsOf(issue, input), MAX_ERROR_LENGTH),
+    }));
+  } catch (error) {
+    const refusal = refused(error) as { message: string };
+    return [{ field: null, message: refusal.message }];
+  }
+}
+
+function pathOf(issue: StandardSchemaV1.Issue): string {
+  return (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
+}
+
+function wordsOf(issue: StandardSchemaV1.Issue, input: unknown): string {
+  return issueWords(issue, input, { showsValue: true });
+}
+
+function toChecked(validated: StandardSchemaV1.Result<unknown>, input: unknown): Checked {
+  if (validated.issues === undefined) return { ok: true, input: validated.value };
+  const message = validated.issues
+    .slice(0, MAX_ISSUES)
+    .map((issue) => {
+      const path = pathOf(issue);
+      const words = wordsOf(issue, input);
+      return path === '' ? words : `${path}: ${words}`;
+    })
+    .join('; ');
+  return { ok: false, message: toStorableText(message, MAX_ERROR_LENGTH) };
+}
+
+function refused(error: unknown): Checked {
+  const message = error instanceof Error ? error.message : 'the input schema threw';
+  return { ok: false, message: toStorableText(String(message), MAX_ERROR_LENGTH) };
+}
+
+/** The fields of an object schema whose library shows them (zod: `shape`, valibot: `entries`); null otherwise. */
+export function fieldsOf(schema: InputSchema | undefined): InputField[] | null {
+  const { shape, entries } = (schema ?? {}) as { shape?: unknown; entries?: unknown };
+  const fields = shape ?? entries;
+  if (fields === null || typeof fields !== 'object') return null;
+  return Object.entries(fields).map(([name, field]) => ({ name, required: isRequired(field) }));
+}
+
+function isRequired(field: unknown): boolean {
+  try {
+    const checked = (field as InputSchema)['~standard'].validate(undefined);
+    return !(checked instanceof Promise) && checked.issues !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,34 @@
+// What a pipeline can ask to be told about its jobs, beside its items.
+import type { Logger } from '../platform/logger.ts';
+import type { FailedItem } from '../store/views/results/failed-items-page.ts';
+import type { Summary } from '../store/views/jobs/read-progress.ts';
+
+export interface CallbackContext {
+  readonly jobId: string;
+  readonly name: string;
+  readonly generation: number;
+  readonly params: unknown;
+  /** The same on every attempt: a call may come again after a crash. */
+  readonly idempotencyKey: string;
+  /** From 1. */
+  readonly attempt: number;
+  /** Aborts when the time is over or the worker stops. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+export interface PipelineCallbacks {
+  /** A generation of a job has ended: its summary is written. */
+  onDone?: (summary: Summary, context: CallbackContext) => unknown;
+  /** Items of a generation that ended as ERROR, when it has ended: up to 100 at a time, in the order of the file. */
+  onItemError?: (items: readonly FailedItem[], context: CallbackContext) => unknown;
+  /** No item is left before or in this phase. Once per generation; not when it was cancelled. */
+  onPhaseDone?: (phase: string, context: CallbackContext) => unknown;
+}
+
+/** What the runner needs of a pipeline. */
+export interface PipelineWithCallbacks {
+  name: string;
+  version: string | null;
+  callbacks: PipelineCallbacks;
+}

@@ -1,0 +1,51 @@
+// Numbers of a flush, for its event: how its outcomes ended, which of them are repeated, and about how many bytes they are.
+import type { ErrorClass, ItemStatus } from '../../core/items/outcome.ts';
+import type { FlushBatch, RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import type { RowmillEvents } from '../../platform/events.ts';
+
+/** About what a contribution to a counter takes. */
+const COUNTED_BYTES = 100;
+
+export function countKinds(
+  outcomes: readonly RecordedOutcome[],
+): Pick<RowmillEvents['flush.committed'], 'retried' | 'advanced' | 'ended'> {
+  let retried = 0;
+  let advanced = 0;
+  const ended: Partial<Record<ItemStatus, number>> = {};
+  for (const { kind, status } of outcomes) {
+    if (kind === 'retry') retried += 1;
+    else if (kind === 'advance') advanced += 1;
+    else if (kind === 'terminal') ended[status] = (ended[status] ?? 0) + 1;
+  }
+  return { retried, advanced, ended };
+}
+
+/** Attempts that will be repeated, by error class. */
+export function countRetries({ jobId, phase, leases }: FlushBatch): RowmillEvents['items.retrying'][] {
+  const byClass = new Map<ErrorClass, RowmillEvents['items.retrying']>();
+  for (const lease of leases) {
+    for (const { kind, failure, delayMs } of lease.outcomes) {
+      if (kind !== 'retry' || failure === null) continue;
+      const errorClass = failure.class;
+      const attempt = lease.attempt + 1;
+      const known = byClass.get(errorClass);
+      byClass.set(errorClass, {
+        jobId,
+        phase,
+        errorClass,
+        items: (known?.items ?? 0) + 1,
+        attempt: Math.max(known?.attempt ?? 0, attempt),
+        minDelayMs: Math.min(known?.minDelayMs ?? delayMs, delayMs),
+        maxDelayMs: Math.max(known?.maxDelayMs ?? delayMs, delayMs),
+      });
+    }
+  }
+  return [...byClass.values()];
+}
+
+/** About what it takes in memory and on the wire. */
+export function outcomeBytes(outcome: RecordedOutcome): number {
+  const children = outcome.children?.reduce((sum, child) => sum + child.json.length + 100, 0) ?? 0;
+  const counted = (outcome.counted?.length ?? 0) * COUNTED_BYTES;
+  return 100 + children + counted + (outcome.json?.length ?? 0) + (outcome.failure?.message.length ?? 0);
+}

@@ -1,0 +1,129 @@
+// The thread behind LeaseKeeper: renews every held lease after a third of its length, one statement per job.
+import { writeSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import pg from 'pg';
+import { monotonicMs } from '../../platform/clock.ts';
+import { RENEW_LEASES } from '../../store/commands/spans/renew-leases.ts';
+import type { FromKeeper, KeeperData, KeptLease, ToKeeper } from './lease-keeper.ts';
+
+interface Held extends KeptLease {
+  renewedMs: number;
+  expired: boolean;
+}
+
+const { url, ticks, watchdogMs, checkMs, killWhenStuck } = workerData as KeeperData;
+const counter = new Int32Array(ticks);
+const held = new Map<string, Held>();
+const port = parentPort!;
+let client: pg.Client | null = null;
+let lastTick = Atomics.load(counter, 0);
+let lastTickMs = monotonicMs();
+let stuck = false;
+let renewing = false;
+
+port.on('message', (message: ToKeeper) => {
+  if (message.kind === 'hold')
+    held.set(message.lease.token, { ...message.lease, renewedMs: monotonicMs(), expired: false });
+  else if (message.kind === 'drop') held.delete(message.token);
+  else clearInterval(timer);
+});
+
+function tell(message: FromKeeper): void {
+  port.postMessage(message);
+}
+
+/** False while the main loop does not turn. */
+function mainLoopTurns(now: number): boolean {
+  const tick = Atomics.load(counter, 0);
+  if (tick !== lastTick) {
+    lastTick = tick;
+    lastTickMs = now;
+    stuck = false;
+  } else if (now - lastTickMs > watchdogMs && !stuck) {
+    stuck = true;
+    tell({ kind: 'stuck', forMs: Math.round(now - lastTickMs) });
+    if (killWhenStuck) {
+      writeSync(
+        2,
+        `rowmill: a handler has blocked this process for ${Math.round(now - lastTickMs)} ms; ending it\n`,
+      );
+      process.kill(process.pid, 'SIGKILL');
+    }
+  }
+  return !stuck;
+}
+
+async function check(): Promise<void> {
+  const now = monotonicMs();
+  if (!mainLoopTurns(now)) return;
+  const expired: string[] = [];
+  for (const lease of held.values()) {
+    if (lease.expired || now - lease.renewedMs <= lease.leaseMs) continue;
+    lease.expired = true;
+    expired.push(lease.token);
+  }
+  if (expired.length > 0) tell({ kind: 'expired', tokens: expired });
+  for (const [jobId, leases] of groupByJob(dueLeases(now))) await renew(jobId, leases);
+}
+
+function dueLeases(now: number): Held[] {
+  return [...held.values()].filter((lease) => now - lease.renewedMs >= lease.leaseMs / 3);
+}
+
+function groupByJob(leases: Held[]): Map<string, Held[]> {
+  const groups = new Map<string, Held[]>();
+  for (const lease of leases) groups.set(lease.jobId, [...(groups.get(lease.jobId) ?? []), lease]);
+  return groups;
+}
+
+async function renew(jobId: string, leases: Held[]): Promise<void> {
+  const sentMs = monotonicMs();
+  const leaseMs = Math.max(...leases.map((lease) => lease.leaseMs));
+  const { rows } = await (await connection(leaseMs)).query<{ span_id: string }>({
+    text: RENEW_LEASES.text,
+    values: [jobId, leases.map((lease) => lease.spanId), leases.map((lease) => lease.token), leaseMs],
+  });
+  const renewed = new Set(rows.map((row) => Number(row.span_id)));
+  const lost: string[] = [];
+  for (const lease of leases) {
+    if (renewed.has(lease.spanId)) lease.renewedMs = sentMs;
+    // A lease that was dropped meanwhile is simply finished.
+    else if (held.delete(lease.token)) lost.push(lease.token);
+  }
+  if (lost.length > 0) tell({ kind: 'lost', tokens: lost });
+}
+
+async function connection(leaseMs: number): Promise<pg.Client> {
+  if (client) return client;
+  const opened = new pg.Client({
+    connectionString: url,
+    application_name: 'rowmill lease keeper',
+    connectionTimeoutMillis: Math.ceil(leaseMs / 3),
+    query_timeout: Math.ceil(leaseMs / 3),
+    keepAlive: true,
+  });
+  opened.on('error', () => forget(opened));
+  opened.on('end', () => forget(opened));
+  await opened.connect();
+  client = opened;
+  return opened;
+}
+
+function forget(broken: pg.Client): void {
+  if (client === broken) client = null;
+}
+
+const timer = setInterval(() => {
+  if (renewing) return;
+  renewing = true;
+  check()
+    .catch(() => {
+      // A connection that failed or did not answer in time is not used again; the next round opens another.
+      const broken = client;
+      client = null;
+      broken?.end().catch(() => {});
+    })
+    .finally(() => {
+      renewing = false;
+    });
+}, checkMs);

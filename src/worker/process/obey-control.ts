@@ -1,0 +1,42 @@
+// How a worker learns what owners asked for: a few times a second it looks at the states of the jobs it holds leases
+// of. The database decides; a claim or flush that comes too late is refused there. This only makes it soon.
+import { CLAIMABLE_STATES, type JobState } from '../../core/jobs/job-state.ts';
+import { coversBudget } from '../../core/limits/work-budget.ts';
+import type { Executor } from '../../platform/database.ts';
+import { findJobStates } from '../../store/views/jobs/find-job-states.ts';
+import type { Lease } from '../leases/lease.ts';
+
+export interface ControlledLeases {
+  leases: () => Iterable<Lease>;
+  /** Start nothing more of this lease; what runs goes on. */
+  onPaused: (lease: Lease) => void;
+  /** Nothing of this lease is wanted any more. */
+  onCancelled: (lease: Lease) => void;
+}
+
+export async function obeyControl(db: Executor, held: ControlledLeases): Promise<void> {
+  const jobIds = new Set([...held.leases()].map((lease) => lease.claim.jobId));
+  if (jobIds.size === 0) return;
+  const states = await findJobStates(db, [...jobIds]);
+  for (const lease of [...held.leases()]) {
+    const { jobId } = lease.claim;
+    // Claimed while the answer was on its way.
+    if (!jobIds.has(jobId)) continue;
+    const { state, endedGeneration = 0, budget = null } = states.get(jobId) ?? {};
+    // The job ended and was opened again before this worker looked: the lease belongs to a generation that is over.
+    if (lease.claim.generation <= endedGeneration) {
+      held.onCancelled(lease);
+      continue;
+    }
+    // What was claimed before there was a budget is claimed again under it.
+    if (state === 'PAUSED' || (isOpen(state) && !coversBudget(lease.claim.budget, budget))) {
+      if (!lease.stopped) held.onPaused(lease);
+    } else if (state === undefined || state === 'CANCELLING' || state === 'CANCELLED' || state === 'FAILED') {
+      held.onCancelled(lease);
+    }
+  }
+}
+
+function isOpen(state: JobState | undefined): boolean {
+  return state !== undefined && CLAIMABLE_STATES.includes(state);
+}

@@ -1,0 +1,55 @@
+// The child process that runs user code. Its parent tells it what to run and when to stop; if the parent is gone it
+// stops by itself, in order.
+import { createLogger } from '../../platform/logger.ts';
+import { serveMetrics } from '../../platform/serve-metrics.ts';
+import { toRowmillError } from '../../platform/to-rowmill-error.ts';
+import { loadPipelines } from '../../pipeline/load-pipelines.ts';
+import { FRESH_PROCESS_CODE, type FromChild, type ToChild } from './supervise-worker.ts';
+import { RowmillWorker } from '../worker.ts';
+
+let worker: RowmillWorker | null = null;
+let stopping = false;
+
+function tell(message: FromChild, then: () => void = () => {}): void {
+  if (process.connected) process.send!(message, then);
+  else then();
+}
+
+async function start(message: Extract<ToChild, { kind: 'start' }>): Promise<void> {
+  const pipelines = await loadPipelines(message.modules);
+  worker = new RowmillWorker({
+    databaseUrl: message.databaseUrl,
+    pipelines,
+    settings: message.settings,
+    name: message.name,
+    log: createLogger(message.logLevel),
+    killWhenStuck: true,
+  });
+  worker.events.on('handlers.stuck', () => void stop(undefined, FRESH_PROCESS_CODE));
+  tell({ kind: 'worker', workerId: worker.workerId });
+  const served = message.metrics ? await serveMetrics(worker.metrics.registry, message.metrics) : null;
+  await worker.start();
+  tell({ kind: 'started', metricsUrl: served?.url ?? null });
+}
+
+async function stop(drainMs?: number, code = 0): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  const report = await worker?.stop(drainMs === undefined ? {} : { drainMs });
+  const unpersisted = report?.unpersisted.reduce((sum, left) => sum + left.items, 0) ?? 0;
+  process.exit(unpersisted > 0 ? 3 : code);
+}
+
+process.on('message', (message: ToChild) => {
+  if (message.kind === 'stop') void stop(message.drainMs);
+  else {
+    start(message).catch((error: unknown) => {
+      const { code, message: text, hint } = toRowmillError(error);
+      tell({ kind: 'failed', code, message: text, hint }, () => process.exit(2));
+    });
+  }
+});
+process.on('disconnect', () => void stop());
+// Signals of the terminal reach the whole process group; the parent decides what they mean.
+process.on('SIGINT', () => {});
+process.on('SIGTERM', () => {});

@@ -1,0 +1,60 @@
+// What a worker does beside its items, at intervals. One that is restricted to a job leaves the rest to others.
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { createBlobCollector } from '../../engine/services/blob-collector.ts';
+import { createCallbackRunner } from '../../engine/services/callback-runner.ts';
+import { createCounterFolder } from '../../engine/services/counter-folder.ts';
+import { createEventPruner } from '../../engine/services/event-pruner.ts';
+import { createIdleResources } from '../../engine/services/idle-resources.ts';
+import { createLedgerFolder } from '../../engine/services/ledger-folder.ts';
+import { createResourceSampler } from '../../engine/services/resource-sampler.ts';
+import { createSweeper } from '../../engine/services/sweeper.ts';
+import { createIngestResumer } from '../../ingest/ingest-resumer.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { PeriodicService } from '../../platform/periodic-service.ts';
+import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { HeldLeases } from '../leases/held-leases.ts';
+import { obeyControl } from './obey-control.ts';
+
+/** For the items it holds, and to be seen. */
+export function createOwnServices(
+  context: EngineContext,
+  held: HeldLeases,
+  register: () => Promise<void>,
+): PeriodicService[] {
+  const { events, settings, db } = context;
+  const watchControl = (): Promise<void> =>
+    obeyControl(db, {
+      leases: () => held.all(),
+      onPaused: (lease) => held.giveBackUnstarted(lease),
+      onCancelled: (lease) => held.cancel(lease),
+    });
+  return [
+    new PeriodicService({
+      name: 'control watch',
+      intervalMs: settings.controlLookMs,
+      events,
+      work: watchControl,
+    }),
+    new PeriodicService({ name: 'heartbeat', intervalMs: settings.heartbeatMs, events, work: register }),
+  ];
+}
+
+/** For all jobs: every worker does them. */
+export function createSharedServices(
+  context: EngineContext,
+  pipelines: Pipeline[],
+  stopping: AbortSignal,
+  log: Logger,
+): PeriodicService[] {
+  return [
+    createSweeper(context),
+    createLedgerFolder(context),
+    createCounterFolder(context),
+    createBlobCollector(context),
+    createIdleResources(context),
+    createResourceSampler(context),
+    createIngestResumer(context, pipelines, stopping),
+    createCallbackRunner(context, pipelines, log, stopping),
+    createEventPruner(context, { deliveries: false }),
+  ];
+}

@@ -1,0 +1,70 @@
+// The thread in which the handler of a CPU-bound phase runs. It loads the pipeline's module for itself, and takes one
+// item at a time through the same steps as the main thread would; only the recorded outcome goes back.
+import { parentPort, workerData } from 'node:worker_threads';
+import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
+import { monotonicMs } from '../../platform/clock.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { FlushLane } from '../flush/flush-lane.ts';
+import type { FromHandlerThread, HandlerThreadData, ToHandlerThread } from './handler-threads.ts';
+import { Lease } from '../leases/lease.ts';
+import { loadPipelines } from '../../pipeline/load-pipelines.ts';
+import { ResultColumns } from '../flush/result-columns.ts';
+import { type PhaseRuntime, runItem } from './run-item.ts';
+import { type ItemServices, RunningItem } from './running-item.ts';
+
+const data = workerData as HandlerThreadData;
+let running: RunningItem | null = null;
+
+function tell(message: FromHandlerThread): void {
+  parentPort!.postMessage(message);
+}
+
+/** Lines go to the main thread, where the logger is. */
+function forwardingLogger(common: object): Logger {
+  const write =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (fields: object, message: string): void => {
+      const all = { ...common, ...fields };
+      try {
+        tell({ kind: 'log', level, fields: all, message });
+      } catch {
+        tell({ kind: 'log', level, fields: { ...common }, message });
+      }
+    };
+  return {
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+    child: (fields) => forwardingLogger({ ...common, ...fields }),
+  };
+}
+
+async function loadRuntime(): Promise<PhaseRuntime> {
+  const pipelines = await loadPipelines([data.module]);
+  const pipeline = pipelines.find(({ name, version }) => name === data.pipeline && version === data.version);
+  const phase = pipeline?.phases.find(({ name }) => name === data.phase);
+  if (!pipeline || !phase?.run)
+    throw new Error(
+      `expected ${data.module} to export pipeline ${data.pipeline} with phase ${data.phase} in threads too`,
+    );
+  return { ...data.shared, pipeline, phase, columns: new ResultColumns(data.maxColumns) };
+}
+
+const runtime = await loadRuntime();
+const services: ItemServices = { log: forwardingLogger({}), blobs: openBlobStore(data.blobStore), runtime };
+
+async function run({ claim, claimed, charge }: Extract<ToHandlerThread, { kind: 'run' }>): Promise<void> {
+  const lease = new Lease(claim, new FlushLane('', claim.jobId), 0, 0);
+  running = new RunningItem(lease, claimed, monotonicMs(), services);
+  running.charge = charge;
+  const outcome = await runItem(runtime, running);
+  running = null;
+  tell({ kind: 'outcome', outcome });
+}
+
+parentPort!.on('message', (message: ToHandlerThread) => {
+  if (message.kind === 'run') void run(message);
+  else running?.abort(new Error(message.reason));
+});
+tell({ kind: 'ready' });

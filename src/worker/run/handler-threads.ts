@@ -1,0 +1,213 @@
+// The threads of one CPU-bound phase: as many as it has slots, one item each. A thread that ends, runs out of memory or
+// does not heed its abort is replaced, and costs the one item it had; the main loop and the neighbours never notice.
+import { Worker } from 'node:worker_threads';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import { compiledFile } from '../../platform/compiled-file.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Claim, ClaimedItem } from '../../store/commands/spans/claim-items.ts';
+import { type Charge, plainCharge } from '../admission/item-charge.ts';
+import { moduleOf } from '../../pipeline/load-pipelines.ts';
+import { type PhaseRuntime, recordFailure } from './run-item.ts';
+import type { RunningItem } from './running-item.ts';
+
+export interface HandlerThreadData {
+  module: string;
+  pipeline: string;
+  version: string | null;
+  phase: string;
+  /** What the phase goes by, as far as it is plain data. */
+  shared: Omit<PhaseRuntime, 'pipeline' | 'phase' | 'columns'>;
+  maxColumns: number;
+  blobStore: string;
+}
+export type ToHandlerThread =
+  | { kind: 'run'; claim: Claim; claimed: ClaimedItem; charge: Charge | null }
+  | { kind: 'abort'; reason: string };
+export type FromHandlerThread =
+  | { kind: 'ready' }
+  | { kind: 'outcome'; outcome: RecordedOutcome }
+  | { kind: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string };
+
+export interface HandlerThreadsOptions {
+  runtime: PhaseRuntime;
+  slots: number;
+  maxColumns: number;
+  blobStore: string;
+  log: Logger;
+}
+
+/** Enough for a handler that listens to its signal; one that blocks cannot. */
+const ABORT_GRACE_MS = 1000;
+const DEFAULT_MEMORY_MB = 1024;
+const RESTART_BASE_MS = 500;
+const RESTART_CAP_MS = 30_000;
+
+interface HandlerThread {
+  worker: Worker;
+  ready: boolean;
+  error: (Error & { code?: string }) | null;
+  call: { item: RunningItem; resolve: (outcome: RecordedOutcome) => void } | null;
+}
+
+export class HandlerThreads {
+  replacedCount = 0;
+  readonly #options: HandlerThreadsOptions;
+  readonly #module: string;
+  readonly #memoryMb: number;
+  readonly #threads = new Set<HandlerThread>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  /** Threads in a row that ended before they could take an item. */
+  #failedStarts = 0;
+  #stopping = false;
+  #onIdle: () => void = () => {};
+
+  constructor(options: HandlerThreadsOptions) {
+    const { pipeline, phase } = options.runtime;
+    const module = moduleOf(pipeline);
+    if (module === undefined) {
+      throw new RowmillError(
+        'PIPELINE_INVALID',
+        `phase ${phase.name} of pipeline ${pipeline.name} runs in threads, which load the module of the pipeline, and this pipeline was not loaded from one`,
+        {
+          hint: 'Export the pipeline from a module and start it with `rowmill worker`, or leave out `thread`.',
+        },
+      );
+    }
+    this.#options = options;
+    this.#module = module;
+    this.#memoryMb = typeof phase.thread === 'object' ? phase.thread.memoryMb : DEFAULT_MEMORY_MB;
+  }
+
+  /** Threads that could take an item at once: loading a module is no part of an item's time. */
+  get idleCount(): number {
+    let count = 0;
+    for (const thread of this.#threads) if (thread.ready && !thread.call) count += 1;
+    return count;
+  }
+
+  start(onIdle: () => void): void {
+    this.#onIdle = onIdle;
+    for (let i = 0; i < this.#options.slots; i += 1) this.#startThread();
+  }
+
+  /** Only while `idleCount` is not 0. Never rejects. */
+  run(item: RunningItem): Promise<RecordedOutcome> {
+    const thread = [...this.#threads].find(({ ready, call }) => ready && !call)!;
+    return new Promise((resolve) => {
+      thread.call = { item, resolve };
+      item.signal.addEventListener('abort', () => this.#abort(thread, item), { once: true });
+      const claim = { ...item.lease.claim, items: [], ranges: [], itemCosts: null };
+      item.called = true;
+      const charge = item.charge && plainCharge(item.charge);
+      this.#send(thread, { kind: 'run', claim, claimed: item.claimed, charge });
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    await Promise.all([...this.#threads].map(({ worker }) => worker.terminate()));
+  }
+
+  #startThread(): void {
+    const { runtime, maxColumns, blobStore } = this.#options;
+    const { pipeline, phase, columns: _, ...shared } = runtime;
+    const data: HandlerThreadData = {
+      module: this.#module,
+      pipeline: pipeline.name,
+      version: pipeline.version,
+      phase: phase.name,
+      shared,
+      maxColumns,
+      blobStore,
+    };
+    const worker = new Worker(compiledFile(import.meta.url, 'handler-thread.js'), {
+      workerData: data,
+      name: `${pipeline.name} ${phase.name}`,
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: this.#memoryMb },
+    });
+    const thread: HandlerThread = { worker, ready: false, error: null, call: null };
+    this.#threads.add(thread);
+    worker.on('message', (message: FromHandlerThread) => this.#hear(thread, message));
+    worker.on('error', (error) => {
+      thread.error = error as Error;
+    });
+    worker.on('exit', (code) => this.#replace(thread, code));
+  }
+
+  #hear(thread: HandlerThread, message: FromHandlerThread): void {
+    if (message.kind === 'log') return this.#options.log[message.level](message.fields, message.message);
+    if (message.kind === 'ready') {
+      thread.ready = true;
+      this.#failedStarts = 0;
+      return this.#onIdle();
+    }
+    const { call } = thread;
+    thread.call = null;
+    call?.resolve(this.#withNewColumns(call.item, message.outcome));
+  }
+
+  /** A thread does not know which columns are stored, and names those of every result. */
+  #withNewColumns(item: RunningItem, outcome: RecordedOutcome): RecordedOutcome {
+    if (!outcome.columns) return outcome;
+    const named = Object.fromEntries(outcome.columns.map((name) => [name, true]));
+    const columns = this.#options.runtime.columns.unseen(item.jobId, item.generation, named);
+    return { ...outcome, columns };
+  }
+
+  #abort(thread: HandlerThread, item: RunningItem): void {
+    if (thread.call?.item !== item) return;
+    this.#send(thread, { kind: 'abort', reason: (item.signal.reason as Error).message });
+    this.#later(ABORT_GRACE_MS, () => {
+      if (thread.call?.item === item) void thread.worker.terminate();
+    });
+  }
+
+  #replace(thread: HandlerThread, exitCode: number): void {
+    this.#threads.delete(thread);
+    const how = this.#describeEnd(thread, exitCode);
+    const { call } = thread;
+    thread.call = null;
+    if (!this.#stopping) {
+      this.replacedCount += 1;
+      if (thread.ready) this.#startThread();
+      else this.#restartLater(how);
+    }
+    const failure = { class: 'crashed' as const, message: how, retryAfterMs: null };
+    call?.resolve(recordFailure(this.#options.runtime, call.item, failure));
+  }
+
+  /** What cannot even load is tried again, ever more slowly: its items wait meanwhile. */
+  #restartLater(how: string): void {
+    const { pipeline, phase } = this.#options.runtime;
+    const delayMs = Math.min(RESTART_CAP_MS, RESTART_BASE_MS * 2 ** this.#failedStarts);
+    this.#failedStarts += 1;
+    this.#options.log.error(
+      { pipeline: pipeline.name, phase: phase.name, how, delayMs },
+      'a thread of this phase could not start',
+    );
+    this.#later(delayMs, () => this.#startThread());
+  }
+
+  #describeEnd(thread: HandlerThread, exitCode: number): string {
+    if (thread.error?.code === 'ERR_WORKER_OUT_OF_MEMORY')
+      return `the thread of the handler needed more than ${this.#memoryMb} MB of memory (thread.memoryMb)`;
+    if (thread.error)
+      return `the thread of the handler ended with an uncaught error: ${thread.error.message}`;
+    return `the thread of the handler ended with exit code ${exitCode}`;
+  }
+
+  #later(ms: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      if (!this.#stopping) act();
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  #send(thread: HandlerThread, message: ToHandlerThread): void {
+    thread.worker.postMessage(message);
+  }
+}

@@ -1,0 +1,361 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { defaultRetryPolicy, type RetryPolicy } from '../../core/retries/retry-policy.ts';
+import { StartRamp } from '../../core/limits/start-ramp.ts';
+import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
+import { turnOfLoop } from '../../platform/clock.ts';
+import { silentLogger } from '../../platform/logger.ts';
+import type { Claim } from '../../store/commands/spans/claim-items.ts';
+import { definePipeline, type ManyPhase, type SinglePhase } from '../../pipeline/define-pipeline.ts';
+import { FlushLane } from '../flush/flush-lane.ts';
+import { Lease } from '../leases/lease.ts';
+import { PhasePool } from './phase-pool.ts';
+import { ResultColumns } from '../flush/result-columns.ts';
+
+type Row = Record<string, unknown>;
+type AnyPhase = Partial<SinglePhase<Row, undefined, unknown>> | Partial<ManyPhase<Row, undefined, unknown>>;
+
+interface HeldCall {
+  seqs: number[];
+  jobId: string;
+  signal: AbortSignal;
+  itemSignals: AbortSignal[];
+  answer: (values: unknown[]) => Promise<void>;
+}
+
+let pool: PhasePool;
+/** `seq status` as recorded, `seq given up` as dropped. */
+let ends: string[];
+let dropped: number;
+let zombies: number;
+/** Calls of `holdMany`, in order. */
+let held: HeldCall[];
+/** Delays of retries, in the order in which they were recorded. */
+let delaysMs: number[];
+afterEach(() => pool.close());
+
+const holdMany: ManyPhase<Row, undefined, unknown>['runMany'] = (items, { jobId, signal }) =>
+  new Promise((resolve) => {
+    held.push({
+      seqs: items.map(({ seq }) => seq),
+      jobId,
+      signal,
+      itemSignals: items.map((item) => item.signal),
+      answer: async (values) => {
+        resolve(values);
+        await settled();
+      },
+    });
+  });
+
+/** A pool that has been at it for longer than its turn goes on in the next one. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 4; turns += 1) await turnOfLoop();
+}
+
+function openPool(
+  phase: AnyPhase,
+  options: {
+    slots?: number;
+    timeoutMs?: number;
+    ramp?: StartRamp;
+    pressure?: () => number;
+    retryPolicy?: RetryPolicy;
+  } = {},
+): PhasePool {
+  const pipeline = definePipeline({
+    name: 'test',
+    phases: [{ name: 'only', ...phase } as SinglePhase<Row, undefined, unknown>],
+  });
+  [ends, held, delaysMs, dropped, zombies] = [[], [], [], 0, 0];
+  pool = new PhasePool({
+    runtime: {
+      pipeline,
+      phase: pipeline.phases[0]!,
+      isLastPhase: true,
+      retryPolicy: options.retryPolicy ?? defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }),
+      jitter: () => 0.5,
+      resultMaxBytes: 1000,
+      columns: new ResultColumns(10),
+      limits: { emitMaxPerItem: 10 },
+    },
+    phaseIndex: 0,
+    slots: options.slots ?? 2,
+    timeoutMs: options.timeoutMs ?? 60_000,
+    log: silentLogger,
+    blobs: openBlobStore('not-used'),
+    gate: { isUniform: true, permitsOf: () => null, chargeOf: () => null, version: () => 0 },
+    payUnrecorded: () => {},
+    defer: () => {},
+    record: (_, outcome) => {
+      if (outcome.kind === 'retry') delaysMs.push(outcome.delayMs);
+      ends.push(`${outcome.seq} ${outcome.failure?.class ?? outcome.json}`);
+    },
+    ...(options.pressure && { pressure: options.pressure }),
+    drop: (_, count) => {
+      dropped += count;
+    },
+    mayStart: () => true,
+    onHungry: () => {},
+    ramp: options.ramp ?? null,
+    onZombie: () => {
+      zombies += 1;
+    },
+  });
+  return pool;
+}
+
+function leaseOf(seqs: number[], jobId = 'job'): Lease {
+  const items = seqs.map((seq) => ({ seq, input: '{}', previous: null }));
+  const owner = { ownerId: 'owner', weight: 1, maxInFlight: null };
+  const claim = {
+    jobId,
+    generation: 1,
+    phase: 0,
+    attempt: 0,
+    failures: '',
+    priority: 0,
+    items,
+    owner,
+  } as unknown as Claim;
+  return new Lease(claim, new FlushLane('', jobId), 0, 60_000);
+}
+
+async function addAll(...leases: Lease[]): Promise<void> {
+  for (const lease of leases) pool.add(lease);
+  await settled();
+}
+
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
+
+describe('calls of many items', () => {
+  it('are filled from what is queued, over leases, and do not wait for more', async () => {
+    openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1 });
+    await addAll(leaseOf([0]));
+    expect(held.map(({ seqs }) => seqs)).toEqual([[0]]);
+    await addAll(leaseOf([1, 2, 3]), leaseOf([4, 5]));
+    expect(pool.stats()).toMatchObject({ idle: 0, busy: 1, queued: 5, calls: 1 });
+    await held[0]!.answer(['a']);
+    await held[1]!.answer(['b', 'c', 'd', 'e']);
+    await held[2]!.answer(['f']);
+    expect(held.map(({ seqs }) => seqs)).toEqual([[0], [1, 2, 3, 4], [5]]);
+    expect(ends).toEqual(['0 "a"', '1 "b"', '2 "c"', '3 "d"', '4 "e"', '5 "f"']);
+    expect(pool.stats()).toMatchObject({ idle: 1, busy: 0, error: 0, queued: 0, calls: 3, timeouts: 0 });
+  });
+
+  it('take one slot each, and items of one job', async () => {
+    openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 2 });
+    await addAll(leaseOf(upTo(3), 'a'), leaseOf([7], 'b'), leaseOf([8], 'b'), leaseOf([9], 'a'));
+    expect(held.map(({ jobId, seqs }) => [jobId, seqs])).toEqual([
+      ['a', [0, 1, 2]],
+      ['b', [7, 8]],
+    ]);
+    expect(pool.stats()).toMatchObject({ idle: 0, busy: 2, queued: 1 });
+  });
+
+  it('that are not full wait for a claim under way if they are told to', async () => {
+    openPool({ batch: { maxItems: 4, maxWaitMs: 60_000 }, runMany: holdMany });
+    pool.incomingCount = 10;
+    await addAll(leaseOf([0, 1]));
+    expect(held).toEqual([]);
+    await addAll(leaseOf([2, 3]));
+    expect(held.map(({ seqs }) => seqs)).toEqual([[0, 1, 2, 3]]);
+    pool.incomingCount = 0;
+    await addAll(leaseOf([4]));
+    expect(held[1]!.seqs).toEqual([4]);
+  });
+
+  it('wait no longer than they were told to', async () => {
+    let called: () => void = () => {};
+    const call = new Promise<void>((resolve) => {
+      called = resolve;
+    });
+    openPool({
+      batch: { maxItems: 4, maxWaitMs: 5 },
+      runMany: (items) => {
+        called();
+        return items.map(() => 'x');
+      },
+    });
+    pool.incomingCount = 10;
+    await addAll(leaseOf([0]));
+    await call;
+    await pool.whenIdle();
+    await settled();
+    expect(ends).toEqual(['0 "x"']);
+  });
+
+  it('lose the items of a lost lease, and keep the others', async () => {
+    openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1 });
+    await addAll(leaseOf([9]));
+    const [lost, kept] = [leaseOf([0, 1]), leaseOf([2, 3])];
+    await addAll(lost, kept);
+    await held[0]!.answer(['x']);
+    pool.abandonRunning(lost, new Error('the lease was lost'));
+    expect(dropped).toBe(2);
+    expect(held[1]!.itemSignals.map(({ aborted }) => aborted)).toEqual([true, true, false, false]);
+    expect(held[1]!.signal.aborted).toBe(false);
+    expect(pool.stats()).toMatchObject({ busy: 1, error: 0 });
+    await held[1]!.answer(['a', 'b', 'c', 'd']);
+    expect(ends).toEqual(['9 "x"', '2 "c"', '3 "d"']);
+  });
+
+  it('are aborted when the last lease of theirs is lost, and hold no slot', async () => {
+    openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1 });
+    const lease = leaseOf([0, 1]);
+    await addAll(lease);
+    pool.abandonRunning(lease, new Error('the lease was lost'));
+    expect(held[0]!.signal.aborted).toBe(true);
+    expect(pool.stats()).toMatchObject({ idle: 1, busy: 0, error: 1 });
+    await held[0]!.answer(['a', 'b']);
+    expect(pool.stats()).toMatchObject({ error: 0 });
+    expect([ends, dropped]).toEqual([[], 2]);
+  });
+
+  it('that run out of time are the failure of each of their items; a late answer does not count', async () => {
+    openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1, timeoutMs: 20 });
+    await addAll(leaseOf([0, 1]));
+    await pool.whenIdle();
+    expect(ends).toEqual(['0 timeout', '1 timeout']);
+    expect(held[0]!.signal.aborted).toBe(true);
+    expect([...held[0]!.itemSignals].every(({ aborted }) => aborted)).toBe(true);
+    expect(pool.stats()).toMatchObject({ idle: 1, busy: 0, error: 1, timeouts: 1 });
+    expect(zombies).toBe(1);
+    await held[0]!.answer(['a', 'b']);
+    expect(ends).toHaveLength(2);
+    expect(pool.stats()).toMatchObject({ error: 0, timeouts: 1 });
+  });
+
+  it('judge a slot by the share of each item', async () => {
+    openPool({ batch: { maxItems: 100 }, runMany: holdMany }, { timeoutMs: 50 });
+    await addAll(leaseOf(upTo(100)));
+    await pool.whenIdle();
+    expect(pool.itemMs.quantile(0.5)).toBeGreaterThanOrEqual(0.5);
+    expect(pool.itemMs.quantile(0.5)).toBeLessThan(40);
+  });
+});
+
+it('a handler that ignores its abort gives its slot away and stands as an error until it returns', async () => {
+  let release: () => void = () => {};
+  const stuck = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  openPool({ run: (_, { seq }) => (seq === 0 ? stuck : 'x') }, { slots: 1, timeoutMs: 20 });
+  await addAll(leaseOf([0, 1]));
+  await pool.whenIdle();
+  await settled();
+  expect(ends).toEqual(['0 timeout', '1 "x"']);
+  expect(pool.stats()).toEqual({
+    pipeline: 'test',
+    phase: 'only',
+    idle: 1,
+    busy: 0,
+    error: 1,
+    queued: 0,
+    waiting: 0,
+    calls: 2,
+    timeouts: 1,
+    replacedThreads: 0,
+  });
+  release();
+  await settled();
+  expect(pool.stats()).toMatchObject({ error: 0 });
+  expect(zombies).toBe(1);
+});
+
+describe('a pool that ramps', () => {
+  const never = { starts: 2, cycleMs: 3_600_000, slots: 5 };
+
+  it('starts no more than it may of what was claimed, and asks for no more', async () => {
+    openPool({ run: () => new Promise(() => {}) }, { slots: 5, ramp: new StartRamp(never) });
+    expect(pool.maxIncoming).toBe(2);
+    await addAll(leaseOf(upTo(10)));
+    expect(pool.stats()).toMatchObject({ busy: 2, queued: 8 });
+    expect([pool.maxIncoming, pool.isHungry]).toEqual([0, false]);
+  });
+
+  it('counts calls, not the items in them', async () => {
+    openPool(
+      { batch: { maxItems: 4 }, runMany: holdMany },
+      { slots: 5, ramp: new StartRamp({ ...never, starts: 1 }) },
+    );
+    expect(pool.maxIncoming).toBe(4);
+    await addAll(leaseOf(upTo(10)));
+    expect(held.map(({ seqs }) => seqs)).toEqual([upTo(4)]);
+  });
+
+  it('goes on by itself with the next cycle, and is then over', async () => {
+    let started = (): void => {};
+    const all = new Promise<void>((resolve) => {
+      started = resolve;
+    });
+    const ramp = new StartRamp({ starts: 2, cycleMs: 20, slots: 5 });
+    openPool({ run: (_, { seq }) => new Promise(() => seq === 4 && started()) }, { slots: 5, ramp });
+    await addAll(leaseOf(upTo(10)));
+    await all;
+    expect(ramp.isOver).toBe(true);
+    expect(pool.maxIncoming).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+describe('under pressure', () => {
+  it('a pool uses the part of its slots that the pressure leaves, and all of them when it is over', async () => {
+    let factor = 0.25;
+    openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 40, pressure: () => factor });
+    await addAll(leaseOf(upTo(60)));
+    expect(held).toHaveLength(10);
+    expect(pool.slotsNow).toBe(10);
+    await held[0]!.answer(['a']);
+    expect(pool.stats()).toMatchObject({ busy: 10, queued: 49 });
+    factor = 1;
+    pool.pump();
+    await settled();
+    expect(pool.stats()).toMatchObject({ busy: 40, queued: 19 });
+  });
+
+  it('what runs when the pressure rises runs to its end, and one slot is always left', async () => {
+    let factor = 1;
+    openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 3, pressure: () => factor });
+    await addAll(leaseOf(upTo(6)));
+    factor = 0.05;
+    pool.pump();
+    expect(pool.stats()).toMatchObject({ busy: 3, queued: 3 });
+    for (const call of held.slice(0, 3)) await call.answer(['a']);
+    expect(pool.stats()).toMatchObject({ busy: 1, queued: 2 });
+  });
+});
+
+describe('when failures of a phase rise', () => {
+  it('retries wait longer, by as much as fewer slots are used, until it is over', async () => {
+    let isDown = true;
+    const run = () => {
+      if (isDown) throw Object.assign(new Error('down'), { status: 503 });
+      return 'up';
+    };
+    const retryPolicy = {
+      ...defaultRetryPolicy({ maxAttemptsError: 9, maxAttemptsNotFound: 1 }),
+      overloaded: { maxAttempts: 9, baseMs: 1000, factor: 1, capMs: 1000 },
+    };
+    openPool({ run }, { slots: 40, retryPolicy });
+    let lookMs = 0;
+    const afterCalls = async (count: number): Promise<number> => {
+      delaysMs = [];
+      await addAll(leaseOf(upTo(count)));
+      await pool.whenIdle();
+      lookMs += 1000;
+      pool.errorSpike.look(lookMs);
+      return pool.slotsNow;
+    };
+    expect(await afterCalls(20)).toBe(20);
+    expect(new Set(delaysMs)).toEqual(new Set([500]));
+    expect(await afterCalls(20)).toBe(10);
+    expect(new Set(delaysMs)).toEqual(new Set([1000]));
+    await afterCalls(20);
+    expect(new Set(delaysMs)).toEqual(new Set([2000]));
+    isDown = false;
+    for (let looks = 0; looks < 7; looks += 1) await afterCalls(20);
+    isDown = true;
+    expect(pool.slotsNow).toBe(40);
+    await afterCalls(20);
+    expect(new Set(delaysMs)).toEqual(new Set([500]));
+  });
+});

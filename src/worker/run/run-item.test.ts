@@ -1,0 +1,244 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { ERROR_CLASSES, fail, notFound, retryLater, skip, Verdict } from '../../core/items/outcome.ts';
+import { defaultRetryPolicy } from '../../core/retries/retry-policy.ts';
+import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
+import { silentLogger } from '../../platform/logger.ts';
+import { definePipeline, type Phase } from '../../pipeline/define-pipeline.ts';
+import type { Lease } from '../leases/lease.ts';
+import { ResultColumns } from '../flush/result-columns.ts';
+import { runItem } from './run-item.ts';
+import { RunningItem } from './running-item.ts';
+
+// Nothing is written before it is used, and no handler here uses it.
+const blobs = openBlobStore('not-used');
+
+type AnyPhase = Phase<Record<string, unknown>, undefined, unknown>;
+
+async function runWith(
+  run: AnyPhase['run'],
+  options: {
+    attempt?: number;
+    failures?: string;
+    strategies?: string[];
+    isLastPhase?: boolean;
+    input?: z.ZodType<Record<string, unknown>>;
+    classify?: unknown;
+  } = {},
+): Promise<RecordedOutcome> {
+  const phase = {
+    name: 'only',
+    run,
+    ...(options.classify ? { classify: options.classify } : {}),
+  } as AnyPhase;
+  const pipeline = definePipeline({
+    name: 'test',
+    phases: [phase],
+    ...(options.input ? { input: options.input } : {}),
+    ...(options.strategies ? { strategies: options.strategies } : {}),
+  });
+  const attempt = (options.attempt ?? 1) - 1;
+  const failures = options.failures ?? '';
+  const claim = { jobId: 'job', generation: 1, phase: 0, attempt, failures };
+  const lease = { claim } as unknown as Lease;
+  const runtime = {
+    pipeline,
+    phase: pipeline.phases[0]!,
+    isLastPhase: options.isLastPhase ?? true,
+    retryPolicy: defaultRetryPolicy({ maxAttemptsError: 3, maxAttemptsNotFound: options.strategies ? 3 : 1 }),
+    resultMaxBytes: 1000,
+    columns: new ResultColumns(10),
+    limits: { emitMaxPerItem: 3 },
+  };
+  const shared = { log: silentLogger, blobs, runtime };
+  return runItem(runtime, new RunningItem(lease, { seq: 7, input: '{"n": 5}', previous: null }, 0, shared));
+}
+
+const throwing = (): never => {
+  throw new Error('trap');
+};
+const thrower = (value: unknown) => () => {
+  throw value;
+};
+
+describe('what a handler returns', () => {
+  it('is the result in the last phase and the checkpoint before it', async () => {
+    expect(await runWith((input) => ({ twice: Number(input.n) * 2 }))).toMatchObject({
+      seq: 7,
+      kind: 'terminal',
+      status: 'DONE',
+      json: '{"twice":10}',
+      failure: null,
+    });
+    expect(await runWith(async () => 'x', { isLastPhase: false })).toMatchObject({
+      kind: 'advance',
+      json: '"x"',
+    });
+    expect(await runWith(() => undefined)).toMatchObject({ status: 'DONE', json: 'null' });
+  });
+
+  it.each([
+    ['skip', () => skip('too old'), { kind: 'terminal', status: 'SKIPPED', json: '{"reason":"too old"}' }],
+    [
+      'notFound',
+      () => notFound(),
+      { kind: 'terminal', status: 'NOT_FOUND', failure: { class: 'not_found' } },
+    ],
+    [
+      'fail',
+      () => fail('no'),
+      { kind: 'terminal', status: 'ERROR', failure: { class: 'permanent', message: 'no' } },
+    ],
+    ['retryLater', () => retryLater({ afterMs: 50 }), { kind: 'retry', failure: { class: 'throttled' } }],
+    [
+      'of an error that is returned, as of one that is thrown',
+      () => Object.assign(new Error('busy'), { status: 503 }),
+      { kind: 'retry', failure: { class: 'overloaded', message: 'busy' } },
+    ],
+  ])('may be the verdict %s', async (_, run, expected) => {
+    expect(await runWith(run)).toMatchObject(expected);
+  });
+});
+
+it('keeps what was emitted before the answer, and nothing that comes after it', async () => {
+  let emitLater = (): void => {};
+  const outcome = await runWith((_, { emit }) => {
+    emit('first', { n: 1 }, { priority: 0 });
+    emitLater = () => emit('late', { n: 2 }, { priority: 0 });
+    return 'x';
+  });
+  emitLater();
+  expect(outcome.children?.map(({ key }) => key)).toEqual(['first']);
+});
+
+describe('an error', () => {
+  const busy = thrower(Object.assign(new Error('busy'), { status: 503 }));
+
+  it('is tried again while there are attempts, and is final after the last', async () => {
+    expect(await runWith(busy, { attempt: 1 })).toMatchObject({
+      kind: 'retry',
+      failure: { class: 'overloaded' },
+    });
+    const last = { attempt: 3, failures: 'overloaded=2' };
+    expect(await runWith(busy, last)).toMatchObject({ kind: 'terminal', status: 'ERROR' });
+  });
+
+  it('of one class takes nothing from the attempts of another', async () => {
+    const waited = { attempt: 41, failures: 'throttled=40' };
+    expect(await runWith(busy, waited)).toMatchObject({ kind: 'retry', failure: { class: 'overloaded' } });
+    const slow = thrower(Object.assign(new Error('slow'), { status: 504 }));
+    expect(await runWith(slow, { attempt: 3, failures: 'overloaded=2' })).toMatchObject({ kind: 'retry' });
+    expect(await runWith(slow, { attempt: 5, failures: 'overloaded=2 timeout=2' })).toMatchObject({
+      kind: 'terminal',
+      failure: { class: 'timeout' },
+    });
+  });
+
+  it('that it was not found turns to the next strategy, and round again', async () => {
+    const strategies = ['exact', 'fuzzy'];
+    const seen: (string | undefined)[] = [];
+    const look: AnyPhase['run'] = (_, { strategy }) => {
+      seen.push(strategy);
+      return notFound();
+    };
+    for (const failures of ['', 'overloaded=5 not_found=1', 'not_found=2'])
+      expect(await runWith(look, { strategies, failures })).toMatchObject({
+        failure: { class: 'not_found' },
+      });
+    expect(seen).toEqual(['exact', 'fuzzy', 'exact']);
+    await runWith((_, { strategy }) => seen.push(strategy));
+    expect(seen.at(-1)).toBeUndefined();
+  });
+
+  it('may be judged by the phase first', async () => {
+    const classify = () => ({ class: 'not_found' as const });
+    expect(await runWith(busy, { classify })).toMatchObject({
+      status: 'NOT_FOUND',
+      failure: { message: 'busy' },
+    });
+    expect(await runWith(busy, { classify: () => undefined })).toMatchObject({
+      failure: { class: 'overloaded' },
+    });
+    expect(await runWith(busy, { classify: throwing })).toMatchObject({ failure: { class: 'overloaded' } });
+  });
+
+  it('of the schema makes the item invalid, and names the field', async () => {
+    const input = z.object({ n: z.string() });
+    expect(await runWith(run, { input })).toMatchObject({
+      kind: 'terminal',
+      status: 'ERROR',
+      failure: { class: 'invalid', message: expect.stringMatching(/^n: /) },
+    });
+  });
+  const run = () => 1;
+});
+
+// A call that rejected would end the process: nobody waits for it.
+describe('whatever a handler does, there is an outcome', () => {
+  const everyTrap = { get: throwing, has: throwing, getPrototypeOf: throwing, ownKeys: throwing };
+  const hostile = () => new Proxy({}, everyTrap);
+  const endless: unknown = new Proxy({}, { get: (_, key) => (key === 'then' ? undefined : endless) });
+
+  const hasOutcome = async (_: string, run: AnyPhase['run'], options: { classify?: unknown } = {}) => {
+    const outcome = await runWith(run, options);
+    expect(outcome.seq).toBe(7);
+    expect(['terminal', 'retry']).toContain(outcome.kind);
+    expect(outcome.delayMs).toBeGreaterThanOrEqual(0);
+    if (outcome.failure === null) return;
+    expect(ERROR_CLASSES).toContain(outcome.failure.class);
+    expect(outcome.failure.message.isWellFormed()).toBe(true);
+    expect(outcome.failure.message).not.toContain('\0');
+  };
+
+  it.each<[string, AnyPhase['run'], { classify?: unknown }?]>([
+    ['throws null', thrower(null)],
+    ['throws a proxy that throws', thrower(hostile())],
+    ['returns a proxy that throws', () => hostile()],
+    ['returns a proxy that answers with itself', () => endless],
+    ['returns a thenable that throws', () => Object.fromEntries([['then', throwing]])],
+    ['returns a bigint', () => 5n],
+    ['returns a function', () => () => 1],
+    ['returns more than the limit', () => 'x'.repeat(2000)],
+  ])('%s', hasOutcome);
+
+  it.each<[string, AnyPhase['run'], { classify?: unknown }?]>([
+    ['throws a proxy that answers with itself', thrower(endless)],
+    [
+      'throws an error with a hostile code',
+      thrower(Object.assign(new Error('x'), { code: Object.create(null) })),
+    ],
+    [
+      'throws an error whose message is not text',
+      thrower(Object.defineProperty(new Error('x'), 'message', { value: 5 })),
+    ],
+    [
+      'returns toJSON that throws something odd',
+      () => ({ toJSON: thrower(Object.defineProperty(new Error('x'), 'message', { value: 5 })) }),
+    ],
+    ['returns a verdict without a text as reason', () => fail(5 as unknown as string)],
+    ['returns a verdict of an unknown kind', () => new Verdict('explode' as 'fail', 'x')],
+    ['asks to be called again at no time', () => retryLater({ afterMs: Number.NaN })],
+    ['asks to be called again before now', () => retryLater({ afterMs: -5000 })],
+    [
+      'has a classifier that gives an unknown class',
+      thrower(new Error('x')),
+      { classify: () => ({ class: 'explode' }) },
+    ],
+    [
+      'has a classifier that gives no class',
+      thrower(new Error('x')),
+      { classify: () => ({ class: undefined }) },
+    ],
+    [
+      'has a classifier that gives a message that is not text',
+      thrower(new Error('x')),
+      { classify: () => ({ message: 5 }) },
+    ],
+    [
+      'has a classifier that gives a hostile message',
+      thrower(new Error('x')),
+      { classify: () => ({ message: 'a\0b' }) },
+    ],
+  ])('%s', hasOutcome);
+});

@@ -1,0 +1,175 @@
+// One item through one phase: prepare, call, classify, record. Each step takes and returns plain values; whatever
+// the handler does, the result is one of a closed set of outcomes.
+import { classifyError, MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
+import { failuresOf } from '../../core/errors/failure-counts.ts';
+import { type Checked, checkInput } from '../../pipeline/input-schema.ts';
+import { ERROR_CLASSES, type Failure, isVerdict, type Verdict } from '../../core/items/outcome.ts';
+import { type RetryPolicy, retryDelay } from '../../core/retries/retry-policy.ts';
+import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
+import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import { monotonicMs, wallClockMs } from '../../platform/clock.ts';
+import { faultPoint } from '../../platform/fault-point.ts';
+import { randomFraction } from '../../platform/random.ts';
+import type { Phase, Pipeline } from '../../pipeline/define-pipeline.ts';
+import { type Charge, overItemBudget } from '../admission/item-charge.ts';
+import type { ResultColumns } from '../flush/result-columns.ts';
+import type { RunningItem } from './running-item.ts';
+
+export interface PhaseRuntime {
+  pipeline: Pipeline;
+  phase: Phase<unknown, unknown, unknown>;
+  isLastPhase: boolean;
+  retryPolicy: RetryPolicy;
+  resultMaxBytes: number;
+  columns: ResultColumns;
+  limits: { emitMaxPerItem: number };
+  /** In [0, 1), for the jitter of a retry. Default: random; tests of pipelines give what can be repeated. */
+  jitter?: (item: RunningItem) => number;
+}
+
+export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise<RecordedOutcome> {
+  let value: unknown;
+  try {
+    if (item.charge?.refusal) return recordRefusal(runtime, item, item.charge.refusal);
+    const prepared = prepare(runtime, item);
+    const ready = prepared instanceof Promise ? await prepared : prepared;
+    if (!ready.ok) return recordFailure(runtime, item, failureOf('invalid', ready.message));
+    item.called = true;
+    value = await runtime.phase.run!(ready.input, item);
+  } catch (error) {
+    return recordFailure(runtime, item, classify(runtime, error));
+  }
+  faultPoint('handler.after_return');
+  try {
+    return recordValue(runtime, item, value);
+  } catch (error) {
+    return recordFailure(runtime, item, classifyError(error, wallClockMs()));
+  }
+}
+
+export function prepare(runtime: PhaseRuntime, item: RunningItem): Checked | Promise<Checked> {
+  const input: unknown = JSON.parse(item.claimed.input);
+  const schema = runtime.pipeline.input;
+  return schema === undefined ? { ok: true, input } : checkInput(schema, input);
+}
+
+export function classify(runtime: PhaseRuntime, error: unknown): Failure {
+  const failure = classifyError(error, wallClockMs());
+  if (!runtime.phase.classify) return failure;
+  try {
+    const judged = { ...failure, ...runtime.phase.classify(error) };
+    if (!ERROR_CLASSES.includes(judged.class)) return failure;
+    return { ...judged, message: toStorableText(String(judged.message), MAX_ERROR_LENGTH) };
+  } catch {
+    // A classifier that throws is no reason to lose the error it was asked about.
+    return failure;
+  }
+}
+
+export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unknown): RecordedOutcome {
+  if (isVerdict(value)) return recordVerdict(runtime, item, value);
+  // As data it would be stored as {}: a failure that counts as done.
+  if (isError(value)) return recordFailure(runtime, item, classify(runtime, value));
+  const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
+  if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
+  if (!runtime.isLastPhase) return withGains(item, outcome(item, 'advance', 'DONE', stored.json, null, 0));
+  const done = outcome(item, 'terminal', 'DONE', stored.json, null, 0);
+  done.columns = runtime.columns.unseen(item.jobId, item.generation, value);
+  return withGains(item, done);
+}
+
+function isError(value: unknown): boolean {
+  try {
+    return value instanceof Error;
+  } catch {
+    // It does not let itself be asked what it is.
+    return false;
+  }
+}
+
+/** What a call emitted and counted is kept when the call ended well: one that is tried again does it again. */
+function withGains(item: RunningItem, recorded: RecordedOutcome): RecordedOutcome {
+  // A copy: what a handler emits after it has answered is no part of its answer.
+  if (item.emitted !== null) recorded.children = [...item.emitted];
+  if (item.counted !== null) recorded.counted = item.counted.list();
+  return recorded;
+}
+
+function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdict): RecordedOutcome {
+  const message = toStorableText(String(verdict.reason), MAX_ERROR_LENGTH);
+  switch (verdict.kind) {
+    case 'skip':
+      return withGains(item, {
+        ...outcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0),
+        columns: runtime.columns.unseen(item.jobId, item.generation, { reason: message }),
+      });
+    case 'not_found':
+      return recordFailure(runtime, item, failureOf('not_found', message));
+    case 'retry_later':
+      return recordFailure(runtime, item, {
+        class: 'throttled',
+        message,
+        retryAfterMs: verdict.afterMs,
+        asked: true,
+      });
+    default:
+      return recordFailure(runtime, item, failureOf('permanent', message));
+  }
+}
+
+/** Also used for calls that ended from outside. */
+export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure: Failure): RecordedOutcome {
+  // Each class has attempts of its own: waiting out a rate limit takes nothing from an item that then meets an error.
+  const failed = failuresOf(item.lease.claim.failures, failure.class) + 1;
+  const jitter = runtime.jitter ? runtime.jitter(item) : randomFraction();
+  const delayMs = retryDelay(runtime.retryPolicy, failure, failed, jitter);
+  if (delayMs !== null) {
+    const over = item.charge && overItemBudget(item.charge, item.charge.spentBefore + (item.realCost ?? 0));
+    if (over === null) return outcome(item, 'retry', 'ERROR', null, failure, delayMs);
+    const message = toStorableText(`${over}; the last one ended with: ${failure.message}`, MAX_ERROR_LENGTH);
+    return outcome(item, 'terminal', 'ERROR', null, failureOf('permanent', message), 0);
+  }
+  const status = failure.class === 'not_found' ? 'NOT_FOUND' : 'ERROR';
+  return outcome(item, 'terminal', status, null, failure, 0);
+}
+
+/** There was no call, because of what it would cost. */
+export function recordRefusal(
+  runtime: PhaseRuntime,
+  item: RunningItem,
+  { class: errorClass, message }: NonNullable<Charge['refusal']>,
+): RecordedOutcome {
+  return recordFailure(runtime, item, failureOf(errorClass, toStorableText(message, MAX_ERROR_LENGTH)));
+}
+
+/** A call that did not answer in its time. */
+export function timeoutFailure(timeoutMs: number): Failure {
+  return failureOf('timeout', `the handler gave no answer within ${timeoutMs} ms`);
+}
+
+export function failureOf(errorClass: Failure['class'], message: string): Failure {
+  return { class: errorClass, message, retryAfterMs: null };
+}
+
+function outcome(
+  item: RunningItem,
+  kind: RecordedOutcome['kind'],
+  status: RecordedOutcome['status'],
+  json: string | null,
+  failure: Failure | null,
+  delayMs: number,
+): RecordedOutcome {
+  const handlerMs = monotonicMs() - item.startedMs;
+  return {
+    seq: item.claimed.seq,
+    kind,
+    status,
+    json,
+    failure,
+    delayMs,
+    handlerMs,
+    columns: undefined,
+    children: undefined,
+    cost: item.realCost,
+  };
+}

@@ -1,0 +1,73 @@
+// One call of `runMany`: several items of one job in one slot. Each item has a life of its own, because its lease may
+// be lost while the others go on.
+import type { Logger } from '../../platform/logger.ts';
+import type { BatchContext, BatchItem } from '../../pipeline/item-context.ts';
+import type { Heard, KeyPermits } from '../admission/key-permits.ts';
+import { checkCost, RunningItem } from './running-item.ts';
+
+/** An item of a call; `input` is there once it was checked. */
+export class BatchedItem extends RunningItem implements BatchItem {
+  input: unknown = undefined;
+  batch: RunningBatch | null = null;
+}
+
+const RANK: Record<Heard['kind'], number> = { ok: 0, failed: 1, throttled: 2 };
+
+export class RunningBatch implements BatchContext {
+  readonly items: readonly BatchedItem[];
+  readonly startedMs: number;
+  /** Its slot is free again: it returned, was timed out, or no item of it counts any more. */
+  ended = false;
+  /** What it holds of resources while it runs. */
+  permits: readonly KeyPermits[] | null = null;
+  /** What its items told about the service, the worst of it. */
+  heard: Heard | null = null;
+  readonly #log: Logger;
+  readonly #controller = new AbortController();
+
+  constructor(items: readonly BatchedItem[], startedMs: number, log: Logger) {
+    this.items = items;
+    for (const item of items) item.batch = this;
+    this.startedMs = startedMs;
+    this.#log = log;
+  }
+
+  get jobId(): string {
+    return this.items[0]!.jobId;
+  }
+
+  get params(): Readonly<Record<string, unknown>> {
+    return this.items[0]!.params;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get log(): Logger {
+    return this.#log.child({ jobId: this.jobId, items: this.items.length });
+  }
+
+  /** In equal parts to the items of the call. */
+  get cost(): BatchContext['cost'] {
+    return (amount) => {
+      checkCost(amount);
+      const called = this.items.filter((item) => item.called);
+      for (const item of called) item.addCost(amount / called.length);
+    };
+  }
+
+  hear(heard: Heard): void {
+    if (this.heard === null || RANK[heard.kind] > RANK[this.heard.kind]) this.heard = heard;
+  }
+
+  /** Items without an outcome. */
+  openItems(): BatchedItem[] {
+    return this.items.filter((item) => !item.ended);
+  }
+
+  abort(reason: Error): void {
+    for (const item of this.openItems()) item.abort(reason);
+    this.#controller.abort(reason);
+  }
+}

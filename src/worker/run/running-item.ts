@@ -1,0 +1,167 @@
+// One item in a slot. It is its own context: a hundred thousand of them a second should cost one object each, so what
+// a handler may never ask for is made only when it does.
+import { isAmount } from '../../core/limits/budget.ts';
+import { Contributions, type Counter, contributionTo } from '../../core/items/counter.ts';
+import { strategyOf } from '../../core/errors/failure-counts.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { EmittedChild } from '../../engine/flush/flush-outcomes.ts';
+import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
+import { openStored } from '../../platform/blob-store/image-copies.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { ClaimedItem } from '../../store/commands/spans/claim-items.ts';
+import { emittedChild } from './emitted-child.ts';
+import { type Charge, describeAmount } from '../admission/item-charge.ts';
+import type { ItemContext } from '../../pipeline/item-context.ts';
+import type { KeyPermits } from '../admission/key-permits.ts';
+import type { Lease } from '../leases/lease.ts';
+
+/** What all items of a pool have in common. */
+export interface ItemServices {
+  runtime: {
+    pipeline: { strategies: readonly string[]; counters: readonly Counter[] };
+    limits: { emitMaxPerItem: number };
+  };
+  log: Logger;
+  blobs: Pick<BlobStore, 'get' | 'list'>;
+}
+
+export class RunningItem implements ItemContext {
+  readonly lease: Lease;
+  readonly claimed: ClaimedItem;
+  readonly startedMs: number;
+  /** Has its outcome, or was given up: whatever the handler still does no longer counts. */
+  ended = false;
+  /** What it holds of resources while it runs. */
+  permits: readonly KeyPermits[] | null = null;
+  /** What is known of its cost before the call; null: nothing. */
+  charge: Charge | null = null;
+  /** Its handler was called: it may have cost something. */
+  called = false;
+  /** What the handler told of its cost; null: nothing. */
+  toldCost: number | null = null;
+  /** What the handler emitted so far. */
+  emitted: EmittedChild[] | null = null;
+  /** What the handler counted so far. */
+  counted: Contributions | null = null;
+  readonly #shared: ItemServices;
+  #controller: AbortController | null = null;
+  #abortReason: Error | null = null;
+
+  constructor(lease: Lease, claimed: ClaimedItem, startedMs: number, shared: ItemServices) {
+    this.lease = lease;
+    this.claimed = claimed;
+    this.startedMs = startedMs;
+    this.#shared = shared;
+  }
+
+  get jobId(): string {
+    return this.lease.claim.jobId;
+  }
+
+  get seq(): number {
+    return this.claimed.seq;
+  }
+
+  get generation(): number {
+    return this.lease.claim.generation;
+  }
+
+  get attempt(): number {
+    return this.lease.claim.attempt + 1;
+  }
+
+  get params(): Readonly<Record<string, unknown>> {
+    return this.lease.claim.params;
+  }
+
+  get strategy(): string | undefined {
+    return strategyOf(this.#shared.runtime.pipeline.strategies, this.lease.claim.failures);
+  }
+
+  get previous(): unknown {
+    return this.claimed.previous === null ? undefined : JSON.parse(this.claimed.previous);
+  }
+
+  get idempotencyKey(): string {
+    const { jobId, generation, phase } = this.lease.claim;
+    return `${jobId}:${this.seq}:${generation}:${phase}`;
+  }
+
+  get log(): Logger {
+    return this.#shared.log.child({ jobId: this.jobId, seq: this.seq, attempt: this.attempt });
+  }
+
+  // Functions and not methods: handlers take the context apart.
+  get emit(): ItemContext['emit'] {
+    return (key, input, options = {}) => {
+      const { emitMaxPerItem } = this.#shared.runtime.limits;
+      this.emitted ??= [];
+      if (this.emitted.length >= emitMaxPerItem) {
+        throw new RowmillError(
+          'ITEM_INVALID',
+          `expected one call to emit at most ${emitMaxPerItem} items (emitMaxPerItem)`,
+        );
+      }
+      this.emitted.push(emittedChild(key, input, options.priority ?? this.lease.claim.priority));
+    };
+  }
+
+  get count(): ItemContext['count'] {
+    return (counter, key, measured, mode = 'add') => {
+      const { counters } = this.#shared.runtime.pipeline;
+      // By name: in a thread, or with two copies of a module, the definition is another object.
+      const known = counters.find(({ name }) => name === (counter as Counter | undefined)?.name);
+      if (!known)
+        throw new RowmillError(
+          'COUNTER_INVALID',
+          `expected context.count to be given a counter of the pipeline, got ${String((counter as Counter | undefined)?.name)}`,
+          { hint: 'Name it in the definition of the pipeline: counters: [annotations].' },
+        );
+      const contribution = contributionTo(known, key, measured, mode);
+      this.counted ??= new Contributions();
+      this.counted.add(contribution);
+    };
+  }
+
+  get cost(): ItemContext['cost'] {
+    return (amount) => {
+      checkCost(amount);
+      this.addCost(amount);
+    };
+  }
+
+  addCost(amount: number): void {
+    this.toldCost = (this.toldCost ?? 0) + amount;
+  }
+
+  /** What the handler told, or else what was expected; null: nothing is known, or there was no call. */
+  get realCost(): number | null {
+    return this.called ? (this.toldCost ?? this.charge?.estimate ?? null) : null;
+  }
+
+  get openFile(): ItemContext['openFile'] {
+    return (key) => openStored(this.#shared.blobs, key);
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#abortReason !== null) this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    if (this.#abortReason !== null) return;
+    this.#abortReason = reason;
+    this.#controller?.abort(reason);
+  }
+}
+
+export function checkCost(amount: unknown): asserts amount is number {
+  if (!isAmount(amount))
+    throw new RowmillError(
+      'BUDGET_INVALID',
+      `expected context.cost to be given a number from 0, got ${describeAmount(amount)}`,
+    );
+}
