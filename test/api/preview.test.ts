@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { preview } from '../../src/contract/jobs.ts';
+import { preview } from '../../src/contract/new-job.ts';
 import { parseSources } from '../../src/ingest/sources/source-config.ts';
 import { csvOf, doubling, send, uploadForm } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';

@@ -1,6 +1,6 @@
 // Which column of the file feeds which field of the pipeline: as the server found it, and as somebody changes it.
 import type { z } from 'zod';
-import type { preview as previewSchema } from '../../../src/contract/jobs.ts';
+import type { preview as previewSchema } from '../../../src/contract/new-job.ts';
 
 export type Preview = z.infer<typeof previewSchema>;
 /** Field to header, as somebody said it. */

@@ -1,7 +1,7 @@
 // How the chosen file would be read, asked anew whenever something about it is changed.
 import { useQuery } from '@tanstack/react-query';
 import type { z } from 'zod';
-import type { formatOptions } from '../../../src/contract/jobs.ts';
+import type { formatOptions } from '../../../src/contract/new-job.ts';
 import { client } from '../../lib/client.ts';
 import type { Mapping, Preview } from './column-choices.ts';
 import { partForPreview, WHOLE_BYTES_MAX } from './preview-part.ts';

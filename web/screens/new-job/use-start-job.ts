@@ -4,7 +4,7 @@
 import { useRef, useState } from 'react';
 import type { z } from 'zod';
 import type { UploadProgress } from '../../../src/client/send-file.ts';
-import type { newJob } from '../../../src/contract/jobs.ts';
+import type { newJob } from '../../../src/contract/new-job.ts';
 import { client, queries } from '../../lib/client.ts';
 import { newRequestKey } from '../../lib/request-key.ts';
 import { type ChosenFile, keyOf } from './use-preview.ts';
