@@ -230,11 +230,13 @@ test('the reply to giving items back at a shutdown is lost', async () => {
   const claimed = rowmill.context.events.next('claim.made');
   worker = await rowmill.startWorker([stubborn], { log: silentLogger });
   await claimed;
-  const fired = proxy.cutOnReply({ match: has('set owner = null, token = null') });
+  const fired = proxy.cutOnReply({ match: has('set worker_id = null, token = null') });
   await worker.stop({ drainMs: 50 });
   worker = undefined;
   expect((await fired).reply).toMatch(/UPDATE 1/);
-  const held = await database.query('select 1 from spans where job_id = $1 and owner is not null', [jobId]);
+  const held = await database.query('select 1 from spans where job_id = $1 and worker_id is not null', [
+    jobId,
+  ]);
   expect(held).toEqual([]);
 });
 

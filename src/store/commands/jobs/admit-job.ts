@@ -3,7 +3,7 @@ import { startJob } from './start-job.ts';
 
 // Whoever lets a job of this owner begin waits here for the others who do, so that the count behind it is exact.
 const LOCK_OWNER: Statement = {
-  name: 'lock-owner',
+  name: 'lock-limits-of-owner',
   text: 'select max_running_jobs from owners where owner_id = (select owner_id from jobs where job_id = $1) for update',
 };
 

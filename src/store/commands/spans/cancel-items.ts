@@ -78,7 +78,7 @@ const CANCEL_ITEMS: Statement = {
       update spans s
       set items = s.items - (select taken from cut where not is_whole),
           item_count = s.item_count - (select taken_count from cut where not is_whole),
-          owner = null, token = null, expires_at = null, updated_at = now()
+          worker_id = null, token = null, expires_at = null, updated_at = now()
       where s.job_id = $1 and s.span_id = (select span_id from cut where not is_whole)
     ),
     emptied as (

@@ -4,7 +4,7 @@ import type { WorkBudget } from '../../../core/limits/work-budget.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
 // Suspects of which one more crash would be the last are claimed apart from the others: $9 asks for these or those.
-const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.owner is null`;
+const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.worker_id is null`;
 
 // The claim: one statement, one round trip, inputs included, whatever the number of items.
 //
@@ -110,7 +110,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
     ),
     in_place as (
       update spans s
-      set items = l.items, item_count = l.item_count, owner = $5, token = $6,
+      set items = l.items, item_count = l.item_count, worker_id = $5, token = $6,
           expires_at = now() + $7::float8 * interval '1 millisecond', updated_at = now()
       from lease l
       where s.job_id = $1 and s.span_id = (select span_id from cut where is_head and is_whole)
@@ -127,7 +127,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       where s.job_id = $1 and s.span_id = any(array(select span_id from cut where is_whole and not is_head))
     ),
     added as (
-      insert into spans (job_id, generation, phase, items, item_count, priority, attempt, failures, crashes, owner, token, expires_at)
+      insert into spans (job_id, generation, phase, items, item_count, priority, attempt, failures, crashes, worker_id, token, expires_at)
       select $1, l.generation, $2, l.items, l.item_count, l.priority, l.attempt, l.failures, l.crashes, $5, $6,
              now() + $7::float8 * interval '1 millisecond'
       from lease l

@@ -12,7 +12,7 @@ const READY_ITEMS: Statement = {
     with picked as materialized (
       select s.span_id, s.generation, s.phase, s.items, s.item_count, s.priority, s.attempt, s.failures, s.crashes
       from spans s
-      where s.job_id = $1 and s.owner is null and s.ready_at > now() and s.ready_at < 'infinity' and s.items && $2::int8multirange
+      where s.job_id = $1 and s.worker_id is null and s.ready_at > now() and s.ready_at < 'infinity' and s.items && $2::int8multirange
         and exists (select 1 from jobs j where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING', 'PAUSED'))
       order by s.span_id
       for update of s

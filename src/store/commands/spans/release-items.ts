@@ -5,7 +5,7 @@ const RELEASE_LEASE: Statement = {
   name: 'release-lease',
   text: `
     update spans
-    set owner = null, token = null, expires_at = null, updated_at = now()
+    set worker_id = null, token = null, expires_at = null, updated_at = now()
     where job_id = $1 and token = $2`,
 };
 

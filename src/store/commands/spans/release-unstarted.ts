@@ -14,7 +14,7 @@ const RELEASE_UNSTARTED: Statement = {
     ),
     whole as (
       update spans s
-      set owner = null, token = null, expires_at = null, updated_at = now(),
+      set worker_id = null, token = null, expires_at = null, updated_at = now(),
           ready_at = case when $6::float8 = 0 then s.ready_at else now() + $6 * interval '1 millisecond' end
       from held h
       where s.job_id = $1 and s.span_id = h.span_id and h.item_count = $5

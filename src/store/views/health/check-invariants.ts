@@ -190,7 +190,7 @@ const LIVENESS: Statement = {
     select s.job_id, format('%s leases have expired more than $GRACE seconds ago and nobody took them back (%s workers are alive)',
              count(*), (select n from alive)) as problem
     from spans s join j using (job_id)
-    where s.owner is not null and s.expires_at < now() - interval '$GRACE seconds'
+    where s.worker_id is not null and s.expires_at < now() - interval '$GRACE seconds'
     group by s.job_id
     union all
     select j.job_id, 'the job is sealed, has nothing left to do and was not ended'

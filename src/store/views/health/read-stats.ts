@@ -13,9 +13,9 @@ const READ_STATS: Statement = {
       from jobs where $1::text[] is null or owner_id = any ($1)
     ),
     s as (
-      select coalesce(sum(s.item_count) filter (where s.owner is null), 0)::bigint as pending,
-        coalesce(sum(s.item_count) filter (where s.owner is not null), 0)::bigint as processing
-      from j cross join lateral (select s.owner, s.item_count from spans s where s.job_id = j.job_id) s
+      select coalesce(sum(s.item_count) filter (where s.worker_id is null), 0)::bigint as pending,
+        coalesce(sum(s.item_count) filter (where s.worker_id is not null), 0)::bigint as processing
+      from j cross join lateral (select s.worker_id, s.item_count from spans s where s.job_id = j.job_id) s
       where j.is_recent
     ),
     l as (

@@ -6,7 +6,7 @@ const FIND_OVERDUE: Statement = {
   name: 'find-overdue',
   text: `
     select
-      exists (select 1 from spans where owner is not null and expires_at <= now()) as expired,
+      exists (select 1 from spans where worker_id is not null and expires_at <= now()) as expired,
       array(
         select j.job_id from jobs j
         where j.state in ('QUEUED', 'RUNNING') and j.sealed_at is not null

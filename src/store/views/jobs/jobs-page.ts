@@ -32,8 +32,8 @@ const withCounts = (jobs: string): string => `
       from ledger l where l.job_id = j.job_id
     ) l
     cross join lateral (
-      select coalesce(sum(s.item_count) filter (where s.owner is null), 0)::bigint as pending,
-        coalesce(sum(s.item_count) filter (where s.owner is not null), 0)::bigint as processing,
+      select coalesce(sum(s.item_count) filter (where s.worker_id is null), 0)::bigint as pending,
+        coalesce(sum(s.item_count) filter (where s.worker_id is not null), 0)::bigint as processing,
         coalesce(sum(s.item_count) filter (where s.ready_at = 'infinity'), 0)::bigint as held
       from spans s where s.job_id = j.job_id
     ) s

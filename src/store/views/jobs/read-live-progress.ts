@@ -27,9 +27,9 @@ const READ_LIVE_PROGRESS: Statement = {
       from ledger l where l.job_id = j.job_id
     ) l
     cross join lateral (
-      select coalesce(sum(spans.item_count) filter (where owner is null), 0)::bigint as pending,
-             coalesce(sum(spans.item_count) filter (where owner is not null), 0)::bigint as processing,
-             count(distinct owner)::int as workers
+      select coalesce(sum(spans.item_count) filter (where worker_id is null), 0)::bigint as pending,
+             coalesce(sum(spans.item_count) filter (where worker_id is not null), 0)::bigint as processing,
+             count(distinct worker_id)::int as workers
       from spans where spans.job_id = j.job_id
     ) s`,
 };

@@ -29,17 +29,17 @@ const READ_PHASES: Statement = {
       group by l.phase
     ),
     s as (
-      select s.phase, sum(s.item_count) filter (where s.owner is null) as waiting,
-        sum(s.item_count) filter (where s.owner is not null) as processing,
+      select s.phase, sum(s.item_count) filter (where s.worker_id is null) as waiting,
+        sum(s.item_count) filter (where s.worker_id is not null) as processing,
         sum(s.item_count) filter (where s.ready_at = 'infinity') as held,
-        sum(s.item_count) filter (where s.owner is null and s.ready_at > now() and s.ready_at < 'infinity' and s.attempt > 0) as retrying,
-        sum(s.item_count) filter (where s.owner is null and s.ready_at > now() and s.ready_at < 'infinity' and s.attempt = 0) as limited
+        sum(s.item_count) filter (where s.worker_id is null and s.ready_at > now() and s.ready_at < 'infinity' and s.attempt > 0) as retrying,
+        sum(s.item_count) filter (where s.worker_id is null and s.ready_at > now() and s.ready_at < 'infinity' and s.attempt = 0) as limited
       from spans s
       where s.job_id = $1
       group by s.phase
     )
     select p.name, j.item_count as "itemCount", ${RUNNING_MS} as "runningMs",
-      (select count(distinct s.owner) from spans s where s.job_id = $1 and s.owner is not null) as workers,
+      (select count(distinct s.worker_id) from spans s where s.job_id = $1 and s.worker_id is not null) as workers,
       coalesce(s.waiting, 0)::bigint as waiting, coalesce(s.processing, 0)::bigint as processing,
       coalesce(s.held, 0)::bigint as held, coalesce(s.retrying, 0)::bigint as retrying,
       coalesce(s.limited, 0)::bigint as limited, coalesce(l.ended_this_run, 0)::bigint as "endedThisRun",

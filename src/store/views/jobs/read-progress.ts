@@ -23,12 +23,12 @@ const READ_PROGRESS: Statement = {
       from ledger, j where ledger.job_id = $1
     ),
     s as (
-      select coalesce(sum(spans.item_count) filter (where owner is null), 0)::bigint as pending,
+      select coalesce(sum(spans.item_count) filter (where worker_id is null), 0)::bigint as pending,
              coalesce(sum(spans.item_count) filter (where ready_at = 'infinity'), 0)::bigint as held,
-             coalesce(sum(spans.item_count) filter (where owner is not null), 0)::bigint as processing,
-             coalesce(sum(spans.item_count) filter (where owner is null and ready_at > now() and ready_at < 'infinity' and attempt > 0), 0)::bigint as retrying,
-             coalesce(sum(spans.item_count) filter (where owner is null and ready_at > now() and ready_at < 'infinity' and attempt = 0), 0)::bigint as limited,
-             count(distinct owner)::bigint as workers
+             coalesce(sum(spans.item_count) filter (where worker_id is not null), 0)::bigint as processing,
+             coalesce(sum(spans.item_count) filter (where worker_id is null and ready_at > now() and ready_at < 'infinity' and attempt > 0), 0)::bigint as retrying,
+             coalesce(sum(spans.item_count) filter (where worker_id is null and ready_at > now() and ready_at < 'infinity' and attempt = 0), 0)::bigint as limited,
+             count(distinct worker_id)::bigint as workers
       from spans where spans.job_id = $1
     )
     select l.*, s.*, j.item_count from l, s, j`,

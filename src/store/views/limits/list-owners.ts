@@ -11,8 +11,8 @@ const LIST_OWNERS: Statement = {
         sum(s.waiting)::float8 as waiting, sum(s.leased)::float8 as leased
       from jobs j
       cross join lateral (
-        select coalesce(sum(s.item_count) filter (where s.owner is null), 0) as waiting,
-          coalesce(sum(s.item_count) filter (where s.owner is not null), 0) as leased
+        select coalesce(sum(s.item_count) filter (where s.worker_id is null), 0) as waiting,
+          coalesce(sum(s.item_count) filter (where s.worker_id is not null), 0) as leased
         from spans s where s.job_id = j.job_id
       ) s
       where j.state in ('INGESTING', 'QUEUED', 'RUNNING', 'PAUSED')

@@ -14,7 +14,7 @@ const KINDS = `(
         (
           select s.phase, s.suspect, s.ready_at, s.crashes
           from spans s
-          where s.job_id = j.job_id and s.owner is null and s.ready_at < 'infinity'
+          where s.job_id = j.job_id and s.worker_id is null and s.ready_at < 'infinity'
           order by s.phase, s.suspect, s.ready_at
           limit 1
         )
@@ -24,7 +24,7 @@ const KINDS = `(
         cross join lateral (
           select s.phase, s.suspect, s.ready_at, s.crashes
           from spans s
-          where s.job_id = j.job_id and s.owner is null and s.ready_at < 'infinity'
+          where s.job_id = j.job_id and s.worker_id is null and s.ready_at < 'infinity'
             and (s.phase, s.suspect) > (k.phase, k.suspect)
           order by s.phase, s.suspect, s.ready_at
           limit 1
@@ -73,7 +73,7 @@ const FIND_CLAIMABLE: Statement = {
             and j.owner_id = o.owner_id and j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.pipeline = any($1)
             and exists (
               select from spans s
-              where s.job_id = j.job_id and s.owner is null and s.ready_at <= now() + interval '10 seconds'
+              where s.job_id = j.job_id and s.worker_id is null and s.ready_at <= now() + interval '10 seconds'
             )
           order by j.priority desc, j.created_at
           limit 50

@@ -41,7 +41,7 @@ const pageOf = (jobs: string): string => `
       limit $12::int
     ),
     page as materialized (
-      select f.job_id, f.generation, f.phase, f.attempt, f.owner, f.ready_at, f.updated_at, f.place, f.status, q.seq
+      select f.job_id, f.generation, f.phase, f.attempt, f.worker_id, f.ready_at, f.updated_at, f.place, f.status, q.seq
       from first_spans f
       cross join lateral (
         select r.range, coalesce(sum(upper(r.range) - lower(r.range))
@@ -55,8 +55,8 @@ const pageOf = (jobs: string): string => `
       limit $12
     )
     select p.job_id as "jobId", p.seq, i.summary, p.status, p.phase, p.attempt as attempts,
-      case when p.owner is not null then coalesce(w.name, p.owner::text) end as "lockedBy",
-      case when p.owner is null and p.ready_at < 'infinity' then p.ready_at end as "readyAt",
+      case when p.worker_id is not null then coalesce(w.name, p.worker_id::text) end as "lockedBy",
+      case when p.worker_id is null and p.ready_at < 'infinity' then p.ready_at end as "readyAt",
       p.updated_at as "updatedAt", j.name as "jobName", j.pipeline as "jobType", j.owner_id as "ownerId",
       case when j.item_count > 0 then greatest(0, 1 - d.unfinished / j.item_count) else 0 end::float8 as progress,
       case when p.place = 'infinity' then 'infinity' else ${cursorTime('p.place')} end as place,
@@ -71,7 +71,7 @@ const pageOf = (jobs: string): string => `
         select sum(s.item_count)::float8 as unfinished from spans s where s.job_id = d.job_id
       ) s
     ) d on d.job_id = p.job_id
-    left join workers w on w.worker_id = p.owner
+    left join workers w on w.worker_id = p.worker_id
     left join lateral (
       select coalesce(e.summary, i.summary) as summary from items i
       left join lateral (
