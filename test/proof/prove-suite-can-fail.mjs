@@ -75,10 +75,10 @@ const MUTATIONS = [
   },
   {
     name: "the database's clock: leases expire by the worker's",
-    file: 'src/store/commands/spans/claim-items.ts',
-    from: "now() + $7::float8 * interval '1 millisecond'",
+    file: 'src/store/lease.ts',
+    from: '`now() + $',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
-    to: "to_timestamp(${Date.now()} / 1000.0) + $7::float8 * interval '1 millisecond'",
+    to: '`to_timestamp(${Date.now()} / 1000.0) + $',
     tests: ['test/chaos/clock-skew.test.ts'],
   },
   {

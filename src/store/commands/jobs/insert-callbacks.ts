@@ -36,7 +36,7 @@ const REMOVE_UNWANTED: Statement = {
   text: `
     delete from callbacks
     where state = 'PENDING' and pipeline = $1 and (pipeline_version is null or pipeline_version = $2)
-      and kind = any($3::text[]) and lease_token is null`,
+      and kind = any($3::text[]) and token is null`,
 };
 
 /** In the transaction that ends the generation. */

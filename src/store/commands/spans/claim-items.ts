@@ -1,7 +1,8 @@
-import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import { parseRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
 import type { WorkBudget } from '../../../core/limits/work-budget.ts';
+import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { fromNow, SPAN_LEASE } from '../../lease.ts';
 
 // Suspects of which one more crash would be the last are claimed apart from the others: $9 asks for these or those.
 const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.worker_id is null`;
@@ -110,8 +111,8 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
     ),
     in_place as (
       update spans s
-      set items = l.items, item_count = l.item_count, worker_id = $5, token = $6,
-          expires_at = now() + $7::float8 * interval '1 millisecond', updated_at = now()
+      set items = l.items, item_count = l.item_count, ${SPAN_LEASE.take('$6', '$7', '$5')},
+          updated_at = now()
       from lease l
       where s.job_id = $1 and s.span_id = (select span_id from cut where is_head and is_whole)
       returning s.span_id
@@ -129,7 +130,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
     added as (
       insert into spans (job_id, generation, phase, items, item_count, priority, attempt, failures, crashes, worker_id, token, expires_at)
       select $1, l.generation, $2, l.items, l.item_count, l.priority, l.attempt, l.failures, l.crashes, $5, $6,
-             now() + $7::float8 * interval '1 millisecond'
+             ${fromNow('$7')}
       from lease l
       where exists (select 1 from cut where is_head and not is_whole)
       returning span_id

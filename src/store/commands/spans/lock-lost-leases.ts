@@ -1,5 +1,6 @@
 import { parseRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { SPAN_LEASE } from '../../lease.ts';
 
 // Expired leases, oldest first so that none is starved. Skip locked: every worker may sweep at once.
 const LOCK_EXPIRED: Statement = {
@@ -47,7 +48,7 @@ const REQUEUE_SPAN: Statement = {
   name: 'requeue-span',
   text: `
     update spans
-    set worker_id = null, token = null, expires_at = null, updated_at = now(),
+    set ${SPAN_LEASE.release}, updated_at = now(),
         items = $3::int8multirange, item_count = $4, crashes = $5
     where job_id = $1 and span_id = $2`,
 };

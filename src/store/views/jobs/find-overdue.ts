@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { FINALIZE_LEASE } from '../../lease.ts';
 
 // What a sweep has to do, in one look: are there expired leases, and which jobs stand at an end that nobody
 // carried through. The answer is a hint; the commands that follow check everything again.
@@ -16,7 +17,7 @@ const FIND_OVERDUE: Statement = {
       array(select j.job_id from jobs j where j.state = 'CANCELLING' limit 100)::text[] as cancelling,
       array(
         select j.job_id from jobs j
-        where j.state = 'FINALIZING' and (j.finalize_expires_at is null or j.finalize_expires_at <= now())
+        where j.state = 'FINALIZING' and ${FINALIZE_LEASE.isFree('j')}
         limit 100
       )::text[] as finalizing`,
 };
