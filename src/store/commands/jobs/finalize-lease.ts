@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { canGo } from '../../job-states.ts';
 import { FINALIZE_LEASE } from '../../lease.ts';
 
 // A token that is still there belonged to a process that ended or stalled: one that could not write the files gives it
@@ -45,7 +46,7 @@ const FINISH_JOB: Statement = {
   text: `
     update jobs
     set state = $3::job_state, finished_at = now(), last_error = $4, ${FINALIZE_LEASE.release}
-    where job_id = $1 and state = 'FINALIZING' and finalize_token = $2
+    where job_id = $1 and ${canGo('finish')} and finalize_token = $2
     returning extract(epoch from clock_timestamp() - greatest(created_at, sealed_at, cancelled_at,
       (select max(l.at) from ledger l where l.job_id = $1 and l.generation = jobs.generation),
       (select g.opened_at from generations g where g.job_id = $1 and g.generation = jobs.generation),

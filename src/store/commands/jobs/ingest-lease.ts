@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { INGESTIBLE } from '../../job-states.ts';
 import { INGEST_LEASE } from '../../lease.ts';
 
 // One process at a time reads the file of a job. Batches renew the lease; the token fences a reader that was cut off. A
@@ -9,7 +10,7 @@ const CLAIM_INGEST: Statement = {
     update jobs
     set ${INGEST_LEASE.take('$2', '$3')},
         ingest_takeovers = ingest_takeovers + (ingest_token is not null)::int
-    where job_id = $1 and source is not null and sealed_at is null and state in ('INGESTING', 'PAUSED')
+    where job_id = $1 and source is not null and sealed_at is null and state in ${INGESTIBLE}
       and ${INGEST_LEASE.isFree()}
     returning ingest_takeovers`,
 };

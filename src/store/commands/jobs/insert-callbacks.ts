@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { OPEN } from '../../job-states.ts';
 
 // Whoever ends a job need not know its pipeline: all that could be wanted is written down, and workers that know the
 // pipeline remove what it does not want. A cancelled generation has not done its phases.
@@ -27,7 +28,7 @@ const INSERT_PHASES_DONE: Statement = {
     cross join lateral (select min(s.phase) as first from spans s where s.job_id = j.job_id) f
     cross join lateral generate_series(0, f.first - 1) p (part)
     where j.pipeline = $1 and (j.pipeline_version is null or j.pipeline_version = $2)
-      and j.state in ('QUEUED', 'RUNNING', 'PAUSED') and j.sealed_at is not null
+      and j.state in ${OPEN} and j.sealed_at is not null
     on conflict (job_id, generation, kind, part) do nothing`,
 };
 

@@ -2,6 +2,7 @@ import { parseRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
 import type { WorkBudget } from '../../../core/limits/work-budget.ts';
 import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { CLAIMABLE } from '../../job-states.ts';
 import { fromNow, SPAN_LEASE } from '../../lease.ts';
 
 // Suspects of which one more crash would be the last are claimed apart from the others: $9 asks for these or those.
@@ -63,7 +64,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
         for update skip locked
       ) h
       where l.ready_at <= now()
-        and exists (select 1 from jobs j where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
+        and exists (select 1 from jobs j where j.job_id = $1 and j.state in ${CLAIMABLE}
                       and ${withEdits ? '' : 'not '}j.has_edits)
       limit 1
     ),

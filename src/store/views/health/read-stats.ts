@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { FINISHED } from '../../job-states.ts';
 
 // Numbers over the jobs of owners; null: of everybody. Only jobs that are open, or ended today, are looked at beyond their
 // state: others have neither spans nor a ledger of today. What is reprocessed is booked off with negative numbers, which
@@ -8,7 +9,7 @@ const READ_STATS: Statement = {
   text: `
     with j as materialized (
       select job_id, state,
-        state not in ('DONE', 'FAILED', 'CANCELLED') or finished_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
+        state not in ${FINISHED} or finished_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
           as is_recent
       from jobs where $1::text[] is null or owner_id = any ($1)
     ),

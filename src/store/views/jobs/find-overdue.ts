@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { COMPLETABLE } from '../../job-states.ts';
 import { FINALIZE_LEASE } from '../../lease.ts';
 
 // What a sweep has to do, in one look: are there expired leases, and which jobs stand at an end that nobody
@@ -10,7 +11,7 @@ const FIND_OVERDUE: Statement = {
       exists (select 1 from spans where worker_id is not null and expires_at <= now()) as expired,
       array(
         select j.job_id from jobs j
-        where j.state in ('QUEUED', 'RUNNING') and j.sealed_at is not null
+        where j.state in ${COMPLETABLE} and j.sealed_at is not null
           and not exists (select 1 from spans s where s.job_id = j.job_id)
         limit 100
       )::text[] as ended,

@@ -1,5 +1,6 @@
 import type { JobState } from '../../../core/jobs/job-state.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { FINISHED } from '../../job-states.ts';
 import { ENDED, IN_LAST_MINUTE, RUNNING_MS } from './recent-rate-columns.ts';
 
 // Progress of everything that somebody watches, in one statement, however many they are. Ended items come from the
@@ -12,7 +13,7 @@ const READ_LIVE_PROGRESS: Statement = {
       union
       select * from (
         select job_id, owner_id, state, generation, item_count, started_at, finished_at from jobs
-        where state not in ('DONE', 'FAILED', 'CANCELLED') and ($2::text[] is null or owner_id = any($2::text[]))
+        where state not in ${FINISHED} and ($2::text[] is null or owner_id = any($2::text[]))
         order by created_at desc
         limit $3
       ) open

@@ -6,8 +6,9 @@
 // (job, seq), which never changes. Whoever pages to the end therefore meets every item that stays pending, none more than
 // twice, and does get to the end.
 import type { Executor, Statement } from '../../../platform/database.ts';
-import { cursorTime } from '../jobs/jobs-page.ts';
+import { FINISHED } from '../../job-states.ts';
 import { SPAN_STATUS } from '../items/read-item.ts';
+import { cursorTime } from '../jobs/jobs-page.ts';
 
 // $4 statuses; $5 and $6 the times between which it changed last; $7 the time before which all is settled, or null and
 // $8 how long ago that is; $9, $10 and $11 the last item of the page before; $12 how many.
@@ -96,7 +97,7 @@ const PENDING_OF_OWNERS: Statement = {
   name: 'pending-of-owners',
   text: pageOf(`
       select ${FIELDS} from jobs j
-      where j.state not in ('DONE', 'FAILED', 'CANCELLED') and $2::uuid is null
+      where j.state not in ${FINISHED} and $2::uuid is null
         and ($1::text[] is null or j.owner_id = any ($1)) and ($3::text is null or j.pipeline = $3)`),
 };
 
