@@ -3,8 +3,8 @@ import { seededSequence } from '../../../../examples/seeded-sequence.ts';
 import { depth } from '../../../../test/support/depth.ts';
 import { claimRequest } from '../../../../test/support/job-factory.ts';
 import { useTestDatabase } from '../../../../test/support/test-database.ts';
-import { createJob } from '../../../engine/jobs/create-job.ts';
 import type { EngineContext } from '../../../engine/engine-context.ts';
+import { createJob } from '../../../engine/jobs/create-job.ts';
 import { claimItems } from '../../commands/spans/claim-items.ts';
 import { findClaimable } from './find-claimable.ts';
 
