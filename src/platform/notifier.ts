@@ -1,12 +1,14 @@
 // NOTIFY as a hint that there is something to claim: rate-limited, on its own autocommit statement, never inside
 // a transaction that writes rows. Polling is the truth; everything works with LISTEN off.
 import pg from 'pg';
+import { backoffMs } from '../core/retries/backoff.ts';
 import { monotonicMs, waitMs } from './clock.ts';
 import type { Executor, Statement } from './database.ts';
 import { isThroughPooler } from './is-through-pooler.ts';
 
 const CHANNEL = 'rowmill_work';
 const MIN_INTERVAL_MS = 100;
+const RECONNECT = { firstMs: 500, capMs: 30_000 };
 const NOTIFY: Statement = { name: 'notify-work', text: `select pg_notify('${CHANNEL}', '')` };
 
 export class WorkNotifier {
@@ -52,7 +54,7 @@ export class WorkListener {
   }
 
   async #keepListening(): Promise<void> {
-    for (let delayMs = 500; !this.#stopping.signal.aborted; delayMs = Math.min(delayMs * 2, 30_000)) {
+    for (let failures = 0; !this.#stopping.signal.aborted; failures += 1) {
       const client = new pg.Client({
         connectionString: this.#url,
         application_name: 'rowmill listener',
@@ -73,14 +75,14 @@ export class WorkListener {
           return;
         }
         await client.query(`listen ${CHANNEL}`);
-        delayMs = 500;
+        failures = 0;
         if (this.#stopping.signal.aborted) await client.end();
         await ended;
       } catch {
         void client.end().catch(() => {});
       }
       this.#client = null;
-      await waitMs(delayMs, this.#stopping.signal);
+      await waitMs(backoffMs(RECONNECT, failures), this.#stopping.signal);
     }
   }
 }

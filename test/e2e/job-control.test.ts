@@ -75,7 +75,7 @@ async function countResults(): Promise<number> {
 
 async function countLeased(): Promise<number> {
   const [row] = await database.query<{ count: number }>(
-    'select coalesce(sum(item_count), 0)::int as count from spans where job_id = $1 and owner is not null',
+    'select coalesce(sum(item_count), 0)::int as count from spans where job_id = $1 and worker_id is not null',
     [jobId],
   );
   return row!.count;

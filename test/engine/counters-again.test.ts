@@ -335,7 +335,7 @@ describe('a row that ends without a call', () => {
       expect(
         await claimItems(rowmill.context.db, claimRequest(jobId, { phase: 1, maxItems: 1, workerId })),
       ).not.toBeNull();
-    await database.query('update spans set crashes = 2 where owner = $1', [workerId]);
+    await database.query('update spans set crashes = 2 where worker_id = $1', [workerId]);
     return { jobId, workerId };
   }
 

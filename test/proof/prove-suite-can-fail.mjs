@@ -55,8 +55,8 @@ const MUTATIONS = [
   {
     name: 'the finish condition: sealed',
     file: 'src/store/commands/jobs/begin-finalizing.ts',
-    from: 'and j.sealed_at is not null',
-    to: '',
+    from: "(j.sealed_at is not null or j.state = 'CANCELLING')",
+    to: 'true',
     tests: ['test/simulation/interleavings.test.ts'],
   },
   {
@@ -75,10 +75,10 @@ const MUTATIONS = [
   },
   {
     name: "the database's clock: leases expire by the worker's",
-    file: 'src/store/commands/spans/claim-items.ts',
-    from: "now() + $7::float8 * interval '1 millisecond'",
+    file: 'src/store/lease.ts',
+    from: '`now() + $',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
-    to: "to_timestamp(${Date.now()} / 1000.0) + $7::float8 * interval '1 millisecond'",
+    to: '`to_timestamp(${Date.now()} / 1000.0) + $',
     tests: ['test/chaos/clock-skew.test.ts'],
   },
   {
@@ -119,8 +119,10 @@ const MUTATIONS = [
   {
     name: 'the finalize token',
     file: 'src/store/commands/jobs/finalize-lease.ts',
-    from: "where job_id = $1 and state = 'FINALIZING' and finalize_token = $2",
-    to: "where job_id = $1 and state = 'FINALIZING' and $2::uuid is not null",
+    // biome-ignore-start lint/suspicious/noTemplateCurlyInString: it is put into a template string
+    from: "where job_id = $1 and ${canGo('finish')} and finalize_token = $2",
+    to: "where job_id = $1 and ${canGo('finish')} and $2::uuid is not null",
+    // biome-ignore-end lint/suspicious/noTemplateCurlyInString: it is put into a template string
     tests: ['test/engine/output-files.test.ts', 'test/simulation/interleavings.test.ts'],
   },
   {
@@ -200,7 +202,7 @@ const MUTATIONS = [
   {
     name: 'a generation is opened of a job that is over or paused only',
     file: 'src/store/commands/jobs/open-generation.ts',
-    from: "generation = $2 and state = $5::job_state\n      and (state in ('DONE', 'CANCELLED', 'FAILED') or state = 'PAUSED' and sealed_at is not null)",
+    from: "generation = $2 and state = $5::job_state\n      and (${canGo('reopen')} or state = 'PAUSED' and sealed_at is not null)",
     to: 'generation = $2 and $5::job_state is not null',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
     named: 'one who believes that the job is over',
@@ -208,7 +210,7 @@ const MUTATIONS = [
   {
     name: 'a generation is opened once',
     file: 'src/store/commands/jobs/open-generation.ts',
-    from: "generation = $2 and state = $5::job_state\n      and (state in ('DONE', 'CANCELLED', 'FAILED') or state = 'PAUSED' and sealed_at is not null)",
+    from: "generation = $2 and state = $5::job_state\n      and (${canGo('reopen')} or state = 'PAUSED' and sealed_at is not null)",
     to: '$2::int is not null and $5::job_state is not null',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
     named: 'a reprocess and another one',

@@ -68,7 +68,7 @@ async function leasedJob(admin: pg.Client, items: number): Promise<Lease> {
     [lease.jobId, items],
   );
   const { rows } = await admin.query<{ span_id: string }>(
-    `insert into spans (job_id, generation, phase, items, item_count, owner, token, expires_at)
+    `insert into spans (job_id, generation, phase, items, item_count, worker_id, token, expires_at)
      values ($1, 1, 0, int8multirange(int8range(0, $2)), $2, gen_random_uuid(), $3, now() + interval '1 hour') returning span_id`,
     [lease.jobId, items, lease.token],
   );
@@ -80,7 +80,7 @@ async function leasedAgain(admin: pg.Client, { jobId }: Lease): Promise<Lease> {
   await reprocessJob(engine, jobId, { statuses: 'all' });
   const token = newId();
   const { rows } = await admin.query<{ span_id: string; generation: number }>(
-    `update spans set owner = $3, token = $2, expires_at = now() + interval '1 hour' where job_id = $1
+    `update spans set worker_id = $3, token = $2, expires_at = now() + interval '1 hour' where job_id = $1
      returning span_id, generation`,
     [jobId, token, HOLDER],
   );
@@ -362,7 +362,7 @@ describe('a flush of a later generation', () => {
           jobs: { A: ['', '', ''] },
         });
         for (const name of ['one', 'two'])
-          await admin.query('update spans set owner = $2, crashes = 2 where job_id = $1', [
+          await admin.query('update spans set worker_id = $2, crashes = 2 where job_id = $1', [
             meeting.jobs.get(name)!.jobId,
             CRASHED,
           ]);

@@ -41,7 +41,7 @@ export async function rescueLeases(
     for (const { lease, failed } of settled) {
       total.leases += 1;
       total.failedItems += failed;
-      const { jobId, phase, owner: workerId } = lease;
+      const { jobId, phase, workerId } = lease;
       context.events.emit('lease.rescued', {
         jobId,
         phase,
@@ -164,7 +164,7 @@ async function failItem(tx: Transaction, lease: LostLease, message: string): Pro
   ]);
   await insertLedgerEntry(
     tx,
-    { jobId, entryId: newId(), generation, phase, workerId: lease.owner },
+    { jobId, entryId: newId(), generation, phase, workerId: lease.workerId },
     { ...emptyLedgerCounts(), error: countSeqs(lease.items) },
   );
 }

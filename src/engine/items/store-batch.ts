@@ -2,10 +2,11 @@
 // together, so a killed ingest knows exactly how far it came, and workers may start on the first batch.
 import { errorSignature } from '../../core/errors/error-signature.ts';
 import { NO_FAILURES } from '../../core/errors/failure-counts.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { IngestReport } from '../../core/files/file-format.ts';
 import type { InputColumn } from '../../core/items/input-column.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { rangesOf, subtractRanges } from '../../core/items/seq-ranges.ts';
+import { INGEST_STATES } from '../../core/jobs/job-state.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
@@ -20,24 +21,24 @@ import {
   textField,
 } from '../../store/commands/items/copy-rows.ts';
 import { countTakenOver } from '../../store/commands/items/count-taken-over.ts';
+import { type ReservedSeqs, reserveSeqs } from '../../store/commands/items/reserve-seqs.ts';
+import { takeOverResults } from '../../store/commands/items/take-over-results.ts';
 import {
   countStatus,
   emptyLedgerCounts,
   insertLedgerEntry,
   type LedgerCounts,
 } from '../../store/commands/results/insert-ledger-entry.ts';
-import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
-import { type ReservedSeqs, reserveSeqs } from '../../store/commands/items/reserve-seqs.ts';
-import { takeOverResults } from '../../store/commands/items/take-over-results.ts';
 import {
   addToGroup,
   type ErrorGroupDelta,
   upsertErrorGroups,
 } from '../../store/commands/results/upsert-error-groups.ts';
+import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
 import { hasItems } from '../../store/views/items/has-items.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
-import { auditJob } from '../jobs/audit-job.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { auditJob } from '../jobs/audit-job.ts';
 
 export interface IngestRow {
   /** Input as JSON text that jsonb takes. */
@@ -240,7 +241,7 @@ async function refuseUnlessStored(tx: Transaction, batch: IngestBatch, batchId: 
   const job = await readJob(tx, jobId);
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (job.ingestBatch === batchId) return;
-  if (job.sealedAt === null && (job.state === 'INGESTING' || job.state === 'PAUSED')) {
+  if (job.sealedAt === null && INGEST_STATES.includes(job.state)) {
     throw batch.lease === null
       ? new RowmillError('JOB_BUSY', `another process is adding items to job ${jobId}`)
       : new RowmillError('JOB_CONFLICT', `another process reads the file of job ${jobId}`, {

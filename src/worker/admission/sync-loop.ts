@@ -2,6 +2,7 @@
 // is wanted that is not there. What is synced is the desk's part.
 import { RecentMost } from '../../core/limits/recent-most.ts';
 import type { Slowness } from '../../core/limits/start-line.ts';
+import { backoffMs } from '../../core/retries/backoff.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 
 /** Between two syncs that were asked for: a burst of wishes is one sync. */
@@ -72,8 +73,9 @@ export class SyncLoop {
 
   /** Until a sync that was asked for may begin. */
   #soonInMs(nowMs: number): number {
-    const backoffMs = Math.min(FAILED_MAX_MS, this.#options.intervalMs * 2 ** (this.#failures - 1));
-    return Math.max(0, (this.#failures === 0 ? SOON_MS : backoffMs) - (nowMs - this.#syncedAtMs));
+    const backoff = { firstMs: this.#options.intervalMs, capMs: FAILED_MAX_MS };
+    const soonMs = this.#failures === 0 ? SOON_MS : backoffMs(backoff, this.#failures - 1);
+    return Math.max(0, soonMs - (nowMs - this.#syncedAtMs));
   }
 
   #wakeIn(ms: number, nowMs: number): void {

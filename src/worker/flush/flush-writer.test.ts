@@ -111,7 +111,7 @@ async function ledgerOf(jobId: string): Promise<Record<string, unknown>> {
 
 function spanItemsOf(jobId: string): Promise<Record<string, unknown>[]> {
   return database.query(
-    `select items::text, phase, attempt, owner is not null as leased from spans where job_id = $1 order by items`,
+    `select items::text, phase, attempt, worker_id is not null as leased from spans where job_id = $1 order by items`,
     [jobId],
   );
 }

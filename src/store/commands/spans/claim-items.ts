@@ -1,10 +1,12 @@
-import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import { parseRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
 import type { WorkBudget } from '../../../core/limits/work-budget.ts';
+import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { CLAIMABLE } from '../../job-states.ts';
+import { fromNow, SPAN_LEASE } from '../../lease.ts';
 
 // Suspects of which one more crash would be the last are claimed apart from the others: $9 asks for these or those.
-const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.owner is null`;
+const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.worker_id is null`;
 
 // The claim: one statement, one round trip, inputs included, whatever the number of items.
 //
@@ -62,7 +64,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
         for update skip locked
       ) h
       where l.ready_at <= now()
-        and exists (select 1 from jobs j where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
+        and exists (select 1 from jobs j where j.job_id = $1 and j.state in ${CLAIMABLE}
                       and ${withEdits ? '' : 'not '}j.has_edits)
       limit 1
     ),
@@ -110,8 +112,8 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
     ),
     in_place as (
       update spans s
-      set items = l.items, item_count = l.item_count, owner = $5, token = $6,
-          expires_at = now() + $7::float8 * interval '1 millisecond', updated_at = now()
+      set items = l.items, item_count = l.item_count, ${SPAN_LEASE.take('$6', '$7', '$5')},
+          updated_at = now()
       from lease l
       where s.job_id = $1 and s.span_id = (select span_id from cut where is_head and is_whole)
       returning s.span_id
@@ -127,9 +129,9 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       where s.job_id = $1 and s.span_id = any(array(select span_id from cut where is_whole and not is_head))
     ),
     added as (
-      insert into spans (job_id, generation, phase, items, item_count, priority, attempt, failures, crashes, owner, token, expires_at)
+      insert into spans (job_id, generation, phase, items, item_count, priority, attempt, failures, crashes, worker_id, token, expires_at)
       select $1, l.generation, $2, l.items, l.item_count, l.priority, l.attempt, l.failures, l.crashes, $5, $6,
-             now() + $7::float8 * interval '1 millisecond'
+             ${fromNow('$7')}
       from lease l
       where exists (select 1 from cut where is_head and not is_whole)
       returning span_id

@@ -1,7 +1,7 @@
 import type { IngestReport, JobSource } from '../../../core/files/file-format.ts';
+import type { JobOutput } from '../../../core/files/output-format.ts';
 import type { InputColumn } from '../../../core/items/input-column.ts';
 import type { JobState } from '../../../core/jobs/job-state.ts';
-import type { JobOutput } from '../../../core/files/output-format.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
 const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priority, generation, item_count, last_error,

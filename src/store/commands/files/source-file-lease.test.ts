@@ -4,12 +4,14 @@ import { useTestDatabase } from '../../../../test/support/test-database.ts';
 import { newId } from '../../../platform/random.ts';
 import { findSourceFiles } from '../../views/files/find-source-files.ts';
 import { listAbandonedSourceFiles } from '../../views/files/list-abandoned-source-files.ts';
-import { claimSourceFile } from './claim-source-file.ts';
-import { finishSourceFile } from './finish-source-file.ts';
-import { forgetSourceFile } from './forget-source-file.ts';
-import { releaseSourceFile } from './release-source-file.ts';
-import { renewSourceFile } from './renew-source-file.ts';
-import { takeOverSourceFile } from './take-over-source-file.ts';
+import {
+  claimSourceFile,
+  finishSourceFile,
+  forgetSourceFile,
+  releaseSourceFile,
+  renewSourceFile,
+  takeOverSourceFile,
+} from './source-file-lease.ts';
 
 const database = useTestDatabase();
 const LONG = 60_000;
