@@ -2,14 +2,18 @@
 // parts; each of them has its own.
 import { availableParallelism } from 'node:os';
 import { type Ability, canRun } from '../core/claims/ability.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { type LearnedTimes, restoreTimes, sampleTimes } from '../core/jobs/learned-times.ts';
 import type { PoolStats } from '../core/limits/pool-stats.ts';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { StartRamp } from '../core/limits/start-ramp.ts';
-import { bookUnrecorded } from '../engine/flush/book-unrecorded.ts';
-import type { EngineContext } from '../engine/engine-context.ts';
-import { finishJob } from '../engine/jobs/finish-job.ts';
+import type { Claim } from '../engine/claims/claim-work.ts';
 import { registerDefinitions } from '../engine/counters/known-counters.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import { bookUnrecorded } from '../engine/flush/book-unrecorded.ts';
+import { finishJob, leaveToFinalize } from '../engine/jobs/finish-job.ts';
+import { registerWorker, removeSilentWorkers, removeWorker } from '../engine/workers/register-worker.ts';
+import { abilityOf, type Phase, type Pipeline } from '../pipeline/define-pipeline.ts';
+import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { waitMs } from '../platform/clock.ts';
@@ -25,33 +29,28 @@ import { retryPassing } from '../platform/retry-passing.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
 import { VERSION } from '../platform/version.ts';
 import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
-import { beginFinalizing } from '../store/commands/jobs/begin-finalizing.ts';
-import type { Claim } from '../store/commands/spans/claim-items.ts';
-import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/jobs/register-worker.ts';
 import {
   type ClaimableWork,
   findClaimable,
   findClaimableOfJob,
 } from '../store/views/spans/find-claimable.ts';
 import { BudgetDesk } from './admission/budget-desk.ts';
-import { ClaimLoops } from './claims/claim-loops.ts';
-import { abilityOf, type Phase, type Pipeline } from '../pipeline/define-pipeline.ts';
-import type { Turn } from './claims/exclusive-turns.ts';
-import { FlushWriter } from './flush/flush-writer.ts';
-import { HandlerThreads } from './run/handler-threads.ts';
-import { HeldLeases } from './leases/held-leases.ts';
-import { LeaseKeeper } from './leases/lease-keeper.ts';
 import { PhaseGate } from './admission/phase-gate.ts';
-import { PhasePool } from './run/phase-pool.ts';
-import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
-import { PoolOrder } from './claims/pool-order.ts';
 import { PressureWatch } from './admission/pressure-watch.ts';
 import { declaredResources, ResourceDesk } from './admission/resource-desk.ts';
-import { ResultColumns } from './flush/result-columns.ts';
-import type { PhaseRuntime } from './run/run-item.ts';
+import { ClaimLoops } from './claims/claim-loops.ts';
+import type { Turn } from './claims/exclusive-turns.ts';
+import { PoolOrder } from './claims/pool-order.ts';
 import { WorkFinder } from './claims/work-finder.ts';
+import { FlushWriter } from './flush/flush-writer.ts';
+import { ResultColumns } from './flush/result-columns.ts';
+import { HeldLeases } from './leases/held-leases.ts';
+import { LeaseKeeper } from './leases/lease-keeper.ts';
 import { openConnections, type WorkerConnections } from './process/worker-connections.ts';
 import { createOwnServices, createSharedServices } from './process/worker-services.ts';
+import { HandlerThreads } from './run/handler-threads.ts';
+import { PhasePool } from './run/phase-pool.ts';
+import type { PhaseRuntime } from './run/run-item.ts';
 import { ZombieWatch } from './run/zombie-watch.ts';
 
 /** What outcomes get to be written at a shutdown, however short the drain. */
@@ -272,7 +271,7 @@ export class RowmillWorker {
       await registerDefinitions(this.#control.db, counters);
       if (this.#options.only) return this.#inBackground(retryPassing(() => this.#register()));
       await this.#register();
-      await removeSilentWorkers(this.#control.db, this.settings.heartbeatMs * 20);
+      await removeSilentWorkers(this.#control);
     };
     await whenDatabaseAnswers(register, {
       waitMs: this.#options.only ? 0 : this.settings.databaseStartWaitMs,
@@ -355,7 +354,7 @@ export class RowmillWorker {
     }
     await this.#keeper.stop();
     await this.#listener?.stop();
-    await removeWorker(this.#control.db, this.workerId).catch(() => {});
+    await removeWorker(this.#control, this.workerId).catch(() => {});
     await Promise.all(this.#pools.map((pool) => pool.close()));
     this.metrics.stop();
     this.#signs.stop();
@@ -386,7 +385,7 @@ export class RowmillWorker {
   async #finish(jobId: string): Promise<void> {
     const { only } = this.#options;
     if (!only) await finishJob(this.#control, jobId);
-    else if (await retryPassing(() => beginFinalizing(this.#control.db, jobId))) only.onEnded();
+    else if (await leaveToFinalize(this.#control, jobId)) only.onEnded();
   }
 
   #createPool(pipeline: Pipeline, phase: Phase<unknown, unknown, unknown>, phaseIndex: number): PhasePool {
@@ -455,7 +454,7 @@ export class RowmillWorker {
   }
 
   #register(): Promise<void> {
-    return registerWorker(this.#control.db, {
+    return registerWorker(this.#control, {
       workerId: this.workerId,
       name: this.#name,
       version: VERSION,

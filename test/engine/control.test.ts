@@ -25,7 +25,7 @@ import { newId } from '../../src/platform/random.ts';
 import { beginCancelling } from '../../src/store/commands/jobs/begin-cancelling.ts';
 import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.ts';
 import { cancelItems } from '../../src/store/commands/spans/cancel-items.ts';
-import { type Claim, claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { claimFinalize, finishJobRow } from '../../src/store/commands/jobs/finalize-lease.ts';
 import { openGeneration } from '../../src/store/commands/jobs/open-generation.ts';
 import { pauseJobRow } from '../../src/store/commands/jobs/pause-job.ts';
@@ -40,7 +40,7 @@ import { Lease } from '../../src/worker/leases/lease.ts';
 import { obeyControl } from '../../src/worker/process/obey-control.ts';
 import { doneOutcome } from '../simulation/seed-job.ts';
 import { checkInvariants } from '../support/invariants.ts';
-import { claimRequest, jobWithItems, replaceSpans } from '../support/job-factory.ts';
+import { claimRequest, claimWhole, jobWithItems, replaceSpans } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -68,7 +68,7 @@ async function sealedJob(context: EngineContext, items: number): Promise<string>
   return jobId;
 }
 
-async function flushDone(context: EngineContext, claim: Claim, seqs: number[]) {
+async function flushDone(context: EngineContext, claim: ClaimedSpan, seqs: number[]) {
   const { jobId, generation, phase } = claim;
   const leases = [{ ...claim, outcomes: seqs.map(doneOutcome) }];
   return flushOutcomes(
@@ -308,7 +308,7 @@ describe('a cancelled job', () => {
     const jobId = await sealedJob(context, 4);
     const heldOf = async () =>
       new Lease(
-        (await claimItems(context.db, claimRequest(jobId, { maxItems: 4 })))!,
+        await claimWhole(context.db, claimRequest(jobId, { maxItems: 4 })),
         new FlushLane('', jobId),
         0,
         0,

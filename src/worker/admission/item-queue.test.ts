@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { NO_LIMITS, OWNER_RESOURCE } from '../../core/limits/resource-limits.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
 import { FlushLane } from '../flush/flush-lane.ts';
+import { Lease } from '../leases/lease.ts';
 import { ItemQueue } from './item-queue.ts';
 import { KeyPermits } from './key-permits.ts';
-import { Lease } from '../leases/lease.ts';
 
 let version: number;
 let keys: Map<string, KeyPermits>;

@@ -2,23 +2,16 @@
 // over. Several claims may be under way at once, which matters when they are small.
 
 import { claimSize, leaseLength } from '../../core/claims/claim-size.ts';
-import { formatRanges, rangesOf } from '../../core/items/seq-ranges.ts';
+import type { WorkOwner } from '../../core/limits/owner-limits.ts';
+import { type Claim, type ClaimContext, claimWork } from '../../engine/claims/claim-work.ts';
+import { JobParams } from '../../engine/claims/job-params.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
-import { monotonicMs, waitMs } from '../../platform/clock.ts';
-import { faultPoint } from '../../platform/fault-point.ts';
-import { newId } from '../../platform/random.ts';
-import { retryPassing } from '../../platform/retry-passing.ts';
-import { admitJob } from '../../store/commands/jobs/admit-job.ts';
-import { type Claim, claimItems, type WorkOwner } from '../../store/commands/spans/claim-items.ts';
-import { releaseAllBut, releaseLease } from '../../store/commands/spans/release-items.ts';
-import { startJob } from '../../store/commands/jobs/start-job.ts';
-import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
-import { readItemCosts } from '../../store/views/items/read-item-costs.ts';
-import { ClaimGate } from './claim-gate.ts';
 import { abilityOf } from '../../pipeline/define-pipeline.ts';
-import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';
-import { JobParams } from './job-params.ts';
+import { monotonicMs, waitMs } from '../../platform/clock.ts';
+import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
 import type { PhasePool } from '../run/phase-pool.ts';
+import { ClaimGate } from './claim-gate.ts';
+import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';
 import type { WorkFinder } from './work-finder.ts';
 
 /** How soon an owner who has nothing here is seen, and how soon one who has too little. */
@@ -46,6 +39,7 @@ export interface ClaimLoopsOptions {
 
 export class ClaimLoops {
   readonly #options: ClaimLoopsOptions;
+  readonly #context: ClaimContext;
   readonly #turns: ExclusiveTurns;
   readonly #gate: ClaimGate;
   readonly #hungry = new Map<PhasePool, (() => void)[]>();
@@ -55,11 +49,12 @@ export class ClaimLoops {
   /** Ends the wait of a guest loop. */
   readonly #guests = new Map<PhasePool, AbortController>();
   #loops: Promise<void>[] = [];
-  readonly #params = new JobParams();
   #stopping = false;
 
   constructor(options: ClaimLoopsOptions) {
     this.#options = options;
+    const { claims, control, workerId, inBackground } = options;
+    this.#context = { claims, control, workerId, inBackground, params: new JobParams() };
     this.#turns = new ExclusiveTurns(options.onAlone);
     this.#gate = new ClaimGate(options.claims.settings.claimConcurrency);
   }
@@ -194,7 +189,7 @@ export class ClaimLoops {
   }
 
   async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn, isGuest: boolean): Promise<boolean> {
-    const { claims, control, workerId, inBackground, onClaim, leftMs } = this.#options;
+    const { claims, onClaim, leftMs } = this.#options;
     const { settings } = claims;
     const itemMs = pool.itemMs.quantile(0.75);
     // Enough for one full call, however slow its items are.
@@ -208,48 +203,18 @@ export class ClaimLoops {
       : size;
     const asked = Math.min(size, pool.maxIncoming, part);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
-    const token = newId();
     const startedMs = monotonicMs();
     let claim: Claim | null;
-    if (work.needsAdmission) {
-      if (!(await admitJob(control.db, work.jobId))) return false;
-      work.needsAdmission = false;
-    }
     pool.incomingCount += asked;
     pool.owners.noteIncoming(ownerId, asked);
     try {
-      claim = await claimItems(claims.db, {
-        jobId: work.jobId,
-        phase: work.phase,
-        maxItems: asked,
-        maxBytes: settings.claimMaxBytes,
-        workerId,
-        token,
-        leaseMs,
-        suspects: work.suspect,
-        alone: work.alone,
-        hasEdits: work.hasEdits,
-        owner: work.owner,
-        budget: work.budget,
-      });
-    } catch (error) {
-      // The claim may have been committed: give it back instead of letting it run out.
-      inBackground(retryPassing(() => releaseLease(control.db, work.jobId, token)));
-      throw error;
+      claim = await claimWork(this.#context, work, { maxItems: asked, leaseMs });
     } finally {
       pool.incomingCount -= asked;
       pool.owners.noteIncoming(ownerId, -asked);
     }
     if (!claim) return false;
-    faultPoint('claim.after_commit');
     pool.claimMs.add(monotonicMs() - startedMs);
-    if (work.unstarted) {
-      work.unstarted = false;
-      inBackground(this.#noteStart(work.jobId));
-    }
-    if (claim.items.length < claim.itemCount) await this.#giveBackSurplus(claim);
-    if (claim.budget !== null && claim.budget.perItem !== null) await this.#readCosts(claim);
-    claim.params = await retryPassing(() => this.#params.of(control.db, work.jobId));
     claims.events.emit('claim.made', {
       jobId: claim.jobId,
       phase: claim.phase,
@@ -263,11 +228,6 @@ export class ClaimLoops {
     return true;
   }
 
-  async #noteStart(jobId: string): Promise<void> {
-    const { db, events } = this.#options.control;
-    if (await startJob(db, jobId)) events.emit('job.started', { jobId });
-  }
-
   /** Once these suspects are done others may be claimed. */
   #withHint(turn: Turn): Turn {
     return {
@@ -276,23 +236,6 @@ export class ClaimLoops {
         this.#options.finder.hint();
       },
     };
-  }
-
-  /** What was never called has cost nothing. */
-  async #readCosts(claim: Claim): Promise<void> {
-    if (claim.generation === 1 && claim.phase === 0 && claim.attempt === 0) return;
-    const seqs = claim.items.map(({ seq }) => seq);
-    claim.itemCosts = await retryPassing(() => readItemCosts(this.#options.control.db, claim.jobId, seqs));
-  }
-
-  /** More was leased than may be held in memory. */
-  async #giveBackSurplus(claim: Claim): Promise<void> {
-    const kept = rangesOf(claim.items.map((item) => item.seq));
-    await retryPassing(() =>
-      releaseAllBut(this.#options.control.db, claim, formatRanges(kept), claim.items.length),
-    );
-    claim.itemCount = claim.items.length;
-    claim.ranges = kept;
   }
 }
 

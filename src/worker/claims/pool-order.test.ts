@@ -1,15 +1,15 @@
 import { afterEach, expect, it } from 'vitest';
 import { defaultRetryPolicy } from '../../core/retries/retry-policy.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
+import { definePipeline, type Pipeline } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
 import { silentLogger } from '../../platform/logger.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
-import { definePipeline, type Pipeline } from '../../pipeline/define-pipeline.ts';
 import { FlushLane } from '../flush/flush-lane.ts';
+import { ResultColumns } from '../flush/result-columns.ts';
 import { Lease } from '../leases/lease.ts';
 import { PhasePool } from '../run/phase-pool.ts';
 import { PoolOrder } from './pool-order.ts';
-import { ResultColumns } from '../flush/result-columns.ts';
 
 const ITEMS = 500;
 let pools: PhasePool[];

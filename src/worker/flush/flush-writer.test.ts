@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { claimRequest, jobWithItems } from '../../../test/support/job-factory.ts';
+import { claimRequest, claimWhole, jobWithItems } from '../../../test/support/job-factory.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import type { Database } from '../../platform/database.ts';
 import { type EventName, Events, type RowmillEvents } from '../../platform/events.ts';
 import { newId } from '../../platform/random.ts';
 import type { Settings } from '../../platform/settings.ts';
-import { type Claim, claimItems } from '../../store/commands/spans/claim-items.ts';
-import { FlushWriter } from './flush-writer.ts';
 import type { Lease } from '../leases/lease.ts';
+import { FlushWriter } from './flush-writer.ts';
 import { ResultColumns } from './result-columns.ts';
 
 const database = useTestDatabase();
@@ -47,7 +47,7 @@ async function bench(
 ): Promise<Bench> {
   const base = database.context({ ...NEVER, ...settings });
   const jobId = await jobWithItems(base, { items, phases: options.phases ?? ['only'] });
-  const claim = await claimItems(base.db, claimRequest(jobId));
+  const claim = await claimWhole(base.db, claimRequest(jobId));
   const events = new Events();
   const log = new Map<EventName, unknown[]>();
   for (const name of ['flush.committed', 'flush.rolled_back', 'flush.split', 'flush.fenced'] as const)
@@ -75,7 +75,7 @@ async function bench(
     payUnrecorded: () => {},
     isClaiming: () => options.claiming ?? false,
   });
-  const lease = writer.open(claim!, 60_000);
+  const lease = writer.open(claim, 60_000);
   return {
     jobId,
     lease,
@@ -451,5 +451,5 @@ async function claimMore(context: EngineContext, jobId: string, from: number, to
     `insert into spans (job_id, generation, phase, items, item_count) values ($1, 1, 0, int8multirange(int8range($2, $3)), $4)`,
     [jobId, from, to, to - from],
   );
-  return (await claimItems(context.db, claimRequest(jobId)))!;
+  return claimWhole(context.db, claimRequest(jobId));
 }

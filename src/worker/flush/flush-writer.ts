@@ -1,10 +1,12 @@
 // The group-commit writer: collects outcomes per lane (one job, generation and phase) and writes them by size,
 // bytes or time, whichever comes first. An outcome leaves memory only after its commit. A flush that fails for a
 // passing reason is tried again whole; one that fails on data is split until the bad item stands alone.
-import { type BufferLevel, bufferLevel } from '../../core/limits/buffer-level.ts';
+
 import { MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
 import { formatRanges, rangesOf } from '../../core/items/seq-ranges.ts';
 import { toStorableText } from '../../core/items/storable-json.ts';
+import { type BufferLevel, bufferLevel } from '../../core/limits/buffer-level.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
 import { CounterRangeError, STILL_COUNTS } from '../../engine/counters/counter-range-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import {
@@ -17,10 +19,9 @@ import {
 import { monotonicMs, waitMs } from '../../platform/clock.ts';
 import { databaseErrorKind } from '../../platform/database-error.ts';
 import { newId, randomFraction } from '../../platform/random.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
+import { Lease } from '../leases/lease.ts';
 import { countKinds, countRetries, outcomeBytes } from './count-outcomes.ts';
 import { FlushLane, type FlushTrigger } from './flush-lane.ts';
-import { Lease } from '../leases/lease.ts';
 import type { ResultColumns } from './result-columns.ts';
 
 export interface FlushWriterOptions {

@@ -1,16 +1,13 @@
 // The leases that a worker holds, from the claim to the moment when all of it is written or given back: who renews them,
 // what runs of them, and what becomes of them when they are lost, paused or cancelled.
-import { rangesOf } from '../../core/items/seq-ranges.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
+import { releaseItems, releaseLease } from '../../engine/claims/release-items.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
-import { retryPassing } from '../../platform/retry-passing.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
-import { releaseLease } from '../../store/commands/spans/release-items.ts';
-import { releaseUnstarted } from '../../store/commands/spans/release-unstarted.ts';
 import type { Turn } from '../claims/exclusive-turns.ts';
 import type { FlushWriter } from '../flush/flush-writer.ts';
+import type { PhasePool } from '../run/phase-pool.ts';
 import type { Lease } from './lease.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
-import type { PhasePool } from '../run/phase-pool.ts';
 
 export interface HeldLeasesOptions {
   control: EngineContext;
@@ -50,13 +47,13 @@ export class HeldLeases {
 
   /** Everything of it is written; what was given up goes back. */
   close(lease: Lease): void {
-    const { jobId, token } = lease.claim;
+    const { token } = lease.claim;
     this.#held.get(token)?.turn.end();
     this.#held.delete(token);
     this.#options.keeper().drop(token);
     if (lease.droppedCount === 0 || lease.lost) return;
     const { control, inBackground } = this.#options;
-    inBackground(retryPassing(() => releaseLease(control.db, jobId, token)));
+    inBackground(releaseLease(control, lease.claim));
   }
 
   lose(lease: Lease): void {
@@ -79,14 +76,13 @@ export class HeldLeases {
     // A lease of which nothing runs was given back whole.
     if (unstarted.length === 0 || !this.#held.has(lease.claim.token)) return;
     const { control, inBackground } = this.#options;
-    const items = rangesOf(unstarted);
-    inBackground(retryPassing(() => releaseUnstarted(control.db, lease.claim, items)));
+    inBackground(releaseItems(control, lease.claim, unstarted));
   }
 
   /** Items that were given up because they cannot start for a while: others may have them then. */
   defer(lease: Lease, seqs: number[], delayMs: number): void {
     const { control, inBackground } = this.#options;
-    inBackground(retryPassing(() => releaseUnstarted(control.db, lease.claim, rangesOf(seqs), delayMs)));
+    inBackground(releaseItems(control, lease.claim, seqs, delayMs));
   }
 
   /** What is recorded already is still written: it counts when it comes before the cancellation, else it is fenced. */

@@ -1,6 +1,7 @@
 // One lease as the worker sees it: what was claimed, what is still open, what waits to be written.
+
+import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
 import type { FlushLane } from '../flush/flush-lane.ts';
 
 export class Lease {

@@ -2,12 +2,12 @@
 // does not heed its abort is replaced, and costs the one item it had; the main loop and the neighbours never notice.
 import { Worker } from 'node:worker_threads';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { Claim, ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import { moduleOf } from '../../pipeline/load-pipelines.ts';
 import { compiledFile } from '../../platform/compiled-file.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { Claim, ClaimedItem } from '../../store/commands/spans/claim-items.ts';
 import { type Charge, plainCharge } from '../admission/item-charge.ts';
-import { moduleOf } from '../../pipeline/load-pipelines.ts';
 import { type PhaseRuntime, recordFailure } from './run-item.ts';
 import type { RunningItem } from './running-item.ts';
 

@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { defaultRetryPolicy, type RetryPolicy } from '../../core/retries/retry-policy.ts';
 import { StartRamp } from '../../core/limits/start-ramp.ts';
+import { defaultRetryPolicy, type RetryPolicy } from '../../core/retries/retry-policy.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
+import { definePipeline, type ManyPhase, type SinglePhase } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
 import { silentLogger } from '../../platform/logger.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
-import { definePipeline, type ManyPhase, type SinglePhase } from '../../pipeline/define-pipeline.ts';
 import { FlushLane } from '../flush/flush-lane.ts';
+import { ResultColumns } from '../flush/result-columns.ts';
 import { Lease } from '../leases/lease.ts';
 import { PhasePool } from './phase-pool.ts';
-import { ResultColumns } from '../flush/result-columns.ts';
 
 type Row = Record<string, unknown>;
 type AnyPhase = Partial<SinglePhase<Row, undefined, unknown>> | Partial<ManyPhase<Row, undefined, unknown>>;

@@ -1,25 +1,25 @@
 // The slots of one phase of one pipeline in this process. Items of leases wait here and are started as slots
 // become free; a slot is free the moment its handler returns, it never waits for the flush.
 
-import { ErrorSpike } from '../../core/limits/error-spike.ts';
-import type { OrderedPhase } from '../../core/items/phase-order.ts';
-import type { PoolStats } from '../../core/limits/pool-stats.ts';
 import { QuantileWindow } from '../../core/claims/quantile-window.ts';
+import type { OrderedPhase } from '../../core/items/phase-order.ts';
+import { ErrorSpike } from '../../core/limits/error-spike.ts';
+import type { PoolStats } from '../../core/limits/pool-stats.ts';
 import type { StartRamp } from '../../core/limits/start-ramp.ts';
+import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { ClaimedItem } from '../../store/commands/spans/claim-items.ts';
-import { byLease, type Call, openItemsOf, returnPermits, startAll } from './call.ts';
-import { DeadlineQueue } from './deadline-queue.ts';
-import type { HandlerThreads } from './handler-threads.ts';
 import type { ItemCharge } from '../admission/item-charge.ts';
 import { type ItemGate, ItemQueue, type WaitingItem } from '../admission/item-queue.ts';
 import type { KeyPermits } from '../admission/key-permits.ts';
-import type { Lease } from '../leases/lease.ts';
 import { OwnerShares } from '../admission/owner-shares.ts';
 import { heardFrom } from '../admission/phase-gate.ts';
+import type { Lease } from '../leases/lease.ts';
+import { byLease, type Call, openItemsOf, returnPermits, startAll } from './call.ts';
+import { DeadlineQueue } from './deadline-queue.ts';
+import type { HandlerThreads } from './handler-threads.ts';
 import { type PhaseRuntime, recordFailure, runItem, timeoutFailure } from './run-item.ts';
 import { runMany } from './run-many.ts';
 import { BatchedItem, RunningBatch } from './running-batch.ts';

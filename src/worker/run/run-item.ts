@@ -2,15 +2,15 @@
 // the handler does, the result is one of a closed set of outcomes.
 import { classifyError, MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
 import { failuresOf } from '../../core/errors/failure-counts.ts';
-import { type Checked, checkInput } from '../../pipeline/input-schema.ts';
 import { ERROR_CLASSES, type Failure, isVerdict, type Verdict } from '../../core/items/outcome.ts';
-import { type RetryPolicy, retryDelay } from '../../core/retries/retry-policy.ts';
 import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
+import { type RetryPolicy, retryDelay } from '../../core/retries/retry-policy.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import type { Phase, Pipeline } from '../../pipeline/define-pipeline.ts';
+import { type Checked, checkInput } from '../../pipeline/input-schema.ts';
 import { monotonicMs, wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { randomFraction } from '../../platform/random.ts';
-import type { Phase, Pipeline } from '../../pipeline/define-pipeline.ts';
 import { type Charge, overItemBudget } from '../admission/item-charge.ts';
 import type { ResultColumns } from '../flush/result-columns.ts';
 import type { RunningItem } from './running-item.ts';
