@@ -5,7 +5,6 @@ import { type Ability, canRun } from '../core/claims/ability.ts';
 import { type LearnedTimes, restoreTimes, sampleTimes } from '../core/jobs/learned-times.ts';
 import type { PoolStats } from '../core/limits/pool-stats.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
-import { StartRamp } from '../core/limits/start-ramp.ts';
 import { bookUnrecorded } from '../engine/flush/book-unrecorded.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { finishJob } from '../engine/jobs/finish-job.ts';
@@ -400,9 +399,6 @@ export class RowmillWorker {
       limits: { emitMaxPerItem: this.settings.emitMaxPerItem },
     };
     const slots = phase.concurrency ?? (phase.thread ? Math.max(1, availableParallelism() - 1) : 10);
-    // What answered an earlier slice is not cold.
-    const learned = this.#options.only?.learned[phase.name];
-    const { rampStarts: starts, rampCycleMs: cycleMs } = this.settings;
     const pool: PhasePool = new PhasePool({
       runtime,
       phaseIndex,
@@ -426,8 +422,8 @@ export class RowmillWorker {
       onShort: () => this.#loops.wakeGuests(pool),
       onRoom: () => this.#finder.hint(),
       onZombie: () => this.#zombies.check(),
-      ramp: learned?.itemMs.length ? null : new StartRamp({ starts, cycleMs, slots }),
     });
+    const learned = this.#options.only?.learned[phase.name];
     if (learned) restoreTimes(pool, learned);
     return pool;
   }
