@@ -5,7 +5,6 @@ import { type Ability, canRun } from '../core/claims/ability.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { type LearnedTimes, restoreTimes, sampleTimes } from '../core/jobs/learned-times.ts';
 import type { PoolStats } from '../core/limits/pool-stats.ts';
-import { StartRamp } from '../core/limits/start-ramp.ts';
 import type { Claim } from '../engine/claims/claim-work.ts';
 import { registerDefinitions } from '../engine/counters/known-counters.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
@@ -399,9 +398,6 @@ export class RowmillWorker {
       limits: { emitMaxPerItem: this.settings.emitMaxPerItem },
     };
     const slots = phase.concurrency ?? (phase.thread ? Math.max(1, availableParallelism() - 1) : 10);
-    // What answered an earlier slice is not cold.
-    const learned = this.#options.only?.learned[phase.name];
-    const { rampStarts: starts, rampCycleMs: cycleMs } = this.settings;
     const pool: PhasePool = new PhasePool({
       runtime,
       phaseIndex,
@@ -425,8 +421,8 @@ export class RowmillWorker {
       onShort: () => this.#loops.wakeGuests(pool),
       onRoom: () => this.#finder.hint(),
       onZombie: () => this.#zombies.check(),
-      ramp: learned?.itemMs.length ? null : new StartRamp({ starts, cycleMs, slots }),
     });
+    const learned = this.#options.only?.learned[phase.name];
     if (learned) restoreTimes(pool, learned);
     return pool;
   }

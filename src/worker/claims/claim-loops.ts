@@ -201,7 +201,7 @@ export class ClaimLoops {
     const part = isGuest
       ? Math.max(pool.options.slots, Math.ceil(size * pool.owners.shareOf(ownerId, weight)))
       : size;
-    const asked = Math.min(size, pool.maxIncoming, part);
+    const asked = Math.min(size, part);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
     const startedMs = monotonicMs();
     let claim: Claim | null;

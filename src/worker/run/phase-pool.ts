@@ -5,7 +5,6 @@ import { QuantileWindow } from '../../core/claims/quantile-window.ts';
 import type { OrderedPhase } from '../../core/items/phase-order.ts';
 import { ErrorSpike } from '../../core/limits/error-spike.ts';
 import type { PoolStats } from '../../core/limits/pool-stats.ts';
-import type { StartRamp } from '../../core/limits/start-ramp.ts';
 import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
@@ -72,8 +71,6 @@ export interface PhasePoolOptions {
   onRoom?: () => void;
   /** Where calls run instead of here. */
   threads?: HandlerThreads | null;
-  /** How fast it begins; null: all slots at once. */
-  ramp?: StartRamp | null;
   /** It has used its turns of the loop: what it could start runs. */
   onRested?: () => void;
   /** A call was aborted and has not returned. */
@@ -85,7 +82,8 @@ export class PhasePool {
   readonly order: OrderedPhase;
   readonly itemMs = new QuantileWindow();
   readonly claimMs = new QuantileWindow(32);
-  readonly errorSpike = new ErrorSpike();
+  /** Null where the phase names a resource, whose share and circuit do better what this would. */
+  readonly errorSpike: ErrorSpike | null;
   /** Items asked for by claims under way. */
   incomingCount = 0;
   readonly owners: OwnerShares;
@@ -98,9 +96,6 @@ export class PhasePool {
   /** Set while a call that is not full waits for the claim under way. */
   #fillTimer: NodeJS.Timeout | null = null;
   #fillWaited = false;
-  /** Null once it is over. */
-  #ramp: StartRamp | null;
-  #rampTimer: NodeJS.Timeout | null = null;
   #lowWater = 0;
   /** Items that wait for what is not to be had for a while. */
   #stuckCount = 0;
@@ -114,7 +109,7 @@ export class PhasePool {
     this.options = options;
     const { pipeline, phase } = options.runtime;
     this.order = { pipeline, index: options.phaseIndex, priority: phase.priority ?? 0 };
-    this.#ramp = options.ramp?.isOver ? null : (options.ramp ?? null);
+    this.errorSpike = phase.resources?.length ? null : new ErrorSpike();
     this.#running = new DeadlineQueue(options.timeoutMs, (call) => this.#timeOut(call));
     this.#queue = new ItemQueue({ gate: options.gate, maxAside: MAX_ASIDE });
     this.owners = new OwnerShares({
@@ -131,7 +126,7 @@ export class PhasePool {
   /** Slots that may be used now: fewer under pressure of our own, or when failures rise. */
   get slotsNow(): number {
     const { slots, pressure } = this.options;
-    return Math.max(1, Math.ceil(slots * (pressure?.() ?? 1) * this.errorSpike.factor));
+    return Math.max(1, Math.ceil(slots * (pressure?.() ?? 1) * (this.errorSpike?.factor ?? 1)));
   }
 
   get queuedCount(): number {
@@ -172,14 +167,7 @@ export class PhasePool {
   get isHungry(): boolean {
     if (this.#queue.asideCount >= MAX_ASIDE / 2 && monotonicMs() < this.#nextLookMs) return false;
     const startable = this.#queue.size - Math.max(this.#queue.blockedCount, this.#stuckCount);
-    return startable + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
-  }
-
-  /** Items that may be claimed now: what could not be started is left to others. */
-  get maxIncoming(): number {
-    if (!this.#ramp) return Number.POSITIVE_INFINITY;
-    const startable = this.#ramp.allowed(monotonicMs()) * this.itemsPerCall;
-    return Math.max(0, startable - this.#queue.size - this.incomingCount);
+    return startable + this.incomingCount <= this.#lowWater;
   }
 
   add(lease: Lease): void {
@@ -207,7 +195,6 @@ export class PhasePool {
       if (foundNone) break;
     }
     this.#askForPermits();
-    if (this.#ramp) this.#awaitRamp(this.#ramp);
     this.owners.noteRoom();
     if (this.owners.hasShort()) this.options.onShort?.();
     if (this.isHungry) this.options.onHungry();
@@ -217,22 +204,7 @@ export class PhasePool {
 
   #mayStart(): boolean {
     const { threads, mayStart } = this.options;
-    if (this.#ramp && this.#ramp.allowed(monotonicMs()) <= 0) return false;
     return mayStart() && (!threads || threads.idleCount > 0) && !this.#waitsForMore();
-  }
-
-  /** Goes on when the ramp allows more, or is over. */
-  #awaitRamp(ramp: StartRamp): void {
-    if (ramp.isOver) {
-      this.#ramp = null;
-      return;
-    }
-    const waitMs = ramp.waitMs(monotonicMs());
-    if (waitMs === 0) return;
-    this.#rampTimer ??= setTimeout(() => {
-      this.#rampTimer = null;
-      this.pump();
-    }, Math.ceil(waitMs));
   }
 
   /** A call that is not full waits only if its phase asks for it, and only while more may come. */
@@ -306,7 +278,7 @@ export class PhasePool {
 
   async close(): Promise<void> {
     this.#running.clear();
-    for (const timer of [this.#fillTimer, this.#rampTimer]) if (timer) clearTimeout(timer);
+    if (this.#fillTimer) clearTimeout(this.#fillTimer);
     await this.options.threads?.stop();
   }
 
@@ -321,7 +293,7 @@ export class PhasePool {
     const item = this.#begin(RunningItem, waiting, now);
     if (!item) return true;
     if (waiting.permits) item.permits = startAll(waiting.permits, now);
-    this.#noteStart(item, now);
+    this.#noteStart(item);
     const { threads, runtime } = this.options;
     const isInThread = threads && !item.charge?.refusal;
     void (isInThread ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
@@ -349,11 +321,10 @@ export class PhasePool {
     }
   }
 
-  #noteStart(call: Call, now: number): void {
+  #noteStart(call: Call): void {
     this.#running.add(call);
     this.#calls += 1;
     this.options.onCall?.();
-    this.#ramp?.begin(now);
   }
 
   /** What is queued of the first job, as far as it fits into one call: tenants are not mixed in a call. */
@@ -375,7 +346,7 @@ export class PhasePool {
     if (items.length === 0) return;
     const batch = new RunningBatch(items, now, this.options.log);
     if (held.length > 0) batch.permits = held;
-    this.#noteStart(batch, now);
+    this.#noteStart(batch);
     void runMany(this.options.runtime, batch, (item, outcome) => this.#settle(item, outcome)).then(() =>
       this.#finishMany(batch),
     );
@@ -437,6 +408,7 @@ export class PhasePool {
 
   /** When failures rise, retries come later too. */
   #noteFailure(outcome: RecordedOutcome): void {
+    if (!this.errorSpike) return;
     const isFailure = heardFrom(outcome).kind !== 'ok';
     this.errorSpike.note(isFailure);
     if (isFailure && outcome.kind === 'retry') outcome.delayMs /= this.errorSpike.factor;
