@@ -8,39 +8,39 @@ import {
   JOB_STATES,
   type JobState,
 } from '../../src/core/jobs/job-state.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
 import { addItems } from '../../src/engine/items/add-items.ts';
 import { cancelJob, cancelRest } from '../../src/engine/jobs/cancel-job.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { finalizeJob } from '../../src/engine/jobs/finalize-job.ts';
-import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
 import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
-import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
+import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { sweep } from '../../src/engine/services/sweeper.ts';
 import type { Executor } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginCancelling } from '../../src/store/commands/jobs/begin-cancelling.ts';
 import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.ts';
-import { cancelItems } from '../../src/store/commands/spans/cancel-items.ts';
-import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { claimFinalize, finishJobRow } from '../../src/store/commands/jobs/finalize-lease.ts';
 import { openGeneration } from '../../src/store/commands/jobs/open-generation.ts';
 import { pauseJobRow } from '../../src/store/commands/jobs/pause-job.ts';
-import { releaseUnstarted } from '../../src/store/commands/spans/release-unstarted.ts';
 import { resumeJobRow } from '../../src/store/commands/jobs/resume-job.ts';
-import { findClaimable } from '../../src/store/views/spans/find-claimable.ts';
+import { cancelItems } from '../../src/store/commands/spans/cancel-items.ts';
+import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { releaseUnstarted } from '../../src/store/commands/spans/release-unstarted.ts';
 import { readJob } from '../../src/store/views/jobs/read-job.ts';
 import { readPhases } from '../../src/store/views/jobs/read-phases.ts';
 import { readProgress, readSummary } from '../../src/store/views/jobs/read-progress.ts';
-import { FlushLane } from '../../src/worker/flush/flush-lane.ts';
+import { findClaimable } from '../../src/store/views/spans/find-claimable.ts';
 import { Lease } from '../../src/worker/leases/lease.ts';
 import { obeyControl } from '../../src/worker/process/obey-control.ts';
 import { doneOutcome } from '../simulation/seed-job.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { claimRequest, claimWhole, jobWithItems, replaceSpans } from '../support/job-factory.ts';
+import { NO_HOLDER } from '../support/lease-holder.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -307,12 +307,7 @@ describe('a cancelled job', () => {
     const context = database.context();
     const jobId = await sealedJob(context, 4);
     const heldOf = async () =>
-      new Lease(
-        await claimWhole(context.db, claimRequest(jobId, { maxItems: 4 })),
-        new FlushLane('', jobId),
-        0,
-        0,
-      );
+      new Lease(await claimWhole(context.db, claimRequest(jobId, { maxItems: 4 })), 0, NO_HOLDER);
     const before = await heldOf();
     await cancelJob(context, jobId);
     await reprocessJob(context, jobId, { statuses: ['CANCELLED'] });

@@ -53,6 +53,8 @@ export interface RecordedOutcome {
   failure: Failure | null;
   delayMs: number;
   handlerMs: number;
+  /** About what it takes in memory and on the wire; set once, when it is recorded. */
+  bytes?: number;
   /** What the call cost; nothing when nothing is known of a cost. */
   cost?: number | null | undefined;
   /** Keys of the result, when one of them may be new to the job. */

@@ -9,8 +9,12 @@ import type { EngineContext } from '../../engine/engine-context.ts';
 import { abilityOf } from '../../pipeline/define-pipeline.ts';
 import { monotonicMs, waitMs } from '../../platform/clock.ts';
 import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
+import type { FlushWriter } from '../flush/flush-writer.ts';
+import type { HeldLeases } from '../leases/held-leases.ts';
+import type { Background } from '../process/background.ts';
 import type { PhasePool } from '../run/phase-pool.ts';
 import { ClaimGate } from './claim-gate.ts';
+import type { ClaimsUnderWay } from './claims-under-way.ts';
 import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';
 import type { WorkFinder } from './work-finder.ts';
 
@@ -28,13 +32,12 @@ export interface ClaimLoopsOptions {
   isCongested: (pool: PhasePool) => boolean;
   /** What is claimed should be done within this time. */
   leftMs: () => number;
-  /** The claim is the receiver's now; so is its turn, which it ends together with the lease. */
-  onClaim: (pool: PhasePool, claim: Claim, leaseMs: number, turn: Turn) => void;
+  leases: HeldLeases;
+  writer: FlushWriter;
+  underWay: ClaimsUnderWay;
   /** `isAlone` may have changed. */
   onAlone: () => void;
-  /** A claim on this job brought nothing. */
-  onNothing: (jobId: string) => void;
-  inBackground: (work: Promise<unknown>) => void;
+  background: Background;
 }
 
 export class ClaimLoops {
@@ -43,9 +46,6 @@ export class ClaimLoops {
   readonly #turns: ExclusiveTurns;
   readonly #gate: ClaimGate;
   readonly #hungry = new Map<PhasePool, (() => void)[]>();
-  /** Jobs that a claim is under way for, one entry per claim. */
-  readonly #claiming: string[] = [];
-  readonly #claimWaiters: (() => void)[] = [];
   /** Ends the wait of a guest loop. */
   readonly #guests = new Map<PhasePool, AbortController>();
   #loops: Promise<void>[] = [];
@@ -53,7 +53,8 @@ export class ClaimLoops {
 
   constructor(options: ClaimLoopsOptions) {
     this.#options = options;
-    const { claims, control, workerId, inBackground } = options;
+    const { claims, control, workerId, background } = options;
+    const inBackground = (work: Promise<unknown>): void => background.run(work);
     this.#context = { claims, control, workerId, inBackground, params: new JobParams() };
     this.#turns = new ExclusiveTurns(options.onAlone);
     this.#gate = new ClaimGate(options.claims.settings.claimConcurrency);
@@ -86,10 +87,6 @@ export class ClaimLoops {
     return this.#turns.isAlone;
   }
 
-  isClaiming(jobId: string): boolean {
-    return this.#claiming.includes(jobId);
-  }
-
   /** One at a time: each claim that starts may be enough. */
   wake(pool: PhasePool): void {
     this.#hungry.get(pool)?.shift()?.();
@@ -101,7 +98,7 @@ export class ClaimLoops {
   }
 
   async #loop(pool: PhasePool): Promise<void> {
-    const { finder, onNothing } = this.#options;
+    const { finder, writer, underWay } = this.#options;
     const ability = abilityOf(pool.options.runtime.pipeline);
     const here = {
       wantsOf: (ownerId: string): boolean => pool.owners.wantsOf(ownerId),
@@ -115,10 +112,10 @@ export class ClaimLoops {
       const outcome = await this.#claimFrom(pool, work, () => this.#isHungry(pool));
       if (outcome !== 'nothing') continue;
       // Our own claims hold what waits there: the next one comes when one of them has ended.
-      if (this.isClaiming(work.jobId)) await new Promise<void>((resolve) => this.#claimWaiters.push(resolve));
+      if (underWay.has(work.jobId)) await underWay.nextEnd();
       else {
         finder.miss(work);
-        onNothing(work.jobId);
+        writer.claimEnded(work.jobId);
       }
     }
   }
@@ -128,7 +125,7 @@ export class ClaimLoops {
    * small job does not wait until a large one has been worked off.
    */
   async #guestLoop(pool: PhasePool): Promise<void> {
-    const { finder, isCongested } = this.#options;
+    const { finder, isCongested, underWay } = this.#options;
     const ability = abilityOf(pool.options.runtime.pipeline);
     while (!this.#stopping) {
       const wake = new AbortController();
@@ -141,7 +138,7 @@ export class ClaimLoops {
       const work = await finder.nextOfOthers(ability, pool.options.phaseIndex, isEnough);
       if (!work) continue;
       const outcome = await this.#claimFrom(pool, work, () => !isCongested(pool), true);
-      if (outcome === 'nothing' && !this.isClaiming(work.jobId)) finder.miss(work);
+      if (outcome === 'nothing' && !underWay.has(work.jobId)) finder.miss(work);
     }
   }
 
@@ -151,7 +148,7 @@ export class ClaimLoops {
     isWanted: () => boolean,
     isGuest = false,
   ): Promise<'claimed' | 'nothing' | 'unwanted'> {
-    const { claims } = this.#options;
+    const { claims, underWay } = this.#options;
     const kind = turnKind(work);
     if (!this.#turns.offers(kind)) return 'unwanted';
     const turn = await this.#turns.take(kind);
@@ -162,14 +159,13 @@ export class ClaimLoops {
       turn.end();
       return 'unwanted';
     }
-    this.#claiming.push(work.jobId);
+    underWay.begin(work.jobId);
     const claimed = await this.#claim(pool, work, turn, isGuest).catch((error: unknown) => {
       claims.events.emit('claim.failed', { error });
       return false;
     });
     this.#gate.release(pool.order);
-    this.#claiming.splice(this.#claiming.indexOf(work.jobId), 1);
-    for (const wake of this.#claimWaiters.splice(0)) wake();
+    underWay.end(work.jobId);
     if (!claimed) turn.end();
     return claimed ? 'claimed' : 'nothing';
   }
@@ -189,7 +185,7 @@ export class ClaimLoops {
   }
 
   async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn, isGuest: boolean): Promise<boolean> {
-    const { claims, onClaim, leftMs } = this.#options;
+    const { claims, leases, leftMs, writer } = this.#options;
     const { settings } = claims;
     const itemMs = pool.itemMs.quantile(0.75);
     // Enough for one full call, however slow its items are.
@@ -224,7 +220,10 @@ export class ClaimLoops {
       ms: monotonicMs() - startedMs,
       reason: itemMs === null ? 'first claim' : `p75 item ${itemMs.toFixed(2)} ms`,
     });
-    onClaim(pool, claim, leaseMs, work.suspect ? this.#withHint(turn) : turn);
+    const lease = leases.hold(claim, leaseMs, pool, work.suspect ? this.#withHint(turn) : turn);
+    writer.add(lease);
+    if (this.#stopping) writer.drop(lease, claim.items.length);
+    else pool.add(lease);
     return true;
   }
 

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
 import { defaultRetryPolicy, type RetryPolicy } from '../../core/retries/retry-policy.ts';
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import { definePipeline, type ManyPhase, type SinglePhase } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
 import { silentLogger } from '../../platform/logger.ts';
-import { FlushLane } from '../flush/flush-lane.ts';
 import { ResultColumns } from '../flush/result-columns.ts';
 import { Lease } from '../leases/lease.ts';
 import { PhasePool } from './phase-pool.ts';
@@ -83,16 +83,16 @@ function openPool(
     log: silentLogger,
     blobs: openBlobStore('not-used'),
     gate: { isUniform: true, permitsOf: () => null, chargeOf: () => null, version: () => 0 },
-    payUnrecorded: () => {},
-    defer: () => {},
-    record: (_, outcome) => {
-      if (outcome.kind === 'retry') delaysMs.push(outcome.delayMs);
-      ends.push(`${outcome.seq} ${outcome.failure?.class ?? outcome.json}`);
+    writer: {
+      record: (_, outcome) => {
+        if (outcome.kind === 'retry') delaysMs.push(outcome.delayMs);
+        ends.push(`${outcome.seq} ${outcome.failure?.class ?? outcome.json}`);
+      },
+      drop: (_, count) => {
+        dropped += count;
+      },
     },
     ...(options.pressure && { pressure: options.pressure }),
-    drop: (_, count) => {
-      dropped += count;
-    },
     mayStart: () => true,
     onHungry: () => {},
     onZombie: () => {
@@ -115,7 +115,7 @@ function leaseOf(seqs: number[], jobId = 'job'): Lease {
     items,
     owner,
   } as unknown as Claim;
-  return new Lease(claim, new FlushLane('', jobId), 0, 60_000);
+  return new Lease(claim, 60_000, NO_HOLDER);
 }
 
 async function addAll(...leases: Lease[]): Promise<void> {

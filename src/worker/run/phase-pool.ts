@@ -15,6 +15,7 @@ import { type ItemGate, ItemQueue, type WaitingItem } from '../admission/item-qu
 import type { KeyPermits } from '../admission/key-permits.ts';
 import { OwnerShares } from '../admission/owner-shares.ts';
 import { heardFrom } from '../admission/phase-gate.ts';
+import type { FlushWriter } from '../flush/flush-writer.ts';
 import type { Lease } from '../leases/lease.ts';
 import { byLease, type Call, openItemsOf, returnPermits, startAll } from './call.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
@@ -47,18 +48,12 @@ export interface PhasePoolOptions {
   timeoutMs: number;
   log: Logger;
   blobs: BlobStore;
-  /** Outcomes leave here. */
-  record: (lease: Lease, outcome: RecordedOutcome) => void;
-  /** An item was given up without an outcome. */
-  drop: (lease: Lease, count: number) => void;
+  /** Takes outcomes, and is told of items that were given up without one. */
+  writer: Pick<FlushWriter, 'record' | 'drop'>;
   /** False while outcomes pile up unwritten, or others go before: nothing new is started. */
   mayStart: () => boolean;
   /** What items need before they start. */
   gate: ItemGate;
-  /** An item was given up whose call may have been paid. */
-  payUnrecorded: (lease: Lease, cost: number) => void;
-  /** These items cannot start for this long: others may have them until then. */
-  defer: (lease: Lease, seqs: number[], delayMs: number) => void;
   /** Part of the slots that may be used, above 0 up to 1. */
   pressure?: () => number;
   /** A call has started. */
@@ -245,7 +240,7 @@ export class PhasePool {
   /** Gives up the waiting items of one lease, or of all. Returns the seqs. */
   dropQueued(lease: Lease | null): number[] {
     const dropped = this.#queue.drop(lease);
-    for (const [queued, seqs] of dropped) this.options.drop(queued, seqs.length);
+    for (const [queued, seqs] of dropped) this.options.writer.drop(queued, seqs.length);
     this.#lowWater = 0;
     this.pump();
     return [...dropped.values()].flat();
@@ -260,11 +255,11 @@ export class PhasePool {
         item.abort(reason);
         this.#end(item, item.realCost);
         if (item.realCost) paid.set(item.lease, (paid.get(item.lease) ?? 0) + item.realCost);
-        this.options.drop(item.lease, 1);
+        this.options.writer.drop(item.lease, 1);
       }
       if (openItemsOf(call).length === 0) this.#giveUp(call, reason);
     }
-    for (const [given, cost] of paid) this.options.payUnrecorded(given, cost);
+    for (const [given, cost] of paid) given.holder.paidInVain(given, cost);
   }
 
   /** Resolves when no item is running. */
@@ -316,8 +311,8 @@ export class PhasePool {
 
   #defer(items: WaitingItem[], waitMs: number): void {
     for (const [lease, seqs] of byLease(items)) {
-      this.options.drop(lease, seqs.length);
-      this.options.defer(lease, seqs, Math.max(MIN_DEFER_MS, waitMs));
+      this.options.writer.drop(lease, seqs.length);
+      lease.holder.giveBack(lease, seqs, Math.max(MIN_DEFER_MS, waitMs));
     }
   }
 
@@ -358,7 +353,7 @@ export class PhasePool {
     { lease, claimed, charge }: WaitingItem,
     now: number,
   ): Item | null {
-    if (!lease.stopped) {
+    if (!lease.isStopped) {
       const item = new Item(lease, claimed, now, this.options);
       if (charge) {
         item.charge = charge;
@@ -366,7 +361,7 @@ export class PhasePool {
       }
       return item;
     }
-    this.options.drop(lease, 1);
+    this.options.writer.drop(lease, 1);
     return null;
   }
 
@@ -403,7 +398,7 @@ export class PhasePool {
     this.#end(item, outcome.cost ?? null);
     // One call, one answer: the worst of what its items say.
     if (item instanceof BatchedItem && item.batch) item.batch.hear(heardFrom(outcome));
-    this.options.record(item.lease, outcome);
+    this.options.writer.record(item.lease, outcome);
   }
 
   /** When failures rise, retries come later too. */
@@ -430,7 +425,7 @@ export class PhasePool {
     for (const item of open) {
       const outcome = recordFailure(this.options.runtime, item, failure);
       this.#noteFailure(outcome);
-      this.options.record(item.lease, outcome);
+      this.options.writer.record(item.lease, outcome);
     }
     this.pump();
   }
