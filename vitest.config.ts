@@ -19,7 +19,6 @@ const ALONE = [
   'test/engine/fairness.test.ts',
   'test/engine/phase-priority.test.ts',
   'test/engine/pressure.test.ts',
-  'test/engine/ramps.test.ts',
   'test/engine/resources.test.ts',
 ];
 
@@ -29,8 +28,8 @@ const UNIT = listUnitTests();
 
 const common = {
   pool: 'forks',
-  // Lines of workers in the test's own process are noise, and how busy this machine is does not decide what they take on.
-  env: { LOG_LEVEL: 'error', PRESSURE_LOAD: '10000' },
+  // Log lines of workers in the test's own process are noise.
+  env: { LOG_LEVEL: 'error' },
   testTimeout: 60_000,
   hookTimeout: 60_000,
   expect: { poll: { timeout: 45_000 } },

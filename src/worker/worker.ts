@@ -2,14 +2,15 @@
 // parts; each of them has its own.
 import { availableParallelism } from 'node:os';
 import { type Ability, canRun } from '../core/claims/ability.ts';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { type LearnedTimes, restoreTimes, sampleTimes } from '../core/jobs/learned-times.ts';
 import type { PoolStats } from '../core/limits/pool-stats.ts';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
-import { StartRamp } from '../core/limits/start-ramp.ts';
-import { bookUnrecorded } from '../engine/flush/book-unrecorded.ts';
-import type { EngineContext } from '../engine/engine-context.ts';
-import { finishJob } from '../engine/jobs/finish-job.ts';
 import { registerDefinitions } from '../engine/counters/known-counters.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import { finishJob, leaveToFinalize } from '../engine/jobs/finish-job.ts';
+import { registerWorker, removeSilentWorkers, removeWorker } from '../engine/workers/register-worker.ts';
+import { abilityOf, type Phase, type Pipeline } from '../pipeline/define-pipeline.ts';
+import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { waitMs } from '../platform/clock.ts';
@@ -25,33 +26,30 @@ import { retryPassing } from '../platform/retry-passing.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
 import { VERSION } from '../platform/version.ts';
 import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
-import { beginFinalizing } from '../store/commands/jobs/begin-finalizing.ts';
-import type { Claim } from '../store/commands/spans/claim-items.ts';
-import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/jobs/register-worker.ts';
 import {
   type ClaimableWork,
   findClaimable,
   findClaimableOfJob,
 } from '../store/views/spans/find-claimable.ts';
 import { BudgetDesk } from './admission/budget-desk.ts';
-import { ClaimLoops } from './claims/claim-loops.ts';
-import { abilityOf, type Phase, type Pipeline } from '../pipeline/define-pipeline.ts';
-import type { Turn } from './claims/exclusive-turns.ts';
-import { FlushWriter } from './flush/flush-writer.ts';
-import { HandlerThreads } from './run/handler-threads.ts';
-import { HeldLeases } from './leases/held-leases.ts';
-import { LeaseKeeper } from './leases/lease-keeper.ts';
 import { PhaseGate } from './admission/phase-gate.ts';
-import { PhasePool } from './run/phase-pool.ts';
-import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
-import { PoolOrder } from './claims/pool-order.ts';
 import { PressureWatch } from './admission/pressure-watch.ts';
 import { declaredResources, ResourceDesk } from './admission/resource-desk.ts';
-import { ResultColumns } from './flush/result-columns.ts';
-import type { PhaseRuntime } from './run/run-item.ts';
+import { ClaimLoops } from './claims/claim-loops.ts';
+import { ClaimsUnderWay } from './claims/claims-under-way.ts';
+import { PoolOrder } from './claims/pool-order.ts';
 import { WorkFinder } from './claims/work-finder.ts';
+import { FlushBacklog } from './flush/flush-backlog.ts';
+import { FlushWriter } from './flush/flush-writer.ts';
+import { ResultColumns } from './flush/result-columns.ts';
+import { HeldLeases } from './leases/held-leases.ts';
+import { LeaseKeeper } from './leases/lease-keeper.ts';
+import { Background } from './process/background.ts';
 import { openConnections, type WorkerConnections } from './process/worker-connections.ts';
 import { createOwnServices, createSharedServices } from './process/worker-services.ts';
+import { HandlerThreads } from './run/handler-threads.ts';
+import { PhasePool } from './run/phase-pool.ts';
+import type { PhaseRuntime } from './run/run-item.ts';
 import { ZombieWatch } from './run/zombie-watch.ts';
 
 /** What outcomes get to be written at a shutdown, however short the drain. */
@@ -130,7 +128,9 @@ export class RowmillWorker {
   readonly #finder: WorkFinder;
   readonly #zombies: ZombieWatch;
   readonly #services: PeriodicService[];
-  readonly #background = new Set<Promise<unknown>>();
+  readonly #background: Background;
+  readonly #underWay = new ClaimsUnderWay();
+  readonly #backlog: FlushBacklog;
   /** Where the next look for work goes on, when there are many owners. */
   #afterOwner = '';
   #stopped: Promise<StopReport> | null = null;
@@ -153,6 +153,7 @@ export class RowmillWorker {
     this.#options = options;
     this.settings = loadSettings({ flags: options.settings ?? {} });
     this.events = options.events ?? new Events();
+    this.#background = new Background(this.events);
     this.#log = options.log ?? createLogger();
     this.#stopLog = logEvents(this.events, this.#log);
     this.#zombies = new ZombieWatch({
@@ -175,51 +176,46 @@ export class RowmillWorker {
       look: only ? () => this.#findWorkOf(only) : () => this.#findWork(),
     });
     this.#finder = finder;
-    this.#held = new HeldLeases({
-      control: this.#control,
-      writer: () => this.#writer,
-      keeper: () => this.#keeper,
-      pools: () => this.#pools,
-      onLost: () => this.#order.pumpAll(),
-      inBackground: (work) => this.#inBackground(work),
-    });
-    const notifier = new WorkNotifier(this.#control.db);
-    this.#writer = new FlushWriter({
-      context: this.#flushes,
-      workerId: this.workerId,
-      columns: this.#columns,
-      onSettled: (lease) => this.#held.close(lease),
-      onLost: (lease) => this.#held.lose(lease),
-      payUnrecorded: (lease, cost) =>
-        this.#inBackground(bookUnrecorded(this.#control, lease.claim, this.workerId, cost)),
-      onMayFinish: (jobId) => this.#inBackground(this.#finish(jobId)),
-      onNewWork: () => {
-        finder.hint();
-        void notifier.hint();
-      },
-      onRelief: () => this.#order.pumpAll(),
-      isClaiming: (jobId) => this.#loops.isClaiming(jobId),
-    });
     this.#keeper = new LeaseKeeper({
       url: options.databaseUrl,
       watchdogMs: this.settings.watchdogMs,
       lockFloorMs: this.settings.lockFloorMs,
       killWhenStuck: options.killWhenStuck ?? false,
-      onLost: (token) => this.#held.withToken(token, (lease) => this.#writer.lose(lease)),
-      onExpired: (token) => this.#held.withToken(token, (lease) => this.#held.stop(lease)),
       onStuck: (forMs) => this.events.emit('loop.stuck', { forMs }),
+    });
+    this.#held = new HeldLeases({
+      control: this.#control,
+      workerId: this.workerId,
+      keeper: this.#keeper,
+      background: this.#background,
+    });
+    const notifier = new WorkNotifier(this.#control.db);
+    this.#backlog = new FlushBacklog(this.settings, this.events);
+    this.#writer = new FlushWriter({
+      context: this.#flushes,
+      workerId: this.workerId,
+      columns: this.#columns,
+      backlog: this.#backlog,
+      claims: this.#underWay,
+      onMayFinish: (jobId) => this.#background.run(this.#finish(jobId)),
+      onNewWork: () => {
+        finder.hint();
+        void notifier.hint();
+      },
+      onRelief: () => this.#order.pumpAll(),
     });
     this.#loops = new ClaimLoops({
       claims: this.#claims,
       control: this.#control,
       workerId: this.workerId,
       finder,
-      isCongested: (pool) => this.#writer.isCongestedAt(this.#order.backlogShare(pool)),
+      leases: this.#held,
+      writer: this.#writer,
+      underWay: this.#underWay,
+      isCongested: (pool) => this.#backlog.isFullAt(this.#order.backlogShare(pool)),
       leftMs: () => only?.leftMs() ?? Number.POSITIVE_INFINITY,
-      onClaim: (pool, claim, leaseMs, turn) => this.#take(pool, claim, leaseMs, turn),
-      onAlone: () => this.#inBackground(this.#register()),
-      onNothing: (jobId) => this.#writer.claimEnded(jobId),
-      inBackground: (work) => this.#inBackground(work),
+      onAlone: () => this.#background.run(this.#register()),
+      background: this.#background,
     });
     this.#listener =
       options.listen === false || only
@@ -251,12 +247,12 @@ export class RowmillWorker {
     this.#order = new PoolOrder(this.#pools);
     this.metrics = createMetrics(this.events, {
       pools: () => this.pools(),
-      bufferFullness: () => this.#writer.fullness,
+      bufferFullness: () => this.#backlog.fullness,
       databases: this.#opened.map(({ db }) => db),
     });
     // Those who ask why should not wait for the next heartbeat.
     this.events.on('pressure.changed', ({ from, to }) => {
-      if (from === 1 || to === 1) this.#inBackground(this.#register());
+      if (from === 1 || to === 1) this.#background.run(this.#register());
     });
     const { signal } = this.#stopIngest;
     this.#services = [
@@ -270,9 +266,9 @@ export class RowmillWorker {
     const counters = this.#options.pipelines.flatMap((pipeline) => pipeline.counters);
     const register = async (): Promise<void> => {
       await registerDefinitions(this.#control.db, counters);
-      if (this.#options.only) return this.#inBackground(retryPassing(() => this.#register()));
+      if (this.#options.only) return this.#background.run(retryPassing(() => this.#register()));
       await this.#register();
-      await removeSilentWorkers(this.#control.db, this.settings.heartbeatMs * 20);
+      await removeSilentWorkers(this.#control);
     };
     await whenDatabaseAnswers(register, {
       waitMs: this.#options.only ? 0 : this.settings.databaseStartWaitMs,
@@ -282,7 +278,13 @@ export class RowmillWorker {
       throw error;
     });
     // What is over before its leases are half gone needs nobody to renew them.
-    this.#keeper.start(this.#options.only ? this.settings.lockFloorMs / 6 : 0);
+    this.#keeper.start(
+      {
+        onLost: (lease) => this.#writer.lose(lease),
+        onExpired: (lease) => this.#held.stop(lease),
+      },
+      this.#options.only ? this.settings.lockFloorMs / 6 : 0,
+    );
     this.#listener?.start();
     for (const service of this.#services) service.start();
     for (const pool of this.#pools) pool.open();
@@ -345,7 +347,7 @@ export class RowmillWorker {
     await Promise.all([this.#desk.stop(), this.#budgets.stop()]);
     await this.#writer.drain();
     await Promise.all(this.#services.map((service) => service.stop()));
-    await Promise.allSettled(this.#background);
+    await this.#background.settled();
     const unpersisted = this.#writer.unpersisted();
     for (const left of unpersisted) {
       this.events.emit('worker.unpersisted', {
@@ -355,7 +357,7 @@ export class RowmillWorker {
     }
     await this.#keeper.stop();
     await this.#listener?.stop();
-    await removeWorker(this.#control.db, this.workerId).catch(() => {});
+    await removeWorker(this.#control, this.workerId).catch(() => {});
     await Promise.all(this.#pools.map((pool) => pool.close()));
     this.metrics.stop();
     this.#signs.stop();
@@ -376,17 +378,11 @@ export class RowmillWorker {
     for (const { db } of this.#opened) db.destroy();
   }
 
-  #take(pool: PhasePool, claim: Claim, leaseMs: number, turn: Turn): void {
-    const lease = this.#held.open(claim, leaseMs, turn);
-    if (this.#stopped) return this.#writer.drop(lease, claim.items.length);
-    pool.add(lease);
-  }
-
   /** Finalizing takes as long as the files of the job are large: a slice does it when it has let go of everything else. */
   async #finish(jobId: string): Promise<void> {
     const { only } = this.#options;
     if (!only) await finishJob(this.#control, jobId);
-    else if (await retryPassing(() => beginFinalizing(this.#control.db, jobId))) only.onEnded();
+    else if (await leaveToFinalize(this.#control, jobId)) only.onEnded();
   }
 
   #createPool(pipeline: Pipeline, phase: Phase<unknown, unknown, unknown>, phaseIndex: number): PhasePool {
@@ -400,9 +396,6 @@ export class RowmillWorker {
       limits: { emitMaxPerItem: this.settings.emitMaxPerItem },
     };
     const slots = phase.concurrency ?? (phase.thread ? Math.max(1, availableParallelism() - 1) : 10);
-    // What answered an earlier slice is not cold.
-    const learned = this.#options.only?.learned[phase.name];
-    const { rampStarts: starts, rampCycleMs: cycleMs } = this.settings;
     const pool: PhasePool = new PhasePool({
       runtime,
       phaseIndex,
@@ -411,23 +404,18 @@ export class RowmillWorker {
       timeoutMs: phase.timeoutMs ?? this.settings.itemTimeoutMs,
       log: this.#log,
       blobs: this.#blobs,
-      record: (lease, outcome) => this.#writer.record(lease, outcome),
-      drop: (lease, count) => this.#writer.drop(lease, count),
-      mayStart: () =>
-        !this.#writer.isCongestedAt(this.#order.backlogShare(pool)) && this.#order.hasTurn(pool),
+      writer: this.#writer,
+      mayStart: () => !this.#backlog.isFullAt(this.#order.backlogShare(pool)) && this.#order.hasTurn(pool),
       pressure: () => this.#pressure.factor,
       gate: new PhaseGate(this.#desk, this.#budgets, phase, runtime.pipeline.strategies),
-      payUnrecorded: (lease, cost) =>
-        this.#inBackground(bookUnrecorded(this.#control, lease.claim, this.workerId, cost)),
-      defer: (lease, seqs, delayMs) => this.#held.defer(lease, seqs, delayMs),
       onRested: () => this.#order.pumpBehind(pool),
       ...(this.#options.only && { onCall: this.#options.only.onCall }),
       onHungry: () => this.#loops.wake(pool),
       onShort: () => this.#loops.wakeGuests(pool),
       onRoom: () => this.#finder.hint(),
       onZombie: () => this.#zombies.check(),
-      ramp: learned?.itemMs.length ? null : new StartRamp({ starts, cycleMs, slots }),
     });
+    const learned = this.#options.only?.learned[phase.name];
     if (learned) restoreTimes(pool, learned);
     return pool;
   }
@@ -444,7 +432,7 @@ export class RowmillWorker {
   async #findWorkOf({ jobId, onIdle }: OnlyJob): Promise<ClaimableWork[]> {
     const found = await findClaimableOfJob(this.#control.db, jobId);
     const readyInMs = Math.min(...found.map((work) => work.readyInMs));
-    const isBusy = this.#held.size > 0 || this.#loops.isClaiming(jobId);
+    const isBusy = this.#held.size > 0 || this.#underWay.has(jobId);
     if (readyInMs > 0 && !isBusy) onIdle(Number.isFinite(readyInMs) ? readyInMs : null);
     return found;
   }
@@ -455,7 +443,7 @@ export class RowmillWorker {
   }
 
   #register(): Promise<void> {
-    return registerWorker(this.#control.db, {
+    return registerWorker(this.#control, {
       workerId: this.workerId,
       name: this.#name,
       version: VERSION,
@@ -463,12 +451,5 @@ export class RowmillWorker {
       pools: this.pools(),
       pressure: this.#loops.isAlone ? RUNS_ONE_ALONE : this.#pressure.told,
     });
-  }
-
-  #inBackground(work: Promise<unknown>): void {
-    const tracked = work
-      .catch((error: unknown) => this.events.emit('service.failed', { service: 'worker', error }))
-      .finally(() => this.#background.delete(tracked));
-    this.#background.add(tracked);
   }
 }

@@ -35,18 +35,18 @@ import { resumeJobRow } from '../../src/store/commands/jobs/resume-job.ts';
 import { sealJobRow } from '../../src/store/commands/jobs/seal-job.ts';
 import { startJob } from '../../src/store/commands/jobs/start-job.ts';
 import { cancelItems } from '../../src/store/commands/spans/cancel-items.ts';
-import { type Claim, claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { releaseUnstarted } from '../../src/store/commands/spans/release-unstarted.ts';
 import { readJob } from '../../src/store/views/jobs/read-job.ts';
 import { readPhases } from '../../src/store/views/jobs/read-phases.ts';
 import { readProgress, readSummary } from '../../src/store/views/jobs/read-progress.ts';
 import { findClaimable } from '../../src/store/views/spans/find-claimable.ts';
-import { FlushLane } from '../../src/worker/flush/flush-lane.ts';
 import { Lease } from '../../src/worker/leases/lease.ts';
 import { obeyControl } from '../../src/worker/process/obey-control.ts';
 import { doneOutcome } from '../simulation/seed-job.ts';
 import { checkInvariants } from '../support/invariants.ts';
-import { claimRequest, jobWithItems, replaceSpans } from '../support/job-factory.ts';
+import { claimRequest, claimWhole, jobWithItems, replaceSpans } from '../support/job-factory.ts';
+import { NO_HOLDER } from '../support/lease-holder.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -74,7 +74,7 @@ async function sealedJob(context: EngineContext, items: number): Promise<string>
   return jobId;
 }
 
-async function flushDone(context: EngineContext, claim: Claim, seqs: number[]) {
+async function flushDone(context: EngineContext, claim: ClaimedSpan, seqs: number[]) {
   const { jobId, generation, phase } = claim;
   const leases = [{ ...claim, outcomes: seqs.map(doneOutcome) }];
   return flushOutcomes(
@@ -342,12 +342,7 @@ describe('a cancelled job', () => {
     const context = database.context();
     const jobId = await sealedJob(context, 4);
     const heldOf = async () =>
-      new Lease(
-        (await claimItems(context.db, claimRequest(jobId, { maxItems: 4 })))!,
-        new FlushLane('', jobId),
-        0,
-        0,
-      );
+      new Lease(await claimWhole(context.db, claimRequest(jobId, { maxItems: 4 })), 0, NO_HOLDER);
     const before = await heldOf();
     await cancelJob(context, jobId);
     await reprocessJob(context, jobId, { statuses: ['CANCELLED'] });

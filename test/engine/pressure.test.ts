@@ -43,8 +43,13 @@ test('slots and claims shrink under pressure, with the sign and its bound as the
       },
     ],
   });
-  // Any machine that does something has a higher load than this.
-  const settings = { pressureLoad: 0.1, pressureFlushMs: 1, flushMaxDelayMs: 20, workerTargetSliceMs: 300 };
+  // The loop is looked at every ten milliseconds: no delay is below this.
+  const settings = {
+    pressureLoopDelayMs: 1,
+    pressureFlushMs: 1,
+    flushMaxDelayMs: 20,
+    workerTargetSliceMs: 300,
+  };
   const rowmill = await openRowmill({ databaseUrl: database.url, settings, events });
   const worker = await rowmill.startWorker([pipeline]);
   const jobId = await rowmill.submit(

@@ -14,7 +14,7 @@ import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { sweep } from '../../src/engine/services/sweeper.ts';
 import type { Executor } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
-import { type Claim, claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { releaseAllBut, releaseLease } from '../../src/store/commands/spans/release-items.ts';
 import { RENEW_LEASES } from '../../src/store/commands/spans/renew-leases.ts';
 import { sealJobRow } from '../../src/store/commands/jobs/seal-job.ts';
@@ -37,7 +37,7 @@ beforeAll(() => {
 
 /** What the sessions of one order found, by session. */
 interface Meeting extends SeededJob {
-  claims: Map<string, Claim | null>;
+  claims: Map<string, ClaimedSpan | null>;
   flushes: Map<string, FlushReport>;
   rescues: Map<string, RescueReport>;
   /** Sessions that were told that they ended the job. */

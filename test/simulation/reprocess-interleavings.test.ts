@@ -14,7 +14,7 @@ import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
 import { sweep } from '../../src/engine/services/sweeper.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.ts';
-import { type Claim, claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { claimFinalize } from '../../src/store/commands/jobs/finalize-lease.ts';
 import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
 import { openGeneration } from '../../src/store/commands/jobs/open-generation.ts';
@@ -42,7 +42,7 @@ const ITEMS = 5;
 const FIRST_COUNTS = { DONE: 3, ERROR: 1, NOT_FOUND: 1, SKIPPED: 0, CANCELLED: 0 };
 
 interface Meeting extends SeededJob {
-  claims: Map<string, Claim | null>;
+  claims: Map<string, ClaimedSpan | null>;
   recorded: number;
   fenced: number;
   opened: boolean;

@@ -1,23 +1,16 @@
 // The flush: the one transaction in which a worker records the outcomes of parts of its leases. The fence comes
 // first; everything after it concerns only outcomes whose lease is still held.
-import type { Contribution } from '../../core/items/counter.ts';
+
 import { errorSignature } from '../../core/errors/error-signature.ts';
 import { addFailure, NO_FAILURES } from '../../core/errors/failure-counts.ts';
+import type { Contribution } from '../../core/items/counter.ts';
 import type { ErrorClass, Failure, ItemStatus } from '../../core/items/outcome.ts';
 import { countSeqs, rangesOf, type SeqRanges } from '../../core/items/seq-ranges.ts';
 import type { Transaction } from '../../platform/database.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import type { Settings } from '../../platform/settings.ts';
 import type { RanAgain } from '../../store/commands/counters/change-entries.ts';
-import {
-  copyAttemptErrors,
-  copyResults,
-  copyStageOutputs,
-  jsonField,
-  NULL_FIELD,
-  textField,
-} from '../../store/commands/items/copy-rows.ts';
-import { type FencedLeases, fenceLeases } from '../../store/commands/spans/fence-leases.ts';
+import { OutcomeLines } from '../../store/commands/items/copy-outcomes.ts';
 import {
   insertChildren,
   lockJobForChildren,
@@ -29,12 +22,13 @@ import {
   insertLedgerEntry,
 } from '../../store/commands/results/insert-ledger-entry.ts';
 import { insertResultColumns } from '../../store/commands/results/insert-result-columns.ts';
-import { insertSpans, type NewSpan } from '../../store/commands/spans/insert-spans.ts';
 import {
   addToGroup,
   type ErrorGroupDelta,
   upsertErrorGroups,
 } from '../../store/commands/results/upsert-error-groups.ts';
+import { type FencedLeases, fenceLeases } from '../../store/commands/spans/fence-leases.ts';
+import { insertSpans, type NewSpan } from '../../store/commands/spans/insert-spans.ts';
 import type { StoredCounter } from '../../store/views/counters/find-counter.ts';
 import { ledgerHasEntry } from '../../store/views/results/find-ledger-entry.ts';
 import {
@@ -59,6 +53,8 @@ export interface RecordedOutcome {
   failure: Failure | null;
   delayMs: number;
   handlerMs: number;
+  /** About what it takes in memory and on the wire; set once, when it is recorded. */
+  bytes?: number;
   /** What the call cost; nothing when nothing is known of a cost. */
   cost?: number | null | undefined;
   /** Keys of the result, when one of them may be new to the job. */
@@ -176,9 +172,7 @@ async function writeOutcomes(
   const counted: CountedItem[] = [];
   const ranAgain: RanAgain[] = [];
   const withCost = hasCosts(batch);
-  let results = '';
-  let outputs = '';
-  let retries = '';
+  const lines = new OutcomeLines(batch, withCost);
   let recorded = 0;
   let emptied = false;
 
@@ -194,10 +188,8 @@ async function writeOutcomes(
     recorded += lease.outcomes.length;
     if (withCost) counts.cost += sumCost(lease.outcomes);
     const attempt = lease.attempt + 1;
-    const middle = `\t${generation}\t${phase}\t`;
     for (const outcome of lease.outcomes) {
-      const { seq, failure, json } = outcome;
-      const cost = withCost ? `\t${outcome.cost ?? NULL_FIELD}` : '';
+      const { seq, failure, json, status, cost } = outcome;
       counts.handlerMs += outcome.handlerMs;
       if (json !== null) counts.bytes += json.length;
       for (const child of outcome.children ?? [])
@@ -209,31 +201,27 @@ async function writeOutcomes(
       const signature = failure === null ? null : errorSignature(failure.class, failure.message);
       if (failure !== null) addToGroup(groups, signature!, failure, seq, outcome.kind === 'terminal');
       if (outcome.kind === 'terminal') {
-        countStatus(counts, outcome.status);
-        const first = outcome.status === 'DONE' ? 0 : BEHIND_RESULTS;
+        countStatus(counts, status);
+        const first = status === 'DONE' ? 0 : BEHIND_RESULTS;
         for (const [position, name] of (outcome.columns ?? []).entries()) {
           if (!columns.has(name)) columns.set(name, first + position);
         }
-        results += `${jobId}\t${seq}${middle}${attempt}\t${outcome.status}\t${Math.round(outcome.handlerMs * 10) / 10}\t${
-          failure === null ? '\\N\t\\N' : `${failure.class}\t${textField(failure.message)}`
-        }\t${json === null ? NULL_FIELD : jsonField(json)}\t${signature === null ? NULL_FIELD : textField(signature)}${cost}\n`;
+        lines.result(seq, attempt, status, outcome.handlerMs, failure, json, signature, cost);
       } else if (outcome.kind === 'advance') {
         counts.advanced += 1;
-        outputs += `${jobId}\t${seq}${middle}${json === null ? `0\t${NULL_FIELD}` : `${Buffer.byteLength(json)}\t${jsonField(json)}`}${cost}\n`;
+        lines.output(seq, json, cost);
         spans.advance(lease.priority, seq);
       } else {
         counts.retried += 1;
-        retries += `${jobId}\t${seq}${middle}${attempt}\t${failure!.class}\t${textField(failure!.message)}${cost}\n`;
+        lines.attemptError(seq, attempt, failure!, cost);
         spans.retry(lease, failure!.class, outcome.delayMs, seq);
       }
     }
   }
 
-  if (results) await copyResults(tx, results, withCost);
+  await lines.copy(tx);
   const named = [...columns].map(([name, position]) => ({ name, position }));
   await insertResultColumns(tx, jobId, generation, named, settings.resultMaxColumns);
-  if (outputs) await copyStageOutputs(tx, outputs, withCost);
-  if (retries) await copyAttemptErrors(tx, retries, withCost);
   const added = spans.collect();
   if (children.length > 0 && itemCount !== null) {
     const bounds = { maxDepth: settings.emitMaxDepth, maxItems: settings.emitMaxItems };

@@ -1,9 +1,10 @@
 // Where calls of a worker get the budget for them. Budgets that something waits for, is held of or was spent of are synced
 // with the database a few times a second, all in one transaction. Jobs without a budget never come here.
+
+import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { scopeKey, syncBudgets } from '../../engine/limits/sync-budgets.ts';
 import { monotonicMs } from '../../platform/clock.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
 import { BudgetLine } from './budget-line.ts';
 import { ScopeBudget } from './scope-budget.ts';
 import { SyncLoop } from './sync-loop.ts';

@@ -1,10 +1,10 @@
 // What one call for one item costs, as far as it is known before the call, and the budget that pays for it.
 
+import type { ErrorClass } from '../../core/items/outcome.ts';
 import { isAmount } from '../../core/limits/budget.ts';
 import { amount } from '../../core/limits/budget-control.ts';
-import type { ErrorClass } from '../../core/items/outcome.ts';
-import type { BudgetLine } from './budget-line.ts';
 import type { Phase } from '../../pipeline/define-pipeline.ts';
+import type { BudgetLine } from './budget-line.ts';
 import type { Permit } from './permit.ts';
 
 /** Plain data: goes to threads too. */

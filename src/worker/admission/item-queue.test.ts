@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
 import { NO_LIMITS, OWNER_RESOURCE } from '../../core/limits/resource-limits.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
-import { FlushLane } from '../flush/flush-lane.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
+import { Lease } from '../leases/lease.ts';
 import { ItemQueue } from './item-queue.ts';
 import { KeyPermits } from './key-permits.ts';
-import { Lease } from '../leases/lease.ts';
 
 let version: number;
 let keys: Map<string, KeyPermits>;
@@ -47,7 +47,7 @@ function add(ownerId: string, inputs: string[], weight = 1, jobId = ownerId): Le
   const items = inputs.map((input, seq) => ({ seq, input, previous: null }));
   const owner = { ownerId, weight, maxInFlight: null };
   const claim = { jobId, items, owner, priority: 0 } as unknown as Claim;
-  const lease = new Lease(claim, new FlushLane('lane', jobId), 0, 1000);
+  const lease = new Lease(claim, 1000, NO_HOLDER);
   queue.add(lease);
   return lease;
 }

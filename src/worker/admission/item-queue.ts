@@ -1,10 +1,10 @@
 // Claimed items that wait for a slot of one phase. Owners take turns by weight, whatever the size of their jobs; within an
 // owner items of a higher priority go first. An item whose resource has no permit for it is put aside under the key it
 // waits for, so that it neither holds a slot nor stands in the way of items with other keys.
-import type { ClaimedItem } from '../../store/commands/spans/claim-items.ts';
+import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
+import type { Lease } from '../leases/lease.ts';
 import type { ItemCharge } from './item-charge.ts';
 import type { KeyPermits } from './key-permits.ts';
-import type { Lease } from '../leases/lease.ts';
 import type { Demand, Permit, PermitLine } from './permit.ts';
 
 export interface WaitingItem {

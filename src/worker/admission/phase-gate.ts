@@ -3,20 +3,20 @@
 
 import { strategyOf } from '../../core/errors/failure-counts.ts';
 import { OWNER_RESOURCE, type ResourceLimits } from '../../core/limits/resource-limits.ts';
+import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
-import type { ClaimedItem } from '../../store/commands/spans/claim-items.ts';
-import type { BudgetDesk } from './budget-desk.ts';
 import type { Phase } from '../../pipeline/define-pipeline.ts';
-import { estimateOf, ItemCharge, overItemBudget } from './item-charge.ts';
-import type { ItemGate } from './item-queue.ts';
-import type { Heard, KeyPermits } from './key-permits.ts';
-import type { Lease } from '../leases/lease.ts';
 import {
   type ResourceCall,
   type ResourceUse,
   resourceKey,
   usedResource,
 } from '../../pipeline/phase-resources.ts';
+import type { Lease } from '../leases/lease.ts';
+import type { BudgetDesk } from './budget-desk.ts';
+import { estimateOf, ItemCharge, overItemBudget } from './item-charge.ts';
+import type { ItemGate } from './item-queue.ts';
+import type { Heard, KeyPermits } from './key-permits.ts';
 import type { ResourceDesk } from './resource-desk.ts';
 
 /** Items for which a key could not be made: they fail as soon as they are called, so they share one. */

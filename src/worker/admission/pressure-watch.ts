@@ -66,7 +66,7 @@ export class PressureWatch {
       });
     const nowMs = monotonicMs();
     for (const pool of pools()) {
-      const change = pool.errorSpike.look(nowMs);
+      const change = pool.errorSpike?.look(nowMs);
       const { pipeline, phase } = pool.options.runtime;
       if (change) events.emit('phase.spike', { pipeline: pipeline.name, phase: phase.name, ...change });
     }
@@ -80,6 +80,5 @@ function boundsOf(settings: Settings): SignBounds {
     poolWaitMs: settings.pressurePoolWaitMs,
     loopDelayMs: settings.pressureLoopDelayMs,
     memory: settings.pressureMemory,
-    load: settings.pressureLoad,
   };
 }

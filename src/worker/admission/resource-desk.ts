@@ -1,17 +1,17 @@
 // Where the pools of a worker get their permits. Keys that are wanted or held are synced with the database a few times a
 // second, all in one transaction; a key that is wanted and has nothing is synced at once.
 
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import {
   type DeclaredLimits,
   NO_LIMITS,
   OWNER_RESOURCE,
   type ResourceLimits,
 } from '../../core/limits/resource-limits.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { type KeyReport, keyOf, syncResources } from '../../engine/limits/sync-resources.ts';
-import { monotonicMs } from '../../platform/clock.ts';
 import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import { monotonicMs } from '../../platform/clock.ts';
 import { KeyPermits } from './key-permits.ts';
 import { SyncLoop } from './sync-loop.ts';
 

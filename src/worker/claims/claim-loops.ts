@@ -2,23 +2,20 @@
 // over. Several claims may be under way at once, which matters when they are small.
 
 import { claimSize, leaseLength } from '../../core/claims/claim-size.ts';
-import { formatRanges, rangesOf } from '../../core/items/seq-ranges.ts';
+import type { WorkOwner } from '../../core/limits/owner-limits.ts';
+import { type Claim, type ClaimContext, claimWork } from '../../engine/claims/claim-work.ts';
+import { JobParams } from '../../engine/claims/job-params.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
-import { monotonicMs, waitMs } from '../../platform/clock.ts';
-import { faultPoint } from '../../platform/fault-point.ts';
-import { newId } from '../../platform/random.ts';
-import { retryPassing } from '../../platform/retry-passing.ts';
-import { admitJob } from '../../store/commands/jobs/admit-job.ts';
-import { type Claim, claimItems, type WorkOwner } from '../../store/commands/spans/claim-items.ts';
-import { releaseAllBut, releaseLease } from '../../store/commands/spans/release-items.ts';
-import { startJob } from '../../store/commands/jobs/start-job.ts';
-import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
-import { readItemCosts } from '../../store/views/items/read-item-costs.ts';
-import { ClaimGate } from './claim-gate.ts';
 import { abilityOf } from '../../pipeline/define-pipeline.ts';
-import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';
-import { JobParams } from './job-params.ts';
+import { monotonicMs, waitMs } from '../../platform/clock.ts';
+import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
+import type { FlushWriter } from '../flush/flush-writer.ts';
+import type { HeldLeases } from '../leases/held-leases.ts';
+import type { Background } from '../process/background.ts';
 import type { PhasePool } from '../run/phase-pool.ts';
+import { ClaimGate } from './claim-gate.ts';
+import type { ClaimsUnderWay } from './claims-under-way.ts';
+import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';
 import type { WorkFinder } from './work-finder.ts';
 
 /** How soon an owner who has nothing here is seen, and how soon one who has too little. */
@@ -35,31 +32,30 @@ export interface ClaimLoopsOptions {
   isCongested: (pool: PhasePool) => boolean;
   /** What is claimed should be done within this time. */
   leftMs: () => number;
-  /** The claim is the receiver's now; so is its turn, which it ends together with the lease. */
-  onClaim: (pool: PhasePool, claim: Claim, leaseMs: number, turn: Turn) => void;
+  leases: HeldLeases;
+  writer: FlushWriter;
+  underWay: ClaimsUnderWay;
   /** `isAlone` may have changed. */
   onAlone: () => void;
-  /** A claim on this job brought nothing. */
-  onNothing: (jobId: string) => void;
-  inBackground: (work: Promise<unknown>) => void;
+  background: Background;
 }
 
 export class ClaimLoops {
   readonly #options: ClaimLoopsOptions;
+  readonly #context: ClaimContext;
   readonly #turns: ExclusiveTurns;
   readonly #gate: ClaimGate;
   readonly #hungry = new Map<PhasePool, (() => void)[]>();
-  /** Jobs that a claim is under way for, one entry per claim. */
-  readonly #claiming: string[] = [];
-  readonly #claimWaiters: (() => void)[] = [];
   /** Ends the wait of a guest loop. */
   readonly #guests = new Map<PhasePool, AbortController>();
   #loops: Promise<void>[] = [];
-  readonly #params = new JobParams();
   #stopping = false;
 
   constructor(options: ClaimLoopsOptions) {
     this.#options = options;
+    const { claims, control, workerId, background } = options;
+    const inBackground = (work: Promise<unknown>): void => background.run(work);
+    this.#context = { claims, control, workerId, inBackground, params: new JobParams() };
     this.#turns = new ExclusiveTurns(options.onAlone);
     this.#gate = new ClaimGate(options.claims.settings.claimConcurrency);
   }
@@ -91,10 +87,6 @@ export class ClaimLoops {
     return this.#turns.isAlone;
   }
 
-  isClaiming(jobId: string): boolean {
-    return this.#claiming.includes(jobId);
-  }
-
   /** One at a time: each claim that starts may be enough. */
   wake(pool: PhasePool): void {
     this.#hungry.get(pool)?.shift()?.();
@@ -106,7 +98,7 @@ export class ClaimLoops {
   }
 
   async #loop(pool: PhasePool): Promise<void> {
-    const { finder, onNothing } = this.#options;
+    const { finder, writer, underWay } = this.#options;
     const ability = abilityOf(pool.options.runtime.pipeline);
     const here = {
       wantsOf: (ownerId: string): boolean => pool.owners.wantsOf(ownerId),
@@ -120,10 +112,10 @@ export class ClaimLoops {
       const outcome = await this.#claimFrom(pool, work, () => this.#isHungry(pool));
       if (outcome !== 'nothing') continue;
       // Our own claims hold what waits there: the next one comes when one of them has ended.
-      if (this.isClaiming(work.jobId)) await new Promise<void>((resolve) => this.#claimWaiters.push(resolve));
+      if (underWay.has(work.jobId)) await underWay.nextEnd();
       else {
         finder.miss(work);
-        onNothing(work.jobId);
+        writer.claimEnded(work.jobId);
       }
     }
   }
@@ -133,7 +125,7 @@ export class ClaimLoops {
    * small job does not wait until a large one has been worked off.
    */
   async #guestLoop(pool: PhasePool): Promise<void> {
-    const { finder, isCongested } = this.#options;
+    const { finder, isCongested, underWay } = this.#options;
     const ability = abilityOf(pool.options.runtime.pipeline);
     while (!this.#stopping) {
       const wake = new AbortController();
@@ -146,7 +138,7 @@ export class ClaimLoops {
       const work = await finder.nextOfOthers(ability, pool.options.phaseIndex, isEnough);
       if (!work) continue;
       const outcome = await this.#claimFrom(pool, work, () => !isCongested(pool), true);
-      if (outcome === 'nothing' && !this.isClaiming(work.jobId)) finder.miss(work);
+      if (outcome === 'nothing' && !underWay.has(work.jobId)) finder.miss(work);
     }
   }
 
@@ -156,7 +148,7 @@ export class ClaimLoops {
     isWanted: () => boolean,
     isGuest = false,
   ): Promise<'claimed' | 'nothing' | 'unwanted'> {
-    const { claims } = this.#options;
+    const { claims, underWay } = this.#options;
     const kind = turnKind(work);
     if (!this.#turns.offers(kind)) return 'unwanted';
     const turn = await this.#turns.take(kind);
@@ -167,14 +159,13 @@ export class ClaimLoops {
       turn.end();
       return 'unwanted';
     }
-    this.#claiming.push(work.jobId);
+    underWay.begin(work.jobId);
     const claimed = await this.#claim(pool, work, turn, isGuest).catch((error: unknown) => {
       claims.events.emit('claim.failed', { error });
       return false;
     });
     this.#gate.release(pool.order);
-    this.#claiming.splice(this.#claiming.indexOf(work.jobId), 1);
-    for (const wake of this.#claimWaiters.splice(0)) wake();
+    underWay.end(work.jobId);
     if (!claimed) turn.end();
     return claimed ? 'claimed' : 'nothing';
   }
@@ -194,7 +185,7 @@ export class ClaimLoops {
   }
 
   async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn, isGuest: boolean): Promise<boolean> {
-    const { claims, control, workerId, inBackground, onClaim, leftMs } = this.#options;
+    const { claims, leases, leftMs, writer } = this.#options;
     const { settings } = claims;
     const itemMs = pool.itemMs.quantile(0.75);
     // Enough for one full call, however slow its items are.
@@ -206,50 +197,20 @@ export class ClaimLoops {
     const part = isGuest
       ? Math.max(pool.options.slots, Math.ceil(size * pool.owners.shareOf(ownerId, weight)))
       : size;
-    const asked = Math.min(size, pool.maxIncoming, part);
+    const asked = Math.min(size, part);
     const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
-    const token = newId();
     const startedMs = monotonicMs();
     let claim: Claim | null;
-    if (work.needsAdmission) {
-      if (!(await admitJob(control.db, work.jobId))) return false;
-      work.needsAdmission = false;
-    }
     pool.incomingCount += asked;
     pool.owners.noteIncoming(ownerId, asked);
     try {
-      claim = await claimItems(claims.db, {
-        jobId: work.jobId,
-        phase: work.phase,
-        maxItems: asked,
-        maxBytes: settings.claimMaxBytes,
-        workerId,
-        token,
-        leaseMs,
-        suspects: work.suspect,
-        alone: work.alone,
-        hasEdits: work.hasEdits,
-        owner: work.owner,
-        budget: work.budget,
-      });
-    } catch (error) {
-      // The claim may have been committed: give it back instead of letting it run out.
-      inBackground(retryPassing(() => releaseLease(control.db, work.jobId, token)));
-      throw error;
+      claim = await claimWork(this.#context, work, { maxItems: asked, leaseMs });
     } finally {
       pool.incomingCount -= asked;
       pool.owners.noteIncoming(ownerId, -asked);
     }
     if (!claim) return false;
-    faultPoint('claim.after_commit');
     pool.claimMs.add(monotonicMs() - startedMs);
-    if (work.unstarted) {
-      work.unstarted = false;
-      inBackground(this.#noteStart(work.jobId));
-    }
-    if (claim.items.length < claim.itemCount) await this.#giveBackSurplus(claim);
-    if (claim.budget !== null && claim.budget.perItem !== null) await this.#readCosts(claim);
-    claim.params = await retryPassing(() => this.#params.of(control.db, work.jobId));
     claims.events.emit('claim.made', {
       jobId: claim.jobId,
       phase: claim.phase,
@@ -259,13 +220,11 @@ export class ClaimLoops {
       ms: monotonicMs() - startedMs,
       reason: itemMs === null ? 'first claim' : `p75 item ${itemMs.toFixed(2)} ms`,
     });
-    onClaim(pool, claim, leaseMs, work.suspect ? this.#withHint(turn) : turn);
+    const lease = leases.hold(claim, leaseMs, pool, work.suspect ? this.#withHint(turn) : turn);
+    writer.add(lease);
+    if (this.#stopping) writer.drop(lease, claim.items.length);
+    else pool.add(lease);
     return true;
-  }
-
-  async #noteStart(jobId: string): Promise<void> {
-    const { db, events } = this.#options.control;
-    if (await startJob(db, jobId)) events.emit('job.started', { jobId });
   }
 
   /** Once these suspects are done others may be claimed. */
@@ -276,23 +235,6 @@ export class ClaimLoops {
         this.#options.finder.hint();
       },
     };
-  }
-
-  /** What was never called has cost nothing. */
-  async #readCosts(claim: Claim): Promise<void> {
-    if (claim.generation === 1 && claim.phase === 0 && claim.attempt === 0) return;
-    const seqs = claim.items.map(({ seq }) => seq);
-    claim.itemCosts = await retryPassing(() => readItemCosts(this.#options.control.db, claim.jobId, seqs));
-  }
-
-  /** More was leased than may be held in memory. */
-  async #giveBackSurplus(claim: Claim): Promise<void> {
-    const kept = rangesOf(claim.items.map((item) => item.seq));
-    await retryPassing(() =>
-      releaseAllBut(this.#options.control.db, claim, formatRanges(kept), claim.items.length),
-    );
-    claim.itemCount = claim.items.length;
-    claim.ranges = kept;
   }
 }
 

@@ -1,15 +1,15 @@
 import { afterEach, expect, it } from 'vitest';
+import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
 import { defaultRetryPolicy } from '../../core/retries/retry-policy.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
+import { definePipeline, type Pipeline } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
 import { silentLogger } from '../../platform/logger.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
-import { definePipeline, type Pipeline } from '../../pipeline/define-pipeline.ts';
-import { FlushLane } from '../flush/flush-lane.ts';
+import { ResultColumns } from '../flush/result-columns.ts';
 import { Lease } from '../leases/lease.ts';
 import { PhasePool } from '../run/phase-pool.ts';
 import { PoolOrder } from './pool-order.ts';
-import { ResultColumns } from '../flush/result-columns.ts';
 
 const ITEMS = 500;
 let pools: PhasePool[];
@@ -53,10 +53,7 @@ function openPool(pipeline: Pipeline, phaseIndex: number): PhasePool {
     log: silentLogger,
     blobs: openBlobStore('not-used'),
     gate: { isUniform: true, permitsOf: () => null, chargeOf: () => null, version: () => 0 },
-    payUnrecorded: () => {},
-    defer: () => {},
-    record: () => {},
-    drop: () => {},
+    writer: { record: () => {}, drop: () => {} },
     mayStart: () => order.hasTurn(pool),
     onHungry: () => {},
     onRested: () => order.pumpBehind(pool),
@@ -78,7 +75,7 @@ async function runAll(): Promise<string[]> {
       items,
       owner,
     };
-    pool.add(new Lease(claim as unknown as Claim, new FlushLane('', 'job'), 0, 60_000));
+    pool.add(new Lease(claim as unknown as Claim, 60_000, NO_HOLDER));
   }
   while (calls.length < ITEMS * pools.length) await turnOfLoop();
   const runs = calls.filter((name, i) => name !== calls[i - 1]);

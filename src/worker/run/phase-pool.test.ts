@@ -1,15 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
 import { defaultRetryPolicy, type RetryPolicy } from '../../core/retries/retry-policy.ts';
-import { StartRamp } from '../../core/limits/start-ramp.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
+import { definePipeline, type ManyPhase, type SinglePhase } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
 import { silentLogger } from '../../platform/logger.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
-import { definePipeline, type ManyPhase, type SinglePhase } from '../../pipeline/define-pipeline.ts';
-import { FlushLane } from '../flush/flush-lane.ts';
+import { ResultColumns } from '../flush/result-columns.ts';
 import { Lease } from '../leases/lease.ts';
 import { PhasePool } from './phase-pool.ts';
-import { ResultColumns } from '../flush/result-columns.ts';
 
 type Row = Record<string, unknown>;
 type AnyPhase = Partial<SinglePhase<Row, undefined, unknown>> | Partial<ManyPhase<Row, undefined, unknown>>;
@@ -57,13 +56,13 @@ function openPool(
   options: {
     slots?: number;
     timeoutMs?: number;
-    ramp?: StartRamp;
     pressure?: () => number;
     retryPolicy?: RetryPolicy;
   } = {},
 ): PhasePool {
   const pipeline = definePipeline({
     name: 'test',
+    resources: { api: {} },
     phases: [{ name: 'only', ...phase } as SinglePhase<Row, undefined, unknown>],
   });
   [ends, held, delaysMs, dropped, zombies] = [[], [], [], 0, 0];
@@ -84,19 +83,18 @@ function openPool(
     log: silentLogger,
     blobs: openBlobStore('not-used'),
     gate: { isUniform: true, permitsOf: () => null, chargeOf: () => null, version: () => 0 },
-    payUnrecorded: () => {},
-    defer: () => {},
-    record: (_, outcome) => {
-      if (outcome.kind === 'retry') delaysMs.push(outcome.delayMs);
-      ends.push(`${outcome.seq} ${outcome.failure?.class ?? outcome.json}`);
+    writer: {
+      record: (_, outcome) => {
+        if (outcome.kind === 'retry') delaysMs.push(outcome.delayMs);
+        ends.push(`${outcome.seq} ${outcome.failure?.class ?? outcome.json}`);
+      },
+      drop: (_, count) => {
+        dropped += count;
+      },
     },
     ...(options.pressure && { pressure: options.pressure }),
-    drop: (_, count) => {
-      dropped += count;
-    },
     mayStart: () => true,
     onHungry: () => {},
-    ramp: options.ramp ?? null,
     onZombie: () => {
       zombies += 1;
     },
@@ -117,7 +115,7 @@ function leaseOf(seqs: number[], jobId = 'job'): Lease {
     items,
     owner,
   } as unknown as Claim;
-  return new Lease(claim, new FlushLane('', jobId), 0, 60_000);
+  return new Lease(claim, 60_000, NO_HOLDER);
 }
 
 async function addAll(...leases: Lease[]): Promise<void> {
@@ -262,41 +260,6 @@ it('a handler that ignores its abort gives its slot away and stands as an error 
   expect(zombies).toBe(1);
 });
 
-describe('a pool that ramps', () => {
-  const never = { starts: 2, cycleMs: 3_600_000, slots: 5 };
-
-  it('starts no more than it may of what was claimed, and asks for no more', async () => {
-    openPool({ run: () => new Promise(() => {}) }, { slots: 5, ramp: new StartRamp(never) });
-    expect(pool.maxIncoming).toBe(2);
-    await addAll(leaseOf(upTo(10)));
-    expect(pool.stats()).toMatchObject({ busy: 2, queued: 8 });
-    expect([pool.maxIncoming, pool.isHungry]).toEqual([0, false]);
-  });
-
-  it('counts calls, not the items in them', async () => {
-    openPool(
-      { batch: { maxItems: 4 }, runMany: holdMany },
-      { slots: 5, ramp: new StartRamp({ ...never, starts: 1 }) },
-    );
-    expect(pool.maxIncoming).toBe(4);
-    await addAll(leaseOf(upTo(10)));
-    expect(held.map(({ seqs }) => seqs)).toEqual([upTo(4)]);
-  });
-
-  it('goes on by itself with the next cycle, and is then over', async () => {
-    let started = (): void => {};
-    const all = new Promise<void>((resolve) => {
-      started = resolve;
-    });
-    const ramp = new StartRamp({ starts: 2, cycleMs: 20, slots: 5 });
-    openPool({ run: (_, { seq }) => new Promise(() => seq === 4 && started()) }, { slots: 5, ramp });
-    await addAll(leaseOf(upTo(10)));
-    await all;
-    expect(ramp.isOver).toBe(true);
-    expect(pool.maxIncoming).toBe(Number.POSITIVE_INFINITY);
-  });
-});
-
 describe('under pressure', () => {
   it('a pool uses the part of its slots that the pressure leaves, and all of them when it is over', async () => {
     let factor = 0.25;
@@ -342,7 +305,7 @@ describe('when failures of a phase rise', () => {
       await addAll(leaseOf(upTo(count)));
       await pool.whenIdle();
       lookMs += 1000;
-      pool.errorSpike.look(lookMs);
+      pool.errorSpike?.look(lookMs);
       return pool.slotsNow;
     };
     expect(await afterCalls(20)).toBe(20);
@@ -357,5 +320,9 @@ describe('when failures of a phase rise', () => {
     expect(pool.slotsNow).toBe(40);
     await afterCalls(20);
     expect(new Set(delaysMs)).toEqual(new Set([500]));
+  });
+
+  it('a phase that names a resource leaves it to the resource', () => {
+    expect(openPool({ run: () => 'up', resources: ['api'] }).errorSpike).toBeNull();
   });
 });

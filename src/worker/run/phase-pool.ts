@@ -1,25 +1,25 @@
 // The slots of one phase of one pipeline in this process. Items of leases wait here and are started as slots
 // become free; a slot is free the moment its handler returns, it never waits for the flush.
 
-import { ErrorSpike } from '../../core/limits/error-spike.ts';
-import type { OrderedPhase } from '../../core/items/phase-order.ts';
-import type { PoolStats } from '../../core/limits/pool-stats.ts';
 import { QuantileWindow } from '../../core/claims/quantile-window.ts';
-import type { StartRamp } from '../../core/limits/start-ramp.ts';
+import type { OrderedPhase } from '../../core/items/phase-order.ts';
+import { ErrorSpike } from '../../core/limits/error-spike.ts';
+import type { PoolStats } from '../../core/limits/pool-stats.ts';
+import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { ClaimedItem } from '../../store/commands/spans/claim-items.ts';
-import { byLease, type Call, openItemsOf, returnPermits, startAll } from './call.ts';
-import { DeadlineQueue } from './deadline-queue.ts';
-import type { HandlerThreads } from './handler-threads.ts';
 import type { ItemCharge } from '../admission/item-charge.ts';
 import { type ItemGate, ItemQueue, type WaitingItem } from '../admission/item-queue.ts';
 import type { KeyPermits } from '../admission/key-permits.ts';
-import type { Lease } from '../leases/lease.ts';
 import { OwnerShares } from '../admission/owner-shares.ts';
 import { heardFrom } from '../admission/phase-gate.ts';
+import type { FlushWriter } from '../flush/flush-writer.ts';
+import type { Lease } from '../leases/lease.ts';
+import { byLease, type Call, openItemsOf, returnPermits, startAll } from './call.ts';
+import { DeadlineQueue } from './deadline-queue.ts';
+import type { HandlerThreads } from './handler-threads.ts';
 import { type PhaseRuntime, recordFailure, runItem, timeoutFailure } from './run-item.ts';
 import { runMany } from './run-many.ts';
 import { BatchedItem, RunningBatch } from './running-batch.ts';
@@ -48,18 +48,12 @@ export interface PhasePoolOptions {
   timeoutMs: number;
   log: Logger;
   blobs: BlobStore;
-  /** Outcomes leave here. */
-  record: (lease: Lease, outcome: RecordedOutcome) => void;
-  /** An item was given up without an outcome. */
-  drop: (lease: Lease, count: number) => void;
+  /** Takes outcomes, and is told of items that were given up without one. */
+  writer: Pick<FlushWriter, 'record' | 'drop'>;
   /** False while outcomes pile up unwritten, or others go before: nothing new is started. */
   mayStart: () => boolean;
   /** What items need before they start. */
   gate: ItemGate;
-  /** An item was given up whose call may have been paid. */
-  payUnrecorded: (lease: Lease, cost: number) => void;
-  /** These items cannot start for this long: others may have them until then. */
-  defer: (lease: Lease, seqs: number[], delayMs: number) => void;
   /** Part of the slots that may be used, above 0 up to 1. */
   pressure?: () => number;
   /** A call has started. */
@@ -72,8 +66,6 @@ export interface PhasePoolOptions {
   onRoom?: () => void;
   /** Where calls run instead of here. */
   threads?: HandlerThreads | null;
-  /** How fast it begins; null: all slots at once. */
-  ramp?: StartRamp | null;
   /** It has used its turns of the loop: what it could start runs. */
   onRested?: () => void;
   /** A call was aborted and has not returned. */
@@ -85,7 +77,8 @@ export class PhasePool {
   readonly order: OrderedPhase;
   readonly itemMs = new QuantileWindow();
   readonly claimMs = new QuantileWindow(32);
-  readonly errorSpike = new ErrorSpike();
+  /** Null where the phase names a resource, whose share and circuit do better what this would. */
+  readonly errorSpike: ErrorSpike | null;
   /** Items asked for by claims under way. */
   incomingCount = 0;
   readonly owners: OwnerShares;
@@ -98,9 +91,6 @@ export class PhasePool {
   /** Set while a call that is not full waits for the claim under way. */
   #fillTimer: NodeJS.Timeout | null = null;
   #fillWaited = false;
-  /** Null once it is over. */
-  #ramp: StartRamp | null;
-  #rampTimer: NodeJS.Timeout | null = null;
   #lowWater = 0;
   /** Items that wait for what is not to be had for a while. */
   #stuckCount = 0;
@@ -114,7 +104,7 @@ export class PhasePool {
     this.options = options;
     const { pipeline, phase } = options.runtime;
     this.order = { pipeline, index: options.phaseIndex, priority: phase.priority ?? 0 };
-    this.#ramp = options.ramp?.isOver ? null : (options.ramp ?? null);
+    this.errorSpike = phase.resources?.length ? null : new ErrorSpike();
     this.#running = new DeadlineQueue(options.timeoutMs, (call) => this.#timeOut(call));
     this.#queue = new ItemQueue({ gate: options.gate, maxAside: MAX_ASIDE });
     this.owners = new OwnerShares({
@@ -131,7 +121,7 @@ export class PhasePool {
   /** Slots that may be used now: fewer under pressure of our own, or when failures rise. */
   get slotsNow(): number {
     const { slots, pressure } = this.options;
-    return Math.max(1, Math.ceil(slots * (pressure?.() ?? 1) * this.errorSpike.factor));
+    return Math.max(1, Math.ceil(slots * (pressure?.() ?? 1) * (this.errorSpike?.factor ?? 1)));
   }
 
   get queuedCount(): number {
@@ -172,14 +162,7 @@ export class PhasePool {
   get isHungry(): boolean {
     if (this.#queue.asideCount >= MAX_ASIDE / 2 && monotonicMs() < this.#nextLookMs) return false;
     const startable = this.#queue.size - Math.max(this.#queue.blockedCount, this.#stuckCount);
-    return startable + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
-  }
-
-  /** Items that may be claimed now: what could not be started is left to others. */
-  get maxIncoming(): number {
-    if (!this.#ramp) return Number.POSITIVE_INFINITY;
-    const startable = this.#ramp.allowed(monotonicMs()) * this.itemsPerCall;
-    return Math.max(0, startable - this.#queue.size - this.incomingCount);
+    return startable + this.incomingCount <= this.#lowWater;
   }
 
   add(lease: Lease): void {
@@ -207,7 +190,6 @@ export class PhasePool {
       if (foundNone) break;
     }
     this.#askForPermits();
-    if (this.#ramp) this.#awaitRamp(this.#ramp);
     this.owners.noteRoom();
     if (this.owners.hasShort()) this.options.onShort?.();
     if (this.isHungry) this.options.onHungry();
@@ -217,22 +199,7 @@ export class PhasePool {
 
   #mayStart(): boolean {
     const { threads, mayStart } = this.options;
-    if (this.#ramp && this.#ramp.allowed(monotonicMs()) <= 0) return false;
     return mayStart() && (!threads || threads.idleCount > 0) && !this.#waitsForMore();
-  }
-
-  /** Goes on when the ramp allows more, or is over. */
-  #awaitRamp(ramp: StartRamp): void {
-    if (ramp.isOver) {
-      this.#ramp = null;
-      return;
-    }
-    const waitMs = ramp.waitMs(monotonicMs());
-    if (waitMs === 0) return;
-    this.#rampTimer ??= setTimeout(() => {
-      this.#rampTimer = null;
-      this.pump();
-    }, Math.ceil(waitMs));
   }
 
   /** A call that is not full waits only if its phase asks for it, and only while more may come. */
@@ -273,7 +240,7 @@ export class PhasePool {
   /** Gives up the waiting items of one lease, or of all. Returns the seqs. */
   dropQueued(lease: Lease | null): number[] {
     const dropped = this.#queue.drop(lease);
-    for (const [queued, seqs] of dropped) this.options.drop(queued, seqs.length);
+    for (const [queued, seqs] of dropped) this.options.writer.drop(queued, seqs.length);
     this.#lowWater = 0;
     this.pump();
     return [...dropped.values()].flat();
@@ -288,11 +255,11 @@ export class PhasePool {
         item.abort(reason);
         this.#end(item, item.realCost);
         if (item.realCost) paid.set(item.lease, (paid.get(item.lease) ?? 0) + item.realCost);
-        this.options.drop(item.lease, 1);
+        this.options.writer.drop(item.lease, 1);
       }
       if (openItemsOf(call).length === 0) this.#giveUp(call, reason);
     }
-    for (const [given, cost] of paid) this.options.payUnrecorded(given, cost);
+    for (const [given, cost] of paid) given.holder.paidInVain(given, cost);
   }
 
   /** Resolves when no item is running. */
@@ -306,7 +273,7 @@ export class PhasePool {
 
   async close(): Promise<void> {
     this.#running.clear();
-    for (const timer of [this.#fillTimer, this.#rampTimer]) if (timer) clearTimeout(timer);
+    if (this.#fillTimer) clearTimeout(this.#fillTimer);
     await this.options.threads?.stop();
   }
 
@@ -321,7 +288,7 @@ export class PhasePool {
     const item = this.#begin(RunningItem, waiting, now);
     if (!item) return true;
     if (waiting.permits) item.permits = startAll(waiting.permits, now);
-    this.#noteStart(item, now);
+    this.#noteStart(item);
     const { threads, runtime } = this.options;
     const isInThread = threads && !item.charge?.refusal;
     void (isInThread ? threads.run(item) : runItem(runtime, item)).then((outcome) =>
@@ -344,16 +311,15 @@ export class PhasePool {
 
   #defer(items: WaitingItem[], waitMs: number): void {
     for (const [lease, seqs] of byLease(items)) {
-      this.options.drop(lease, seqs.length);
-      this.options.defer(lease, seqs, Math.max(MIN_DEFER_MS, waitMs));
+      this.options.writer.drop(lease, seqs.length);
+      lease.holder.giveBack(lease, seqs, Math.max(MIN_DEFER_MS, waitMs));
     }
   }
 
-  #noteStart(call: Call, now: number): void {
+  #noteStart(call: Call): void {
     this.#running.add(call);
     this.#calls += 1;
     this.options.onCall?.();
-    this.#ramp?.begin(now);
   }
 
   /** What is queued of the first job, as far as it fits into one call: tenants are not mixed in a call. */
@@ -375,7 +341,7 @@ export class PhasePool {
     if (items.length === 0) return;
     const batch = new RunningBatch(items, now, this.options.log);
     if (held.length > 0) batch.permits = held;
-    this.#noteStart(batch, now);
+    this.#noteStart(batch);
     void runMany(this.options.runtime, batch, (item, outcome) => this.#settle(item, outcome)).then(() =>
       this.#finishMany(batch),
     );
@@ -387,7 +353,7 @@ export class PhasePool {
     { lease, claimed, charge }: WaitingItem,
     now: number,
   ): Item | null {
-    if (!lease.stopped) {
+    if (!lease.isStopped) {
       const item = new Item(lease, claimed, now, this.options);
       if (charge) {
         item.charge = charge;
@@ -395,7 +361,7 @@ export class PhasePool {
       }
       return item;
     }
-    this.options.drop(lease, 1);
+    this.options.writer.drop(lease, 1);
     return null;
   }
 
@@ -432,11 +398,12 @@ export class PhasePool {
     this.#end(item, outcome.cost ?? null);
     // One call, one answer: the worst of what its items say.
     if (item instanceof BatchedItem && item.batch) item.batch.hear(heardFrom(outcome));
-    this.options.record(item.lease, outcome);
+    this.options.writer.record(item.lease, outcome);
   }
 
   /** When failures rise, retries come later too. */
   #noteFailure(outcome: RecordedOutcome): void {
+    if (!this.errorSpike) return;
     const isFailure = heardFrom(outcome).kind !== 'ok';
     this.errorSpike.note(isFailure);
     if (isFailure && outcome.kind === 'retry') outcome.delayMs /= this.errorSpike.factor;
@@ -458,7 +425,7 @@ export class PhasePool {
     for (const item of open) {
       const outcome = recordFailure(this.options.runtime, item, failure);
       this.#noteFailure(outcome);
-      this.options.record(item.lease, outcome);
+      this.options.writer.record(item.lease, outcome);
     }
     this.pump();
   }

@@ -2,17 +2,17 @@
 // the handler does, the result is one of a closed set of outcomes.
 import { classifyError, MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
 import { failuresOf } from '../../core/errors/failure-counts.ts';
-import { type Checked, checkInput } from '../../pipeline/input-schema.ts';
 import { ERROR_CLASSES, type Failure, isVerdict, type Verdict } from '../../core/items/outcome.ts';
-import { type RetryPolicy, retryDelay } from '../../core/retries/retry-policy.ts';
 import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
+import { type RetryPolicy, retryDelay } from '../../core/retries/retry-policy.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import type { Phase, Pipeline } from '../../pipeline/define-pipeline.ts';
+import { type Checked, checkInput } from '../../pipeline/input-schema.ts';
 import { monotonicMs, wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { randomFraction } from '../../platform/random.ts';
-import type { Phase, Pipeline } from '../../pipeline/define-pipeline.ts';
 import { type Charge, overItemBudget } from '../admission/item-charge.ts';
-import type { ResultColumns } from '../flush/result-columns.ts';
+import type { KnownColumns, ResultColumns } from '../flush/result-columns.ts';
 import type { RunningItem } from './running-item.ts';
 
 export interface PhaseRuntime {
@@ -74,8 +74,14 @@ export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unk
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
   if (!runtime.isLastPhase) return withGains(item, outcome(item, 'advance', 'DONE', stored.json, null, 0));
   const done = outcome(item, 'terminal', 'DONE', stored.json, null, 0);
-  done.columns = runtime.columns.unseen(item.jobId, item.generation, value);
+  done.columns = columnsOf(runtime, item).unseen(value);
   return withGains(item, done);
+}
+
+/** Looked up once per lease. */
+export function columnsOf(runtime: PhaseRuntime, { lease, jobId, generation }: RunningItem): KnownColumns {
+  lease.knownColumns ??= runtime.columns.of(jobId, generation);
+  return lease.knownColumns;
 }
 
 function isError(value: unknown): boolean {
@@ -101,7 +107,7 @@ function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdic
     case 'skip':
       return withGains(item, {
         ...outcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0),
-        columns: runtime.columns.unseen(item.jobId, item.generation, { reason: message }),
+        columns: columnsOf(runtime, item).unseen({ reason: message }),
       });
     case 'not_found':
       return recordFailure(runtime, item, failureOf('not_found', message));
@@ -168,6 +174,7 @@ function outcome(
     failure,
     delayMs,
     handlerMs,
+    bytes: 0,
     columns: undefined,
     children: undefined,
     cost: item.realCost,

@@ -1,7 +1,8 @@
 // One call of `runMany`: several items of one job in one slot. Each item has a life of its own, because its lease may
 // be lost while the others go on.
-import type { Logger } from '../../platform/logger.ts';
+
 import type { BatchContext, BatchItem } from '../../pipeline/item-context.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Heard, KeyPermits } from '../admission/key-permits.ts';
 import { checkCost, RunningItem } from './running-item.ts';
 

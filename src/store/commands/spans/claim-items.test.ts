@@ -19,7 +19,7 @@ import {
 import type { EngineContext } from '../../../engine/engine-context.ts';
 import { rescueLeases } from '../../../engine/flush/rescue-leases.ts';
 import { sessionParameters } from '../../../platform/database.ts';
-import { type Claim, type ClaimRequest, claimItems } from './claim-items.ts';
+import { type ClaimedSpan, type ClaimRequest, claimItems } from './claim-items.ts';
 
 const database = useTestDatabase();
 let context: EngineContext;
@@ -47,7 +47,7 @@ async function jobWithSpans(items: number, spans: SpanShape[]): Promise<{ jobId:
   return { jobId, ids: await replaceSpans(database, jobId, spans) };
 }
 
-async function claim(jobId: string, request: Partial<ClaimRequest> = {}): Promise<Claim | null> {
+async function claim(jobId: string, request: Partial<ClaimRequest> = {}): Promise<ClaimedSpan | null> {
   return claimItems(context.db, claimRequest(jobId, request));
 }
 

@@ -1,5 +1,4 @@
 import { parseRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
-import type { WorkBudget } from '../../../core/limits/work-budget.ts';
 import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { CLAIMABLE } from '../../job-states.ts';
@@ -165,16 +164,6 @@ const CLAIM_LATER_PHASE: Statement = { name: 'claim-later-phase', text: claimTex
 const CLAIM_FIRST_EDITED: Statement = { name: 'claim-first-edited', text: claimText(false, true) };
 const CLAIM_LATER_EDITED: Statement = { name: 'claim-later-edited', text: claimText(true, true) };
 
-/** Whose work it is, and what the owner may have. */
-export interface WorkOwner {
-  ownerId: string;
-  weight: number;
-  /** Items under way at once; null: any number. */
-  maxInFlight: number | null;
-}
-
-const NOBODY: WorkOwner = { ownerId: '', weight: 1, maxInFlight: null };
-
 export interface ClaimRequest {
   jobId: string;
   phase: number;
@@ -189,10 +178,6 @@ export interface ClaimRequest {
   alone?: boolean | null;
   /** The job has items whose input was edited. */
   hasEdits?: boolean;
-  /** Whose job it is; goes with the claim. */
-  owner?: WorkOwner;
-  /** What its calls are charged to; goes with the claim. */
-  budget?: WorkBudget | null;
 }
 
 export interface ClaimedItem {
@@ -201,7 +186,8 @@ export interface ClaimedItem {
   previous: string | null;
 }
 
-export interface Claim {
+/** The lease, and its items as far as they fit into the byte bound. */
+export interface ClaimedSpan {
   jobId: string;
   spanId: number;
   token: string;
@@ -214,17 +200,10 @@ export interface Claim {
   itemCount: number;
   ranges: SeqRanges;
   items: ClaimedItem[];
-  owner: WorkOwner;
-  /** Null: nothing limits what its calls cost. */
-  budget: WorkBudget | null;
-  /** What its items have cost before, by seq; only where each has a budget. */
-  itemCosts: ReadonlyMap<number, number> | null;
-  /** Parameters of the job; read apart, once per job. */
-  params: Readonly<Record<string, unknown>>;
 }
 
 /** Null when there is nothing to claim right now. */
-export async function claimItems(db: Executor, request: ClaimRequest): Promise<Claim | null> {
+export async function claimItems(db: Executor, request: ClaimRequest): Promise<ClaimedSpan | null> {
   const statement = request.hasEdits
     ? [CLAIM_FIRST_EDITED, CLAIM_LATER_EDITED]
     : [CLAIM_FIRST_PHASE, CLAIM_LATER_PHASE];
@@ -265,10 +244,6 @@ export async function claimItems(db: Executor, request: ClaimRequest): Promise<C
     itemCount,
     ranges: parseRanges(ranges),
     items: parseLines(lines ?? ''),
-    owner: request.owner ?? NOBODY,
-    budget: request.budget ?? null,
-    itemCosts: null,
-    params: {},
   };
 }
 

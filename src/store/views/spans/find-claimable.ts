@@ -1,7 +1,7 @@
+import type { WorkOwner } from '../../../core/limits/owner-limits.ts';
 import { type BudgetColumns, toBudget, type WorkBudget } from '../../../core/limits/work-budget.ts';
 import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
-import type { WorkOwner } from '../../commands/spans/claim-items.ts';
 import { CLAIMABLE } from '../../job-states.ts';
 
 /** Whoever is not among them is among those of the next look. */
