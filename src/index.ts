@@ -7,6 +7,7 @@ export {
   type CountMode,
   defineCounter,
 } from './core/items/counter.ts';
+export type { FailedItem } from './core/items/failed-item.ts';
 export { fail, notFound, retryLater, skip } from './core/items/outcome.ts';
 export type { DeclaredLimits, ResourceOverride } from './core/limits/resource-limits.ts';
 export type { ResourceStatus } from './core/limits/resource-status.ts';
@@ -20,7 +21,6 @@ export {
   startEmbeddedPostgres,
 } from './platform/embedded-postgres/start-embedded-postgres.ts';
 export { Events, type RowmillEvents } from './platform/events.ts';
-export type { FailedItem } from './store/views/results/failed-items-page.ts';
 export type { BudgetStatus } from './store/views/limits/read-budgets.ts';
 export { definePipeline, type Phase, type Pipeline, type RetryRule } from './pipeline/define-pipeline.ts';
 export type { BatchContext, BatchItem, ItemContext } from './pipeline/item-context.ts';

@@ -1,7 +1,7 @@
 // What a pipeline can ask to be told about its jobs, beside its items.
+import type { FailedItem } from '../core/items/failed-item.ts';
+import type { Summary } from '../core/jobs/summary.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { FailedItem } from '../store/views/results/failed-items-page.ts';
-import type { Summary } from '../store/views/jobs/read-progress.ts';
 
 export interface CallbackContext {
   readonly jobId: string;

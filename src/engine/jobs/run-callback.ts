@@ -13,7 +13,8 @@ import {
   claimCallback,
   endCallback,
 } from '../../store/commands/jobs/claim-callback.ts';
-import { type FailedItem, failedItemsPage } from '../../store/views/results/failed-items-page.ts';
+import type { FailedItem } from '../../core/items/failed-item.ts';
+import { failedItemsPage } from '../../store/views/results/failed-items-page.ts';
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import { readSummary } from '../../store/views/jobs/read-progress.ts';
 import type { EngineContext } from '../engine-context.ts';
