@@ -48,7 +48,7 @@ import { type BudgetStatus, readBudgets } from './store/views/limits/read-budget
 import { type ErrorGroup, readErrorGroups } from './store/views/results/read-error-groups.ts';
 import { type Job, readJob } from './store/views/jobs/read-job.ts';
 import { type Progress, readProgress, readSummary } from './store/views/jobs/read-progress.ts';
-import type { Pipeline } from './pipeline/define-pipeline.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
 import type { SliceOptions, SliceReport } from './worker/process/run-slice.ts';
 import type { RowmillWorker, WorkerOptions } from './worker/worker.ts';
 import { openConnections, type WorkerConnections } from './worker/process/worker-connections.ts';

@@ -3,7 +3,7 @@
 // pass (database, blob store) leaves it open to be gone on with.
 
 import type { IngestReport, JobSource } from '../core/files/file-format.ts';
-import { type Checked, checkInput, type InputSchema, type PipelineInput } from '../pipeline/input-schema.ts';
+import { type Checked, checkInput, type InputSchema } from '../pipeline/input-schema.ts';
 import { mapColumns } from '../core/files/map-columns.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { toStorableText } from '../core/items/storable-json.ts';
@@ -23,6 +23,7 @@ import { type Encoded, type EncodeOptions, ObjectEncoder, tableEncoder } from '.
 import { withRows } from './open-rows.ts';
 import { optionsToReadAgain, readLimits } from './read-options.ts';
 import { MAX_RAW_LENGTH, type ReadRow, type RejectedRow, type RowReader } from './row-reader.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 /** Nothing that waits would make these files readable. */
 const FILE_ERRORS: string[] = [
@@ -42,7 +43,7 @@ const MAX_REASON_LENGTH = 2000;
 export async function ingestJob(
   context: EngineContext,
   jobId: string,
-  pipeline: PipelineInput,
+  pipeline: Pipeline,
   signal?: AbortSignal,
 ): Promise<boolean> {
   const token = newId();
@@ -116,7 +117,7 @@ function refuseUnlessSealed(job: Job): boolean {
 
 interface Reading {
   token: string;
-  pipeline: PipelineInput;
+  pipeline: Pipeline;
   signal: AbortSignal;
 }
 
@@ -175,12 +176,7 @@ interface Encoder {
   columnTypes(): ColumnTypes | undefined;
 }
 
-function encoderFor(
-  { settings }: EngineContext,
-  job: Job,
-  reader: RowReader,
-  pipeline: PipelineInput,
-): Encoder {
+function encoderFor({ settings }: EngineContext, job: Job, reader: RowReader, pipeline: Pipeline): Encoder {
   const options: EncodeOptions = {
     key: job.keyColumns,
     summary: pipeline.summary,

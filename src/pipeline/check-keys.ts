@@ -5,7 +5,7 @@ import { fieldsOf } from './input-schema.ts';
 import type { RetryRule } from '../core/retries/retry-policy.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { IMAGE_HEADERS } from '../core/items/image-rows.ts';
-import type { ManyPhase, PipelineDefinition, SinglePhase } from './define-pipeline.ts';
+import type { ManyPhase, PipelineDefinition, SinglePhase } from './pipeline.ts';
 
 /** A list that the compiler keeps complete: a key that is missing here does not compile. */
 const keysOf = <Of>(keys: Record<keyof Of, true>): string[] => Object.keys(keys);

@@ -2,7 +2,8 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import { z } from 'zod';
 import { notFound, retryLater, skip } from '../core/items/outcome.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
-import { definePipeline, isPipeline, type Pipeline } from './define-pipeline.ts';
+import { definePipeline, isPipeline } from './define-pipeline.ts';
+import type { Pipeline } from './pipeline.ts';
 import { resource } from './phase-resources.ts';
 
 const run = () => ({});

@@ -26,9 +26,15 @@ export interface PipelineCallbacks {
   onPhaseDone?: (phase: string, context: CallbackContext) => unknown;
 }
 
-/** What the runner needs of a pipeline. */
-export interface PipelineWithCallbacks {
-  name: string;
-  version: string | null;
-  callbacks: PipelineCallbacks;
+export const CALLBACKS = [
+  'onDone',
+  'onItemError',
+  'onPhaseDone',
+] as const satisfies (keyof PipelineCallbacks)[];
+
+/** The callbacks of a definition, without its other keys. */
+export function callbacksOf(definition: PipelineCallbacks): PipelineCallbacks {
+  return Object.fromEntries(
+    CALLBACKS.flatMap((key) => (definition[key] === undefined ? [] : [[key, definition[key]]])),
+  );
 }

@@ -13,7 +13,7 @@ import { Events } from '../platform/events.ts';
 import type { Settings } from '../platform/settings.ts';
 import { listAttemptErrors } from '../store/views/items/list-attempt-errors.ts';
 import { readJobCounts } from '../store/views/jobs/read-job-counts.ts';
-import type { Pipeline } from '../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { capturedLog, type LogEntry } from './captured-log.ts';
 import { sortEntries } from './counted-entries.ts';
 import type { PipelineRun } from './pipeline-run.ts';

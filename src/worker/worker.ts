@@ -35,7 +35,8 @@ import {
 } from '../store/views/spans/find-claimable.ts';
 import { BudgetDesk } from './admission/budget-desk.ts';
 import { ClaimLoops } from './claims/claim-loops.ts';
-import { abilityOf, type Phase, type Pipeline } from '../pipeline/define-pipeline.ts';
+import { abilityOf } from '../pipeline/define-pipeline.ts';
+import type { Phase, Pipeline } from '../pipeline/pipeline.ts';
 import type { Turn } from './claims/exclusive-turns.ts';
 import { FlushWriter } from './flush/flush-writer.ts';
 import { HandlerThreads } from './run/handler-threads.ts';
@@ -389,7 +390,7 @@ export class RowmillWorker {
     else if (await retryPassing(() => beginFinalizing(this.#control.db, jobId))) only.onEnded();
   }
 
-  #createPool(pipeline: Pipeline, phase: Phase<unknown, unknown, unknown>, phaseIndex: number): PhasePool {
+  #createPool(pipeline: Pipeline, phase: Phase, phaseIndex: number): PhasePool {
     const runtime: PhaseRuntime = {
       pipeline,
       phase,

@@ -6,7 +6,7 @@ import { OWNER_RESOURCE, type ResourceLimits } from '../../core/limits/resource-
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import type { ClaimedItem } from '../../store/commands/spans/claim-items.ts';
 import type { BudgetDesk } from './budget-desk.ts';
-import type { Phase } from '../../pipeline/define-pipeline.ts';
+import type { Phase } from '../../pipeline/pipeline.ts';
 import { estimateOf, ItemCharge, overItemBudget } from './item-charge.ts';
 import type { ItemGate } from './item-queue.ts';
 import type { Heard, KeyPermits } from './key-permits.ts';
@@ -29,14 +29,9 @@ export class PhaseGate implements ItemGate {
   readonly #uses: readonly ResourceUse[];
   readonly #strategies: readonly string[];
   readonly #needsInput: boolean;
-  readonly #cost: Phase<unknown, unknown, unknown>['cost'];
+  readonly #cost: Phase['cost'];
 
-  constructor(
-    desk: ResourceDesk,
-    budgets: BudgetDesk,
-    phase: Phase<unknown, unknown, unknown>,
-    strategies: readonly string[],
-  ) {
+  constructor(desk: ResourceDesk, budgets: BudgetDesk, phase: Phase, strategies: readonly string[]) {
     this.#strategies = strategies;
     this.#desk = desk;
     this.#budgets = budgets;

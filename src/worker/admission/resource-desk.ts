@@ -11,7 +11,7 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { type KeyReport, keyOf, syncResources } from '../../engine/limits/sync-resources.ts';
 import { monotonicMs } from '../../platform/clock.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { KeyPermits } from './key-permits.ts';
 import { SyncLoop } from './sync-loop.ts';
 

@@ -18,7 +18,8 @@ import { readSliceState, storeSliceState } from '../../store/commands/jobs/slice
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import { readJobOutlook } from '../../store/views/jobs/read-job-outlook.ts';
 import { type Progress, readProgress } from '../../store/views/jobs/read-progress.ts';
-import { abilityOf, type Pipeline } from '../../pipeline/define-pipeline.ts';
+import { abilityOf } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { RowmillWorker } from '../worker.ts';
 import type { WorkerConnections } from './worker-connections.ts';
 

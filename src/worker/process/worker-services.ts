@@ -11,7 +11,7 @@ import { createSweeper } from '../../engine/services/sweeper.ts';
 import { createIngestResumer } from '../../ingest/ingest-resumer.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { HeldLeases } from '../leases/held-leases.ts';
 import { obeyControl } from './obey-control.ts';
 
