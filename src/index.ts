@@ -8,6 +8,7 @@ export {
   defineCounter,
 } from './core/items/counter.ts';
 export type { FailedItem } from './core/items/failed-item.ts';
+export type { ResultRow } from './core/files/export-row.ts';
 export { fail, notFound, retryLater, skip } from './core/items/outcome.ts';
 export type { DeclaredLimits, ResourceOverride } from './core/limits/resource-limits.ts';
 export type { ResourceStatus } from './core/limits/resource-status.ts';

@@ -39,10 +39,10 @@ export interface FileToSubmit {
   expectedBytes?: number;
 }
 
-export interface SubmitFileOptions {
+export interface SubmitFileOptions<Params = unknown> {
   ownerId?: string;
   name?: string;
-  params?: unknown;
+  params?: Params;
   priority?: number;
   /** Default: the file, the pipeline, the parameters and the way it is read. */
   idempotencyKey?: string;

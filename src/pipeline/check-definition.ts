@@ -5,8 +5,9 @@ import { checkFields, checkKeys } from './check-keys.ts';
 import { checkPhase } from './check-phase.ts';
 import { invalidPipeline, kindOf } from './invalid-pipeline.ts';
 import { checkResources } from './phase-resources.ts';
-import type { Phase, PipelineDefinition } from './pipeline.ts';
+import type { Phase } from './pipeline.ts';
 import { CALLBACKS } from './pipeline-callbacks.ts';
+import type { PipelineDefinition } from './pipeline-definition.ts';
 
 export function checkDefinition(definition: PipelineDefinition): void {
   if (typeof definition !== 'object' || definition === null) {

@@ -1,57 +1,77 @@
-// What a developer writes: a named pipeline with an input schema and one or more phases in order.
+// Makes a pipeline of what a developer writes.
 import type { Ability } from '../core/claims/ability.ts';
+import type { StoredValue } from '../core/items/stored-value.ts';
 import { checkDefinition, keyFields } from './check-definition.ts';
 import type { InputSchema } from './input-schema.ts';
-import {
-  type FirstPhase,
-  type InputOf,
-  type NextPhase,
-  type Phase,
-  PIPELINE,
-  type Pipeline,
-  type PipelineDefinition,
-  type RowOf,
-  type SharedDefinition,
-} from './pipeline.ts';
-import { callbacksOf } from './pipeline-callbacks.ts';
+import { type Phase, PIPELINE, type Pipeline } from './pipeline.ts';
+import { callbacksOf, type PipelineCallbacks } from './pipeline-callbacks.ts';
+import type { PhaseOf, PipelineDefinition, PipelineOf, PipelineOptions } from './pipeline-definition.ts';
 
-export function definePipeline<A, Schema extends InputSchema | undefined = undefined>(
-  definition: SharedDefinition<Schema> & { phases: [FirstPhase<Schema, A>] },
-): Pipeline;
-export function definePipeline<A, B, Schema extends InputSchema | undefined = undefined>(
-  definition: SharedDefinition<Schema> & { phases: [FirstPhase<Schema, A>, NextPhase<Schema, A, B>] },
-): Pipeline;
-export function definePipeline<A, B, C, Schema extends InputSchema | undefined = undefined>(
-  definition: SharedDefinition<Schema> & {
-    phases: [FirstPhase<Schema, A>, NextPhase<Schema, A, B>, NextPhase<Schema, B, C>];
+// biome-ignore lint/suspicious/noExplicitAny: whatever is wrong elsewhere in a definition, its handlers add no errors to it.
+type Any = any;
+
+/**
+ * Each phase knows what the one before returned, up to twenty of them; `previous` of later ones is unknown. One type
+ * parameter per phase, because TypeScript infers from one element of a list to the next only into parameters of their own.
+ */
+export function definePipeline<
+  A = Any,
+  B = Any,
+  C = Any,
+  D = Any,
+  E = Any,
+  F = Any,
+  G = Any,
+  H = Any,
+  I = Any,
+  J = Any,
+  K = Any,
+  L = Any,
+  M = Any,
+  N = Any,
+  O = Any,
+  P = Any,
+  Q = Any,
+  R = Any,
+  S = Any,
+  T = Any,
+  Schema extends InputSchema | undefined = undefined,
+  ParamsSchema extends InputSchema | undefined = undefined,
+  const Strategies extends readonly string[] = [],
+  Resource extends string = never,
+  Count extends number = number,
+>(
+  definition: PipelineOptions<Schema, ParamsSchema, Strategies, Resource> & {
+    phases: readonly [
+      PhaseOf<undefined, A, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<A>, B, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<B>, C, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<C>, D, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<D>, E, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<E>, F, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<F>, G, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<G>, H, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<H>, I, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<I>, J, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<J>, K, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<K>, L, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<L>, M, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<M>, N, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<N>, O, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<O>, P, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<P>, Q, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<Q>, R, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<R>, S, Schema, ParamsSchema, Strategies, Resource>?,
+      PhaseOf<StoredValue<S>, T, Schema, ParamsSchema, Strategies, Resource>?,
+      ...PhaseOf<unknown, unknown, Schema, ParamsSchema, Strategies, Resource>[],
+    ] & { length: Count };
   },
-): Pipeline;
-export function definePipeline<A, B, C, D, Schema extends InputSchema | undefined = undefined>(
-  definition: SharedDefinition<Schema> & {
-    phases: [
-      FirstPhase<Schema, A>,
-      NextPhase<Schema, A, B>,
-      NextPhase<Schema, B, C>,
-      NextPhase<Schema, C, D>,
-    ];
-  },
-): Pipeline;
-export function definePipeline<A, B, C, D, E, Schema extends InputSchema | undefined = undefined>(
-  definition: SharedDefinition<Schema> & {
-    phases: [
-      FirstPhase<Schema, A>,
-      NextPhase<Schema, A, B>,
-      NextPhase<Schema, B, C>,
-      NextPhase<Schema, C, D>,
-      NextPhase<Schema, D, E>,
-    ];
-  },
-): Pipeline;
-export function definePipeline<Schema extends InputSchema | undefined = undefined>(
-  definition: SharedDefinition<Schema> & {
-    phases: Phase<InputOf<Schema>, unknown, unknown, RowOf<Schema>>[];
-  },
-): Pipeline;
+): PipelineOf<
+  Schema,
+  ParamsSchema,
+  [unknown, A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, Q, R, S, T],
+  Count
+>;
 export function definePipeline(definition: PipelineDefinition): Pipeline {
   checkDefinition(definition);
   const { name, input, params, outputs, phases } = definition;
@@ -69,7 +89,7 @@ export function definePipeline(definition: PipelineDefinition): Pipeline {
     counters: definition.counters ?? [],
     outputs,
     phases: phases as Phase[],
-    callbacks: callbacksOf(definition),
+    callbacks: callbacksOf(definition as PipelineCallbacks),
   });
 }
 

@@ -3,8 +3,8 @@ import { didYouMean } from '../core/errors/did-you-mean.ts';
 import { checkLimits, type DeclaredLimits } from '../core/limits/resource-limits.ts';
 import { invalidPipeline } from './invalid-pipeline.ts';
 
-export interface ResourceUse<Row = never> {
-  readonly name: string;
+export interface ResourceUse<Row = never, Name extends string = string> {
+  readonly name: Name;
   /** Splits the resource: a host, a tenant. Each key has the limits for itself. Null: this call does not use it. */
   readonly keyOf: KeyOf<Row> | null;
 }
@@ -18,17 +18,17 @@ export interface ResourceCall {
   readonly strategy: string | undefined;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: TypeScript cannot tell the row here from the schema of the pipeline around it.
-type UnknownRow = Record<string, any>;
+// biome-ignore lint/suspicious/noExplicitAny: TypeScript cannot infer the row here from the schema of the pipeline around it.
+type Any = any;
 
 /**
  * What a call of a phase needs: a resource, or the part of it that belongs to the item. Say what the row is, as in
  * `(row: { url: string }) => …`, and it is compared with the schema of the pipeline.
  */
-export function resource<Row = UnknownRow>(
-  name: string,
+export function resource<Row = Record<string, Any>, const Name extends string = Any>(
+  name: Name,
   keyOf?: (row: Row, call: ResourceCall) => string | null,
-): ResourceUse<Row> {
+): ResourceUse<Row, Name> {
   return { name, keyOf: keyOf ?? null };
 }
 

@@ -3,11 +3,11 @@ import type { FailedItem } from '../core/items/failed-item.ts';
 import type { Summary } from '../core/jobs/summary.ts';
 import type { Logger } from '../platform/logger.ts';
 
-export interface CallbackContext {
+export interface CallbackContext<Params = unknown> {
   readonly jobId: string;
   readonly name: string;
   readonly generation: number;
-  readonly params: unknown;
+  readonly params: Params;
   /** The same on every attempt: a call may come again after a crash. */
   readonly idempotencyKey: string;
   /** From 1. */
@@ -17,13 +17,13 @@ export interface CallbackContext {
   readonly log: Logger;
 }
 
-export interface PipelineCallbacks {
+export interface PipelineCallbacks<Params = unknown> {
   /** A generation of a job has ended: its summary is written. */
-  onDone?: (summary: Summary, context: CallbackContext) => unknown;
+  onDone?: (summary: Summary, context: CallbackContext<Params>) => unknown;
   /** Items of a generation that ended as ERROR, when it has ended: up to 100 at a time, in the order of the file. */
-  onItemError?: (items: readonly FailedItem[], context: CallbackContext) => unknown;
+  onItemError?: (items: readonly FailedItem[], context: CallbackContext<Params>) => unknown;
   /** No item is left before or in this phase. Once per generation; not when it was cancelled. */
-  onPhaseDone?: (phase: string, context: CallbackContext) => unknown;
+  onPhaseDone?: (phase: string, context: CallbackContext<Params>) => unknown;
 }
 
 export const CALLBACKS = [

@@ -18,7 +18,7 @@ function onePhase(
   return definePipeline({ name: 'test', phases: [{ name: 'only', run, ...options }] });
 }
 
-const rowsOf = (count: number): Row[] => Array.from({ length: count }, (_, n) => ({ n }));
+const rowsOf = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 
 describe('outcomes', () => {
   it('are those of the rows, in their order, with counts', async () => {

@@ -16,7 +16,7 @@ import { VirtualClock } from './virtual-clock.ts';
 import { VirtualRun } from './virtual-run.ts';
 import { useVirtualTimers } from './virtual-timers.ts';
 
-export interface RunPipelineOptions {
+export interface RunPipelineOptions<Params = unknown> {
   /** What goes wrong, and where. Of several that match a call, the first counts. */
   faults?: readonly Fault[];
   /** The same seed gives the same waits. Default 1. */
@@ -35,7 +35,7 @@ export interface RunPipelineOptions {
     >
   >;
   /** Parameters of the job, checked by the pipeline's `params` schema. */
-  params?: Record<string, unknown>;
+  params?: Params;
   /** What `context.openFile` finds, by key. */
   files?: GivenFiles;
   /** For handlers that are given a clock to sleep on. */
@@ -49,11 +49,11 @@ export interface RunPipelineOptions {
   patienceMs?: number;
 }
 
-export async function runPipeline(
-  pipeline: Pipeline,
-  rows: Iterable<object>,
-  options: RunPipelineOptions = {},
-): Promise<PipelineRun> {
+export async function runPipeline<Row, Params, Result>(
+  pipeline: Pipeline<Row, Params, Result>,
+  rows: readonly NoInfer<Row>[] | Iterable<NoInfer<Row>>,
+  options: RunPipelineOptions<NoInfer<Params>> = {},
+): Promise<PipelineRun<Result>> {
   if (!isPipeline(pipeline)) {
     throw new RowmillError(
       'PIPELINE_INVALID',
@@ -90,5 +90,5 @@ export async function runPipeline(
   } finally {
     restoreTimers();
   }
-  return recorder.finish(clock.now() - startedMs, counted.list());
+  return recorder.finish(clock.now() - startedMs, counted.list()) as PipelineRun<Result>;
 }
