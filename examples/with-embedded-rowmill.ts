@@ -3,9 +3,14 @@ import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { openRowmill, type Pipeline, type Rowmill, type RowmillWorker, startEmbeddedPostgres } from 'rowmill';
-
-type ResultRow = ReturnType<Rowmill['results']> extends AsyncGenerator<infer Row> ? Row : never;
+import {
+  openRowmill,
+  type Pipeline,
+  type ResultRow,
+  type Rowmill,
+  type RowmillWorker,
+  startEmbeddedPostgres,
+} from 'rowmill';
 
 export interface EmbeddedRowmill {
   rowmill: Rowmill;
@@ -78,8 +83,12 @@ export async function printProgress(rowmill: Rowmill, jobId: string, what: strin
   }
 }
 
-export async function allResults(rowmill: Rowmill, jobId: string): Promise<ResultRow[]> {
-  const rows: ResultRow[] = [];
-  for await (const row of rowmill.results(jobId)) rows.push(row);
+export async function allResults<Result>(
+  rowmill: Rowmill,
+  jobId: string,
+  pipeline: Pipeline<unknown, unknown, Result>,
+): Promise<ResultRow<Result>[]> {
+  const rows: ResultRow<Result>[] = [];
+  for await (const row of rowmill.results(jobId, pipeline)) rows.push(row);
   return rows;
 }

@@ -7,9 +7,12 @@ export {
   type CountMode,
   defineCounter,
 } from './core/items/counter.ts';
+export type { FailedItem } from './core/items/failed-item.ts';
+export type { ResultRow } from './core/files/export-row.ts';
 export { fail, notFound, retryLater, skip } from './core/items/outcome.ts';
 export type { DeclaredLimits, ResourceOverride } from './core/limits/resource-limits.ts';
 export type { ResourceStatus } from './core/limits/resource-status.ts';
+export type { RetryRule } from './core/retries/retry-policy.ts';
 export { RowmillError } from './core/errors/rowmill-error.ts';
 export type { CallbackContext, PipelineCallbacks } from './pipeline/pipeline-callbacks.ts';
 export type { OwnerBudget } from './engine/limits/set-budget.ts';
@@ -20,10 +23,10 @@ export {
   startEmbeddedPostgres,
 } from './platform/embedded-postgres/start-embedded-postgres.ts';
 export { Events, type RowmillEvents } from './platform/events.ts';
-export type { FailedItem } from './store/views/results/failed-items-page.ts';
 export type { BudgetStatus } from './store/views/limits/read-budgets.ts';
-export { definePipeline, type Phase, type Pipeline, type RetryRule } from './pipeline/define-pipeline.ts';
+export { definePipeline } from './pipeline/define-pipeline.ts';
 export type { BatchContext, BatchItem, ItemContext } from './pipeline/item-context.ts';
 export { type ResourceUse, resource } from './pipeline/phase-resources.ts';
+export type { Phase, Pipeline } from './pipeline/pipeline.ts';
 export type { SliceOptions, SliceReport } from './worker/process/run-slice.ts';
 export { RowmillWorker, type StopReport, type WorkerOptions } from './worker/worker.ts';

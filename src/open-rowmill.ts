@@ -10,6 +10,7 @@ import type { ResourceOverride } from './core/limits/resource-limits.ts';
 import { type ResourceStatus, resourceStatus } from './core/limits/resource-status.ts';
 import { RowmillError } from './core/errors/rowmill-error.ts';
 import { slowBecause } from './core/jobs/slow-because.ts';
+import type { Summary } from './core/jobs/summary.ts';
 import { type AddItemsOptions, addItems } from './engine/items/add-items.ts';
 import { cancelJob } from './engine/jobs/cancel-job.ts';
 import { type CreateJobRequest, createJob } from './engine/jobs/create-job.ts';
@@ -46,8 +47,8 @@ import { listResources } from './store/views/limits/list-resources.ts';
 import { type BudgetStatus, readBudgets } from './store/views/limits/read-budgets.ts';
 import { type ErrorGroup, readErrorGroups } from './store/views/results/read-error-groups.ts';
 import { type Job, readJob } from './store/views/jobs/read-job.ts';
-import { type Progress, readProgress, readSummary, type Summary } from './store/views/jobs/read-progress.ts';
-import type { Pipeline } from './pipeline/define-pipeline.ts';
+import { type Progress, readProgress, readSummary } from './store/views/jobs/read-progress.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
 import type { SliceOptions, SliceReport } from './worker/process/run-slice.ts';
 import type { RowmillWorker, WorkerOptions } from './worker/worker.ts';
 import { openConnections, type WorkerConnections } from './worker/process/worker-connections.ts';
@@ -67,10 +68,16 @@ export interface FileBytes {
   expectedBytes?: number;
 }
 
-export type NewJobOptions = Pick<
-  CreateJobRequest,
-  'ownerId' | 'name' | 'params' | 'priority' | 'idempotencyKey' | 'outputs' | 'hold' | 'trial' | 'budget'
->;
+export interface NewJobOptions<Params = unknown>
+  extends Pick<
+    CreateJobRequest,
+    'ownerId' | 'name' | 'priority' | 'idempotencyKey' | 'outputs' | 'hold' | 'trial' | 'budget'
+  > {
+  params?: Params;
+}
+
+/** Lists are named beside other iterables: then an error of the compiler is at the row that is wrong. */
+type Rows<Row> = readonly Row[] | Iterable<Row> | AsyncIterable<Row>;
 
 /** Who waits for a summary looks this often before it asks whether there will be one. */
 const LOOKS_PER_STATE = 20;
@@ -87,9 +94,9 @@ export class Rowmill {
     this.#notifier = new WorkNotifier(context.db);
   }
 
-  async createJob(
-    pipeline: Pipeline,
-    options: NewJobOptions = {},
+  async createJob<Params>(
+    pipeline: Pipeline<unknown, Params>,
+    options: NewJobOptions<NoInfer<Params>> = {},
   ): Promise<{ jobId: string; created: boolean }> {
     const unpaid = checkPays(pipeline, options.budget);
     if (unpaid !== null) throw new RowmillError('BUDGET_INVALID', unpaid);
@@ -126,10 +133,10 @@ export class Rowmill {
    * Stores a file (path, or name and bytes) and opens a job for its rows; several paths are a set of images. Nothing is
    * read into the job yet: that is `ingest`. The same file again is the same job.
    */
-  async submitFile(
-    pipeline: Pipeline,
+  async submitFile<Params>(
+    pipeline: Pipeline<unknown, Params>,
     file: string | string[] | FileBytes,
-    options: SubmitFileOptions = {},
+    options: SubmitFileOptions<NoInfer<Params>> = {},
   ): Promise<SubmittedFile> {
     const { context } = this;
     if (typeof file !== 'string' && !Array.isArray(file)) {
@@ -158,10 +165,10 @@ export class Rowmill {
   }
 
   /** `submitFile` and `ingest`: resolves when every row is stored. */
-  async runFile(
-    pipeline: Pipeline,
+  async runFile<Params>(
+    pipeline: Pipeline<unknown, Params>,
     file: string | string[] | FileBytes,
-    options: SubmitFileOptions = {},
+    options: SubmitFileOptions<NoInfer<Params>> = {},
   ): Promise<SubmittedFile> {
     const submitted = await this.submitFile(pipeline, file, options);
     await this.ingest(submitted.jobId, pipeline, { signal: options.signal });
@@ -172,15 +179,15 @@ export class Rowmill {
    * Creates a job, stores its items and seals it. With an idempotency key the same call again is the same job, and goes
    * on with one whose items were not all stored.
    */
-  async submit(
-    pipeline: Pipeline,
-    items: AsyncIterable<unknown> | Iterable<unknown>,
-    options: NewJobOptions = {},
+  async submit<Row, Params>(
+    pipeline: Pipeline<Row, Params>,
+    rows: Rows<NoInfer<Row>>,
+    options: NewJobOptions<NoInfer<Params>> = {},
   ): Promise<string> {
     const { jobId } = await this.createJob(pipeline, options);
     const { sealedAt, itemCount, ingestReport, state } = await this.job(jobId);
     if (sealedAt !== null || isFinished(state)) return jobId;
-    await this.addItems(jobId, items, { resumeAfter: itemCount - (ingestReport.emitted ?? 0) });
+    await this.addItems(jobId, rows, { resumeAfter: itemCount - (ingestReport.emitted ?? 0) });
     await this.sealJob(jobId);
     return jobId;
   }
@@ -309,13 +316,25 @@ export class Rowmill {
     return readSummary(this.context.db, jobId, generation);
   }
 
-  /** Items in seq order, each with the newest result there is in this generation. */
-  async *results(jobId: string): AsyncGenerator<ResultRow> {
-    const { generation, itemCount } = await this.job(jobId);
+  /**
+   * Items in seq order, each with the newest result there is in this generation. With the pipeline of the job, results have
+   * the type that its last phase returns.
+   */
+  async *results<Result = unknown>(
+    jobId: string,
+    pipeline?: Pipeline<unknown, unknown, Result>,
+  ): AsyncGenerator<ResultRow<Result>> {
+    const { generation, itemCount, pipeline: ownPipeline } = await this.job(jobId);
+    if (pipeline !== undefined && pipeline.name !== ownPipeline)
+      throw new RowmillError(
+        'JOB_CONFLICT',
+        `job ${jobId} belongs to pipeline ${ownPipeline}, not ${pipeline.name}`,
+        { hint: 'Give results the pipeline that the job was created with, or none.' },
+      );
     const { db, settings } = this.context;
     const pageRows = settings.exportPageRows;
     const pages = readRows(db, { jobId, generation, filter: {}, pageRows, afterSeq: -1, itemCount });
-    for await (const page of pages) for (const row of page) yield toResultRow(row);
+    for await (const page of pages) for (const row of page) yield toResultRow<Result>(row);
   }
 
   /** Results as CSV, XLSX or JSON lines: bytes, read page by page as they are asked for. */

@@ -29,7 +29,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   platform: ['core'],
   store: ['core', 'platform'],
   export: ['core', 'platform', 'store'],
-  pipeline: ['core', 'platform', 'store'],
+  pipeline: ['core', 'platform'],
   engine: ['core', 'platform', 'store', 'pipeline', 'export'],
   ingest: ['core', 'platform', 'store', 'pipeline', 'engine'],
   // What a worker changes it changes through the engine.

@@ -42,10 +42,9 @@ export const upload = definePipeline({
     {
       name: 'store',
       concurrency: 20,
-      run: async (row, { params, count, jobId, seq }) => {
+      run: async (row, { params: { mode }, count, jobId, seq }) => {
         const { project } = row;
         const document = `${row.sourcedb}:${row.sourceid}`;
-        const mode = params.mode as 'add' | 'replace';
         const align = spanAligner(row.text, await textOf(document, row.text));
         const denotations = keepOnText(row.denotations, row.text, align);
         const blocks = keepOnText(row.blocks, row.text, align);

@@ -66,8 +66,7 @@ export const crawler = definePipeline({
       timeoutMs: 20_000,
       resources: [resource('host', hostOf)],
       retry: { not_found: { maxAttempts: 1 }, overloaded: { maxAttempts: 3, baseMs: 200 } },
-      run: async ({ url, depth, from }, { emit, params, signal }) => {
-        const { hosts } = params as { hosts: string[] };
+      run: async ({ url, depth, from }, { emit, params: { hosts }, signal }) => {
         const discover = (link: string, atDepth: number): string | null => {
           const found = normalizeUrl(link, url);
           if (found === null || !hosts.includes(new URL(found).host)) return null;

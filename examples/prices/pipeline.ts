@@ -49,7 +49,7 @@ export const prices = definePipeline({
     {
       name: 'identify',
       timeoutMs: 20_000,
-      resources: [resource<Row>('recogniser', ({ blob }) => (blob === undefined ? null : 'photos'))],
+      resources: [resource('recogniser', ({ blob }: Row) => (blob === undefined ? null : 'photos'))],
       retry: { not_found: { maxAttempts: 1 }, overloaded: { maxAttempts: 20 } },
       run: async ({ title, brand, purchase_price, blob }, { openFile, signal, idempotencyKey }) => {
         if (blob === undefined) return { title, brand, paid: purchase_price! };
@@ -64,7 +64,7 @@ export const prices = definePipeline({
       name: 'find',
       concurrency: 20,
       timeoutMs: 20_000,
-      resources: [resource<Row>('retailer', (_row, { strategy }) => retailerOf(strategy))],
+      resources: [resource('retailer', (_row, { strategy }) => retailerOf(strategy))],
       retry: {
         // One call per strategy, one soon after the other: the next one asks somebody else.
         not_found: { maxAttempts: STRATEGIES.length, baseMs: 20, factor: 1 },
@@ -79,7 +79,7 @@ export const prices = definePipeline({
         if (response.status === 404) return notFound(`no offer: ${strategy}`);
         const { offers } = (await checked(response).json()) as { offers: Offer[] };
 
-        const tolerance = params.tolerance as number;
+        const { tolerance } = params;
         const item = `${thing.brand} ${thing.title}`;
         const band = `within ±${Math.round(tolerance * 100)} % of ${thing.paid.toFixed(2)}`;
         if (way === 'estimate') {

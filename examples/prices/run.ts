@@ -94,12 +94,13 @@ async function scan({ databaseUrl, dataDir }: EmbeddedRowmill): Promise<Map<stri
 }
 
 async function show(rowmill: Rowmill, jobId: string, name: string, things: readonly Thing[]): Promise<void> {
-  const rows = await allResults(rowmill, jobId);
+  const rows = await allResults(rowmill, jobId, prices);
   console.log(`\n${name}: ${rows.length} rows`);
   for (const { status, result, error, input } of rows.slice(0, 8)) {
-    const { found, item, price, retailer, reason } = (result ?? {}) as Record<string, unknown>;
-    const what = String(item ?? input.title ?? input.file).slice(0, 36);
-    const how = status === 'DONE' ? `${String(price)} ${found} ${retailer ?? ''} ${reason ?? ''}` : error;
+    const what = String(result?.item ?? input.title ?? input.file).slice(0, 36);
+    const how = result
+      ? `${result.price} ${result.found} ${result.retailer ?? ''} ${result.reason ?? ''}`
+      : error;
     console.log(`  ${status.padEnd(10)}${what.padEnd(38)}${how}`);
   }
   const workbook = `out/${name.replace(/\.\w+$/, '')}-priced.xlsx`;

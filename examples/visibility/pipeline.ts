@@ -45,19 +45,19 @@ export const visibility = definePipeline({
       name: 'questions',
       concurrency: 10,
       timeoutMs: 20_000,
-      resources: [resource<Row>('model', (row) => ('question' in row ? null : WRITER))],
+      resources: [resource('model', (row: Row) => ('question' in row ? null : WRITER))],
       cost: (row) => ('question' in row ? 0 : 150),
       run: async (_row, context) => {
         const { previous: facts, params, emit } = context;
         if (facts === null) return null;
         const text = await chat(
           WRITER,
-          `Write ${String(params.questions)} questions that somebody who looks for a ${facts.trade} in ${facts.city} could ask, one per line.`,
+          `Write ${params.questions} questions that somebody who looks for a ${facts.trade} in ${facts.city} could ask, one per line.`,
           context,
         );
         const questions = text.split('\n').filter((line) => line.trim() !== '');
         for (const each of questions)
-          for (const model of params.models as string[]) emit(`${model}: ${each}`, { question: each, model });
+          for (const model of params.models) emit(`${model}: ${each}`, { question: each, model });
         return { ...facts, questions };
       },
     },
@@ -65,7 +65,7 @@ export const visibility = definePipeline({
       name: 'answer',
       concurrency: 10,
       timeoutMs: 20_000,
-      resources: [resource<Row>('model', (row) => ('question' in row ? row.model : null))],
+      resources: [resource('model', (row: Row) => ('question' in row ? row.model : null))],
       // In tokens: so many are set aside before the call, and `chat` tells how many they really were.
       cost: (row) => ('question' in row ? 120 : 0),
       // A model that is down for an hour is waited for.

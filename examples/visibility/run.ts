@@ -45,8 +45,8 @@ export async function run(args: readonly string[]): Promise<void> {
         const seconds = (performance.now() - startedMs) / 1000;
 
         await pipe(rowmill.export(scoresJobId, { format: 'xlsx' }), createWriteStream('out/scores.xlsx'));
-        const rows = await allResults(rowmill, scoresJobId);
-        printBoard(rows.map(({ input, result }) => ({ ...input, ...(result as object) })));
+        const rows = await allResults(rowmill, scoresJobId, scores);
+        printBoard(rows.map(({ input, result }) => ({ ...input, ...result })));
         for (const model of MODELS)
           console.log(`  ${model.padEnd(11)}${JSON.stringify(service.answers(model))}`);
         const unanswered = MODELS.reduce((sum, model) => sum + (service.answers(model).hung ?? 0), 0);

@@ -5,7 +5,7 @@ import type { Database } from '../platform/database.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { WorkNotifier } from '../platform/notifier.ts';
-import type { Pipeline } from '../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { WorkerConnections } from '../worker/process/worker-connections.ts';
 import type { BackgroundWork } from './operations/background-work.ts';
 import type { CursorSignature } from './answers/cursor-signature.ts';

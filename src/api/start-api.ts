@@ -12,7 +12,7 @@ import type { Logger } from '../platform/logger.ts';
 import { WorkNotifier } from '../platform/notifier.ts';
 import type { Settings } from '../platform/settings.ts';
 import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
-import type { Pipeline } from '../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { openConnections } from '../worker/process/worker-connections.ts';
 import type { ApiContext } from './api-context.ts';
 import { createApiMetrics } from './operations/api-metrics.ts';

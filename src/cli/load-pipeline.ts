@@ -1,6 +1,6 @@
 // `./prices.ts#price-lookup` names one pipeline of a module.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
-import type { Pipeline } from '../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { loadPipelines } from '../pipeline/load-pipelines.ts';
 
 export function modulePathOf(reference: string): string {

@@ -1,9 +1,10 @@
 // Checks the first rows of a file against a pipeline's input schema before anything is stored, within bounds of rows and
 // time. Its report counts the rows that would not run.
-import { listIssues, type PipelineInput, type SchemaIssue } from '../pipeline/input-schema.ts';
+import { listIssues, type SchemaIssue } from '../pipeline/input-schema.ts';
 import { monotonicMs, turnOfLoop } from '../platform/clock.ts';
 import type { PreviewEncoder } from './preview-encoder.ts';
 import type { ReadRow, RowReader } from './row-reader.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export interface CheckBounds {
   rows: number;
@@ -39,7 +40,7 @@ const MAX_REASON_LENGTH = 500;
 export async function checkRows(
   reader: RowReader,
   encode: PreviewEncoder['encode'],
-  pipeline: PipelineInput | null,
+  pipeline: Pipeline | null,
   bounds: CheckBounds,
   see: (row: ReadRow, seen: SeenRow) => void,
 ): Promise<RowCheck> {
@@ -74,7 +75,7 @@ export async function checkRows(
 async function lookAtRow(
   row: ReadRow,
   encode: PreviewEncoder['encode'],
-  pipeline: PipelineInput | null,
+  pipeline: Pipeline | null,
 ): Promise<SeenRow & { issues: SchemaIssue[] }> {
   const encoded = row.kind === 'rejected' ? { ok: false as const, reason: row.reason } : encode(row);
   if (!encoded.ok) {

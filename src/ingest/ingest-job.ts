@@ -4,13 +4,14 @@
 
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { IngestReport, JobSource } from '../core/files/file-format.ts';
+
 import { mapColumns } from '../core/files/map-columns.ts';
 import { ColumnTypeGatherer, type ColumnTypes } from '../core/files/typed-columns.ts';
 import { toStorableText } from '../core/items/storable-json.ts';
 import { INGEST_STATES } from '../core/jobs/job-state.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { sealJob } from '../engine/jobs/seal-job.ts';
-import { type Checked, checkInput, type InputSchema, type PipelineInput } from '../pipeline/input-schema.ts';
+import { type Checked, checkInput, type InputSchema } from '../pipeline/input-schema.ts';
 import { turnOfLoop } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { keepLease } from '../platform/keep-lease.ts';
@@ -24,6 +25,7 @@ import { type Encoded, type EncodeOptions, ObjectEncoder, tableEncoder } from '.
 import { withRows } from './open-rows.ts';
 import { optionsToReadAgain, readLimits } from './read-options.ts';
 import { MAX_RAW_LENGTH, type ReadRow, type RejectedRow, type RowReader } from './row-reader.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 /** Nothing that waits would make these files readable. */
 const FILE_ERRORS: string[] = [
@@ -43,7 +45,7 @@ const MAX_REASON_LENGTH = 2000;
 export async function ingestJob(
   context: EngineContext,
   jobId: string,
-  pipeline: PipelineInput,
+  pipeline: Pipeline,
   signal?: AbortSignal,
 ): Promise<boolean> {
   const token = newId();
@@ -117,7 +119,7 @@ function refuseUnlessSealed(job: Job): boolean {
 
 interface Reading {
   token: string;
-  pipeline: PipelineInput;
+  pipeline: Pipeline;
   signal: AbortSignal;
 }
 
@@ -176,12 +178,7 @@ interface Encoder {
   columnTypes(): ColumnTypes | undefined;
 }
 
-function encoderFor(
-  { settings }: EngineContext,
-  job: Job,
-  reader: RowReader,
-  pipeline: PipelineInput,
-): Encoder {
+function encoderFor({ settings }: EngineContext, job: Job, reader: RowReader, pipeline: Pipeline): Encoder {
   const options: EncodeOptions = {
     key: job.keyColumns,
     summary: pipeline.summary,

@@ -1,15 +1,15 @@
 // Goes on with files whose reader died: the blob store has the file, the job has the checkpoint, and any process that
 // knows the pipeline can read on.
-import type { PipelineInput } from '../pipeline/input-schema.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { PeriodicService } from '../platform/periodic-service.ts';
 import { findAbandonedIngests } from '../store/views/jobs/find-abandoned-ingests.ts';
 import { ingestJob } from './ingest-job.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export async function resumeIngests(
   context: EngineContext,
-  pipelines: readonly PipelineInput[],
+  pipelines: readonly Pipeline[],
   signal?: AbortSignal,
 ): Promise<number> {
   const names = pipelines.map((pipeline) => pipeline.name);
@@ -32,7 +32,7 @@ export async function resumeIngests(
 
 export function createIngestResumer(
   context: EngineContext,
-  pipelines: readonly PipelineInput[],
+  pipelines: readonly Pipeline[],
   signal: AbortSignal,
 ): PeriodicService {
   return new PeriodicService({

@@ -1,12 +1,12 @@
 // A process that was killed leaves its lease on a file behind for a few seconds, and two may come with the same file at
 // once: this waits for its turn, or for the other to be done. It also waits for a database that is away.
 
-import type { PipelineInput } from '../pipeline/input-schema.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { waitMs } from '../platform/clock.ts';
 import { databaseErrorKind } from '../platform/database-error.ts';
 import { ingestJob } from './ingest-job.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 const LOOK_MS = 500;
 
@@ -14,7 +14,7 @@ const LOOK_MS = 500;
 export async function ingestWhenFree(
   context: EngineContext,
   jobId: string,
-  pipeline: PipelineInput,
+  pipeline: Pipeline,
   options: { signal?: AbortSignal | undefined; onWait?: (message: string) => void } = {},
 ): Promise<boolean> {
   const { signal } = options;

@@ -1,11 +1,12 @@
 // Rows of a file as they would be stored, for looking at them: no keys, no summaries, and fields without a column are
 // reported with the rest instead of refused.
 import type { InputColumn } from '../core/items/input-column.ts';
-import { fieldsOf, type PipelineInput } from '../pipeline/input-schema.ts';
+import { fieldsOf } from '../pipeline/input-schema.ts';
 import { mapColumns } from '../core/files/map-columns.ts';
 import type { Settings } from '../platform/settings.ts';
 import { type Encoded, ObjectEncoder, tableEncoder } from './encode-rows.ts';
 import type { ReadRow, RowReader } from './row-reader.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export interface PreviewEncoder {
   encode(row: Exclude<ReadRow, { kind: 'rejected' }>): Encoded;
@@ -15,7 +16,7 @@ export interface PreviewEncoder {
 
 export function previewEncoder(
   { headers }: RowReader,
-  pipeline: PipelineInput | null,
+  pipeline: Pipeline | null,
   mapping: Record<string, string>,
   settings: Settings,
 ): PreviewEncoder {

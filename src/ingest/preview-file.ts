@@ -1,7 +1,7 @@
 // How a file would be read, before anything is stored: what was found out about it, which column goes where, and what is
 // wrong with its first rows.
 import type { DetectedFormat, FormatOptions } from '../core/files/file-format.ts';
-import { fieldsOf, type PipelineInput, type SchemaIssue } from '../pipeline/input-schema.ts';
+import { fieldsOf, type SchemaIssue } from '../pipeline/input-schema.ts';
 import { type InputField, suggestColumns } from '../core/files/map-columns.ts';
 import type { Settings } from '../platform/settings.ts';
 import { type CheckBounds, checkRows, type RowCheck } from './check-rows.ts';
@@ -9,6 +9,7 @@ import { withRows } from './open-rows.ts';
 import { previewEncoder } from './preview-encoder.ts';
 import { readLimits } from './read-options.ts';
 import type { RowReader } from './row-reader.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 /** Rows whose problems are counted in `looked`. */
 const LOOKED_ROWS = 1000;
@@ -19,7 +20,7 @@ const SHOWN_BYTES = 1_000_000;
 
 export interface PreviewOptions {
   /** Null: no pipeline is chosen yet. */
-  pipeline: PipelineInput | null;
+  pipeline: Pipeline | null;
   format: FormatOptions;
   mapping: Record<string, string>;
   /** Rows to show. */

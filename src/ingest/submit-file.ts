@@ -7,7 +7,7 @@ import { checkPays, type JobBudget } from '../core/limits/budget.ts';
 import { checkParams } from '../pipeline/check-params.ts';
 import type { DetectedFormat, FormatOptions, JobSource } from '../core/files/file-format.ts';
 import type { InputColumn } from '../core/items/input-column.ts';
-import { fieldsOf, type InputSchema, type PipelineInput } from '../pipeline/input-schema.ts';
+import { fieldsOf } from '../pipeline/input-schema.ts';
 import { isFinished } from '../core/jobs/job-state.ts';
 import { mapColumns } from '../core/files/map-columns.ts';
 import { type JobOutput, outputLike } from '../core/files/output-format.ts';
@@ -25,6 +25,7 @@ import { keepImageIn } from './keep-image.ts';
 import { sniffFile, withRows } from './open-rows.ts';
 import { readLimits } from './read-options.ts';
 import type { RowReader } from './row-reader.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export interface FileToSubmit {
   name: string;
@@ -38,10 +39,10 @@ export interface FileToSubmit {
   expectedBytes?: number;
 }
 
-export interface SubmitFileOptions {
+export interface SubmitFileOptions<Params = unknown> {
   ownerId?: string;
   name?: string;
-  params?: unknown;
+  params?: Params;
   priority?: number;
   /** Default: the file, the pipeline, the parameters and the way it is read. */
   idempotencyKey?: string;
@@ -72,17 +73,9 @@ export interface SubmittedFile {
   ignoredColumns: string[];
 }
 
-/** What a pipeline must have to run a file. */
-export type FilePipeline = PipelineInput & {
-  readonly version: string | null;
-  readonly params?: InputSchema | undefined;
-  readonly phases: readonly { name: string; cost?: unknown }[];
-  readonly outputs: readonly JobOutput[] | undefined;
-};
-
 export async function submitFile(
   context: EngineContext,
-  pipeline: FilePipeline,
+  pipeline: Pipeline,
   file: FileToSubmit,
   given: SubmitFileOptions = {},
 ): Promise<SubmittedFile> {
@@ -92,7 +85,7 @@ export async function submitFile(
 
 async function submitBytes(
   context: EngineContext,
-  pipeline: FilePipeline,
+  pipeline: Pipeline,
   file: FileToSubmit,
   set: FileSet,
   options: SubmitFileOptions,
@@ -125,7 +118,7 @@ async function* oneImage(name: string, path: string): AsyncGenerator<ImageFile> 
 /** A set of images is one job with a row for each. */
 export async function submitImages(
   context: EngineContext,
-  pipeline: FilePipeline,
+  pipeline: Pipeline,
   file: Omit<FileToSubmit, 'bytes' | 'expectedBytes'>,
   images: AsyncIterable<ImageFile>,
   options: SubmitFileOptions = {},
@@ -135,13 +128,13 @@ export async function submitImages(
 }
 
 /** Before a byte is read: what a pipeline refuses needs no file. */
-async function withParams(pipeline: FilePipeline, options: SubmitFileOptions): Promise<SubmitFileOptions> {
+async function withParams(pipeline: Pipeline, options: SubmitFileOptions): Promise<SubmitFileOptions> {
   return { ...options, params: await checkParams(pipeline, options.params) };
 }
 
 async function storeImages(
   context: EngineContext,
-  pipeline: FilePipeline,
+  pipeline: Pipeline,
   file: Omit<FileToSubmit, 'bytes' | 'expectedBytes'>,
   images: AsyncIterable<ImageFile>,
   set: FileSet,
@@ -161,7 +154,7 @@ function putOptions({ settings }: EngineContext, signal: AbortSignal | undefined
 
 async function submitBlob(
   context: EngineContext,
-  pipeline: FilePipeline,
+  pipeline: Pipeline,
   file: Omit<FileToSubmit, 'bytes' | 'expectedBytes'>,
   { blob, path }: { blob: StoredBlob; path: string },
   { setId, images }: FileSet,
@@ -228,7 +221,7 @@ interface Look {
 /** Opens the file once, so that what cannot be read is refused before there is a job. */
 async function lookAt(
   context: EngineContext,
-  pipeline: PipelineInput,
+  pipeline: Pipeline,
   path: string,
   how: { format: FormatOptions; mapping: Record<string, string>; signal: AbortSignal | undefined },
 ): Promise<Look> {

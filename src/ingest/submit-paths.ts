@@ -8,20 +8,15 @@ import type { EngineContext } from '../engine/engine-context.ts';
 import { readHead } from './formats/look-at-file.ts';
 import { identifyBytes, isImageType } from './formats/magic-bytes.ts';
 import type { ImageFile } from './formats/read-images.ts';
-import {
-  type FilePipeline,
-  type SubmitFileOptions,
-  type SubmittedFile,
-  submitFile,
-  submitImages,
-} from './submit-file.ts';
+import { type SubmitFileOptions, type SubmittedFile, submitFile, submitImages } from './submit-file.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 /** Instead of a file: what another program writes. */
 const STANDARD_INPUT = '-';
 
 export async function submitPaths(
   context: EngineContext,
-  pipeline: FilePipeline,
+  pipeline: Pipeline,
   paths: string[],
   options: SubmitFileOptions = {},
 ): Promise<SubmittedFile> {

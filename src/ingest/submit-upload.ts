@@ -7,11 +7,12 @@ import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { finishUpload } from '../store/commands/files/finish-upload.ts';
 import { listUploadParts, type Upload } from '../store/views/files/read-upload.ts';
-import { type FilePipeline, type SubmitFileOptions, submitFile } from './submit-file.ts';
+import { type SubmitFileOptions, submitFile } from './submit-file.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 export async function submitUpload(
   context: EngineContext,
-  pipeline: FilePipeline,
+  pipeline: Pipeline,
   { uploadId, name, bytes, received }: Upload,
   { sha256, ...options }: SubmitFileOptions & { sha256?: string },
 ): Promise<{ jobId: string; created: boolean }> {

@@ -5,7 +5,8 @@ import { fieldsOf } from './input-schema.ts';
 import type { RetryRule } from '../core/retries/retry-policy.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { IMAGE_HEADERS } from '../core/items/image-rows.ts';
-import type { ManyPhase, PipelineDefinition, SinglePhase } from './define-pipeline.ts';
+import type { ManyPhase, SinglePhase } from './pipeline.ts';
+import type { PipelineDefinition } from './pipeline-definition.ts';
 
 /** A list that the compiler keeps complete: a key that is missing here does not compile. */
 const keysOf = <Of>(keys: Record<keyof Of, true>): string[] => Object.keys(keys);
@@ -77,7 +78,8 @@ export function checkFields(
   if (takesMoreFields(schema)) return;
   const fields = fieldsOf(schema)?.map(({ name }) => name);
   // Rows of images have columns of their own.
-  const unknown = fields && names.find((name) => !fields.includes(name) && !IMAGE_HEADERS.includes(name));
+  const known = fields && [...fields, ...IMAGE_HEADERS];
+  const unknown = known && names.find((name) => !known.includes(name));
   if (unknown === undefined || !fields) return;
   throw new RowmillError(
     'PIPELINE_INVALID',

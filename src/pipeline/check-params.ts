@@ -1,16 +1,9 @@
 // Parameters of a job, checked by the pipeline before there is a job. The job keeps them as the schema gives them back.
-import { checkInput, type InputSchema } from './input-schema.ts';
+import { checkInput } from './input-schema.ts';
+import type { Pipeline } from './pipeline.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 
-export interface ParamsPipeline {
-  readonly name: string;
-  readonly params?: InputSchema | undefined;
-}
-
-export async function checkParams(
-  { name, params: schema }: ParamsPipeline,
-  params: unknown,
-): Promise<unknown> {
+export async function checkParams({ name, params: schema }: Pipeline, params: unknown): Promise<unknown> {
   if (schema === undefined) return params ?? {};
   const checked = await checkInput(schema, params ?? {});
   if (checked.ok) return checked.input;

@@ -7,16 +7,6 @@ import { toStorableText } from '../core/items/storable-json.ts';
 
 export type InputSchema = StandardSchemaV1<unknown, unknown>;
 
-/** What reading a file needs to know of a pipeline. */
-export interface PipelineInput {
-  readonly name: string;
-  readonly input: InputSchema | undefined;
-  /** Fields whose values together name a row. */
-  readonly key: readonly string[];
-  /** Fields that lists show. Empty: the first few. */
-  readonly summary: readonly string[];
-}
-
 export type Checked = { ok: true; input: unknown } | { ok: false; message: string };
 
 const MAX_ISSUES = 10;

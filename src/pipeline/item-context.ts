@@ -3,16 +3,19 @@ import type { Readable } from 'node:stream';
 import type { Counter, CounterKey, CountMode } from '../core/items/counter.ts';
 import type { Logger } from '../platform/logger.ts';
 
-export interface ItemContext<Previous = unknown> {
+/** Parameters of a job whose pipeline has no schema for them. */
+export type AnyParams = Readonly<Record<string, unknown>>;
+
+export interface ItemContext<Previous = unknown, Params = AnyParams, Strategy = string | undefined> {
   readonly jobId: string;
   readonly seq: number;
   readonly generation: number;
   /** Counts calls of this phase for this item, from 1. */
   readonly attempt: number;
   /** Parameters of the job, as the pipeline's `params` schema left them; do not change them. */
-  readonly params: Readonly<Record<string, unknown>>;
+  readonly params: Params;
   /** Which of the pipeline's strategies it is the turn of: the next one after each time it was not found. */
-  readonly strategy: string | undefined;
+  readonly strategy: Strategy;
   /** The same on every attempt: pass it to services that can recognise a repeated request. */
   readonly idempotencyKey: string;
   /** What the phase before returned; undefined in the first. */
@@ -45,15 +48,20 @@ export interface ItemContext<Previous = unknown> {
 }
 
 /** One of the items of a call of `runMany`. Its own signal aborts also when its lease alone is lost. */
-export interface BatchItem<Input = unknown, Previous = unknown> extends ItemContext<Previous> {
+export interface BatchItem<
+  Input = unknown,
+  Previous = unknown,
+  Params = AnyParams,
+  Strategy = string | undefined,
+> extends ItemContext<Previous, Params, Strategy> {
   readonly input: Input;
 }
 
 /** What the items of a call have in common. */
-export interface BatchContext {
+export interface BatchContext<Params = AnyParams> {
   readonly jobId: string;
   /** Parameters of the job. */
-  readonly params: Readonly<Record<string, unknown>>;
+  readonly params: Params;
   /** Aborts when the time of the call is over, the worker stops, or no answer of it would count any more. */
   readonly signal: AbortSignal;
   readonly log: Logger;

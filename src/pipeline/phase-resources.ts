@@ -1,10 +1,10 @@
 // Resources as pipelines declare and use them: limits by name, and phases that name what their calls need.
 import { didYouMean } from '../core/errors/did-you-mean.ts';
 import { checkLimits, type DeclaredLimits } from '../core/limits/resource-limits.ts';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { invalidPipeline } from './invalid-pipeline.ts';
 
-export interface ResourceUse<Row = never> {
-  readonly name: string;
+export interface ResourceUse<Row = never, Name extends string = string> {
+  readonly name: Name;
   /** Splits the resource: a host, a tenant. Each key has the limits for itself. Null: this call does not use it. */
   readonly keyOf: KeyOf<Row> | null;
 }
@@ -18,17 +18,17 @@ export interface ResourceCall {
   readonly strategy: string | undefined;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: TypeScript cannot tell the row here from the schema of the pipeline around it.
-type UnknownRow = Record<string, any>;
+// biome-ignore lint/suspicious/noExplicitAny: TypeScript cannot infer the row here from the schema of the pipeline around it.
+type Any = any;
 
 /**
  * What a call of a phase needs: a resource, or the part of it that belongs to the item. Say what the row is, as in
  * `(row: { url: string }) => …`, and it is compared with the schema of the pipeline.
  */
-export function resource<Row = UnknownRow>(
-  name: string,
+export function resource<Row = Record<string, Any>, const Name extends string = Any>(
+  name: Name,
   keyOf?: (row: Row, call: ResourceCall) => string | null,
-): ResourceUse<Row> {
+): ResourceUse<Row, Name> {
   return { name, keyOf: keyOf ?? null };
 }
 
@@ -48,7 +48,7 @@ export function resourceKey(value: unknown): string {
 export function checkResources(pipeline: string, resources: Record<string, DeclaredLimits>): void {
   for (const [name, limits] of Object.entries(resources)) {
     const wrong = checkLimits(name, limits);
-    if (wrong !== null) throw invalid(`resources of pipeline ${pipeline}: ${wrong}`);
+    if (wrong !== null) throw invalidPipeline(`resources of pipeline ${pipeline}: ${wrong}`);
   }
 }
 
@@ -59,17 +59,17 @@ export function checkUses(
 ): void {
   const where = `phase ${phase.name} of pipeline ${pipeline}`;
   if (phase.resources === undefined) return;
-  if (!Array.isArray(phase.resources)) throw invalid(`expected resources of ${where} to be a list`);
+  if (!Array.isArray(phase.resources)) throw invalidPipeline(`expected resources of ${where} to be a list`);
   for (const use of phase.resources as unknown[]) {
     const { name, keyOf } = usedResource(use as string | ResourceUse);
     if (typeof name !== 'string' || !Object.hasOwn(declared, name)) {
-      throw invalid(
+      throw invalidPipeline(
         `expected ${where} to use resources of its pipeline, got ${String(name)}${didYouMean(String(name), Object.keys(declared))}`,
         `Declare it: resources: { ${String(name)}: { ratePerSecond: 10 } }.`,
       );
     }
     if (keyOf !== null && phase.runMany !== undefined)
-      throw invalid(
+      throw invalidPipeline(
         `expected ${where} to use ${name} without a key: a call of runMany is one call for all its items`,
       );
   }
@@ -77,8 +77,4 @@ export function checkUses(
 
 export function usedResource(use: string | ResourceUse): ResourceUse {
   return typeof use === 'string' ? { name: use, keyOf: null } : use;
-}
-
-function invalid(message: string, hint?: string): RowmillError {
-  return new RowmillError('PIPELINE_INVALID', message, hint === undefined ? {} : { hint });
 }

@@ -6,11 +6,11 @@ import {
   type RetryPolicy,
   type RetryRule,
 } from '../core/retries/retry-policy.ts';
-import type { Phase } from './define-pipeline.ts';
+import type { Phase } from './pipeline.ts';
 
 export function phaseRetryPolicy(
   settings: RetryOverrides,
-  phase: Phase<unknown, unknown, unknown>,
+  phase: Phase,
   strategies: readonly string[] = [],
 ): RetryPolicy {
   const maxAttemptsNotFound = Math.max(settings.maxAttemptsNotFound, strategies.length);

@@ -1,6 +1,6 @@
 // Faults that a test asks for: which calls they hit, and what happens to those.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
-import type { Pipeline } from '../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 
 interface FaultTarget {
   /** Position of the row from 0, several of them, or a test of the row. Default: every row. */

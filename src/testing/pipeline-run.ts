@@ -18,13 +18,14 @@ export interface HistoryEntry {
   retryAfterMs: number | null;
 }
 
-export interface RowResult {
+/** `Result` is what the last phase of the pipeline returned. */
+export interface RowResult<Result = unknown> {
   /** Position of the row, from 0. */
   seq: number;
   row: Record<string, unknown>;
   status: ItemStatus;
-  /** As it would be read from the database: JSON, not the object that the handler returned. */
-  result: unknown;
+  /** As it would be read from the database: JSON, not the object that the handler returned. Null unless the row is DONE. */
+  result: Result | null;
   errorClass: ErrorClass | null;
   error: string | null;
   /** Of the phase in which the row ended. */
@@ -45,9 +46,9 @@ export interface RunErrorGroup {
   occurrences: number;
 }
 
-export interface PipelineRun {
+export interface PipelineRun<Result = unknown> {
   /** In the order of the rows. */
-  results: RowResult[];
+  results: RowResult<Result>[];
   counts: Record<ItemStatus, number>;
   /** The most frequent first. */
   errorGroups: RunErrorGroup[];
@@ -59,7 +60,7 @@ export interface PipelineRun {
 }
 
 /** The rows that ended this way. */
-export function rowsWith(run: PipelineRun, status: ItemStatus): RowResult[] {
+export function rowsWith<Result>(run: PipelineRun<Result>, status: ItemStatus): RowResult<Result>[] {
   return run.results.filter((result) => result.status === status);
 }
 

@@ -13,27 +13,27 @@ import { Events } from '../platform/events.ts';
 import type { Settings } from '../platform/settings.ts';
 import { listAttemptErrors } from '../store/views/items/list-attempt-errors.ts';
 import { readJobCounts } from '../store/views/jobs/read-job-counts.ts';
-import type { Pipeline } from '../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { capturedLog, type LogEntry } from './captured-log.ts';
 import { sortEntries } from './counted-entries.ts';
 import type { PipelineRun } from './pipeline-run.ts';
 import { RunRecorder } from './run-recorder.ts';
 
-export interface RunOnDatabaseOptions {
+export interface RunOnDatabaseOptions<Params = unknown> {
   /** The job stays there. Default: an embedded PostgreSQL that is removed afterwards; DATABASE_URL is never used. */
   databaseUrl?: string;
   settings?: Partial<Settings>;
   /** Parameters of the job. */
-  params?: Record<string, unknown>;
+  params?: Params;
   /** A job that is not finished by then is given up. Default 60,000. */
   deadlineMs?: number;
 }
 
-export async function runPipelineOnDatabase(
-  pipeline: Pipeline,
-  rows: Iterable<object>,
-  options: RunOnDatabaseOptions = {},
-): Promise<PipelineRun> {
+export async function runPipelineOnDatabase<Row, Params, Result>(
+  pipeline: Pipeline<Row, Params, Result>,
+  rows: readonly NoInfer<Row>[] | Iterable<NoInfer<Row>>,
+  options: RunOnDatabaseOptions<NoInfer<Params>> = {},
+): Promise<PipelineRun<Result>> {
   const folder = await mkdtemp(join(tmpdir(), 'rowmill-testing-'));
   try {
     const server =
@@ -44,7 +44,8 @@ export async function runPipelineOnDatabase(
       const settings = { blobStore: join(folder, 'blobs'), ...options.settings };
       const rowmill = await openRowmill({ databaseUrl: server.url, settings, events: new Events() });
       try {
-        return await runJob(rowmill, pipeline, [...rows] as Record<string, unknown>[], options);
+        const run = await runJob(rowmill, pipeline, [...rows] as Record<string, unknown>[], options);
+        return run as PipelineRun<Result>;
       } finally {
         await rowmill.close();
       }

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { fail, notFound, retryLater, skip } from '../core/items/outcome.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
-import { definePipeline, type ManyPhase, type SinglePhase } from '../pipeline/define-pipeline.ts';
+import { definePipeline } from '../pipeline/define-pipeline.ts';
+import type { ManyPhase, SinglePhase } from '../pipeline/pipeline.ts';
 import { describeRun, retryWaits, rowsWith } from './pipeline-run.ts';
 import { runPipeline } from './run-pipeline.ts';
 import { VirtualClock } from './virtual-clock.ts';
@@ -17,7 +18,7 @@ function onePhase(
   return definePipeline({ name: 'test', phases: [{ name: 'only', run, ...options }] });
 }
 
-const rowsOf = (count: number): Row[] => Array.from({ length: count }, (_, n) => ({ n }));
+const rowsOf = (count: number) => Array.from({ length: count }, (_, n) => ({ n }));
 
 describe('outcomes', () => {
   it('are those of the rows, in their order, with counts', async () => {

@@ -5,7 +5,8 @@ import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { toRow } from '../engine/items/add-items.ts';
 import { derivedId } from '../platform/random.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
-import { isPipeline, type Pipeline } from '../pipeline/define-pipeline.ts';
+import { isPipeline } from '../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import { CountedEntries } from './counted-entries.ts';
 import { type Fault, FaultPlan } from './fault.ts';
 import { type GivenFiles, givenFiles } from './given-files.ts';
@@ -15,7 +16,7 @@ import { VirtualClock } from './virtual-clock.ts';
 import { VirtualRun } from './virtual-run.ts';
 import { useVirtualTimers } from './virtual-timers.ts';
 
-export interface RunPipelineOptions {
+export interface RunPipelineOptions<Params = unknown> {
   /** What goes wrong, and where. Of several that match a call, the first counts. */
   faults?: readonly Fault[];
   /** The same seed gives the same waits. Default 1. */
@@ -34,7 +35,7 @@ export interface RunPipelineOptions {
     >
   >;
   /** Parameters of the job, checked by the pipeline's `params` schema. */
-  params?: Record<string, unknown>;
+  params?: Params;
   /** What `context.openFile` finds, by key. */
   files?: GivenFiles;
   /** For handlers that are given a clock to sleep on. */
@@ -48,11 +49,11 @@ export interface RunPipelineOptions {
   patienceMs?: number;
 }
 
-export async function runPipeline(
-  pipeline: Pipeline,
-  rows: Iterable<object>,
-  options: RunPipelineOptions = {},
-): Promise<PipelineRun> {
+export async function runPipeline<Row, Params, Result>(
+  pipeline: Pipeline<Row, Params, Result>,
+  rows: readonly NoInfer<Row>[] | Iterable<NoInfer<Row>>,
+  options: RunPipelineOptions<NoInfer<Params>> = {},
+): Promise<PipelineRun<Result>> {
   if (!isPipeline(pipeline)) {
     throw new RowmillError(
       'PIPELINE_INVALID',
@@ -89,5 +90,5 @@ export async function runPipeline(
   } finally {
     restoreTimers();
   }
-  return recorder.finish(clock.now() - startedMs, counted.list());
+  return recorder.finish(clock.now() - startedMs, counted.list()) as PipelineRun<Result>;
 }

@@ -5,7 +5,7 @@ import { addFailure, NO_FAILURES } from '../core/errors/failure-counts.ts';
 import { eachSeq, rangesOf } from '../core/items/seq-ranges.ts';
 import type { EmittedChild, RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
 import type { Settings } from '../platform/settings.ts';
-import type { Phase, Pipeline } from '../pipeline/define-pipeline.ts';
+import type { Phase, Pipeline } from '../pipeline/pipeline.ts';
 import type { BatchContext, BatchItem, ItemContext } from '../pipeline/item-context.ts';
 import type { Lease } from '../worker/leases/lease.ts';
 import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
@@ -268,7 +268,7 @@ export class VirtualRun {
     this.#change();
   }
 
-  #createStage(phase: Phase<unknown, unknown, unknown>, index: number): Stage {
+  #createStage(phase: Phase, index: number): Stage {
     const { pipeline, settings, seed, clock, files, recorder } = this.#options;
     const log = capturedLog(
       (entry) => recorder.log({ atMs: clock.now() - this.#startedMs, ...entry }),
@@ -298,7 +298,7 @@ export class VirtualRun {
   }
 
   /** Every call goes through here. */
-  #intercepted(phase: Phase<unknown, unknown, unknown>): Phase<unknown, unknown, unknown> {
+  #intercepted(phase: Phase): Phase {
     const { name } = phase;
     if (phase.runMany === undefined)
       return {

@@ -9,7 +9,7 @@ import { registerDefinitions } from '../engine/counters/known-counters.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { finishJob, leaveToFinalize } from '../engine/jobs/finish-job.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../engine/workers/register-worker.ts';
-import { abilityOf, type Phase, type Pipeline } from '../pipeline/define-pipeline.ts';
+import { abilityOf } from '../pipeline/define-pipeline.ts';
 import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
@@ -32,6 +32,7 @@ import {
   findClaimableOfJob,
 } from '../store/views/spans/find-claimable.ts';
 import { BudgetDesk } from './admission/budget-desk.ts';
+import type { Phase, Pipeline } from '../pipeline/pipeline.ts';
 import { PhaseGate } from './admission/phase-gate.ts';
 import { PressureWatch } from './admission/pressure-watch.ts';
 import { declaredResources, ResourceDesk } from './admission/resource-desk.ts';
@@ -385,7 +386,7 @@ export class RowmillWorker {
     else if (await leaveToFinalize(this.#control, jobId)) only.onEnded();
   }
 
-  #createPool(pipeline: Pipeline, phase: Phase<unknown, unknown, unknown>, phaseIndex: number): PhasePool {
+  #createPool(pipeline: Pipeline, phase: Phase, phaseIndex: number): PhasePool {
     const runtime: PhaseRuntime = {
       pipeline,
       phase,

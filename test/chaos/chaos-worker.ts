@@ -2,7 +2,8 @@
 import type { DeclaredLimits } from '../../src/core/limits/resource-limits.ts';
 import type { FaultPoint } from '../../src/platform/fault-point.ts';
 import type { Settings } from '../../src/platform/settings.ts';
-import { definePipeline, type Pipeline } from '../../src/pipeline/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { type Child, startChild } from '../support/child-process.ts';
 
 export type ChaosHandler =

@@ -2,9 +2,10 @@
 // nothing is done twice, nothing is left behind.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
-import { definePipeline, type Pipeline } from '../../src/pipeline/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import type { RowmillWorker } from '../../src/worker/worker.ts';
 import { type FaultProxy, type FiredFault, startFaultProxy } from '../support/fault-proxy.ts';
 import { useTestDatabase } from '../support/test-database.ts';

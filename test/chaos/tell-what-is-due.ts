@@ -2,6 +2,7 @@
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { runCallbacks } from '../../src/engine/services/callback-runner.ts';
 import { WebhookSender } from '../../src/engine/services/webhook-sender.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 
 export async function tellWhatIsDue(context: EngineContext, callbackUrl: string): Promise<void> {
@@ -9,6 +10,6 @@ export async function tellWhatIsDue(context: EngineContext, callbackUrl: string)
   const onDone = async (_summary: unknown, { idempotencyKey }: { idempotencyKey: string }): Promise<void> => {
     await fetch(callbackUrl, { method: 'POST', body: idempotencyKey });
   };
-  const pipeline = { name: 'told', version: null, callbacks: { onDone } };
+  const pipeline = definePipeline({ name: 'told', phases: [{ name: 'only', run: () => null }], onDone });
   await runCallbacks(context, [pipeline], silentLogger, new AbortController().signal);
 }

@@ -33,7 +33,7 @@ const pipeline = definePipeline({
   ],
 });
 
-async function openJob(rows: Iterable<unknown>) {
+async function openJob(rows: Iterable<object>) {
   const api = await startTestApi(database.url, { pipelines: [pipeline] });
   rowmill = await openRowmill({ databaseUrl: database.url });
   worker = await rowmill.startWorker([pipeline]);

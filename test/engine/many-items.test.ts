@@ -8,7 +8,8 @@ import { fail, notFound, retryLater, skip } from '../../src/core/items/outcome.t
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
-import { definePipeline, type Pipeline } from '../../src/pipeline/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { loadPipelines } from '../../src/pipeline/load-pipelines.ts';
 import { SupervisedWorker } from '../../src/worker/process/supervise-worker.ts';
 import { checkFinishedJob } from '../chaos/check-finished-job.ts';

@@ -34,17 +34,31 @@ test('each job has its own, also when they run side by side', async () => {
   );
   for (const [at, jobId] of jobs.entries()) {
     await rowmill.whenFinished(jobId);
-    for await (const { result } of rowmill.results(jobId))
+    for await (const { result } of rowmill.results(jobId, pipeline))
       expect(result).toEqual({ many: { currency: currencies[at], rounded: true }, same: true });
   }
   await worker.stop();
 });
 
+test('results are not read with the types of another pipeline', async () => {
+  rowmill = await openRowmill({ databaseUrl: database.url });
+  const other = definePipeline({ name: 'other', phases: [{ name: 'only', run: () => 5 }] });
+  const jobId = await rowmill.submit(other, [{ n: 1 }]);
+  await expect(rowmill.results(jobId, pipeline).next()).rejects.toMatchObject({
+    code: 'JOB_CONFLICT',
+    message: `job ${jobId} belongs to pipeline other, not ${pipeline.name}`,
+  });
+  expect((await rowmill.results(jobId, other).next()).value).toMatchObject({
+    status: 'PENDING',
+    result: null,
+  });
+});
+
 test('what the schema refuses makes no job', async () => {
   rowmill = await openRowmill({ databaseUrl: database.url });
-  await expect(rowmill.submit(pipeline, [{ n: 1 }], { params: { currency: 5 } })).rejects.toMatchObject({
-    code: 'REQUEST_INVALID',
-  });
+  // @ts-expect-error: the currency is a text
+  const refused = rowmill.submit(pipeline, [{ n: 1 }], { params: { currency: 5 } });
+  await expect(refused).rejects.toMatchObject({ code: 'REQUEST_INVALID' });
 });
 
 test('they are there in tests of pipelines too', async () => {

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { newId } from '../../src/platform/random.ts';
-import { definePipeline, type Pipeline } from '../../src/pipeline/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { replaceSpans } from '../support/job-factory.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 

@@ -17,7 +17,7 @@ import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.
 import { failIngest } from '../../src/store/commands/jobs/fail-ingest.ts';
 import { claimFinalize, finishJobRow } from '../../src/store/commands/jobs/finalize-lease.ts';
 import { insertSummary } from '../../src/store/commands/jobs/insert-summary.ts';
-import type { Phase } from '../../src/pipeline/define-pipeline.ts';
+import type { Phase } from '../../src/pipeline/pipeline.ts';
 import type { ItemContext } from '../../src/pipeline/item-context.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { jobWithItems } from '../support/job-factory.ts';

@@ -115,20 +115,17 @@ describe('uploads of annotations', () => {
     const jobId = await submit(first);
     await rowmill.whenFinished(jobId);
     let dropped = 0;
-    for await (const { seq, status, result } of rowmill.results(jobId)) {
+    for await (const { seq, status, result } of rowmill.results(jobId, pipeline)) {
       const { kept } = first.lines[seq]!;
       expect([seq, status]).toEqual([seq, kept === null ? 'ERROR' : 'DONE']);
       if (kept === null) continue;
-      const stored = result as Record<'denotations' | 'blocks' | 'relations', unknown[]> & {
-        dropped: number;
-      };
-      const { denotations, blocks, relations } = stored;
+      const { denotations, blocks, relations } = result!;
       expect([denotations.length, blocks.length, relations.length]).toEqual([
         kept.denotations,
         kept.blocks,
         kept.relations,
       ]);
-      dropped += stored.dropped;
+      dropped += result!.dropped;
     }
     expect(dropped).toBeGreaterThan(0);
   });

@@ -1,7 +1,7 @@
 // The transactions example, end to end at a small scale: several worker processes, some of which are killed while they
 // end a batch. What they leave is what the generator knows, and each batch is told of once per generation.
 import { parse } from 'csv-parse/sync';
-import { openRowmill, type Rowmill } from 'rowmill';
+import { openRowmill, type Pipeline, type Rowmill } from 'rowmill';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { checkBatch, readAll } from '../../examples/transactions/check-batch.ts';
 import {
@@ -147,7 +147,7 @@ describe('a batch', () => {
       database.keepIfFailed();
       const some = known.slice(0, 300);
       const victim = startWorker(`${point}=kill`);
-      const jobId = await rowmill.submit(transactions, rowsOf(some));
+      const jobId = await rowmill.submit(transactions as Pipeline, rowsOf(some));
       expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
       expect(victim.events.filter(({ event }) => event === 'fault')).toMatchObject([{ name: point }]);
       // The dead one holds the callback for longer than the test wants to wait.
@@ -172,7 +172,7 @@ describe('a batch', () => {
     const asked = bank.stats.calls;
     bank.holdScreening(true);
     startWorker();
-    const jobId = await rowmill.submit(transactions, rowsOf(some));
+    const jobId = await rowmill.submit(transactions as Pipeline, rowsOf(some));
     await expect.poll(() => bank.stats.calls, { timeout: 45_000 }).toBeGreaterThan(asked);
     expect(await rowmill.cancel(jobId)).toBe(true);
     bank.holdScreening(false);
@@ -192,7 +192,7 @@ describe('a batch', () => {
     const some = known.slice(0, 500);
     bank.openAccounts(false);
     startWorker();
-    const jobId = await rowmill.submit(transactions, rowsOf(some));
+    const jobId = await rowmill.submit(transactions as Pipeline, rowsOf(some));
     await rowmill.whenFinished(jobId, patience());
     await whenBooked(`${jobId}:1:done`);
     bank.openAccounts(true);

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openRowmill, type Rowmill, type RowmillWorker } from 'rowmill';
+import { type NewJobOptions, openRowmill, type Rowmill, type RowmillWorker } from 'rowmill';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { StandInOptions } from '../../examples/stand-in-server.ts';
 import {
@@ -55,7 +55,7 @@ async function start(world: World, options: StandInOptions): Promise<void> {
   process.env.MODEL_API_URL = service.url;
 }
 
-async function submit(world: World, options: Parameters<Rowmill['runFile']>[2] = {}): Promise<string> {
+async function submit(world: World, options: Omit<NewJobOptions, 'params'> = {}): Promise<string> {
   const path = join(folder, 'websites.csv');
   await writeWebsites(path, world, service.url);
   const params = { models: MODELS, questions: QUESTIONS };

@@ -1,6 +1,7 @@
 // Pipelines and uploads for tests of the HTTP API.
 import { z } from 'zod';
-import { definePipeline, type Pipeline } from '../../src/pipeline/define-pipeline.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 
 /** Doubles n; fails for 13. */
 export const doubling: Pipeline = definePipeline({

@@ -3,7 +3,7 @@ import { type RunningApi, startApi } from '../../src/api/start-api.ts';
 import type { SourceConfig } from '../../src/ingest/sources/source-config.ts';
 import { type Logger, silentLogger } from '../../src/platform/logger.ts';
 import { loadSettings, type Settings } from '../../src/platform/settings.ts';
-import type { Pipeline } from '../../src/pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import { stopAfterTest } from './stop-after-test.ts';
 
 /** Without accounts unless the settings say otherwise. Stopped after the test. */

@@ -1,7 +1,7 @@
 // A pipeline as clients see it: phases, and what its rows look like as far as their schema tells.
 import { z } from 'zod';
 import type { pipeline as pipelineSchema } from '../../contract/operations.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 
 type JsonSchema = z.infer<typeof pipelineSchema>['input'];
 

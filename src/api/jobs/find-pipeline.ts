@@ -1,6 +1,6 @@
 // The pipeline that a request names, among those that this server knows; the only one where the request names none.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 
 /** Of several versions the last one that was given. */
 export function findPipeline(pipelines: readonly Pipeline[], name: string | undefined): Pipeline {

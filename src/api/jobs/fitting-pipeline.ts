@@ -6,7 +6,7 @@ import type { newJob } from '../../contract/new-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { previewFile } from '../../ingest/preview-file.ts';
 import { withSpooledFile } from '../../ingest/spool-file.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { ApiContext } from '../api-context.ts';
 import { findPipeline } from './find-pipeline.ts';
 

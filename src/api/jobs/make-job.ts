@@ -19,7 +19,7 @@ import { submitUpload } from '../../ingest/submit-upload.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { readJob, readVisibleJob } from '../../store/views/jobs/read-job.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { seenBy } from '../requests/actor.ts';
 import { RetryLaterError } from '../requests/answer-error.ts';
 import { idempotencyKeyOf } from '../requests/answer-once.ts';

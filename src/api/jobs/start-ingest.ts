@@ -2,7 +2,7 @@
 // knows the pipeline goes on (ingest/ingest-resumer.ts).
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { ingestWhenFree } from '../../ingest/ingest-when-free.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { ApiContext } from '../api-context.ts';
 
 export function startIngest(context: ApiContext, jobId: string, pipeline: Pipeline): void {

@@ -4,7 +4,7 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { Rowmill } from '../../open-rowmill.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { SupervisedWorker } from '../../worker/process/supervise-worker.ts';
 import { checkOutputPath } from '../check-output-path.ts';
 import { changeBudget, continueJob } from '../continue-job.ts';

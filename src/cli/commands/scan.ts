@@ -9,7 +9,7 @@ import { createTakeFile as takeFileOf } from '../../ingest/sources/take-file.ts'
 import { type SourceWatch, watchSources } from '../../ingest/sources/watch-sources.ts';
 import { waitMs } from '../../platform/clock.ts';
 import type { Events } from '../../platform/events.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { commandSettings, type ServerOptions } from '../open-server.ts';
 import { formatCount, printable } from '../progress-lines.ts';

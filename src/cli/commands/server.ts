@@ -6,7 +6,7 @@ import { createLogger, logForPeople } from '../../platform/logger.ts';
 import { TEXT_SETTINGS } from '../../platform/setting-table.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { migrate } from '../../store/migrate.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { commandSettings, openServer, type ServerOptions, whenServerAnswers } from '../open-server.ts';
 import { listenForStop } from '../stop-signals.ts';

@@ -4,7 +4,7 @@ import type { DetectedFormat, IngestReport } from '../../core/files/file-format.
 import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
 import type { OutputFile } from '../../core/files/output-format.ts';
 import type { BudgetStatus } from '../../store/views/limits/read-budgets.ts';
-import type { PhaseSummary } from '../../store/views/jobs/read-progress.ts';
+import type { PhaseSummary } from '../../core/jobs/summary.ts';
 import { describeDiff } from '../describe-diff.ts';
 import { describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
 import { formatCount, printable } from '../progress-lines.ts';

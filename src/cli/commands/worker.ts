@@ -1,7 +1,7 @@
 // rowmill worker: run workers until told to stop.
 import { openRowmill } from '../../open-rowmill.ts';
 import type { MetricsAddress } from '../../platform/serve-metrics.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { SupervisedWorker } from '../../worker/process/supervise-worker.ts';
 import { commandSettings, openServer, type ServerOptions, sayDatabaseWait } from '../open-server.ts';

@@ -21,24 +21,25 @@ export interface ExportRow {
   parentSeq?: number | null;
 }
 
-/** The same row for programs. */
-export interface ResultRow {
+/** The same row for programs. `Result` is what the last phase of its pipeline returned. */
+export interface ResultRow<Result = unknown> {
   seq: number;
   input: Record<string, unknown>;
   status: RowStatus;
-  result: unknown;
+  /** Null until the row is DONE. */
+  result: Result | null;
   errorClass: string | null;
   error: string | null;
   attempts: number | null;
   finishedAt: Date | null;
 }
 
-export function toResultRow(row: ExportRow): ResultRow {
+export function toResultRow<Result>(row: ExportRow): ResultRow<Result> {
   return {
     seq: row.seq,
     input: JSON.parse(row.inputJson) as Record<string, unknown>,
     status: row.status,
-    result: row.resultJson === null ? null : (JSON.parse(row.resultJson) as unknown),
+    result: row.resultJson === null ? null : (JSON.parse(row.resultJson) as Result),
     errorClass: row.errorClass,
     error: row.error,
     attempts: row.attempts,

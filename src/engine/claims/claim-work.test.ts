@@ -21,9 +21,10 @@ function openContext(claims: EngineContext, background: Promise<unknown>[] = [])
 }
 
 const spansOf = (jobId: string) =>
-  database.query('select items::text, worker_id is not null as leased from spans where job_id = $1 order by 1', [
-    jobId,
-  ]);
+  database.query(
+    'select items::text, worker_id is not null as leased from spans where job_id = $1 order by 1',
+    [jobId],
+  );
 
 it('gives back what does not fit into memory before it hands over the claim', async () => {
   const context = database.context({ claimMaxBytes: 1024 });

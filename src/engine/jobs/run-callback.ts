@@ -13,11 +13,13 @@ import {
   claimCallback,
   endCallback,
 } from '../../store/commands/jobs/claim-callback.ts';
-import { type FailedItem, failedItemsPage } from '../../store/views/results/failed-items-page.ts';
+import type { FailedItem } from '../../core/items/failed-item.ts';
+import { failedItemsPage } from '../../store/views/results/failed-items-page.ts';
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import { readSummary } from '../../store/views/jobs/read-progress.ts';
 import type { EngineContext } from '../engine-context.ts';
-import type { CallbackContext, PipelineWithCallbacks } from '../../pipeline/pipeline-callbacks.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
+import type { CallbackContext } from '../../pipeline/pipeline-callbacks.ts';
 
 const LEASE_MARGIN_MS = 30_000;
 const ITEMS_PER_CALL = 100;
@@ -25,7 +27,7 @@ const ERROR_MAX_LENGTH = 2000;
 
 const FUNCTIONS = { done: 'onDone', itemError: 'onItemError', phaseDone: 'onPhaseDone' } as const;
 
-export function wantedKinds({ callbacks }: PipelineWithCallbacks): {
+export function wantedKinds({ callbacks }: Pipeline): {
   wanted: CallbackKind[];
   unwanted: CallbackKind[];
 } {
@@ -35,7 +37,7 @@ export function wantedKinds({ callbacks }: PipelineWithCallbacks): {
 }
 
 export interface CallbackCall {
-  pipeline: PipelineWithCallbacks;
+  pipeline: Pipeline;
   log: Logger;
   signal: AbortSignal;
 }

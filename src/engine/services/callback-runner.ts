@@ -5,14 +5,14 @@ import { PeriodicService } from '../../platform/periodic-service.ts';
 import { insertPhasesDone, removeUnwantedCallbacks } from '../../store/commands/jobs/insert-callbacks.ts';
 import { findDueCallbacks } from '../../store/views/jobs/find-due-callbacks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import type { PipelineWithCallbacks } from '../../pipeline/pipeline-callbacks.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { runCallback, wantedKinds } from '../jobs/run-callback.ts';
 
 const LOOK_MS = 1000;
 
 export async function runCallbacks(
   context: EngineContext,
-  pipelines: readonly PipelineWithCallbacks[],
+  pipelines: readonly Pipeline[],
   log: Logger,
   signal: AbortSignal,
 ): Promise<void> {
@@ -35,7 +35,7 @@ export async function runCallbacks(
 
 export function createCallbackRunner(
   context: EngineContext,
-  pipelines: readonly PipelineWithCallbacks[],
+  pipelines: readonly Pipeline[],
   log: Logger,
   signal: AbortSignal,
 ): PeriodicService {

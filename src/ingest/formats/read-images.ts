@@ -95,7 +95,7 @@ export async function openImageManifest(path: string, limits: ReadLimits): Promi
 export function imageManifestReader(path: string, limits: ReadLimits): RowReader {
   return {
     detected: { format: 'images', encoding: 'utf-8', warnings: [] },
-    headers: IMAGE_HEADERS,
+    headers: [...IMAGE_HEADERS],
     async *rows() {
       const source = { path, encoding: 'utf-8', lineEnd: '\n' as const, maxLineBytes: limits.maxRowBytes };
       for await (const lines of readLines(source)) {

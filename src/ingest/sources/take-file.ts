@@ -2,15 +2,12 @@
 // the same job, so it does not matter how often a file is taken after crashes.
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { ingestWhenFree } from '../ingest-when-free.ts';
-import { type FilePipeline, submitFile } from '../submit-file.ts';
+import { submitFile } from '../submit-file.ts';
 import type { TakeFile } from './scan-source.ts';
 import type { SourceConfig } from './source-config.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 
-export function createTakeFile(
-  context: EngineContext,
-  pipeline: FilePipeline,
-  config: SourceConfig,
-): TakeFile {
+export function createTakeFile(context: EngineContext, pipeline: Pipeline, config: SourceConfig): TakeFile {
   return async ({ name, source, expectedBytes, open, signal }) => {
     const file = {
       name,

@@ -3,7 +3,7 @@
 import type { ErrorClass } from '../../core/items/outcome.ts';
 import { isAmount } from '../../core/limits/budget.ts';
 import { amount } from '../../core/limits/budget-control.ts';
-import type { Phase } from '../../pipeline/define-pipeline.ts';
+import type { Phase } from '../../pipeline/pipeline.ts';
 import type { BudgetLine } from './budget-line.ts';
 import type { Permit } from './permit.ts';
 
@@ -72,7 +72,7 @@ export class ItemCharge implements Charge, Permit {
   }
 }
 
-type Cost = Phase<unknown, unknown, unknown>['cost'];
+type Cost = Phase['cost'];
 
 /** The estimate of a phase for an item, or what is wrong with it. */
 export function estimateOf(

@@ -5,7 +5,7 @@ import { strategyOf } from '../../core/errors/failure-counts.ts';
 import { OWNER_RESOURCE, type ResourceLimits } from '../../core/limits/resource-limits.ts';
 import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
-import type { Phase } from '../../pipeline/define-pipeline.ts';
+import type { Phase } from '../../pipeline/pipeline.ts';
 import {
   type ResourceCall,
   type ResourceUse,
@@ -29,14 +29,9 @@ export class PhaseGate implements ItemGate {
   readonly #uses: readonly ResourceUse[];
   readonly #strategies: readonly string[];
   readonly #needsInput: boolean;
-  readonly #cost: Phase<unknown, unknown, unknown>['cost'];
+  readonly #cost: Phase['cost'];
 
-  constructor(
-    desk: ResourceDesk,
-    budgets: BudgetDesk,
-    phase: Phase<unknown, unknown, unknown>,
-    strategies: readonly string[],
-  ) {
+  constructor(desk: ResourceDesk, budgets: BudgetDesk, phase: Phase, strategies: readonly string[]) {
     this.#strategies = strategies;
     this.#desk = desk;
     this.#budgets = budgets;

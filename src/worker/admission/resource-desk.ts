@@ -10,7 +10,7 @@ import {
 } from '../../core/limits/resource-limits.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { type KeyReport, keyOf, syncResources } from '../../engine/limits/sync-resources.ts';
-import type { Pipeline } from '../../pipeline/define-pipeline.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import { KeyPermits } from './key-permits.ts';
 import { SyncLoop } from './sync-loop.ts';

@@ -10,13 +10,14 @@ import { rescueLeases } from '../../engine/flush/rescue-leases.ts';
 import { endJob } from '../../engine/jobs/end-job.ts';
 import { type LearnedBefore, loadLearnedTimes, storeLearnedTimes } from '../../engine/jobs/learned-times.ts';
 import { ingestJob } from '../../ingest/ingest-job.ts';
-import { abilityOf, type Pipeline } from '../../pipeline/define-pipeline.ts';
+import { abilityOf } from '../../pipeline/define-pipeline.ts';
 import { monotonicMs, waitMs } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import { readJobOutlook } from '../../store/views/jobs/read-job-outlook.ts';
 import { type Progress, readProgress } from '../../store/views/jobs/read-progress.ts';
+import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { RowmillWorker } from '../worker.ts';
 import type { WorkerConnections } from './worker-connections.ts';
 

@@ -6,18 +6,19 @@ import { ERROR_CLASSES, type Failure, isVerdict, type Verdict } from '../../core
 import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
 import { type RetryPolicy, retryDelay } from '../../core/retries/retry-policy.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
-import type { Phase, Pipeline } from '../../pipeline/define-pipeline.ts';
+
 import { type Checked, checkInput } from '../../pipeline/input-schema.ts';
 import { monotonicMs, wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { randomFraction } from '../../platform/random.ts';
+import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
 import { type Charge, overItemBudget } from '../admission/item-charge.ts';
 import type { KnownColumns, ResultColumns } from '../flush/result-columns.ts';
 import type { RunningItem } from './running-item.ts';
 
 export interface PhaseRuntime {
   pipeline: Pipeline;
-  phase: Phase<unknown, unknown, unknown>;
+  phase: Phase;
   isLastPhase: boolean;
   retryPolicy: RetryPolicy;
   resultMaxBytes: number;

@@ -1,7 +1,5 @@
-import type { OutputFile } from '../../../core/files/output-format.ts';
-import type { ItemStatus } from '../../../core/items/outcome.ts';
-import type { GenerationDiff } from '../../../core/jobs/generation-diff.ts';
-import { type JobOutcome, outcomeOf } from '../../../core/jobs/job-outcome.ts';
+import { outcomeOf } from '../../../core/jobs/job-outcome.ts';
+import type { Summary } from '../../../core/jobs/summary.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import {
   ENDED_COUNTS,
@@ -96,42 +94,6 @@ export async function readProgress(db: Executor, jobId: string): Promise<Progres
     cost,
     fencedCost: row.fenced_cost,
   };
-}
-
-export interface PhaseSummary {
-  phase: number;
-  name: string;
-  done: number;
-  error: number;
-  notFound: number;
-  skipped: number;
-  cancelled: number;
-  advanced: number;
-  retried: number;
-  flushes: number;
-  handlerMs: number;
-  bytes: number;
-  cost: number;
-}
-
-export interface Summary {
-  generation: number;
-  /** How the job ended. */
-  state: 'DONE' | 'CANCELLED' | 'FAILED';
-  /** Outcome of its rows. */
-  outcome: JobOutcome;
-  total: number;
-  counts: Record<ItemStatus, number>;
-  phases: PhaseSummary[];
-  timings: Record<string, string | number | null>;
-  /** Of all calls that count, over all generations. */
-  cost: number;
-  /** Of calls whose outcome did not count: paid all the same. */
-  fencedCost: number;
-  files: OutputFile[];
-  /** Null for the first generation. */
-  diff: GenerationDiff | null;
-  createdAt: Date;
 }
 
 /** Of the current generation, or a given one; null until it has ended. */

@@ -1,3 +1,4 @@
+import type { FailedItem } from '../../../core/items/failed-item.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
 // Items that ended as ERROR since the summary before: in a generation, and in those that it continues. In seq order, with the
@@ -20,16 +21,6 @@ const FAILED_ITEMS: Statement = {
     order by r.seq
     limit $4`,
 };
-
-export interface FailedItem {
-  seq: number;
-  /** Index of the phase in which it failed. */
-  phase: number;
-  attempt: number;
-  errorClass: string | null;
-  error: string | null;
-  input: unknown;
-}
 
 export async function failedItemsPage(
   db: Executor,

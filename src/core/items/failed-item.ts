@@ -1,0 +1,10 @@
+// An item that ended as ERROR, with the input it had.
+export interface FailedItem {
+  seq: number;
+  /** Index of the phase in which it failed. */
+  phase: number;
+  attempt: number;
+  errorClass: string | null;
+  error: string | null;
+  input: unknown;
+}

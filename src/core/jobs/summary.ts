@@ -1,0 +1,41 @@
+// The summary that each run of a job leaves when it ends.
+import type { OutputFile } from '../files/output-format.ts';
+import type { ItemStatus } from '../items/outcome.ts';
+import type { GenerationDiff } from './generation-diff.ts';
+import type { JobOutcome } from './job-outcome.ts';
+
+export interface PhaseSummary {
+  phase: number;
+  name: string;
+  done: number;
+  error: number;
+  notFound: number;
+  skipped: number;
+  cancelled: number;
+  advanced: number;
+  retried: number;
+  flushes: number;
+  handlerMs: number;
+  bytes: number;
+  cost: number;
+}
+
+export interface Summary {
+  generation: number;
+  /** How the job ended. */
+  state: 'DONE' | 'CANCELLED' | 'FAILED';
+  /** Outcome of its rows. */
+  outcome: JobOutcome;
+  total: number;
+  counts: Record<ItemStatus, number>;
+  phases: PhaseSummary[];
+  timings: Record<string, string | number | null>;
+  /** Of all calls that count, over all generations. */
+  cost: number;
+  /** Of calls whose outcome did not count: paid all the same. */
+  fencedCost: number;
+  files: OutputFile[];
+  /** Null for the first generation. */
+  diff: GenerationDiff | null;
+  createdAt: Date;
+}

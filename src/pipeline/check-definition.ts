@@ -1,0 +1,127 @@
+// Checks a definition once, when it is defined: nothing of it is checked at run time.
+import { JOB_OUTPUTS } from '../core/files/output-format.ts';
+import { distinctCounters, isCounter } from '../core/items/counter.ts';
+import { checkFields, checkKeys } from './check-keys.ts';
+import { checkPhase } from './check-phase.ts';
+import { invalidPipeline, kindOf } from './invalid-pipeline.ts';
+import { checkResources } from './phase-resources.ts';
+import type { Phase } from './pipeline.ts';
+import { CALLBACKS } from './pipeline-callbacks.ts';
+import type { PipelineDefinition } from './pipeline-definition.ts';
+
+export function checkDefinition(definition: PipelineDefinition): void {
+  if (typeof definition !== 'object' || definition === null) {
+    throw invalidPipeline(
+      `expected definePipeline to be given a definition, got ${kindOf(definition)}`,
+      'Write definePipeline({ name: "prices", phases: [{ name: "lookup", run: async (row) => … }] }).',
+    );
+  }
+  const { name, input, params, summary = [], strategies = [], resources = {}, counters = [] } = definition;
+  const key = keyFields(definition);
+  checkName(definition);
+  checkSchema(`input of pipeline ${name}`, input, 'leave input out to get rows as they are stored');
+  checkSchema(`params of pipeline ${name}`, params, 'leave params out to take anything');
+  checkResources(name, resources);
+  checkCounters(name, counters);
+  checkNames(name, 'key', key);
+  checkNames(name, 'summary', summary);
+  checkNames(name, 'strategies', strategies, 'texts');
+  checkFields(name, 'key', key, input);
+  checkFields(name, 'summary', summary, input);
+  if (new Set(strategies).size < strategies.length)
+    throw invalidPipeline(
+      `expected the strategies of pipeline ${name} to differ, got ${strategies.join(', ')}`,
+    );
+  checkOutputs(definition);
+  checkPhases(definition);
+  checkCallbacks(definition);
+}
+
+export function keyFields({ key = [] }: PipelineDefinition): readonly string[] {
+  return typeof key === 'string' ? [key] : key;
+}
+
+function checkName({ name, version }: PipelineDefinition): void {
+  if (typeof name !== 'string' || !/^[\w.-]{1,100}$/.test(name)) {
+    throw invalidPipeline(
+      `expected the pipeline name to be 1 to 100 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`,
+      'Choose a name that stays: jobs are stored with it and find their pipeline by it.',
+    );
+  }
+  if (version === undefined || version === null) return;
+  if (typeof version !== 'string' || !/^[\w.+-]{1,100}$/.test(version))
+    throw invalidPipeline(
+      `expected the version of pipeline ${name} to be a short text such as 2 or 1.4.0, got ${JSON.stringify(version)}`,
+    );
+}
+
+function checkSchema(what: string, schema: PipelineDefinition['input'], otherwise: string): void {
+  if (schema === undefined || typeof schema?.['~standard']?.validate === 'function') return;
+  throw invalidPipeline(
+    `expected the ${what} to be a Standard Schema such as z.object(…), got ${kindOf(schema)}`,
+    `Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or ${otherwise}.`,
+  );
+}
+
+function checkCounters(pipeline: string, counters: readonly unknown[]): void {
+  if (!Array.isArray(counters) || !counters.every(isCounter))
+    throw invalidPipeline(
+      `expected the counters of pipeline ${pipeline} to be a list of what defineCounter gave`,
+      'Write counters: [annotations], with const annotations = defineCounter({ … }).',
+    );
+  distinctCounters(counters);
+}
+
+function checkNames(
+  pipeline: string,
+  what: string,
+  names: readonly string[],
+  of = 'names of input fields',
+): void {
+  if (!Array.isArray(names) || names.some((name) => typeof name !== 'string' || name === ''))
+    throw invalidPipeline(`expected the ${what} of pipeline ${pipeline} to be ${of}`);
+}
+
+function checkOutputs({ name, outputs = [] }: PipelineDefinition): void {
+  const unknown = outputs.find((format) => !JOB_OUTPUTS.includes(format));
+  if (unknown === undefined) return;
+  throw invalidPipeline(
+    `expected the outputs of pipeline ${name} to be ${JOB_OUTPUTS.join(', ')}, got ${unknown}`,
+  );
+}
+
+function checkPhases(definition: PipelineDefinition): void {
+  const { name, phases, resources = {} } = definition;
+  if (!Array.isArray(phases) || phases.length === 0)
+    throw invalidPipeline(
+      `expected pipeline ${name} to have at least one phase, got ${Array.isArray(phases) ? 'none' : kindOf(phases)}`,
+      'Write phases: [{ name: "lookup", run: async (row) => … }].',
+    );
+  checkKeys(definition);
+  const seen = new Set<string>();
+  for (const [index, phase] of (phases as Phase[]).entries()) {
+    if (typeof phase?.name !== 'string' || phase.name === '')
+      throw invalidPipeline(
+        `expected every phase of pipeline ${name} to have a name, number ${index + 1} has none`,
+        'Write { name: "lookup", run: async (row) => … }.',
+      );
+    if (seen.has(phase.name))
+      throw invalidPipeline(
+        `pipeline ${name} has two phases named ${phase.name}`,
+        'Give each phase a name of its own.',
+      );
+    seen.add(phase.name);
+    checkPhase(name, phase, resources);
+  }
+}
+
+function checkCallbacks(definition: PipelineDefinition): void {
+  for (const key of CALLBACKS) {
+    const callback: unknown = definition[key];
+    if (callback === undefined || typeof callback === 'function') continue;
+    throw invalidPipeline(
+      `expected ${key} of pipeline ${definition.name} to be a function, got ${kindOf(callback)}`,
+      `Write ${key}: async (…, context) => …, and do not call it there.`,
+    );
+  }
+}

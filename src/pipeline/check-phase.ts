@@ -1,0 +1,106 @@
+// Checks one phase of a definition.
+import { ERROR_CLASSES } from '../core/items/outcome.ts';
+import { isAmount } from '../core/limits/budget.ts';
+import type { DeclaredLimits } from '../core/limits/resource-limits.ts';
+import { invalidPipeline, kindOf } from './invalid-pipeline.ts';
+import { checkUses } from './phase-resources.ts';
+import type { Phase, SinglePhase } from './pipeline.ts';
+
+/** Timers cannot measure more, and fire at once instead. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+export function checkPhase(
+  pipeline: string,
+  phase: Phase,
+  resources: Readonly<Record<string, DeclaredLimits>>,
+): void {
+  const where = `phase ${phase.name} of pipeline ${pipeline}`;
+  checkHandler(where, phase);
+  checkRetry(where, phase);
+  checkUses(pipeline, phase, resources);
+  checkCost(where, phase.cost);
+  for (const key of ['concurrency', 'timeoutMs'] as const)
+    if (phase[key] !== undefined && !isWhole(phase[key], 1, MAX_TIMER_MS))
+      throw invalidPipeline(`expected ${key} of ${where} to be a whole number from 1, got ${phase[key]}`);
+  if (phase.priority !== undefined && !isWhole(phase.priority, -1000, 1000))
+    throw invalidPipeline(
+      `expected priority of ${where} to be a whole number from -1000 to 1000, got ${String(phase.priority)}`,
+      'Higher ones are served first; the default is 0.',
+    );
+}
+
+function checkHandler(where: string, phase: Phase): void {
+  const { run, runMany, batch, thread } = phase as { [Key in keyof SinglePhase<0, 0, 0>]: unknown };
+  if (run === undefined && runMany === undefined)
+    throw invalidPipeline(`expected ${where} to have a run function, or runMany for several items at once`);
+  if (run !== undefined && runMany !== undefined)
+    throw invalidPipeline(`expected ${where} to have either run or runMany, got both`);
+  if (typeof (run ?? runMany) !== 'function')
+    throw invalidPipeline(
+      `expected ${run === undefined ? 'runMany' : 'run'} of ${where} to be a function, got ${kindOf(run ?? runMany)}`,
+      'Write run: async (row, context) => …, and do not call it there.',
+    );
+  if (runMany !== undefined) {
+    if (thread) throw invalidPipeline(`expected ${where} to have run: a thread takes one item at a time`);
+    checkBatch(where, batch);
+  } else if (batch !== undefined)
+    throw invalidPipeline(`expected ${where} to have runMany, because it has batch`);
+  checkThread(where, thread);
+}
+
+function checkBatch(where: string, batch: unknown): void {
+  const { maxItems, maxWaitMs } = (batch ?? {}) as { maxItems?: unknown; maxWaitMs?: unknown };
+  if (!isWhole(maxItems, 1, 100_000))
+    throw invalidPipeline(
+      `expected batch.maxItems of ${where} to be a whole number from 1 to 100,000, got ${String(maxItems)}`,
+    );
+  if (maxWaitMs !== undefined && !isWhole(maxWaitMs, 0, 60_000))
+    throw invalidPipeline(
+      `expected batch.maxWaitMs of ${where} to be a whole number from 0 to 60,000, got ${String(maxWaitMs)}`,
+    );
+}
+
+function checkThread(where: string, thread: unknown): void {
+  if (thread === undefined || thread === null || typeof thread === 'boolean') return;
+  const { memoryMb } = thread as { memoryMb?: unknown };
+  if (typeof thread === 'object' && isWhole(memoryMb, 16, 1_000_000)) return;
+  throw invalidPipeline(`expected thread of ${where} to be true or { memoryMb: a whole number from 16 }`);
+}
+
+function checkRetry(where: string, phase: Phase): void {
+  for (const [errorClass, rule] of Object.entries(phase.retry ?? {})) {
+    if (!(ERROR_CLASSES as readonly string[]).includes(errorClass)) {
+      throw invalidPipeline(
+        `expected retry of ${where} to name error classes, got ${errorClass}`,
+        `The classes are ${ERROR_CLASSES.join(', ')}.`,
+      );
+    }
+    const { maxAttempts } = rule ?? {};
+    if (maxAttempts !== undefined && (!Number.isInteger(maxAttempts) || maxAttempts < 1)) {
+      throw invalidPipeline(
+        `expected maxAttempts for ${errorClass} in ${where} to be a whole number from 1, got ${maxAttempts}`,
+        'It counts all calls: 1 means that nothing is tried again.',
+      );
+    }
+    for (const [key, max] of Object.entries({ baseMs: MAX_TIMER_MS, factor: 1000, capMs: MAX_TIMER_MS })) {
+      const value: unknown = (rule as Record<string, unknown> | undefined)?.[key];
+      if (value === undefined || (typeof value === 'number' && value >= 0 && value <= max)) continue;
+      throw invalidPipeline(
+        `expected ${key} for ${errorClass} in ${where} to be a number from 0 to ${max}, got ${typeof value === 'number' ? value : kindOf(value)}`,
+        'The wait before a try is random, up to baseMs times factor for each try before it, and never more than capMs.',
+      );
+    }
+  }
+}
+
+function checkCost(where: string, cost: unknown): void {
+  if (cost === undefined || typeof cost === 'function' || isAmount(cost)) return;
+  throw invalidPipeline(
+    `expected cost of ${where} to be a number from 0 or a function of the row, got ${typeof cost === 'number' ? cost : kindOf(cost)}`,
+    'It is the estimate of one call, in the units of the budget: docs/budgets.md.',
+  );
+}
+
+function isWhole(value: unknown, min: number, max: number): boolean {
+  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+}

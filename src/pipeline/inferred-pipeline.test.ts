@@ -1,0 +1,658 @@
+// What the compiler knows of a pipeline, from its definition to its results. `npm run types` checks these; each
+// `@ts-expect-error` stands on the line before the one mistake of its definition, and no other line may have an error.
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { describe, expect, expectTypeOf, it } from 'vitest';
+import { z } from 'zod';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
+import type { ResultRow } from '../core/files/export-row.ts';
+import { notFound, retryLater, skip } from '../core/items/outcome.ts';
+import type { DeclaredLimits } from '../core/limits/resource-limits.ts';
+import type { Rowmill } from '../open-rowmill.ts';
+import { runPipeline } from '../testing/run-pipeline.ts';
+import type { runPipelineOnDatabase } from '../testing/run-pipeline-on-database.ts';
+import { definePipeline } from './define-pipeline.ts';
+import { resource } from './phase-resources.ts';
+import type { Phase, Pipeline } from './pipeline.ts';
+
+const run = () => ({});
+const product = z.object({ sku: z.string(), price: z.coerce.number() });
+
+describe('the types of a definition', () => {
+  const product = z.object({ sku: z.string(), price: z.coerce.number() });
+
+  it('give a handler the output of the schema, and no previous in the first phase', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        {
+          name: 'first',
+          run: (input, context) => {
+            expectTypeOf(input).toEqualTypeOf<{ sku: string; price: number }>();
+            expectTypeOf(context.previous).toEqualTypeOf<undefined>();
+            expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
+            return { ok: true };
+          },
+        },
+      ],
+    });
+  });
+
+  it('hand the output of one phase to the next as previous', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        { name: 'first', run: (input) => ({ length: input.sku.length }) },
+        {
+          name: 'second',
+          run: (input, context) => {
+            expectTypeOf(input).toEqualTypeOf<{ sku: string; price: number }>();
+            expectTypeOf(context.previous).toEqualTypeOf<{ length: number }>();
+            return { total: input.price * context.previous.length };
+          },
+        },
+      ],
+    });
+  });
+
+  it('do the same over three phases, with promises', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        { name: 'first', run: async () => ({ a: 1 }) },
+        {
+          name: 'second',
+          run: async (_, context) => {
+            expectTypeOf(context.previous).toEqualTypeOf<{ a: number }>();
+            return { b: 'x' };
+          },
+        },
+        {
+          name: 'third',
+          run: async (_, context) => {
+            expectTypeOf(context.previous).toEqualTypeOf<{ b: string }>();
+            return null;
+          },
+        },
+      ],
+    });
+  });
+
+  it('leave verdicts out of previous: an item with a verdict does not get that far', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        {
+          name: 'first',
+          run: async (input) => {
+            if (input.price === 0) return skip('free of charge');
+            if (input.sku === '') return notFound();
+            if (input.price < 0) return retryLater({ afterMs: 5 });
+            return { length: input.sku.length };
+          },
+        },
+        {
+          name: 'second',
+          run: (_, context) => {
+            expectTypeOf(context.previous).toEqualTypeOf<{ length: number }>();
+            return null;
+          },
+        },
+      ],
+    });
+  });
+
+  it('give a handler the row as it is stored when there is no schema', () => {
+    definePipeline({
+      name: 'typed',
+      phases: [
+        {
+          name: 'first',
+          run: (input) => {
+            expectTypeOf(input).toEqualTypeOf<Record<string, unknown>>();
+            return 1;
+          },
+        },
+      ],
+    });
+  });
+
+  it('give runMany the items with their inputs, and the next phase one output', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        {
+          name: 'first',
+          batch: { maxItems: 50, maxWaitMs: 20 },
+          runMany: async (items, context) => {
+            expectTypeOf(items[0]!.input).toEqualTypeOf<{ sku: string; price: number }>();
+            expectTypeOf(items[0]!.previous).toEqualTypeOf<undefined>();
+            expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
+            return items.map(({ input }) => (input.price === 0 ? notFound() : { length: input.sku.length }));
+          },
+        },
+        {
+          name: 'second',
+          run: (_, context) => {
+            expectTypeOf(context.previous).toEqualTypeOf<{ length: number }>();
+            return null;
+          },
+        },
+      ],
+    });
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        {
+          name: 'first',
+          batch: { maxItems: 50 },
+          runMany: (items) =>
+            items.map(async ({ input }) => (input.price === 0 ? notFound() : { length: input.sku.length })),
+        },
+        {
+          name: 'second',
+          run: (_, context) => {
+            expectTypeOf(context.previous).toEqualTypeOf<{ length: number }>();
+            return null;
+          },
+        },
+      ],
+    });
+    const both = { name: 'first', run, runMany: () => [], batch: { maxItems: 5 } };
+    // @ts-expect-error: one of the two
+    expect(() => definePipeline({ name: 'typed', phases: [both] })).toThrow(RowmillError);
+  });
+
+  it('hand on what JSON gives back: a Date is text, undefined is null, functions are gone', () => {
+    definePipeline({
+      name: 'typed',
+      phases: [
+        {
+          name: 'first',
+          run: ():
+            | { at: Date; left?: { on: Date }; tags: Set<string>; read(): void; list: [Date, 1] }
+            | undefined => undefined,
+        },
+        {
+          name: 'second',
+          run: (_, { previous }) => {
+            expectTypeOf(previous).toEqualTypeOf<{
+              at: string;
+              left?: { on: string } | undefined;
+              tags: Record<string, never>;
+              list: [string, 1];
+            } | null>();
+            return null;
+          },
+        },
+      ],
+    });
+  });
+
+  it('give costs and keys of resources the row before the schema has changed it', () => {
+    const coerced = z.object({ url: z.string(), price: z.coerce.number() });
+    definePipeline({
+      name: 'typed',
+      input: coerced,
+      resources: { site: { concurrency: 1 } },
+      phases: [
+        {
+          name: 'first',
+          resources: [
+            'site',
+            resource('site', (row) => row.url),
+            resource('site', (row: { url: string }) => row.url),
+          ],
+          cost: (row) => {
+            expectTypeOf(row).toEqualTypeOf<{ url: string; price: unknown }>();
+            return 1;
+          },
+          run,
+        },
+      ],
+    });
+    definePipeline({
+      name: 'typed',
+      input: coerced,
+      resources: { site: { concurrency: 1 } },
+      phases: [
+        {
+          name: 'first',
+          // @ts-expect-error: the rows have no such field
+          resources: [resource('site', (row: { host: string }) => row.host)],
+          run,
+        },
+      ],
+    });
+    definePipeline({
+      name: 'typed',
+      resources: { site: { concurrency: 1 } },
+      phases: [{ name: 'first', resources: [resource('site', (row: { url: string }) => row.url)], run }],
+    });
+  });
+});
+
+describe('phases in a row', () => {
+  it('know what the one before returned, and the last one gives the result: one to ten of them', () => {
+    const a = { name: 'a', run: () => ({ a: 1 }) };
+    const only = definePipeline({ name: 'typed', phases: [a] });
+    expectTypeOf<ResultOf<typeof only>>().toEqualTypeOf<{ a: number }>();
+    const ten = definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        { name: 'a', run: ({ price }) => ({ a: price }) },
+        { name: 'b', run: (_, { previous }) => ({ b: previous.a }) },
+        { name: 'c', run: async (_, { previous }) => ({ c: previous.b }) },
+        {
+          name: 'd',
+          batch: { maxItems: 5 },
+          runMany: (items) => items.map(({ previous }) => ({ d: previous.c })),
+        },
+        {
+          name: 'e',
+          run: (_, { previous }) => (previous.d === 0 ? notFound() : { e: new Date(previous.d) }),
+        },
+        { name: 'f', run: (_, { previous }) => ({ f: previous.e.length }) },
+        { name: 'g', run: (_, { previous }) => ({ g: previous.f }) },
+        { name: 'h', run: (_, { previous }) => ({ h: previous.g }) },
+        { name: 'i', run: (_, { previous }) => ({ i: previous.h }) },
+        {
+          name: 'j',
+          run: (_, { previous }) => {
+            expectTypeOf(previous).toEqualTypeOf<{ i: number }>();
+            // @ts-expect-error: that was two phases ago
+            void previous.h;
+            return { j: previous.i, at: new Date() };
+          },
+        },
+      ],
+    });
+    expectTypeOf<ResultOf<typeof ten>>().toEqualTypeOf<{ j: number; at: string }>();
+  });
+
+  it('do so up to the twentieth; those behind it are given unknown', () => {
+    const next = { name: 'next', run: (_: unknown, { previous }: { previous: number }) => previous + 1 };
+    const phases = [
+      { ...next, name: '1', run: () => 1 },
+      { ...next, name: '2' },
+      { ...next, name: '3' },
+      { ...next, name: '4' },
+      { ...next, name: '5' },
+      { ...next, name: '6' },
+      { ...next, name: '7' },
+      { ...next, name: '8' },
+      { ...next, name: '9' },
+      { ...next, name: '10' },
+      { ...next, name: '11' },
+      { ...next, name: '12' },
+      { ...next, name: '13' },
+      { ...next, name: '14' },
+      { ...next, name: '15' },
+      { ...next, name: '16' },
+      { ...next, name: '17' },
+      { ...next, name: '18' },
+      { ...next, name: '19' },
+    ] as const;
+    const last = { name: '20', run: (_: unknown, { previous }: { previous: number }) => `${previous}` };
+    const twenty = definePipeline({ name: 'typed', phases: [...phases, last] });
+    expectTypeOf<ResultOf<typeof twenty>>().toEqualTypeOf<string>();
+    const untyped = { name: '21', run: (_: unknown, { previous }: { previous: unknown }) => previous };
+    const more = definePipeline({ name: 'typed', phases: [...phases, last, untyped] });
+    expectTypeOf<ResultOf<typeof more>>().toBeUnknown();
+    expect(more.phases).toHaveLength(21);
+    // @ts-expect-error: what the twentieth returned is not known to be a number
+    definePipeline({ name: 'typed', phases: [...phases, last, { ...next, name: '21' }] });
+  });
+
+  it('may be a list that is made while the program runs, or have types of their own', () => {
+    const made = definePipeline({ name: 'typed', phases: ['a', 'b'].map((name) => ({ name, run })) });
+    expectTypeOf<ResultOf<typeof made>>().toBeUnknown();
+    const lookup: Phase<{ sku: string }, undefined, { price: number }> = {
+      name: 'lookup',
+      run: ({ sku }) => ({ price: sku.length }),
+    };
+    const own = definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [lookup, { name: 'total', run: (row, { previous }) => row.price * previous.price }],
+    });
+    expectTypeOf<ResultOf<typeof own>>().toEqualTypeOf<number>();
+  });
+});
+
+describe('params', () => {
+  const params = z.object({ since: z.date(), mode: z.enum(['add', 'replace']).default('add') });
+
+  it('are given to handlers and callbacks as JSON gives back what their schema made of them', () => {
+    definePipeline({
+      name: 'typed',
+      params,
+      onDone: (_summary, context) => {
+        expectTypeOf(context.params).toEqualTypeOf<Read>();
+      },
+      onItemError: (_items, context) => expectTypeOf(context.params).toEqualTypeOf<Read>(),
+      onPhaseDone: (_phase, context) => expectTypeOf(context.params).toEqualTypeOf<Read>(),
+      phases: [
+        { name: 'one', run: (_, context) => expectTypeOf(context.params).toEqualTypeOf<Read>() && null },
+        {
+          name: 'many',
+          batch: { maxItems: 5 },
+          runMany: (items, context) => {
+            expectTypeOf(context.params).toEqualTypeOf<Read>();
+            return items.map((item) => expectTypeOf(item.params).toEqualTypeOf<Read>() && null);
+          },
+        },
+      ],
+    });
+    interface Read {
+      readonly since: string;
+      readonly mode: 'add' | 'replace';
+    }
+  });
+
+  it('are whatever was given when there is no schema', () => {
+    const pipeline = definePipeline({
+      name: 'typed',
+      phases: [
+        {
+          name: 'one',
+          run: (_, context) =>
+            expectTypeOf(context.params).toEqualTypeOf<Readonly<Record<string, unknown>>>() && null,
+        },
+      ],
+    });
+    expectTypeOf(pipeline).toEqualTypeOf<Pipeline<object, Record<string, unknown>, null>>();
+  });
+});
+
+describe('what goes in and comes out', () => {
+  const prices = definePipeline({
+    name: 'prices',
+    input: product.transform(({ sku, price }) => ({ id: sku, cents: price * 100 })),
+    params: z.object({ currency: z.string(), digits: z.string().transform(Number).optional() }),
+    phases: [
+      {
+        name: 'lookup',
+        run: (row, { params }) => {
+          expectTypeOf(row).toEqualTypeOf<{ id: string; cents: number }>();
+          expectTypeOf(params.digits).toEqualTypeOf<number | undefined>();
+          return { cents: row.cents, at: new Date() };
+        },
+      },
+    ],
+  });
+  type Prices = Pipeline<
+    { sku: string; price: unknown },
+    { currency: string; digits?: string | undefined },
+    { cents: number; at: string }
+  >;
+  const rows = [{ sku: 'lamp', price: '3' }];
+  const params = { currency: 'EUR', digits: '2' };
+
+  it('is typed by the schemas as they take it, and by the last phase', () => {
+    expectTypeOf(prices).toEqualTypeOf<Prices>();
+    expectTypeOf(prices).toExtend<Pipeline>();
+  });
+
+  it('is so in the library', () => {
+    const use = async (rowmill: Rowmill) => {
+      await rowmill.createJob(prices, { params });
+      const jobId = await rowmill.submit(prices, rows, { params });
+      await rowmill.submit(prices, new Set(rows));
+      // @ts-expect-error: no such field
+      await rowmill.submit(prices, [{ sku: 'lamp', prise: 3 }]);
+      // @ts-expect-error: a field is missing
+      await rowmill.submit(prices, new Set([{ sku: 'lamp' }]));
+      // @ts-expect-error: the schema takes a text
+      await rowmill.submit(prices, rows, { params: { currency: 'EUR', digits: 2 } });
+      // @ts-expect-error: the same for a file
+      await rowmill.runFile(prices, 'prices.csv', { params: { currency: 5 } });
+      await rowmill.submit(prices as Pipeline, [{ anything: 'goes' }], { params: { any: 1 } });
+      expectTypeOf(rowmill.results(jobId, prices)).toEqualTypeOf<
+        AsyncGenerator<ResultRow<{ cents: number; at: string }>>
+      >();
+      expectTypeOf(rowmill.results(jobId)).toEqualTypeOf<AsyncGenerator<ResultRow>>();
+      await rowmill.startWorker([prices, definePipeline({ name: 'other', phases: [{ name: 'a', run }] })]);
+    };
+    expect(use).toBeTypeOf('function');
+  });
+
+  it('is so in the testing kit', async () => {
+    const { results } = await runPipeline(prices, rows, { params });
+    expect(results[0]!.result?.cents).toBe(300);
+    expectTypeOf(results[0]!.result).toEqualTypeOf<{ cents: number; at: string } | null>();
+    // @ts-expect-error: no such field
+    await runPipeline(prices, [{ skuu: 'lamp' }], { params });
+    // @ts-expect-error: no such parameter
+    const refused = runPipeline(prices, rows, { params: { curency: 'EUR' } });
+    await expect(refused).rejects.toThrow(RowmillError);
+    expectTypeOf<
+      typeof runPipelineOnDatabase<object, { color: string }, 5>
+    >().returns.resolves.toHaveProperty('results');
+  });
+
+  it('is any object, when there is no schema', () => {
+    interface Own {
+      sku: string;
+    }
+    const use = (rowmill: Rowmill, own: Own[]) =>
+      rowmill.submit(definePipeline({ name: 'typed', phases: [{ name: 'a', run }] }), own);
+    expect(use).toBeTypeOf('function');
+  });
+});
+
+describe('names of a definition', () => {
+  it('are those of the fields: key and summary', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      key: ['sku'],
+      summary: ['price', 'blob'],
+      phases: [one],
+    });
+    definePipeline({ name: 'typed', key: 'anything', summary: ['goes'], phases: [one] });
+    definePipeline({ name: 'typed', input: z.looseObject({}), key: 'anything', phases: [one] });
+    const either = z.union([z.object({ website: z.url() }), z.object({ question: z.string() })]);
+    definePipeline({ name: 'typed', input: either, key: ['website', 'question'], phases: [one] });
+    const hidden = z.unknown() as StandardSchemaV1<unknown, { sku: string }>;
+    definePipeline({ name: 'typed', input: hidden, key: 'anything', phases: [one] });
+    expect(() =>
+      definePipeline({
+        name: 'typed',
+        input: product,
+        // @ts-expect-error: no such field
+        key: 'skuu',
+        phases: [one],
+      }),
+    ).toThrow('did you mean sku?');
+    expect(() =>
+      definePipeline({
+        name: 'typed',
+        input: product,
+        // @ts-expect-error: no such field
+        summary: ['sku', 'prise'],
+        phases: [one],
+      }),
+    ).toThrow(RowmillError);
+  });
+
+  it('are those of its resources', () => {
+    const resources = { shop: { concurrency: 3 }, model: { ratePerSecond: 5 } };
+    definePipeline({
+      name: 'typed',
+      resources,
+      phases: [{ ...one, resources: ['shop', resource('model'), resource('shop', (row) => row.host)] }],
+    });
+    definePipeline({
+      name: 'typed',
+      resources,
+      phases: [{ ...one, resources: [resource<{ host: string }>('shop', (row) => row.host)] }],
+    });
+    const some: Record<string, DeclaredLimits> = resources;
+    definePipeline({ name: 'typed', resources: some, phases: [{ ...one, resources: ['shop'] }] });
+    expect(() =>
+      definePipeline({
+        name: 'typed',
+        resources,
+        phases: [
+          {
+            name: 'one',
+            // @ts-expect-error: no such resource
+            resources: ['shops'],
+            run: (row, { previous }) => [row, previous],
+          },
+          { name: 'two', run: (_, { previous }) => previous },
+        ],
+      }),
+    ).toThrow(RowmillError);
+    expect(() =>
+      definePipeline({
+        name: 'typed',
+        resources,
+        phases: [
+          {
+            ...one,
+            // @ts-expect-error: no such resource
+            resources: [resource('shops', (row) => row.host)],
+          },
+        ],
+      }),
+    ).toThrow(RowmillError);
+    expect(() =>
+      definePipeline({
+        name: 'typed',
+        phases: [
+          {
+            ...one,
+            // @ts-expect-error: there are none
+            resources: ['shop'],
+          },
+        ],
+      }),
+    ).toThrow(RowmillError);
+  });
+
+  it('are those of its strategies', () => {
+    definePipeline({
+      name: 'typed',
+      strategies: ['exact', 'similar'],
+      phases: [
+        {
+          name: 'one',
+          run: (_, { strategy }) => {
+            expectTypeOf(strategy).toEqualTypeOf<'exact' | 'similar'>();
+            // @ts-expect-error: no such strategy
+            return strategy === 'simular';
+          },
+        },
+      ],
+    });
+    const strategies = ['exact', 'similar'].map((way) => `${way} match`);
+    definePipeline({
+      name: 'typed',
+      strategies,
+      phases: [{ name: 'one', run: (_, c) => expectTypeOf(c.strategy).toEqualTypeOf<string | undefined>() }],
+    });
+    definePipeline({
+      name: 'typed',
+      phases: [{ name: 'one', run: (_, c) => expectTypeOf(c.strategy).toEqualTypeOf<undefined>() }],
+    });
+  });
+
+  const one = { name: 'one', run };
+});
+
+describe('one mistake', () => {
+  const refused = (define: () => unknown) => expect(define).toThrow(RowmillError);
+
+  it('is one error, on its line: a property of a phase', () => {
+    refused(() =>
+      definePipeline({
+        name: 'typed',
+        input: product,
+        phases: [
+          { name: 'a', run: (row) => ({ a: row.sku }) },
+          {
+            name: 'b',
+            // @ts-expect-error: timeoutMs
+            timeoutMS: 5,
+            run: (row, { previous }) => ({ b: row.price, c: previous.a }),
+          },
+          { name: 'c', run: (_, { previous }) => ({ d: previous.c }) },
+        ],
+      }),
+    );
+    refused(() =>
+      definePipeline({
+        name: 'typed',
+        input: product,
+        phases: [
+          {
+            name: 'a',
+            // @ts-expect-error: a number
+            concurrency: '5',
+            run: (row, { signal }) => ({ a: row.sku, signal }),
+          },
+          {
+            name: 'b',
+            batch: { maxItems: 3 },
+            runMany: (items) => items.map(({ previous }) => previous.a),
+          },
+        ],
+      }),
+    );
+    refused(() =>
+      definePipeline({
+        name: 'typed',
+        phases: [
+          {
+            name: 'a',
+            run,
+            retry: {
+              // @ts-expect-error: not an error class
+              busy: { maxAttempts: 3 },
+            },
+          },
+        ],
+      }),
+    );
+  });
+
+  it('is one error, on its line: a property of the pipeline', () => {
+    refused(() =>
+      definePipeline({
+        name: 'typed',
+        // @ts-expect-error: outputs
+        output: ['csv'],
+        phases: [
+          { name: 'a', run: (row) => row.sku },
+          { name: 'b', run: (_, { previous }) => previous },
+        ],
+      }),
+    );
+  });
+
+  it('is one error, on its line: in a handler', () => {
+    definePipeline({
+      name: 'typed',
+      input: product,
+      phases: [
+        {
+          name: 'a',
+          run: (row) =>
+            // @ts-expect-error: sku
+            row.skuu,
+        },
+        { name: 'b', run: (row, { previous }) => [row.sku, previous] },
+      ],
+    });
+  });
+});
+
+type ResultOf<Of> = Of extends Pipeline<unknown, unknown, infer Result> ? Result : never;
