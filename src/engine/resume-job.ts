@@ -1,10 +1,15 @@
 // Resumes a paused job, or releases what a trial holds back: one stop is lifted at a time. The last flush of a paused
 // job could not end it, so the resume looks for the end.
+import { budgetName, budgetSentence, isUsedUp } from '../core/budget-control.ts';
 import { CLAIMABLE_STATES, type JobState } from '../core/job-state.ts';
+import { RowmillError } from '../core/rowmill-error.ts';
+import type { Executor } from '../platform/database.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { endTrial } from '../store/commands/end-trial.ts';
 import { releaseHeld } from '../store/commands/release-held.ts';
 import { resumeJobRow } from '../store/commands/resume-job.ts';
+import { readBudgets } from '../store/views/read-budgets.ts';
+import { readJob } from '../store/views/read-job.ts';
 import type { EngineContext } from './engine-context.ts';
 import { finishJob } from './finish-job.ts';
 import { recordChange } from './record-change.ts';
@@ -22,6 +27,7 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
   const change = { jobId, kind: 'job.resumed', action: 'job.resume' };
   const resumed = await retryPassing(() =>
     context.db.transaction(async (tx) => {
+      await refuseIfUsedUp(tx, jobId);
       const state = await resumeJobRow(tx, jobId);
       if (state !== null) await recordChange(tx, context, change);
       return state;
@@ -45,4 +51,14 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
   );
   if (released !== null) context.events.emit('job.resumed', { jobId, state, released });
   return { changed: released !== null, state, released: released ?? 0 };
+}
+
+/** A job that a budget paused and that cannot pay for any call would pause again at once. */
+async function refuseIfUsedUp(tx: Executor, jobId: string): Promise<void> {
+  const job = await readJob(tx, jobId);
+  if (job === null || job.pausedBecause === null) return;
+  const usedUp = (await readBudgets(tx, jobId)).find(isUsedUp);
+  if (usedUp === undefined) return;
+  const sentence = budgetSentence(budgetName(usedUp.scope, job.ownerId), usedUp.max, usedUp, null);
+  throw new RowmillError('BUDGET_USED_UP', `cannot resume job ${jobId}: ${sentence}`);
 }
