@@ -74,6 +74,12 @@ export const ERROR_REGISTRY = {
   RESOURCE_INVALID: { status: 400, hint: 'docs/resources.md lists what can be set of a resource.' },
   OWNER_INVALID: { status: 400, hint: 'docs/fairness.md lists what can be set of an owner.' },
   BUDGET_INVALID: { status: 400, hint: 'docs/budgets.md says what budgets are made of.' },
+  BUDGET_USED_UP: {
+    status: 409,
+    hint: 'Raise the budget with `setBudget` or `setOwnerBudget`, then resume the job. A budget per day starts again at midnight UTC.',
+    apiHint:
+      'Raise the budget of the job with PATCH /api/v1/jobs/:jobId and {"budget":{"max":…}}, then resume the job. Only an administrator can raise a budget of the owner; one per day starts again at midnight UTC.',
+  },
   COUNTER_INVALID: { status: 400, hint: 'docs/counters.md says what counters are made of and fed with.' },
   COUNTER_NOT_FOUND: {
     status: 404,
