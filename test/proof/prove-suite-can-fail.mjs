@@ -769,6 +769,22 @@ const MUTATIONS = [
     tests: ['src/ingest/formats/file-threads.test.ts'],
   },
   {
+    name: 'the end of a thread that looks for a format when the client of a preview disconnects',
+    file: 'src/api/preview-job.ts',
+    from: 'await sniffFile(path, readLimits(settings), signal)',
+    to: 'await sniffFile(path, readLimits(settings), signal.aborted ? signal : undefined)',
+    tests: ['test/api/preview.test.ts'],
+    named: 'disconnects',
+  },
+  {
+    name: 'the end of a thread that opens a file when the client of a preview disconnects',
+    file: 'src/api/preview-job.ts',
+    from: 'await previewFile(path, options, engine.settings, signal)',
+    to: 'await previewFile(path, options, engine.settings)',
+    tests: ['test/api/preview.test.ts'],
+    named: 'disconnects',
+  },
+  {
     name: 'one part per sheet',
     file: 'src/ingest/formats/xlsx/workbook-parts.ts',
     from: 'if (sheets.some((sheet) => sheet.entry === entry)) throw namedTwice(relation.target);',
