@@ -1,6 +1,6 @@
 // A worker whose own side is slow takes on less, says why, and comes back.
 import { expect, test } from 'vitest';
-import { claimSize } from '../../src/core/claim-size.ts';
+import { claimSize } from '../../src/core/claims/claim-size.ts';
 import { definePipeline, openRowmill } from '../../src/index.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { Events, type RowmillEvents } from '../../src/platform/events.ts';

@@ -1,7 +1,7 @@
 // The shared row of a resource, as the workers left it. Tests count by it instead of by the clock: each call takes one place
 // on the line of starts, and a worker has heard of a change once it has synced twice since.
 import { expect } from 'vitest';
-import type { ResourceState } from '../../src/core/resource-control.ts';
+import type { ResourceState } from '../../src/core/limits/resource-control.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import type { TestDatabase } from './test-database.ts';
 
