@@ -38,7 +38,7 @@ export function FormDialog({ title, description, action, onClose, onSubmit, chil
         {children}
         {error !== null && <FailureNote error={error} />}
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Go back</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={isBusy}>
             {action}
           </Button>

@@ -23,7 +23,7 @@ export function ProgressBar({ counts, total, className = 'h-2' }: ProgressBarPro
   const words = PARTS.filter(([status]) => of(status) > 0).map(
     ([status]) => `${formatCount(of(status))} ${statusWord(status).toLowerCase()}`,
   );
-  const label = `${formatPercent(total === 0 ? 0 : ended / total)} ended${words.length > 0 ? `: ${words.join(', ')}` : ''}`;
+  const label = `${formatPercent(total === 0 ? 0 : ended / total)} finished${words.length > 0 ? `: ${words.join(', ')}` : ''}`;
   return (
     <div
       role="img"

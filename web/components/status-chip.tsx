@@ -15,14 +15,24 @@ const TONES: Record<string, string> = {
   FINALIZING: 'bg-info-soft text-info',
   DELIVERED: 'bg-good-soft text-good',
   ACTIVE: 'bg-good-soft text-good',
-  WORKING: 'bg-good-soft text-good',
+
   DEAD: 'bg-bad-soft text-bad',
   CANCELLING: 'bg-quiet-soft text-quiet',
   PARTLY_SUCCEEDED: 'bg-warn-soft text-warn',
   NONE_SUCCEEDED: 'bg-bad-soft text-bad',
 };
 
+/** Statuses whose name in the API is not the word for them. */
+const WORDS: Record<string, string> = {
+  ERROR: 'Failed',
+  PROCESSING: 'Assigned',
+  HELD: 'On hold',
+  ACTIVE: 'Enabled',
+  DEAD: 'Failed',
+};
+
 export function statusWord(status: string): string {
+  if (WORDS[status] !== undefined) return WORDS[status];
   const word = status.replaceAll('_', ' ').toLowerCase();
   return word.charAt(0).toUpperCase() + word.slice(1);
 }

@@ -3,5 +3,5 @@ import { say, sayError } from '../components/toasts.tsx';
 import { copyText } from './copy-text.ts';
 
 export function copyLink(): void {
-  void copyText(location.href).then(() => say('The link to this view is in the clipboard'), sayError);
+  void copyText(location.href).then(() => say('Link copied'), sayError);
 }

@@ -13,5 +13,5 @@ export async function copyText(text: string): Promise<void> {
   const worked = document.execCommand('copy');
   area.remove();
   if (!worked)
-    throw new Error('The browser did not let this page copy. Select the text and copy it by hand.');
+    throw new Error("Couldn't copy — your browser blocked it. Select the text and copy it manually.");
 }

@@ -1,8 +1,11 @@
 // What is written down with an event or a change, in words: { ratePerSecond: 8, leftOut: { permanent: 2 } } is
 // "rate per second 8", "left out: permanent 2". Nothing is said about what is empty.
 
+import { statusWord } from '../components/status-chip.tsx';
 import { formatCount } from './format.ts';
 
+/** Fields whose name is not the word for them. */
+const NAMES: Record<string, string> = { leftOut: 'skipped' };
 const COUNTS_ROWS = ['selected', 'items', 'itemCount'];
 
 export function detailWords(detail: unknown): string[] {
@@ -17,6 +20,23 @@ export function detailWords(detail: unknown): string[] {
     if (isRecord(value)) return [`${nameWords(name)}: ${detailWords(withoutZeros(value)).join(', ')}`];
     return [`${nameWords(name)} ${valueWords(value)}`];
   });
+}
+
+/** The rows of a run: { statuses: ['ERROR', 'NOT_FOUND'] } is "failed and not found rows". */
+export function selectionWords(selection: unknown): string[] {
+  if (!isRecord(selection)) return [];
+  const { statuses, edited, ...rest } = selection;
+  const words: string[] = [];
+  if (Array.isArray(statuses) && statuses.length > 0)
+    words.push(`${listWords(statuses.map((status) => statusWord(String(status)).toLowerCase()))} rows`);
+  if (typeof edited === 'number')
+    words.push(`${formatCount(edited)} edited ${edited === 1 ? 'row' : 'rows'}`);
+  return [...words, ...detailWords(rest)];
+}
+
+/** "a", "a and b", "a, b and c". */
+function listWords(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -42,8 +62,9 @@ function rangeWords(range: unknown): string {
   return to - from === 1 ? formatCount(from) : `${formatCount(from)} to ${formatCount(to - 1)}`;
 }
 
-/** leftOut: left out. */
+/** ratePerSecond: rate per second. */
 function nameWords(name: string): string {
+  if (NAMES[name] !== undefined) return NAMES[name];
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll('_', ' ');
 }
 

@@ -9,7 +9,7 @@ test('a refusal is told as the server tells it', () => {
 
 test('a server that cannot be reached is not told with commands of a terminal', () => {
   const { text, hint } = errorWords(unreachable('', new Error('fetch failed')));
-  expect(text).toBe('The server could not be reached.');
+  expect(text).toBe("Can't reach the server.");
   expect(hint).not.toContain('rowmill');
 });
 

@@ -14,11 +14,11 @@ export function errorWords(error: unknown): ErrorWords {
     return { text: error instanceof Error ? error.message : String(error), hint: '' };
   if (error.code === 'API_UNREACHABLE')
     return {
-      text: 'The server could not be reached.',
+      text: "Can't reach the server.",
       hint: 'Check your connection and that the server is running, then try again.',
     };
   if (error.code === 'UNAUTHENTICATED')
-    return { text: 'Your session has ended.', hint: 'Sign in again, then do it once more.' };
+    return { text: 'Your session expired.', hint: 'Sign in again and retry.' };
   if (error.issues.length > 0)
     return { text: error.issues.slice(0, SHOWN_ISSUES).map(issueText).join('; '), hint: '' };
   return { text: error.message, hint: error.hint };

@@ -34,8 +34,7 @@ async function askForAnswer(): Promise<void> {
       await client.getHealth();
       return;
     } catch {
-      if (failures === 0)
-        sayError(new Error('The server could not be reached. The page goes on when it is back.'));
+      if (failures === 0) sayError(new Error("Can't reach the server. Reconnecting…"));
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
     }
   }

@@ -19,12 +19,12 @@ export function permissionOf(
   session: (Caller & { via: 'session' | 'key' | 'none' }) | undefined,
 ): Permission {
   const whyNot = (...routes: readonly RouteName[]): string | null => {
-    if (!session) return 'Nobody is signed in.';
+    if (!session) return "You're not signed in.";
     for (const name of routes) {
       const refusal = refusalOf(session, ROUTES[name]);
       if (refusal?.lacks === 'role')
-        return `Your role is ${session.role}. This takes the role ${refusal.needed}; an administrator can give it to you.`;
-      if (refusal) return `The API key in use does not have the scope ${refusal.needed}, which this takes.`;
+        return `You're a ${session.role}. Ask an admin for the ${refusal.needed} role to do this.`;
+      if (refusal) return `This API key is missing the scope ${refusal.needed}.`;
     }
     return null;
   };

@@ -32,8 +32,8 @@ async function tell(retry: () => Promise<number>): Promise<void> {
     const readied = await retry();
     say(
       readied === 0
-        ? 'None of them waits for another try any more'
-        : `${formatCount(readied)} ${readied === 1 ? 'row is' : 'rows are'} tried as soon as a worker is free`,
+        ? 'None of these rows is waiting to retry'
+        : `Retrying ${formatCount(readied)} ${readied === 1 ? 'row' : 'rows'} now`,
     );
   } catch (error) {
     sayError(error);

@@ -10,7 +10,7 @@ const listeners = new Set<() => void>();
 /** Thrown when nobody gave the password. */
 export class NotConfirmed extends Error {
   constructor() {
-    super('It was not done: the password was not given.');
+    super('Cancelled — password not entered.');
   }
 }
 

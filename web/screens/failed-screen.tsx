@@ -10,7 +10,7 @@ export function FailedScreen({ error }: { error: unknown }) {
   return (
     <EmptyState
       isScreen
-      title="This did not work"
+      title="Something went wrong"
       action={<Button onClick={() => location.reload()}>Try again</Button>}
     >
       <p>{text}</p>

@@ -64,19 +64,19 @@ export function CounterRows({ counter, search, of, onChange }: CounterRowsProps)
         onSort={() => sort(measure)}
       />
     )),
-    'Changed',
+    'Updated',
   ];
   const firstNumber = headings.length - 1 - counter.measures.length;
   const numbers = counter.measures.map((_, at) => firstNumber + at);
   return (
     <>
-      <SearchBox label={`What a ${word} begins with`} value={prefix ?? ''} onChange={onSearch} />
+      <SearchBox label="Filter by prefix" value={prefix ?? ''} onChange={onSearch} />
       {rows.isError && <FailureNote error={rows.error} />}
       {rows.isPending && <p className="text-muted">Loading…</p>}
       {rows.isSuccess &&
         (listed.length === 0 ? (
-          <EmptyState title="Nothing here">
-            {prefix ? `No ${word} begins with this.` : 'Nothing of yours was counted yet.'}
+          <EmptyState title={prefix ? 'No matches' : 'No counts yet'}>
+            {prefix ? 'Try a different prefix.' : 'Counts appear as soon as a pipeline reports them.'}
           </EmptyState>
         ) : (
           <Table label={`By ${word}`} headings={headings} numbers={numbers}>
@@ -114,7 +114,7 @@ function SortButton({
       type="button"
       onClick={onSort}
       className="inline-flex cursor-pointer items-center gap-1 hover:text-text"
-      aria-label={`Sort by ${words}${sorted === null ? '' : sorted === 'asc' ? ', sorted upwards' : ', sorted downwards'}`}
+      aria-label={`Sort by ${words}${sorted === null ? '' : sorted === 'asc' ? ', sorted ascending' : ', sorted descending'}`}
     >
       {words}
       {sorted !== null && <Arrow size={14} aria-hidden />}

@@ -12,8 +12,8 @@ export function amountIn(text: string): number | null | undefined {
 /** Null: there is nothing to say about something that is no amount. */
 export function budgetWords(max: number | null | undefined, spent: number): string | null {
   if (max === undefined) return null;
-  if (max === null) return 'Nothing limits what the job may cost from now on.';
+  if (max === null) return 'No spending limit.';
   if (max <= spent)
-    return `Not more than the ${formatCost(spent)} that was spent: the job pauses before its next call.`;
-  return `Up to ${formatCost(max - spent)} more may be spent.`;
+    return `This is not above the ${formatCost(spent)} already spent, so the job will stay paused.`;
+  return `Allows ${formatCost(max - spent)} more.`;
 }

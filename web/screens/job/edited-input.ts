@@ -1,5 +1,8 @@
 // An input as fields of a form and back. Texts stay as they are typed; everything else is JSON.
 
+/** The problem of a field that holds JSON and was typed as something else. */
+export const JSON_HINT = 'Enter JSON here, e.g. 5, true, null, "text", [ ] or { }';
+
 export interface InputField {
   key: string;
   text: string;
@@ -38,7 +41,7 @@ export function editedInput(fields: readonly InputField[]): EditedInput {
         writable: true,
       });
     } catch {
-      problems[key] = 'This was no text before and has to be JSON: 5, true, null, "text", [..] or {..}.';
+      problems[key] = JSON_HINT;
     }
   }
   return Object.keys(problems).length > 0

@@ -84,7 +84,7 @@ const KnownJob = memo(function KnownJob({ job, live }: { job: Job; live: JobProg
           onClick={() => change({ overview: !hasOverview })}
         >
           {hasOverview ? <ChevronUp size={15} aria-hidden /> : <ChevronDown size={15} aria-hidden />}
-          {hasOverview ? 'Hide charts and limits' : 'Show charts and limits'}
+          {hasOverview ? 'Hide details' : 'Show details'}
         </Button>
       </div>
       {hasOverview && isFirstDrawn && (

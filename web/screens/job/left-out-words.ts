@@ -7,8 +7,8 @@ export function leftOutWords({ permanent, exhausted }: ReprocessPreview['leftOut
   const left = permanent + exhausted;
   if (left === 0) return null;
   const reasons = [
-    permanent > 0 && `${formatCount(permanent)} failed permanently`,
-    exhausted > 0 && `${formatCount(exhausted)} reached the limit of attempts`,
+    permanent > 0 && `${formatCount(permanent)} permanent ${permanent === 1 ? 'failure' : 'failures'}`,
+    exhausted > 0 && `${formatCount(exhausted)} over the retry limit`,
   ].filter((reason) => reason !== false);
-  return `${formatCount(left)} ${left === 1 ? 'row is' : 'rows are'} left out: ${reasons.join(', ')}.`;
+  return `${formatCount(left)} ${left === 1 ? 'row' : 'rows'} skipped: ${reasons.join(', ')}.`;
 }

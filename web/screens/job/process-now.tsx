@@ -36,7 +36,7 @@ export function ProcessNow({ jobId }: { jobId: string }) {
     <Button
       size="small"
       disabled={isBusy}
-      title="The server works on it as long as this page is open"
+      title="The server works on the job while this page is open"
       onClick={() => void run()}
     >
       <Play size={14} aria-hidden /> {isBusy ? 'Processing…' : 'Process now'}

@@ -28,7 +28,7 @@ export function Thumbnail(props: RowImageProps) {
   const box = 'inline-flex size-7 items-center justify-center rounded-sm bg-sunken align-middle text-muted';
   if (failed === address)
     return (
-      <span role="img" aria-label={`${props.name}, which cannot be shown`} className={box}>
+      <span role="img" aria-label={`${props.name} (no preview)`} className={box}>
         <ImageOff size={15} aria-hidden />
       </span>
     );
@@ -50,20 +50,9 @@ export function Thumbnail(props: RowImageProps) {
 export function LargeImage(props: RowImageProps) {
   const address = addressOf(props);
   const [failed, setFailed] = useState('');
-  if (failed === address)
-    return (
-      <p className="text-muted">
-        This image cannot be shown here. It may be of a kind that browsers do not know.
-      </p>
-    );
+  if (failed === address) return <p className="text-muted">Can't preview this image format.</p>;
   return (
-    <a
-      href={address}
-      target="_blank"
-      rel="noopener noreferrer"
-      title="Open the image alone"
-      className="self-start"
-    >
+    <a href={address} target="_blank" rel="noopener noreferrer" title="Open image" className="self-start">
       <img
         src={address}
         alt={props.name}

@@ -12,12 +12,12 @@ export function ValueList({ value, order = [] }: ValueListProps) {
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     return (
       <pre tabIndex={0} className="overflow-auto rounded-md bg-sunken px-3 py-2 font-mono text-[13px]">
-        {value === null ? 'nothing' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
+        {value === null ? 'Empty' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
       </pre>
     );
   const place = (key: string): number => (order.includes(key) ? order.indexOf(key) : order.length);
   const fields = Object.entries(value).toSorted(([a], [b]) => place(a) - place(b));
-  if (fields.length === 0) return <p className="text-muted">No fields</p>;
+  if (fields.length === 0) return <p className="text-muted">Empty</p>;
   return (
     <dl className="grid grid-cols-[minmax(6rem,max-content)_1fr] overflow-hidden rounded-md border border-line">
       {fields.map(([key, field]) => (

@@ -13,8 +13,8 @@ test('a job says why it failed, paused, waits for a worker or for somebody to lo
   );
   const blocked = { blockedBecause: 'no worker is running' };
   expect(words({ state: 'QUEUED', ...blocked }, { PENDING: 3 })).toBe('no worker is running');
-  expect(words({ held: 1950 }, { PENDING: 1950, DONE: 50 })).toBe('the trial is over: 1,950 rows wait');
-  expect(words({ held: 1 }, { PENDING: 1 })).toBe('the trial is over: 1 row waits');
+  expect(words({ held: 1950 }, { PENDING: 1950, DONE: 50 })).toBe('Test run finished — 1,950 rows waiting');
+  expect(words({ held: 1 }, { PENDING: 1 })).toBe('Test run finished — 1 row waiting');
 });
 
 test('a job that goes on, or has ended, says nothing', () => {

@@ -21,5 +21,5 @@ export function becauseWords(job: Reasons, live: Pick<ProgressEvent, 'counts' | 
   if (job.blockedBecause !== null && state === job.state) return job.blockedBecause;
   const isOver = state !== 'INGESTING' && job.held > 0 && (counts.PENDING ?? 0) <= job.held;
   if (!isOver) return null;
-  return `the trial is over: ${formatCount(job.held)} ${job.held === 1 ? 'row waits' : 'rows wait'}`;
+  return `Test run finished — ${formatCount(job.held)} ${job.held === 1 ? 'row' : 'rows'} waiting`;
 }

@@ -29,9 +29,9 @@ const HEADINGS = [
   ['State', ''],
   ['Progress', 'hidden sm:table-cell'],
   ['Rows', 'hidden sm:table-cell text-right'],
-  ['Rate', classNames(WIDE, 'text-right')],
+  ['Speed', classNames(WIDE, 'text-right')],
   ['Owner', WIDE],
-  ['Made', 'hidden sm:table-cell'],
+  ['Created', 'hidden sm:table-cell'],
 ] as const;
 
 export function JobTable({ jobs, selected, onSelect }: JobTableProps) {
@@ -49,7 +49,7 @@ export function JobTable({ jobs, selected, onSelect }: JobTableProps) {
               <th scope="col" className="w-9 pl-3">
                 <input
                   type="checkbox"
-                  aria-label="Select all jobs that are shown"
+                  aria-label="Select all shown"
                   className={classNames(checkBoxClass, 'align-middle')}
                   checked={isAll}
                   onChange={({ target }) =>

@@ -58,14 +58,14 @@ function ParamField({ field, text, error, onChange }: ParamFieldProps) {
         value={text}
         onChange={({ target }) => onChange(target.value)}
         choices={[
-          ['', required ? 'Choose one' : 'Not said'],
+          ['', required ? 'Select…' : 'Default'],
           ...choices.map((choice) => [textOf(choice, kind), textOf(choice, kind)] as const),
         ]}
       />
     );
   if (kind === 'json')
     return (
-      <Field label={label} hint={hint ?? 'As JSON, such as ["a", "b"] or {"a": 1}.'} error={error}>
+      <Field label={label} hint={hint ?? 'JSON, e.g. ["a", "b"] or {"a": 1}'} error={error}>
         {(ids) => (
           <textarea
             {...ids}

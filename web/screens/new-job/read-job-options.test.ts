@@ -26,10 +26,10 @@ test('texts become the options of a job', () => {
 test('what is wrong is told by field', () => {
   const texts = { ...NO_OPTIONS, trial: '0', budgetMax: '-1', budgetPerItem: 'much', priority: '1.5' };
   expect(readJobOptions(texts).problems).toEqual({
-    trial: 'At least 1.',
-    budgetMax: 'At least 0.',
-    budgetPerItem: 'A number, please.',
-    priority: 'A whole number, please.',
+    trial: 'At least 1',
+    budgetMax: 'At least 0',
+    budgetPerItem: 'Enter a number',
+    priority: 'Enter a whole number',
   });
 });
 

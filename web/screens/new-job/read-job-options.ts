@@ -41,11 +41,11 @@ export function readJobOptions(texts: JobOptionTexts): {
     const value = Number(texts[key]);
     const isWhole = key === 'trial' || key === 'priority';
     if (!Number.isFinite(value) || (isWhole && !Number.isInteger(value)))
-      problems[key] = isWhole ? 'A whole number, please.' : 'A number, please.';
-    else if (key === 'trial' && value < 1) problems[key] = 'At least 1.';
+      problems[key] = isWhole ? 'Enter a whole number' : 'Enter a number';
+    else if (key === 'trial' && value < 1) problems[key] = 'At least 1';
     else if (key === 'priority' && Math.abs(value) > PRIORITY_MAX)
-      problems[key] = `From -${PRIORITY_MAX} to ${PRIORITY_MAX}.`;
-    else if (key !== 'priority' && value < 0) problems[key] = 'At least 0.';
+      problems[key] = `From -${PRIORITY_MAX} to ${PRIORITY_MAX}`;
+    else if (key !== 'priority' && value < 0) problems[key] = 'At least 0';
     return value;
   };
   const [trial, max, perItem, priority] = [

@@ -39,17 +39,17 @@ test('texts become values of their kinds, and empty ones are left out', () => {
 test('what is missing or wrong is told by field', () => {
   const texts = { limit: '11', ratio: 'much', tier: 'middle', tags: '[a]' };
   expect(readForm(fields, texts).problems).toEqual({
-    country: 'This is needed.',
-    limit: 'At most 10.',
-    ratio: 'This is not a number.',
-    tier: 'Choose one of the list.',
-    tags: 'This is not JSON. Texts stand in double quotes, lists in [ ].',
+    country: 'Required',
+    limit: 'At most 10',
+    ratio: 'Enter a number',
+    tier: 'Select an option',
+    tags: 'Invalid JSON. Use double quotes for text and [ ] for lists.',
   });
 });
 
 test('a whole number is asked for where the schema wants one', () => {
   expect(readForm(fields, { country: 'de', limit: '1.5' }).problems).toEqual({
-    limit: 'A whole number, please.',
+    limit: 'Enter a whole number',
   });
 });
 

@@ -53,7 +53,7 @@ export function readForm(
   for (const field of fields) {
     const text = texts[field.name] ?? field.initial;
     if (text === '') {
-      if (field.required) problems[field.name] = 'This is needed.';
+      if (field.required) problems[field.name] = 'Required';
       continue;
     }
     const read = readText(field, text);
@@ -68,20 +68,20 @@ function readText(field: SchemaField, text: string): { value: Json } | { problem
   if (field.kind === 'boolean') return { value: text === 'true' };
   if (field.kind === 'choice') {
     const found = field.choices.find((choice) => textOf(choice, 'choice') === text);
-    return found === undefined ? { problem: 'Choose one of the list.' } : { value: found };
+    return found === undefined ? { problem: 'Select an option' } : { value: found };
   }
   if (field.kind === 'json') {
     try {
       return { value: JSON.parse(text) as Json };
     } catch {
-      return { problem: 'This is not JSON. Texts stand in double quotes, lists in [ ].' };
+      return { problem: 'Invalid JSON. Use double quotes for text and [ ] for lists.' };
     }
   }
   const number = Number(text);
-  if (!Number.isFinite(number)) return { problem: 'This is not a number.' };
-  if (field.kind === 'integer' && !Number.isInteger(number)) return { problem: 'A whole number, please.' };
-  if (field.min !== null && number < field.min) return { problem: `At least ${field.min}.` };
-  if (field.max !== null && number > field.max) return { problem: `At most ${field.max}.` };
+  if (!Number.isFinite(number)) return { problem: 'Enter a number' };
+  if (field.kind === 'integer' && !Number.isInteger(number)) return { problem: 'Enter a whole number' };
+  if (field.min !== null && number < field.min) return { problem: `At least ${field.min}` };
+  if (field.max !== null && number > field.max) return { problem: `At most ${field.max}` };
   return { value: number };
 }
 

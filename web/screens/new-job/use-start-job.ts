@@ -38,7 +38,7 @@ export interface StartJob {
 const IN_PARTS_BYTES = 1_048_576;
 const NOTHING_SENT: Sent = { sent: 0, total: null };
 
-export function useStartJob(onMade: (made: { jobId: string; created: boolean }) => void): StartJob {
+export function useStartJob(onCreated: (created: { jobId: string; created: boolean }) => void): StartJob {
   const [state, setState] = useState<StartState>({ step: 'idle' });
   const stop = useRef<AbortController | null>(null);
   const request = useRef({ of: '', key: '' });
@@ -67,7 +67,7 @@ export function useStartJob(onMade: (made: { jobId: string; created: boolean }) 
       ...(job.again && { idempotencyKey: request.current.key }),
     };
     try {
-      const made =
+      const created =
         chosen.kind === 'source'
           ? await client.createJob({ ...job, source: { name: chosen.name, path: chosen.path } }, options)
           : await client.upload(chosen.file, job, {
@@ -76,7 +76,7 @@ export function useStartJob(onMade: (made: { jobId: string; created: boolean }) 
               onProgress: show,
             });
       void queries.invalidateQueries({ queryKey: ['jobs'] });
-      onMade(made);
+      onCreated(created);
     } catch (error) {
       if (!controller.signal.aborted) setState({ step: 'failed', error, ...kept });
       else setState(controller.signal.reason === PAUSE ? { step: 'paused', ...kept } : { step: 'idle' });

@@ -5,7 +5,7 @@ export type KeyAction = 'palette' | 'keys' | { go: string };
 export const JUMPS: readonly (readonly [key: string, to: string, words: string])[] = [
   ['j', '/jobs', 'Jobs'],
   ['n', '/jobs/new', 'New job'],
-  ['p', '/pending', 'Pending'],
+  ['p', '/pending', 'In progress'],
   ['w', '/workers', 'Workers'],
   ['r', '/resources', 'Resources'],
   ['c', '/counters', 'Counters'],

@@ -30,8 +30,8 @@ export function PasswordPrompt() {
     <Dialog
       open
       onClose={() => passwordQuestion.answer(false)}
-      title="Your password, please"
-      description="This changes who can do what here, so it needs your password again."
+      title="Confirm your password"
+      description="This changes access, so please confirm your password."
     >
       <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-4">
         <TextField
@@ -44,7 +44,7 @@ export function PasswordPrompt() {
         />
         {error !== null && <FailureNote error={error} />}
         <div className="flex justify-end gap-2">
-          <Button onClick={() => passwordQuestion.answer(false)}>Go back</Button>
+          <Button onClick={() => passwordQuestion.answer(false)}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={isBusy}>
             Confirm
           </Button>

@@ -18,7 +18,7 @@ const WORDS: Record<Tab, string> = {
   account: 'Account',
   keys: 'API keys',
   people: 'People and teams',
-  owners: 'Shares',
+  owners: 'Quotas',
   sources: 'Sources',
   audit: 'Audit',
   server: 'Server',

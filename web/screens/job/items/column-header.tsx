@@ -40,7 +40,7 @@ export function ColumnHeader({ column, leftPx, actions }: ColumnHeaderProps) {
       </span>
       <DropdownMenu.Root modal={false}>
         <DropdownMenu.Trigger
-          aria-label={`Arrange column ${title}`}
+          aria-label={`Column options: ${title}`}
           className="mr-1.5 shrink-0 rounded p-0.5 text-muted opacity-0 group-hover/head:opacity-100 hover:bg-line hover:text-text focus-visible:opacity-100 data-[state=open]:opacity-100 pointer-coarse:opacity-100"
         >
           <MoreVertical size={14} aria-hidden />
@@ -49,7 +49,7 @@ export function ColumnHeader({ column, leftPx, actions }: ColumnHeaderProps) {
           <DropdownMenu.Content className="z-50 min-w-40 rounded-md border border-line bg-surface p-1 shadow-lg">
             <DropdownMenu.Item className={menuItemClass} onSelect={() => actions.pin(columnId, !isPinned)}>
               {isPinned ? <PinOff size={15} aria-hidden /> : <Pin size={15} aria-hidden />}
-              {isPinned ? 'Let it scroll' : 'Keep at the left'}
+              {isPinned ? 'Unpin' : 'Pin left'}
             </DropdownMenu.Item>
             <DropdownMenu.Item className={menuItemClass} onSelect={() => actions.move(columnId, -1)}>
               <ArrowLeft size={15} aria-hidden /> Move left

@@ -116,7 +116,7 @@ function columnOf(source: CellSource): Unnamed {
 const UNEXPORTED: readonly GridColumn[] = [
   {
     columnId: 'handlerMs',
-    title: 'Took',
+    title: 'Duration',
     group: 'Row',
     exported: null,
     isUsual: false,
@@ -134,7 +134,7 @@ const UNEXPORTED: readonly GridColumn[] = [
   },
   {
     columnId: 'finishedAt',
-    title: 'Ended',
+    title: 'Finished',
     group: 'Row',
     exported: null,
     isUsual: false,

@@ -16,7 +16,7 @@ import { type ColumnActions, ColumnHeader } from './column-header.tsx';
 import type { ArrangedColumn } from './column-layout.ts';
 import { CHOICE_PX, ItemRow, NUMBER_PX, ROW_PX, type RowShape } from './item-row.tsx';
 import type { RowPages } from './row-pages.ts';
-import { choose, isChosen, type RowSelection, seqsBetween } from './row-selection.ts';
+import { isSelected, type RowSelection, select, seqsBetween } from './row-selection.ts';
 import { scrollHeight, scrollScale, scrollTopOf, type VisibleRows, visibleRows } from './visible-rows.ts';
 
 const HEAD_PX = 36;
@@ -54,25 +54,25 @@ export function ItemGrid(props: ItemGridProps) {
   useLayoutEffect(() => {
     latest.current = { pages, selection, onSelect };
   });
-  const onChoose = useCallback((place: number, seq: number, isOn: boolean, isRange: boolean) => {
+  const selectRow = useCallback((place: number, seq: number, isOn: boolean, isRange: boolean) => {
     const now = latest.current;
     const seqs =
       isRange && anchor.current !== null
         ? seqsBetween(anchor.current, place, (each) => now.pages.seqAt(each))
         : [seq];
     anchor.current = place;
-    now.onSelect(choose(now.selection, seqs, isOn));
+    now.onSelect(select(now.selection, seqs, isOn));
   }, []);
 
   const hint = useId();
   const places = Array.from({ length: seen.end - seen.first }, (_, at) => seen.first + at);
   const shown = places.flatMap((place) => pages.row(place) ?? []);
-  const areAllChosen = shown.length > 0 && shown.every(({ seq }) => isChosen(selection, seq));
+  const areAllSelected = shown.length > 0 && shown.every(({ seq }) => isSelected(selection, seq));
   return (
     <div
       ref={scroller}
       role="table"
-      aria-label="Rows of the job"
+      aria-label="Job rows"
       aria-rowcount={pages.hasMore ? -1 : pages.count + 1}
       aria-colcount={columns.length + 2}
       aria-describedby={hint}
@@ -81,7 +81,7 @@ export function ItemGrid(props: ItemGridProps) {
       className="relative min-h-0 flex-1 overflow-auto overscroll-contain"
     >
       <p id={hint} className="sr-only">
-        Enter goes to the rows; there the arrow keys go from row to row, and Enter opens one.
+        Press Enter to move into the rows, arrow keys to move, Enter to open.
       </p>
       <div role="rowgroup" className="sticky top-0 z-20 w-max min-w-full">
         <div
@@ -93,14 +93,14 @@ export function ItemGrid(props: ItemGridProps) {
           <div role="columnheader" className="sticky left-0 z-10 flex items-center justify-center bg-sunken">
             <input
               type="checkbox"
-              aria-label="Choose the rows in view"
-              title="Choose the rows in view"
+              aria-label="Select visible rows"
+              title="Select visible rows"
               className={checkBoxClass}
-              checked={areAllChosen}
+              checked={areAllSelected}
               disabled={selection.kind === 'all' || shown.length === 0}
               onChange={(event) =>
                 onSelect(
-                  choose(
+                  select(
                     selection,
                     shown.map(({ seq }) => seq),
                     event.target.checked,
@@ -144,10 +144,10 @@ export function ItemGrid(props: ItemGridProps) {
                 place={place}
                 item={item}
                 shape={shape}
-                isChosen={item !== undefined && isChosen(selection, item.seq)}
+                isSelected={item !== undefined && isSelected(selection, item.seq)}
                 isFixed={selection.kind === 'all'}
                 isOpen={item !== undefined && item.seq === openRow}
-                onChoose={onChoose}
+                onSelect={selectRow}
                 onOpen={onOpen}
               />
             );

@@ -4,9 +4,9 @@ export type RowSelection = { kind: 'some'; seqs: ReadonlySet<number> } | { kind:
 
 export const NOTHING: RowSelection = { kind: 'some', seqs: new Set() };
 /** A request may name so many rows. */
-export const MAX_CHOSEN = 100_000;
+export const MAX_SELECTED = 100_000;
 
-export function isChosen(selection: RowSelection, seq: number): boolean {
+export function isSelected(selection: RowSelection, seq: number): boolean {
   return selection.kind === 'all' || selection.seqs.has(seq);
 }
 
@@ -15,12 +15,12 @@ export function isNothing(selection: RowSelection): boolean {
 }
 
 /** Rows become chosen or not chosen; of all that fit, none can be taken out. */
-export function choose(selection: RowSelection, seqs: Iterable<number>, isOn: boolean): RowSelection {
+export function select(selection: RowSelection, seqs: Iterable<number>, isOn: boolean): RowSelection {
   if (selection.kind === 'all') return selection;
   const next = new Set(selection.seqs);
   for (const seq of seqs) {
     if (!isOn) next.delete(seq);
-    else if (next.size < MAX_CHOSEN) next.add(seq);
+    else if (next.size < MAX_SELECTED) next.add(seq);
   }
   return { kind: 'some', seqs: next };
 }
@@ -33,7 +33,7 @@ export function seqsBetween(
 ): number[] {
   const seqs: number[] = [];
   const last = Math.max(from, to);
-  for (let place = Math.min(from, to); place <= last && seqs.length < MAX_CHOSEN; place += 1) {
+  for (let place = Math.min(from, to); place <= last && seqs.length < MAX_SELECTED; place += 1) {
     const seq = seqAt(place);
     if (seq !== undefined) seqs.push(seq);
   }

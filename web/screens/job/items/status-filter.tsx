@@ -18,9 +18,9 @@ export function StatusFilter({ statuses, onChange }: StatusFilterProps) {
     const next = chosen.includes(status) ? chosen.filter((each) => each !== status) : [...chosen, status];
     onChange(next.length === STATUSES.length ? '' : next.join(','));
   };
-  const words = chosen.length === 0 ? 'All statuses' : chosen.map(statusWord).join(', ');
+  const words = chosen.length === 0 ? 'Any status' : chosen.map(statusWord).join(', ');
   return (
-    <Menu label={<span className="max-w-48 truncate">{words}</span>} name={`Statuses: ${words}`}>
+    <Menu label={<span className="max-w-48 truncate">{words}</span>} name={`Status: ${words}`}>
       {STATUSES.map((status) => (
         <DropdownMenu.CheckboxItem
           key={status}
@@ -43,7 +43,7 @@ export function StatusFilter({ statuses, onChange }: StatusFilterProps) {
           className={`${menuItemClass} border-t border-line text-muted`}
           onSelect={() => onChange('')}
         >
-          <span className="w-4" /> All statuses
+          <span className="w-4" /> Any status
         </DropdownMenu.Item>
       )}
     </Menu>

@@ -58,10 +58,10 @@ export function TreeTab({ job }: { job: Job }) {
     openRow: (seq) => change({ row: seq }, false),
   };
   return (
-    <section aria-label="Tree" className="rounded-lg border border-line bg-surface p-2">
+    <section aria-label="Hierarchy" className="rounded-lg border border-line bg-surface p-2">
       <div
         role="tree"
-        aria-label="Rows by what they came from"
+        aria-label="Rows by parent"
         onKeyDown={walkTree}
         className="max-h-[max(26rem,calc(100dvh-10rem))] overflow-auto"
       >
