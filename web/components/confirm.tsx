@@ -1,4 +1,4 @@
-// Asks before money is spent or something cannot be taken back. The words say what will happen.
+// Asks before an action that costs money or cannot be undone. The text describes the effect.
 import { type ReactNode, useState } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -7,9 +7,9 @@ export interface ConfirmProps {
   open: boolean;
   onClose: () => void;
   title: string;
-  /** The label of the button, as a verb: "Cancel job". */
+  /** Label of the button, as a verb: "Cancel job". */
   action: string;
-  /** The button that leaves everything as it is. */
+  /** Label of the button that changes nothing. */
   cancel?: string;
   danger?: boolean;
   children: ReactNode;

@@ -1,4 +1,4 @@
-// A form over the page: it sends what was filled in, closes when that went well, and says what is wrong otherwise.
+// A form in a dialog. It submits, closes on success and shows the error otherwise.
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { NotConfirmed } from '../lib/with-password.ts';
 import { Button } from './button.tsx';
@@ -8,7 +8,7 @@ import { FailureNote } from './failure-note.tsx';
 export interface FormDialogProps {
   title: string;
   description?: ReactNode;
-  /** What the button does, as a verb. */
+  /** Label of the button, as a verb. */
   action: string;
   onClose: () => void;
   onSubmit: (form: FormData) => Promise<unknown>;

@@ -1,4 +1,4 @@
-// How far a job is, by status: one bar, told in words for those who cannot see it.
+// Progress of a job by status: one bar, with a text alternative.
 import { formatCount, formatPercent } from '../lib/format.ts';
 import { statusWord } from './status-chip.tsx';
 

@@ -1,4 +1,4 @@
-// A secret that is shown this once, with a button that copies it.
+// A secret that is shown only once, with a button to copy it.
 import { Check, Copy } from 'lucide-react';
 import { useState } from 'react';
 import { copyText } from '../lib/copy-text.ts';

@@ -1,4 +1,4 @@
-// Statuses of rows and states of jobs, told by word and colour; never by colour alone.
+// Statuses of rows and states of jobs as a word and a colour, never as a colour alone.
 import { classNames } from '../lib/class-names.ts';
 
 const TONES: Record<string, string> = {
@@ -22,7 +22,7 @@ const TONES: Record<string, string> = {
   NONE_SUCCEEDED: 'bg-bad-soft text-bad',
 };
 
-/** Statuses whose name in the API is not the word for them. */
+/** Statuses that the page calls something other than the API does. */
 const WORDS: Record<string, string> = {
   ERROR: 'Failed',
   PROCESSING: 'Assigned',
@@ -53,7 +53,7 @@ export function StatusChip({ status, className }: { status: string; className?: 
 
 const OUTCOMES: Record<string, string> = { partly: 'PARTLY_SUCCEEDED', failed: 'NONE_SUCCEEDED' };
 
-/** Beside the state of a job that is done: a job in which rows failed is not just done. */
+/** Shown beside the state of a finished job in which rows failed. */
 export function OutcomeChip({ state, outcome }: { state: string | null; outcome: string | null }) {
   const status = state === 'DONE' && outcome !== null ? OUTCOMES[outcome] : undefined;
   return status === undefined ? null : <StatusChip status={status} />;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { detailWords, selectionWords } from './detail-words.ts';
 
-test('what is written down is told in words, without what is empty', () => {
+test('details are put in words, without empty values', () => {
   expect(
     detailWords({
       selected: 34,
@@ -16,12 +16,12 @@ test('what is written down is told in words, without what is empty', () => {
   ).toEqual(['34 rows', 'skipped: exhausted 2', 'statuses ERROR, NOT_FOUND', 'include permanent', 'run 2']);
 });
 
-test('what is not an object has no words', () => {
+test('values other than objects have no words', () => {
   expect(detailWords(null)).toEqual([]);
   expect(detailWords('text')).toEqual([]);
 });
 
-test('rows that were chosen are told as they are counted on the screen', () => {
+test('selected rows are named by the numbers on the screen', () => {
   const filter = {
     seqs: [
       [0, 2],

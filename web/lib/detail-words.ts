@@ -1,10 +1,10 @@
-// What is written down with an event or a change, in words: { ratePerSecond: 8, leftOut: { permanent: 2 } } is
-// "rate per second 8", "left out: permanent 2". Nothing is said about what is empty.
+// Details of an event or an audit entry in words: { ratePerSecond: 8, leftOut: { permanent: 2 } } becomes "rate per
+// second 8" and "skipped: permanent 2". Empty values are omitted.
 
 import { statusWord } from '../components/status-chip.tsx';
 import { formatCount } from './format.ts';
 
-/** Fields whose name is not the word for them. */
+/** Fields that the page calls something other than the API does. */
 const NAMES: Record<string, string> = { leftOut: 'skipped' };
 const COUNTS_ROWS = ['selected', 'items', 'itemCount'];
 
@@ -22,7 +22,7 @@ export function detailWords(detail: unknown): string[] {
   });
 }
 
-/** The rows of a run: { statuses: ['ERROR', 'NOT_FOUND'] } is "failed and not found rows". */
+/** The selection of a run: { statuses: ['ERROR', 'NOT_FOUND'] } becomes "failed and not found rows". */
 export function selectionWords(selection: unknown): string[] {
   if (!isRecord(selection)) return [];
   const { statuses, edited, ...rest } = selection;
@@ -43,7 +43,6 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Counts of a group, such as what was left out and why. */
 function withoutZeros(counts: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
 }
@@ -55,7 +54,7 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/** Ranges are stored without their end. */
+/** Stored ranges exclude their end. */
 function rangeWords(range: unknown): string {
   if (!Array.isArray(range)) return String(range);
   const [from, to] = range as [number, number];

@@ -1,4 +1,4 @@
-// The class of an error, as advice about the row.
+// Error classes as a user reads them.
 const WORDS: Record<string, string> = {
   throttled: 'Rate-limited',
   overloaded: 'Service overloaded',

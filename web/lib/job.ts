@@ -1,4 +1,4 @@
-// A job and what belongs to it, as the API answers them.
+// Types of a job and its parts, and facts derived from them.
 import type { z } from 'zod';
 import type { jobFile } from '../../src/contract/files.ts';
 import type { errorGroup, item, itemDetail, pendingItem } from '../../src/contract/items.ts';
@@ -25,7 +25,7 @@ export function costPerRow({ cost, counts }: Pick<Job, 'cost' | 'counts'>): numb
   return cost > 0 && finished > 0 ? cost / finished : null;
 }
 
-/** Format of the file that a job came from; null: its rows did not come from a file. */
+/** Format of the input file. Null: the rows did not come from a file. */
 export function formatOf(source: Job['source']): string | null {
   const format = source?.detected.format;
   return typeof format === 'string' ? format : null;

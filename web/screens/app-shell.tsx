@@ -1,4 +1,4 @@
-// The frame of every screen: where one can go, whether the page is live, who is signed in.
+// The frame of every screen: navigation, connection state, theme and account.
 import { Link, Outlet } from '@tanstack/react-router';
 import {
   Activity,
@@ -42,7 +42,7 @@ const SCREENS = [
   ['/settings', 'Settings', Settings],
 ] as const;
 
-/** The router shows what it has in one go. Put off, frame and screen are drawn in small steps. */
+/** The router renders everything at once. Deferred, frame and screen render in small steps. */
 export function AppShell() {
   const isBegun = useDeferredValue(true, false);
   return isBegun && <Frame />;
@@ -123,7 +123,7 @@ function Frame() {
   );
 }
 
-/** What this server does not have, or this person may not do. */
+/** Screens that this server does not have or that the user may not open. */
 function useHiddenScreens(): readonly string[] {
   const configuration = useConfiguration();
   const canCreate = usePermission().can('createJob');
@@ -156,10 +156,10 @@ function LiveSign() {
   );
 }
 
-/** A server that restarts is back within this time: nobody needs to hear of it. */
+/** A restarting server is back within this time, so the notice waits. */
 const LOST_MS = 1000;
 
-/** Says that the numbers on the screen are old. */
+/** A notice that the numbers on the screen are out of date. */
 function LostNotice() {
   const isLost = useLiveState() === 'lost';
   const [isShown, setShown] = useState(false);

@@ -1,4 +1,4 @@
-// There is nothing at this address.
+// The page for unknown URLs.
 import { Link } from '@tanstack/react-router';
 import { EmptyState } from '../components/empty-state.tsx';
 

@@ -1,4 +1,4 @@
-// Entities or scopes of a counter with their numbers: searched by how they begin, sorted by name or by a measure.
+// Entities or scopes of a counter with their values: filtered by prefix, sorted by name or by a measure.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp } from 'lucide-react';
@@ -18,7 +18,7 @@ import { ALL_EVERY_MS } from './use-counters.ts';
 export interface CounterRowsProps {
   counter: Counter;
   search: CounterSearch;
-  /** Which list, and of what. */
+  /** The list, and the entity or scope that it is limited to. */
   of: { list: 'entities'; scope?: string } | { list: 'scopes'; entity?: string };
   onChange: (next: Partial<CounterSearch>) => void;
 }

@@ -37,7 +37,7 @@ function KnownCounter({ counter }: { counter: Counter }) {
   const { entity, scope, all } = search;
   const kept = all ? { all } : {};
   const isOfScopes = search.list === 'scopes';
-  // What was searched for and sorted by belongs to the other list.
+  // Filter and sorting belong to the previous list.
   const show = (list: Pick<CounterSearch, 'list'>) => void navigate({ search: { ...list, ...kept } });
   const showEveryones = <ShowEveryones all={all ?? false} onChange={(next) => change({ all: next })} />;
   if (entity === undefined && scope === undefined)
@@ -84,7 +84,7 @@ function KnownCounter({ counter }: { counter: Counter }) {
   );
 }
 
-/** What the entity has over all scopes, or the scope over all entities. */
+/** Totals of one entity over all scopes, or of one scope over all entities. */
 function ValueOf({ counter, search }: { counter: Counter; search: CounterSearch }) {
   const { entity, scope, all } = search;
   const value = useQuery({
@@ -112,7 +112,6 @@ function ValueOf({ counter, search }: { counter: Counter; search: CounterSearch 
   );
 }
 
-/** The way back. */
 function Trail({
   counter,
   of,

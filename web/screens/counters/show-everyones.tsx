@@ -1,4 +1,4 @@
-// For administrators: their own numbers, or those of everybody.
+// Lets an administrator switch from their own counters to everyone's.
 import { CheckField } from '../../components/check-field.tsx';
 import { usePermission } from '../../lib/permission.ts';
 

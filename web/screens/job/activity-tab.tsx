@@ -1,4 +1,4 @@
-// Who did what to the job, and what happened to it, newest first.
+// Actions of people and events of the job, newest first.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Activity, User } from 'lucide-react';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -57,7 +57,7 @@ export function ActivityTab({ job }: { job: Job }) {
   );
 }
 
-/** What somebody did is recorded as they asked for it. */
+/** Audit entries and events of the job in words. */
 const DONE_WORDS: Record<string, string> = {
   'job.create': 'Created',
   'job.change': 'Changed',
@@ -77,7 +77,7 @@ function actionWords(action: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The state follows from what happened. */
+/** State and counts are omitted: the event implies them. */
 function Details({ detail }: { detail: unknown }) {
   const { state: _, outcome: __, counts: ___, ...rest } = (detail ?? {}) as Record<string, unknown>;
   const facts = detailWords(rest);

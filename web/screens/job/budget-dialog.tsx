@@ -1,4 +1,4 @@
-// What a job may spend, changed while it runs or after it paused itself. The button says what is allowed from then on.
+// Changes the budget of a job, while it runs or after it paused for money. The button names the new limit.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
@@ -14,7 +14,7 @@ import { amountIn, budgetWords } from './budget-words.ts';
 export interface BudgetDialogProps {
   job: Job;
   state: string;
-  /** What was spent so far. */
+  /** Cost so far. */
   spent: number;
   onClose: () => void;
 }

@@ -1,4 +1,4 @@
-// Name and priority of a job.
+// Edits name and priority of a job.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';

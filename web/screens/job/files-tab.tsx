@@ -1,4 +1,4 @@
-// The file of a job, what its runs left, and exports that were asked for.
+// Input file, result files and exports of a job.
 import { useQuery } from '@tanstack/react-query';
 import { Copy, Download, FileDown } from 'lucide-react';
 import { useEffect } from 'react';
@@ -18,7 +18,7 @@ import { basePath } from '../../lib/server-page.ts';
 import { FailedScreen } from '../failed-screen.tsx';
 
 const KINDS: Record<JobFile['kind'], string> = { input: 'Input', output: 'Output', export: 'Export' };
-/** While one is being prepared: no event tells when it is ready. */
+/** Polled while a file is being prepared: no event reports when it is ready. */
 const LOOK_MS = 2000;
 
 export function FilesTab({ job }: { job: Job }) {

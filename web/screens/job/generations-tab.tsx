@@ -1,4 +1,4 @@
-// The runs of a job: which rows were run again, how they ended, and what that changed.
+// The runs of a job: their rows, their results and the difference to the run before.
 import { useQuery } from '@tanstack/react-query';
 import type { Answered } from '../../../src/client/route-call.ts';
 import type { Routes } from '../../../src/contract/routes.ts';
@@ -39,7 +39,7 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
   const { generation, selected, selection, leftOut, openedAt, finishedAt, state, outcome, counts } = run;
   const diff = run.diff as GenerationDiff | null;
   const total = Object.values(counts ?? {}).reduce((sum, count) => sum + count, 0);
-  // Given up together: nothing was run.
+  // The rows were skipped as a group: nothing ran.
   const isSkip = selection !== null && typeof selection === 'object' && 'skipped' in selection;
   const left = Object.entries(leftOut).filter(([, count]) => count > 0);
   return (

@@ -1,4 +1,4 @@
-// One row beside the list: its input, what each phase made of it, every try, every run, and where it came from.
+// The panel of one row: input, result, phase outputs, attempts, runs, edits and related rows.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronLeft, ChevronRight, Pencil } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -137,7 +137,7 @@ function Part({ title, aside, children }: { title: string; aside?: ReactNode; ch
 function RowImage({ job, item }: { job: Job; item: ItemDetail }) {
   const keys = imageKeys(job.columns, formatOf(job.source));
   const input = item.originalInput as Record<string, unknown> | null;
-  // Rows that others emitted have no image of their own.
+  // Rows added by other rows have no image of their own.
   if (!keys || item.parent || typeof input?.[keys.blob] !== 'string') return null;
   return (
     <Part title="Image">

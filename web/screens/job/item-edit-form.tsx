@@ -1,4 +1,4 @@
-// The input of a row as a form: corrected, and run again with it.
+// A form that edits the input of a row and reruns it.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Field, inputClass } from '../../components/field.tsx';

@@ -8,7 +8,7 @@ import { formatDuration, formatRate } from '../../lib/format.ts';
 import { timelineRates } from './timeline-rates.ts';
 import { useJobChange } from './use-job-change.ts';
 
-/** The server counts by the minute, and by seconds in the first ones. */
+/** The timeline has minutes, and seconds while the job is young. */
 const REFRESH_MS = 20_000;
 const YOUNG_REFRESH_MS = 4000;
 

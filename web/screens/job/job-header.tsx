@@ -1,4 +1,4 @@
-// Name of the job and what can be done with it as a whole.
+// Name, state and actions of a job.
 import { Link } from '@tanstack/react-router';
 import { Link2, MoreHorizontal, Pause, Pencil, Play, Printer, RotateCcw, X } from 'lucide-react';
 import { lazy, memo, useState } from 'react';
@@ -49,7 +49,7 @@ export const JobHeader = memo(function JobHeader({ job, state }: { job: Job; sta
   );
 });
 
-/** With the guard rails of the server: what would fail again is left out. */
+/** The server skips permanent failures and rows over the retry limit. */
 const UNSUCCESSFUL: ReprocessRequest = { scope: 'job', statuses: ['ERROR', 'NOT_FOUND'] };
 
 function Controls({ job, state }: { job: Job; state: string }) {

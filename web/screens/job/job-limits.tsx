@@ -1,11 +1,11 @@
-// What holds the job back at present: the resources its pipeline uses, each with how much of it may be used and why.
+// Rate limits of the pipeline's resources, with their current use.
 import { memo } from 'react';
 import { Section } from '../../components/section.tsx';
 import { type ResourceState, ResourceStateChip } from '../../components/resource-state-chip.tsx';
 import { formatCount, formatDuration, formatPercent, formatRate } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
 
-/** The contract leaves open what else a limit says; this is what the server tells today. */
+/** Fields of a limit beyond the contract, as the server sends them. */
 interface Limit {
   name: string;
   key: string;

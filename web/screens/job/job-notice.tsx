@@ -1,5 +1,4 @@
-// Why a job does not go on, and what to do about it: out of money, no worker for it, a file that could not be read, a trial
-// that waits to be looked at.
+// Why a job is not making progress, and what to do: budget reached, no worker, unreadable file, test run finished.
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Button, buttonClass } from '../../components/button.tsx';

@@ -1,4 +1,4 @@
-// How far the job is, how fast it goes, when it will be done and what was paid; what keeps it from going on.
+// Progress, speed, expected finish, cost and budget of a job.
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
@@ -17,7 +17,7 @@ const BudgetDialog = lazy(() =>
 
 export interface JobProgressProps {
   job: Job;
-  /** What came in since. */
+  /** The job, or a newer progress event. */
   live: Pick<ProgressEvent, 'counts' | 'itemCount' | 'perSecond' | 'rateWindowMs' | 'cost' | 'state'>;
 }
 
@@ -178,7 +178,7 @@ interface BudgetOf {
   lost: number;
 }
 
-/** By its own budget: with what was paid for calls that did not count. */
+/** Includes the cost of calls whose results were lost. */
 function spentOf(job: Job, cost: number): number {
   const own = (job.budgets as unknown as BudgetOf[]).find(({ scope }) => scope === 'job');
   return Math.max(cost, own ? own.spent + own.lost : 0);

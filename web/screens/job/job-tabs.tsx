@@ -1,4 +1,4 @@
-// What there is of a job besides its progress, one part at a time.
+// The tabs of a job; only the open one is rendered.
 import { Tabs } from 'radix-ui';
 import { lazy, type ReactNode, Suspense } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
@@ -32,7 +32,7 @@ const ActivityTab = lazy(() =>
   fetchPart(() => import('./activity-tab.tsx')).then((module) => ({ default: module.ActivityTab })),
 );
 
-/** On a narrow screen not all fit. */
+/** Scrolls the open tab into view on a narrow screen. */
 function intoView(element: HTMLElement | null): void {
   element?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
@@ -52,7 +52,7 @@ export function JobTabs({ job, live }: JobTabsProps) {
   const rejected = job.ingestReport.rejected ?? 0;
   const tabs: TabPart[] = [
     ['items', 'Rows', itemCount, <ItemsTab key="items" job={job} itemCount={itemCount} />],
-    // Only where rows came from rows.
+    // Only for jobs in which rows added rows.
     ...((job.ingestReport.emitted ?? 0) > 0 || tab === 'tree'
       ? ([['tree', 'Hierarchy', null, <TreeTab key="tree" job={job} />]] satisfies TabPart[])
       : []),

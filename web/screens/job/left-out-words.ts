@@ -1,8 +1,8 @@
-// Rows that a reprocess leaves out, and why.
+// The number of rows that a rerun skips, and why.
 import { formatCount } from '../../lib/format.ts';
 import type { ReprocessPreview } from './use-reprocess-preview.ts';
 
-/** Null: none is. */
+/** Null: no rows are skipped. */
 export function leftOutWords({ permanent, exhausted }: ReprocessPreview['leftOut']): string | null {
   const left = permanent + exhausted;
   if (left === 0) return null;

@@ -1,4 +1,4 @@
-// Rows of the job that have not ended: where they are, who has them, how often they were tried.
+// Unfinished rows of a job: status, worker and attempts.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { RotateCw } from 'lucide-react';
@@ -25,7 +25,7 @@ const STATUSES = ['PENDING', 'PROCESSING', 'RETRYING', 'HELD'] as const;
 const ROW_PX = 40;
 const REFRESH_MS = 5000;
 const TEMPLATE = '2.5rem 6.5rem minmax(12rem, 2fr) 11rem 6rem 5.5rem minmax(8rem, 1fr) 7rem 8rem 8rem';
-/** Of head and rows alike, which are laid out each for itself. */
+/** Header and rows are separate grids and need the same width. */
 const widthClass = 'min-w-[74.5rem]';
 const HEADS = ['Row', 'Summary', 'Status', 'Phase', 'Attempts', 'Worker', 'Updated', 'Pipeline', 'Progress'];
 
@@ -52,7 +52,7 @@ export function PendingTab({ job }: { job: Job }) {
     getNextPageParam: (page) => page.next ?? undefined,
   });
   const { data, isFetching, hasNextPage, fetchNextPage } = pending;
-  // Pages that were scrolled to are fetched again together: with many of them only when they are asked for anew.
+  // All loaded pages are refetched together, so with many of them only on request.
   useJobChange(jobId, REFRESH_MS, () => {
     if ((data?.pages.length ?? 0) <= 2 && !isFetching) void queries.invalidateQueries({ queryKey: key });
   });
@@ -60,7 +60,7 @@ export function PendingTab({ job }: { job: Job }) {
     return <FailedScreen error={pending.error} />;
   const items = data?.pages.flatMap((page) => page.items) ?? [];
   const isEmpty = data !== undefined && items.length === 0 && !hasNextPage;
-  // What has been tried meanwhile is none that can be chosen.
+  // Rows that were retried meanwhile drop out of the selection.
   const waiting = items.filter((item) => item.status === 'RETRYING' && chosen.has(item.seq));
   const choose = (seq: number, isOn: boolean) =>
     setChosen((before) => {
@@ -155,7 +155,7 @@ interface PendingListProps {
   isLoading: boolean;
   loadMore: () => void;
   chosen: ReadonlySet<number>;
-  /** Null: nothing could be done with them. */
+  /** Null: the rows cannot be selected. */
   onChoose: ((seq: number, isOn: boolean) => void) | null;
 }
 

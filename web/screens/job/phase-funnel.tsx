@@ -1,4 +1,4 @@
-// The way of the rows through the phases: what waits, what is under way, and how each phase let them go.
+// Rows per phase: waiting, assigned, passed on and finished.
 import { Fragment, memo } from 'react';
 import { Section } from '../../components/section.tsx';
 import { formatCount, formatDuration } from '../../lib/format.ts';
@@ -37,7 +37,7 @@ function PhaseLine({ phase, isFirstRun }: { phase: Phase; isFirstRun: boolean })
     <li className="flex flex-col gap-1">
       <div className="flex items-baseline justify-between gap-3">
         <span className="truncate font-medium">{phase.name}</span>
-        {/* Later runs take counts over, and times not. */}
+        {/* Later runs inherit counts but not durations. */}
         {isFirstRun && ended > 0 && (
           <span className="text-[13px] whitespace-nowrap text-muted tabular-nums">
             {formatDuration(phase.handlerMs / ended)} per call
@@ -54,7 +54,10 @@ function PhaseLine({ phase, isFirstRun }: { phase: Phase; isFirstRun: boolean })
         {total === 0 && 'No activity yet'}
         {parts.map(([key, word, , dot]) => (
           <Fragment key={key}>
-            <span className="inline-flex items-center gap-1.5">
+            <span
+              className="inline-flex items-center gap-1.5"
+              title={key === 'advanced' ? 'Moved to the next phase' : undefined}
+            >
               <span aria-hidden className={`size-2 rounded-full ${dot}`} />
               {word} {formatCount(phase[key])}
             </span>

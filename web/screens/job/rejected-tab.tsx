@@ -1,4 +1,4 @@
-// Rows of the file that could not become rows of the job: where they stand in it, why, and how they read.
+// Lines of the file that could not become rows, with line number and reason.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import { buttonClass } from '../../components/button.tsx';

@@ -1,4 +1,5 @@
-// Asks before rows are run again: how many, what it may cost, and whether those are taken along that would fail again.
+// Asks before rows are retried or rerun: how many run, the estimated cost, and whether to include rows that would fail
+// again.
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
@@ -45,7 +46,7 @@ interface QuestionProps {
 }
 
 function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
-  // Rows that were named one by one are meant, whatever they ended in.
+  // Rows selected one by one are all meant, whatever their status.
   const isNamed = reprocess.request.scope === 'items';
   const [includePermanent, setPermanent] = useState(isNamed);
   const [resetAttempts, setReset] = useState(isNamed);

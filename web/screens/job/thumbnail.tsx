@@ -1,4 +1,5 @@
-// The image of a row: small in the grid, larger beside the list. Some kinds no browser shows; a sign stands for those.
+// The image of a row: a thumbnail in the grid, larger in the row panel, and an icon for formats that browsers cannot
+// show.
 import { ImageOff } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { basePath } from '../../lib/server-page.ts';
@@ -6,17 +7,17 @@ import { basePath } from '../../lib/server-page.ts';
 interface RowImageProps {
   jobId: string;
   seq: number;
-  /** Of the file. */
+  /** Name of the image file. */
   name: string;
 }
 
-/** Images of rows that fly by while the bar is dragged are not asked for. */
+/** Rows that pass by while scrolling do not load their images. */
 const SETTLE_MS = 150;
 
 const addressOf = ({ jobId, seq }: RowImageProps): string =>
   `${basePath}/api/v1/jobs/${jobId}/items/${seq}/image`;
 
-/** In a row of the grid: as wide as it is high. */
+/** A square in a row of the grid. */
 export function Thumbnail(props: RowImageProps) {
   const address = addressOf(props);
   const [settled, setSettled] = useState('');

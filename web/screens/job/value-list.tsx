@@ -1,10 +1,10 @@
-// The fields of a value, one below the other; values inside are JSON. Always text.
+// The fields of a value as a list; nested values are shown as JSON.
 import { cellText } from '../../../src/core/files/export-columns.ts';
 import { CellValue } from './items/cell-value.tsx';
 
 export interface ValueListProps {
   value: unknown;
-  /** Fields that come first; the database does not keep their order. */
+  /** Order of the fields; the database does not keep it. */
   order?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// What can be done with the jobs that are selected.
+// Actions on the selected jobs.
 import { Pause, Play, X } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';

@@ -1,4 +1,4 @@
-// Pause, resume and cancel for many jobs at once. Each is asked for on its own; what could not be done is told.
+// Pauses, resumes or cancels many jobs, one request each, and reports failures.
 import { type ControlAction, canControl } from '../../../src/core/jobs/job-state.ts';
 import { say, sayError } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';

@@ -1,4 +1,4 @@
-// A file of this machine, dropped or picked, or one of a configured source.
+// Selects a local file, dropped or picked, or a file of a configured source.
 import { FileUp } from 'lucide-react';
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
@@ -67,7 +67,7 @@ function DropZone({ maxBytes, onFile }: { maxBytes: number | null; onFile: (file
         onChange={(event) => {
           const [file] = event.target.files ?? [];
           if (file) onFile(file);
-          // The same file can be picked again after it was changed.
+          // Allows picking the same file again after an edit.
           event.target.value = '';
         }}
       />

@@ -1,4 +1,4 @@
-// Which pipeline, what it does, and what it needs of a row.
+// Selects the pipeline, and shows its phases, expected columns and whether it is paid.
 import { ChevronRight } from 'lucide-react';
 import type { z } from 'zod';
 import type { pipeline as pipelineSchema } from '../../../src/contract/operations.ts';

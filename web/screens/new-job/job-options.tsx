@@ -1,4 +1,4 @@
-// Name, trial, budget, and when it begins.
+// Name, test run, budget, priority and start of a new job.
 import { CheckField } from '../../components/check-field.tsx';
 import { TextField } from '../../components/field.tsx';
 import type { JobOptionTexts } from './read-job-options.ts';

@@ -1,4 +1,4 @@
-// Which column feeds which field; near misses are one click away.
+// Maps columns to fields, with one-click suggestions for near matches.
 import { Check, CircleDashed, TriangleAlert } from 'lucide-react';
 import { useId } from 'react';
 import { Button } from '../../components/button.tsx';

@@ -1,5 +1,4 @@
-// A new job: pipeline, file, what would become of it, and how it is to run. Nothing is stored or paid for before the
-// last button.
+// The form for a new job: pipeline, file, preview and options. Nothing is stored or charged before the last button.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -117,7 +116,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
   };
   const changeFormat = (next: FormatOptions) => {
     setFormat(next);
-    // Columns may have other names now.
+    // The columns may have different names now.
     setMapping({});
   };
   const begin = () => {

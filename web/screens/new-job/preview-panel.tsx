@@ -1,4 +1,4 @@
-// What would become of the file: how it is read, which column goes where, the first rows and their problems.
+// Preview of the file: format, column mapping, first rows and their problems.
 import type { UseQueryResult } from '@tanstack/react-query';
 import { CircleCheck, TriangleAlert } from 'lucide-react';
 import { Button } from '../../components/button.tsx';
@@ -14,7 +14,7 @@ import type { FormatOptions, PreviewAnswer, PreviewTooLarge } from './use-previe
 export interface PreviewPanelProps {
   query: UseQueryResult<PreviewAnswer | PreviewTooLarge>;
   choices: readonly ColumnChoice[];
-  /** A pipeline is chosen, so that its rows can be compared with what it needs. */
+  /** A pipeline is selected, so the rows are validated against it. */
   isChecked: boolean;
   format: FormatOptions;
   onFormat: (format: FormatOptions) => void;
@@ -123,7 +123,7 @@ function LookedAt({ preview: { looked }, isChecked }: { preview: Preview; isChec
   );
 }
 
-/** Rows that would not run, also beyond those that are shown. */
+/** Rows that cannot run, including rows that are not shown. */
 function RefusedRows({ checked }: { checked: Preview['checked'] }) {
   const count = checked.refused + checked.rejected;
   if (count === 0) return null;

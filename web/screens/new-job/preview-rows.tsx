@@ -1,4 +1,4 @@
-// The first rows as they would be stored, with what is wrong on its cell or row.
+// The first rows as they would be stored, with problems beside their cell or row.
 import { ArrowRight } from 'lucide-react';
 import { cellText } from '../../lib/cell-text.ts';
 import { classNames } from '../../lib/class-names.ts';

@@ -1,4 +1,4 @@
-// What the form says about a new job, and what is wrong with it.
+// Reads the options of a new job from the form, with problems by field.
 
 export interface JobOptionTexts {
   name: string;
@@ -70,7 +70,7 @@ export function readJobOptions(texts: JobOptionTexts): {
   };
 }
 
-/** Whether money may be spent without a bound. */
+/** Whether the job could spend without a limit. */
 export function isUnbounded(values: JobOptionValues): boolean {
   return values.budget?.max === undefined && values.trial === undefined && values.hold !== true;
 }

@@ -1,4 +1,4 @@
-// How the file is read: what was found out, and a way to say it better.
+// Detected file format, encoding and layout, each of which can be overridden.
 import { TriangleAlert } from 'lucide-react';
 import { TextField } from '../../components/field.tsx';
 import { SelectField } from '../../components/select-field.tsx';

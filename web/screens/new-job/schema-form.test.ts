@@ -36,7 +36,7 @@ test('texts become values of their kinds, and empty ones are left out', () => {
   });
 });
 
-test('what is missing or wrong is told by field', () => {
+test('missing and invalid values are reported by field', () => {
   const texts = { limit: '11', ratio: 'much', tier: 'middle', tags: '[a]' };
   expect(readForm(fields, texts).problems).toEqual({
     country: 'Required',
@@ -53,7 +53,7 @@ test('a whole number is asked for where the schema wants one', () => {
   });
 });
 
-test('a text that looks like a number stays a text, and a number that is chosen stays a number', () => {
+test('a text that looks like a number stays a text, and a selected number stays a number', () => {
   const chosen = fieldsOfSchema({
     properties: { code: { type: 'string' }, size: { enum: [1, 2] }, kind: { $ref: '#/$defs/Kind' } },
     $defs: { Kind: { type: 'boolean', title: 'Sort' } },

@@ -1,4 +1,4 @@
-// How far the upload is, ways to pause and to stop it, and what to do when it failed.
+// Progress of the upload, with pause, cancel and retry.
 import { Pause, Play } from 'lucide-react';
 import { Button } from '../../components/button.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
@@ -77,7 +77,7 @@ function wordsOf(state: Extract<StartState, { step: 'sending' }>): string {
   if (state.isCut) return `Connection lost, retrying — ${sentWords(state)} uploaded`;
   if (sent >= total) return 'Upload complete, saving…';
   const elapsedMs = Date.now() - startedMs;
-  // What was there before says nothing about how fast it goes now.
+  // Bytes from before this attempt do not count towards its speed.
   const since = sent - startedAt;
   const left = since > 0 && elapsedMs > 1000 ? (elapsedMs / since) * (total - sent) : null;
   const words = `Uploading ${formatPercent(sent / total)}, ${sentWords(state)}`;

@@ -1,4 +1,4 @@
-// Goes anywhere by typing: screens, jobs by name, colours.
+// The command palette: pages, jobs by name and themes.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
@@ -24,7 +24,7 @@ const groupClass =
 export interface CommandPaletteProps {
   onClose: () => void;
   onKeys: () => void;
-  /** Screens that this server does not have, or this person may not see. */
+  /** Screens that this server does not have or the user may not open. */
   hidden: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function CommandPalette({ onClose, onKeys, hidden }: CommandPaletteProps)
     ...themes.map(([theme]) => `theme ${theme}`),
     ...(hasKeys ? ['keys'] : []),
   ];
-  // Whoever types and presses Enter at once gets the first that fits, not what was selected before.
+  // Typing and pressing Enter at once opens the first match, not the previous selection.
   const [selected, setSelected] = useState('');
   const value = values.includes(selected) ? selected : (values[0] ?? '');
   return (

@@ -1,4 +1,4 @@
-// The keys that work everywhere.
+// The list of keyboard shortcuts.
 import { Dialog } from '../../components/dialog.tsx';
 import { commandKey } from '../../lib/command-key.ts';
 import { JUMPS } from './keys.ts';

@@ -1,4 +1,4 @@
-// Which of the pending rows are shown: by status, type, job and day.
+// Filters for unfinished rows: status, pipeline, job, days and owner.
 import { useQuery } from '@tanstack/react-query';
 import { TextField } from '../../components/field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
@@ -85,7 +85,7 @@ export function PendingFilters({ search, onChange }: PendingFiltersProps) {
   );
 }
 
-/** What the address names is among the choices, known or not. */
+/** Adds the value of the URL to the choices if it is missing. */
 function withChosen(
   choices: readonly (readonly [string, string])[],
   chosen: string | undefined,

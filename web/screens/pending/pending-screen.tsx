@@ -1,4 +1,4 @@
-// Rows that have not ended, over all jobs: what runs, what waits for another try, what waits at all.
+// Unfinished rows across all jobs.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { RotateCw } from 'lucide-react';
@@ -58,7 +58,7 @@ export function PendingScreen() {
       </EmptyState>
     );
   const listed = rows.data?.pages.flatMap((page) => page.items) ?? [];
-  // What has been tried meanwhile is none that can be chosen.
+  // Rows that were retried meanwhile drop out of the selection.
   const waiting = listed.filter((row) => row.status === 'RETRYING' && chosen.has(keyOf(row)));
   const retry = async () => {
     await retryRowsNow(waiting);
@@ -141,7 +141,7 @@ function keyOf({ jobId, seq }: PendingItem): string {
 interface PendingRowProps {
   row: PendingItem;
   isChosen: boolean;
-  /** Null: nothing could be done with it. */
+  /** Null: the row cannot be selected. */
   onChoose: ((isChosen: boolean) => void) | null;
 }
 

@@ -1,4 +1,4 @@
-// What of a resource was in force and used over time, beside the list.
+// Limits and use of a resource over time.
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { Chart, ChartLegend } from '../../components/chart.tsx';
@@ -11,7 +11,7 @@ import { client } from '../../lib/client.ts';
 import { formatCount, formatRate, formatShort } from '../../lib/format.ts';
 
 const REFRESH_MS = 15_000;
-/** An hour has 240 samples. */
+/** One hour has 240 samples. */
 const POINTS = 300;
 const RANGES = [
   ['1', 'Last hour'],

@@ -1,4 +1,4 @@
-// What an administrator sets of a resource while things run. It holds until it is taken back.
+// Overrides the limits of a resource while jobs run, until reset.
 import { type FormEvent, useState } from 'react';
 import type { z } from 'zod';
 import type { resource as resourceSchema } from '../../../src/contract/operations.ts';

@@ -1,4 +1,4 @@
-// Services with limits: what was declared, what is used now, what stopped it; administrators change it here.
+// External services with their limits and current use; administrators can edit the limits.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';

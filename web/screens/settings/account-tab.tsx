@@ -1,4 +1,4 @@
-// Who is signed in, and the password.
+// The user's account and password.
 import { type FormEvent, useState } from 'react';
 import type { z } from 'zod';
 import type { session as sessionSchema } from '../../../src/contract/accounts.ts';

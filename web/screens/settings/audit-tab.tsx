@@ -1,4 +1,4 @@
-// Who changed what, newest first.
+// The audit log, newest first.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';
@@ -102,7 +102,7 @@ export function AuditTab({ actor, subject }: AuditTabProps) {
   );
 }
 
-/** A job can be looked at; of everything else its history is of interest. */
+/** Links a job to its screen, and anything else to its own audit entries. */
 function Subject({ subject }: { subject: string }) {
   const jobId = /^job ([0-9a-f-]{36})$/.exec(subject)?.[1];
   if (jobId !== undefined)

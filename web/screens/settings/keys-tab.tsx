@@ -1,4 +1,4 @@
-// API keys: for programs that speak to this server.
+// API keys of the user, or of everyone.
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -158,7 +158,7 @@ function KeyRow({ apiKey: key, withOwner, onRevoke }: KeyRowProps) {
 }
 
 interface NewKeyProps {
-  /** What it may be for. */
+  /** Scopes that the key can have. */
   scopes: readonly Scope[];
   onClose: () => void;
   onCreated: (key: string) => void;

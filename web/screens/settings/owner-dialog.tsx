@@ -1,4 +1,4 @@
-// Weight and limits of one owner.
+// Edits the quota of an owner.
 import type { z } from 'zod';
 import type { owner as ownerSchema } from '../../../src/contract/operations.ts';
 import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../../../src/core/limits/owner-limits.ts';
@@ -9,7 +9,7 @@ import { client, queries } from '../../lib/client.ts';
 import { withPassword } from '../../lib/with-password.ts';
 
 export interface OwnerDialogProps {
-  /** Null: somebody who is not listed yet. */
+  /** Null: a new quota. */
   owner: z.infer<typeof ownerSchema> | null;
   onClose: () => void;
 }

@@ -1,4 +1,4 @@
-// What each owner of jobs may have of the workers, for administrators.
+// Quotas of the owners of jobs, for administrators.
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';

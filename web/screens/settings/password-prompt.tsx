@@ -1,4 +1,4 @@
-// Asks for the password again before something that needs it.
+// Asks for the password again before a sensitive action.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -12,7 +12,7 @@ export function PasswordPrompt() {
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    // The form may stand inside another one, through its portal.
+    // React bubbles events through portals, and another form may contain this dialog.
     event.stopPropagation();
     const password = String(new FormData(event.currentTarget).get('password'));
     setBusy(true);

@@ -1,4 +1,4 @@
-// How this server is set, as far as people who use it need to know. It is changed where the server is started.
+// Version, features and limits of this server, read-only.
 import { Check, Minus } from 'lucide-react';
 import { Section } from '../../components/section.tsx';
 import { useConfiguration } from '../../lib/configuration.ts';

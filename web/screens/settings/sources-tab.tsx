@@ -1,4 +1,4 @@
-// Sources of files that the server was started with, and what a look at them now finds.
+// Configured file sources, with a manual scan.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { FolderSearch } from 'lucide-react';

@@ -1,4 +1,4 @@
-// Adds somebody, or changes role, team or password, or shuts somebody out.
+// Adds a person, or edits role, team, password and access.
 import type { z } from 'zod';
 import type { team as teamSchema, user as userSchema } from '../../../src/contract/accounts.ts';
 import type { Role } from '../../../src/core/accounts/role.ts';
@@ -11,7 +11,7 @@ import { client, queries } from '../../lib/client.ts';
 import { withPassword } from '../../lib/with-password.ts';
 
 export interface UserDialogProps {
-  /** Null: a new one. */
+  /** Null: a new person. */
   user: z.infer<typeof userSchema> | null;
   teams: readonly z.infer<typeof teamSchema>[];
   onClose: () => void;

@@ -1,4 +1,4 @@
-// The first account of a fresh server, with the token that stands in its log.
+// Creates the first account of a new server, with the token from its log.
 import { useNavigate } from '@tanstack/react-router';
 import { TextField } from '../../components/field.tsx';
 import { client, queries } from '../../lib/client.ts';

@@ -1,4 +1,4 @@
-// Asks for the password when the session has ended, over whatever is open: what was typed there stays.
+// Asks for the password when the session has expired. The page below keeps its state.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -15,7 +15,7 @@ export function SignInAgain() {
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    // The form may stand inside another one, through its portal.
+    // React bubbles events through portals, and another form may contain this dialog.
     event.stopPropagation();
     const password = textOf(new FormData(event.currentTarget), 'password');
     setBusy(true);

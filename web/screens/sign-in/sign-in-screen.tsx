@@ -1,4 +1,4 @@
-// Name and password.
+// Signs in with username and password.
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { TextField } from '../../components/field.tsx';
 import { client, queries } from '../../lib/client.ts';

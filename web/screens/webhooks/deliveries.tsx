@@ -1,4 +1,4 @@
-// Messages to a webhook, newest first, and how each went.
+// Deliveries of a webhook, newest first.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { z } from 'zod';
@@ -32,7 +32,7 @@ export function Deliveries({ webhookId, canResend }: { webhookId: string; canRes
         { signal },
       ),
     getNextPageParam: (page) => page.next ?? undefined,
-    // Who reads further back is not disturbed.
+    // No refresh while the user reads older pages.
     refetchInterval: ({ state: { data } }) => (data && data.pages.length > 1 ? false : REFRESH_MS),
   });
   const listed = deliveries.data?.pages.flatMap((page) => page.items) ?? [];

@@ -1,4 +1,4 @@
-// The secret of a webhook, shown once, and what it is for.
+// The secret of a webhook, shown once.
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';

@@ -1,4 +1,4 @@
-// Makes or changes a webhook: where it goes and what it is told.
+// Creates or edits a webhook: URL and events.
 import type { z } from 'zod';
 import { EVENT_KINDS, type EventKind } from '../../../src/contract/event-kinds.ts';
 import type { webhook as webhookSchema } from '../../../src/contract/webhooks.ts';
@@ -8,7 +8,7 @@ import { FormDialog, textIn } from '../../components/form-dialog.tsx';
 import { client, queries } from '../../lib/client.ts';
 
 export interface WebhookDialogProps {
-  /** Null: a new one. */
+  /** Null: a new webhook. */
   webhook: z.infer<typeof webhookSchema> | null;
   onClose: () => void;
   onCreated?: (created: { webhookId: string; secret: string }) => void;

@@ -1,4 +1,4 @@
-// One webhook: where it goes, whether it works, and its messages.
+// One webhook: URL, status and deliveries.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -1,4 +1,4 @@
-// Addresses that are told what happens to jobs.
+// The list of webhooks.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';

@@ -1,4 +1,4 @@
-// Worker processes: their pools of slots, what they hold, and what holds them back.
+// Worker processes with their slots, assigned rows and throttling.
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { z } from 'zod';
@@ -12,7 +12,7 @@ import { formatCount, formatPercent } from '../../lib/format.ts';
 
 type Worker = z.infer<typeof workerSchema>;
 
-/** Heartbeats come every few seconds; asked only while the page is looked at. */
+/** Heartbeats come every few seconds; polled only while the page is visible. */
 const REFRESH_MS = 5000;
 
 export function WorkersScreen() {
@@ -107,7 +107,7 @@ const COUNTS: readonly (readonly [words: string, meaning: string, (pool: Pool) =
   ['Busy', 'Slots that run a row', ({ busy }) => busy],
   ['Idle', 'Slots with nothing to do', ({ idle }) => idle],
   ['Hung', 'Timed-out calls that are still running', ({ error }) => error],
-  // What waits for a resource is queued as well.
+  // Rows that wait for a resource are included in the queue.
   [
     'Waiting for slot',
     'Rows assigned to the worker that wait for a slot',

@@ -1,5 +1,5 @@
-// One change of a field in all rows of an error group: what is changed, what that does to how many rows, and what it may
-// cost, before they are run with it.
+// Edits one field in all rows of an error group and retries them, after a preview with the number of rows and the
+// estimated cost.
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { Answered, Given } from '../../../../src/client/route-call.ts';
@@ -79,7 +79,7 @@ interface ChangeFormProps extends GroupDialogProps {
 
 function ChangeForm({ job, group, isBusy, onClose, onPlan }: ChangeFormProps) {
   const { jobId } = job;
-  // The row that the group shows says what fields there are, and which of them are no text.
+  // The sample row of the group provides the fields and their types.
   const sample = useQuery({
     queryKey: ['job', jobId, 'item', group.sampleSeq],
     queryFn: ({ signal }) => client.getItem({ jobId, seq: group.sampleSeq }, { signal }),
@@ -152,7 +152,7 @@ function ChangeForm({ job, group, isBusy, onClose, onPlan }: ChangeFormProps) {
 
 interface PlannedProps {
   preview: Preview;
-  /** What a row has cost on average. */
+  /** Average cost of a row. */
   each: number | null;
   isBusy: boolean;
   onBack: () => void;

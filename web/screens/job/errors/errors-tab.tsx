@@ -1,4 +1,4 @@
-// Failures by group: what went wrong, how often, since when, and what can be done about it.
+// Failures by group: message, frequency, first and last occurrence, and actions.
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { ListFilter, Pencil, RotateCcw, SkipForward } from 'lucide-react';
 import { useState } from 'react';
@@ -99,7 +99,7 @@ export function ErrorsTab({ job }: { job: Job }) {
   );
 }
 
-/** A group may have moved to the next page between two requests. */
+/** A group may move to the next page between two requests. */
 function distinct(groups: readonly ErrorGroup[]): ErrorGroup[] {
   return [...new Map(groups.map((group) => [`${group.phase} ${group.signature}`, group])).values()];
 }
@@ -114,7 +114,7 @@ interface GroupProps {
   job: Job;
   group: ErrorGroup;
   most: number;
-  /** From the first to the last of all groups. */
+  /** Time range of all groups. */
   span: { fromMs: number; toMs: number };
   onRun: () => void;
   onSkip: () => void;
@@ -126,7 +126,7 @@ function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
   const { phase, signature, errorClass, sample, sampleSeq, occurrences, failed, firstSeen, lastSeen } = group;
   const { can } = usePermission();
   const canRun = canRerun(job.state);
-  // A group as a whole is changed when no row of it waits.
+  // A group is edited or skipped only while no row of it is waiting.
   const canChange = canRun && job.state !== 'PAUSED';
   const canEdit = can('previewErrorEdit', 'editErrors');
   const canSkip = can('skipErrors');

@@ -1,4 +1,4 @@
-// Asks before the rows of an error group are given up, and for the reason that stands in them afterwards.
+// Asks for a reason before the rows of an error group are skipped.
 
 import { TextField } from '../../../components/field.tsx';
 import { FormDialog, textIn } from '../../../components/form-dialog.tsx';

@@ -1,4 +1,4 @@
-// The head of a column: its name, a menu to arrange it, and an edge to make it wider, also with the arrow keys.
+// The header of a column: its name, an options menu and a resize handle that also takes arrow keys.
 import { ArrowLeft, ArrowRight, EyeOff, MoreVertical, Pin, PinOff } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react';
@@ -15,7 +15,7 @@ export interface ColumnActions {
 
 export interface ColumnHeaderProps {
   column: ArrangedColumn;
-  /** Where it stays; null: it goes with the others. */
+  /** Left edge of a pinned column. Null: not pinned. */
   leftPx: number | null;
   actions: ColumnActions;
 }

@@ -1,4 +1,4 @@
-// Which columns are shown, and in what order.
+// Shows, hides, pins and moves columns.
 import { ChevronDown, ChevronUp, Columns3, Pin, PinOff } from 'lucide-react';
 import { Popover } from 'radix-ui';
 import { useState } from 'react';
@@ -11,7 +11,7 @@ import type { ColumnActions } from './column-header.tsx';
 import type { ArrangedColumn } from './column-layout.ts';
 
 export interface ColumnsMenuProps {
-  /** All of them, in order. */
+  /** All columns, in order. */
   arranged: readonly ArrangedColumn[];
   actions: ColumnActions;
   onReset: () => void;

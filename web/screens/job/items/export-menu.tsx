@@ -1,4 +1,4 @@
-// The rows and columns of this view as a file, streamed as it is asked for, or prepared when it takes long.
+// Downloads the rows and columns of this view, streamed or generated in the background.
 import { Download } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import { Menu, MenuItem, MenuLink } from '../../../components/menu.tsx';
@@ -21,7 +21,7 @@ const FORMATS = [
 export interface ExportMenuProps {
   job: Job;
   filter: ItemFilter;
-  /** All of them, in order. */
+  /** All columns, in order. */
   arranged: readonly ArrangedColumn[];
 }
 

@@ -1,4 +1,4 @@
-// One row of the grid, or its shape while it is being fetched.
+// One row of the grid, or a placeholder while it loads.
 import { type MouseEvent, memo } from 'react';
 import { checkBoxClass } from '../../../components/check-field.tsx';
 import { StatusChip } from '../../../components/status-chip.tsx';
@@ -15,7 +15,7 @@ export const NUMBER_PX = 84;
 export interface RowShape {
   jobId: string;
   columns: readonly ArrangedColumn[];
-  /** Where each of them stays; null: it goes with the others. */
+  /** Left edge of each pinned column. Null: not pinned. */
   lefts: readonly (number | null)[];
   template: string;
 }

@@ -1,4 +1,4 @@
-// The rows of a job: what is looked for, what is chosen, and the grid.
+// The Rows tab: search, filters, selection and grid.
 import { Link2, ListEnd, X } from 'lucide-react';
 import { type FormEvent, memo, useCallback, useEffect, useMemo, useState } from 'react';
 import { Button } from '../../../components/button.tsx';
@@ -31,7 +31,7 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
   const pages = useRowPages(job, itemCount, filter);
   const columns = useColumnLayout(job);
   const [goTo, setGoTo] = useState<{ place: number; count: number } | null>(null);
-  // Another filter, another choice.
+  // The selection is dropped when the filter changes.
   const [chosen, setChosen] = useState({ wanted, selection: NOTHING });
   const selection = chosen.wanted === wanted ? chosen.selection : NOTHING;
   const select = useCallback((next: RowSelection) => setChosen({ wanted, selection: next }), [wanted]);
@@ -103,7 +103,7 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
         <NoRows job={job} isFiltered={isFiltered} />
       ) : (
         <ItemGrid
-          // Another list begins at its top.
+          // A new filter starts at the top.
           key={wanted}
           jobId={job.jobId}
           pages={pages}
@@ -135,7 +135,7 @@ function countWords(pages: RowPages<Item>, isFiltered: boolean, itemCount: numbe
 
 function SearchField({ value, onChange }: { value: string; onChange: (text: string) => void }) {
   const [typed, setTyped] = useState({ text: value, from: value });
-  // What the address says counts when it was changed elsewhere.
+  // The URL wins when it changed elsewhere.
   const text = typed.from === value ? typed.text : value;
   useEffect(() => {
     if (text === value) return;

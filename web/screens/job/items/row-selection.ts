@@ -1,9 +1,9 @@
-// Which rows are chosen: some by their numbers, or all that fit the filter, however many they are.
+// The selected rows: some by number, or all that match the filter.
 
 export type RowSelection = { kind: 'some'; seqs: ReadonlySet<number> } | { kind: 'all' };
 
 export const NOTHING: RowSelection = { kind: 'some', seqs: new Set() };
-/** A request may name so many rows. */
+/** Largest number of rows in one request. */
 export const MAX_SELECTED = 100_000;
 
 export function isSelected(selection: RowSelection, seq: number): boolean {
@@ -14,7 +14,7 @@ export function isNothing(selection: RowSelection): boolean {
   return selection.kind === 'some' && selection.seqs.size === 0;
 }
 
-/** Rows become chosen or not chosen; of all that fit, none can be taken out. */
+/** Selects or deselects rows. Single rows cannot be removed from "all". */
 export function select(selection: RowSelection, seqs: Iterable<number>, isOn: boolean): RowSelection {
   if (selection.kind === 'all') return selection;
   const next = new Set(selection.seqs);
@@ -25,7 +25,7 @@ export function select(selection: RowSelection, seqs: Iterable<number>, isOn: bo
   return { kind: 'some', seqs: next };
 }
 
-/** Numbers of the rows from one place to another, both included, whichever comes first. */
+/** Row numbers between two places, inclusive, in either order. */
 export function seqsBetween(
   from: number,
   to: number,

@@ -1,4 +1,4 @@
-// What can be done with the rows that were chosen.
+// Actions on the selected rows.
 import { Copy, RotateCcw } from 'lucide-react';
 import { lazy, useState } from 'react';
 import { Button } from '../../../components/button.tsx';
@@ -24,7 +24,7 @@ export interface SelectionBarProps {
   job: Job;
   selection: RowSelection;
   filter: ItemFilter;
-  /** Rows that fit the filter; null: that is not known yet. */
+  /** Number of rows that match the filter. Null: not known yet. */
   matching: number | null;
   columns: readonly GridColumn[];
   known: (seq: number) => Item | undefined;
@@ -105,7 +105,7 @@ export function SelectionBar(props: SelectionBarProps) {
   );
 }
 
-/** All that fit are named by the filter: without statuses the server would take failures only. */
+/** "All matching" sends the filter; without statuses the server would take failures only. */
 function requestOf(selection: RowSelection, filter: ItemFilter): Reprocess['request'] {
   if (selection.kind === 'some')
     return { scope: 'items', itemIds: [...selection.seqs], statuses: [...FINISHED_STATUSES] };

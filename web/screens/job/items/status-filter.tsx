@@ -1,4 +1,4 @@
-// Rows of which statuses are shown.
+// Filters rows by status.
 import { Check } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import { Menu, menuItemClass } from '../../../components/menu.tsx';
@@ -7,7 +7,7 @@ import { StatusChip, statusWord } from '../../../components/status-chip.tsx';
 const STATUSES = ['PENDING', 'DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'];
 
 export interface StatusFilterProps {
-  /** With commas between them; empty: all. */
+  /** Comma-separated. Empty: any. */
   statuses: string;
   onChange: (statuses: string) => void;
 }
@@ -26,7 +26,7 @@ export function StatusFilter({ statuses, onChange }: StatusFilterProps) {
           key={status}
           checked={chosen.includes(status)}
           onCheckedChange={() => toggle(status)}
-          // Several are chosen one after another.
+          // The menu stays open to select several.
           onSelect={(event) => event.preventDefault()}
           className={menuItemClass}
         >
