@@ -771,7 +771,7 @@ const MUTATIONS = [
   },
   {
     name: 'the end of a thread that looks for a format when the client of a preview disconnects',
-    file: 'src/api/preview-job.ts',
+    file: 'src/api/jobs/preview-job.ts',
     from: 'await sniffFile(path, readLimits(settings), signal)',
     to: 'await sniffFile(path, readLimits(settings), signal.aborted ? signal : undefined)',
     tests: ['test/api/preview.test.ts'],
@@ -779,7 +779,7 @@ const MUTATIONS = [
   },
   {
     name: 'the end of a thread that opens a file when the client of a preview disconnects',
-    file: 'src/api/preview-job.ts',
+    file: 'src/api/jobs/preview-job.ts',
     from: 'await previewFile(path, options, engine.settings, signal)',
     to: 'await previewFile(path, options, engine.settings)',
     tests: ['test/api/preview.test.ts'],

@@ -92,7 +92,7 @@ async function storeImage(
 export function imageSetReader(files: () => AsyncIterable<ImageFile>, limits: ReadLimits): RowReader {
   return {
     detected: { format: 'images', encoding: 'utf-8', warnings: [] },
-    headers: IMAGE_HEADERS,
+    headers: [...IMAGE_HEADERS],
     async *rows() {
       let line = 0;
       for await (const text of storeImageSet(files(), async (_, sha256) => `images/${sha256}`, limits)) {
