@@ -6,7 +6,7 @@ import type { DeclaredLimits } from '../../src/core/limits/resource-limits.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
 import { type Child, killAll } from '../support/child-process.ts';
 import { type CountingServer, startCountingServer } from '../support/counting-server.ts';
-import { depth, isDeep } from '../support/depth.ts';
+import { depth, isDeep, LONG } from '../support/depth.ts';
 import {
   databaseMs,
   expectPlaces,
@@ -134,30 +134,34 @@ test.runIf(isDeep)(
   },
 );
 
-test('fifty hosts, each with a delay: none is called too soon, and one with many rows does not delay the others', async () => {
-  server = await startCountingServer(10);
-  const rowmill = await openRowmill({ databaseUrl: database.url });
-  const pipeline = chaosPipeline('hosts');
-  await startAll(pipeline.name, { host: { concurrency: 1, minDelayMs: 100 } }, true);
-  const [HOT, OTHERS] = [depth(20, 150), depth(98, 490)];
-  // Rows of the hot host come first.
-  const rows = [
-    ...Array.from({ length: HOT }, (_, n) => ({ n, host: 'hot' })),
-    ...Array.from({ length: OTHERS }, (_, n) => ({ n, host: `host${n % 49}` })),
-  ];
-  const answerHot = server.hold('hot');
-  const sinceMs = await databaseMs(database);
-  const jobId = await rowmill.submit(pipeline, rows);
-  // All rows of the others run while the hot host keeps its first call.
-  await server.whenCalled(OTHERS + 1);
-  expect(server.calls.filter((key) => key === 'hot')).toHaveLength(1);
-  answerHot();
-  await whenFinished(rowmill, jobId);
-  expect(server.calls).toHaveLength(HOT + OTHERS);
-  for (const key of new Set(server.calls)) {
-    expect(server.most(key), key).toBe(1);
-    const calls = server.calls.filter((each) => each === key).length;
-    await expectPlaces(database, calls, { name: 'host', key, perSecond: 10, sinceMs });
-  }
-  await rowmill.close();
-});
+test(
+  'fifty hosts, each with a delay: none is called too soon, and one with many rows does not delay the others',
+  LONG,
+  async () => {
+    server = await startCountingServer(10);
+    const rowmill = await openRowmill({ databaseUrl: database.url });
+    const pipeline = chaosPipeline('hosts');
+    await startAll(pipeline.name, { host: { concurrency: 1, minDelayMs: 100 } }, true);
+    const [HOT, OTHERS] = [depth(20, 100), depth(98, 294)];
+    // Rows of the hot host come first.
+    const rows = [
+      ...Array.from({ length: HOT }, (_, n) => ({ n, host: 'hot' })),
+      ...Array.from({ length: OTHERS }, (_, n) => ({ n, host: `host${n % 49}` })),
+    ];
+    const answerHot = server.hold('hot');
+    const sinceMs = await databaseMs(database);
+    const jobId = await rowmill.submit(pipeline, rows);
+    // All rows of the others run while the hot host keeps its first call.
+    await server.whenCalled(OTHERS + 1);
+    expect(server.calls.filter((key) => key === 'hot')).toHaveLength(1);
+    answerHot();
+    await whenFinished(rowmill, jobId);
+    expect(server.calls).toHaveLength(HOT + OTHERS);
+    for (const key of new Set(server.calls)) {
+      expect(server.most(key), key).toBe(1);
+      const calls = server.calls.filter((each) => each === key).length;
+      await expectPlaces(database, calls, { name: 'host', key, perSecond: 10, sinceMs });
+    }
+    await rowmill.close();
+  },
+);

@@ -13,7 +13,7 @@ import {
 import { waitMs } from '../../src/platform/clock.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { listResources } from '../../src/store/views/limits/list-resources.ts';
-import { isDeep } from '../support/depth.ts';
+import { isDeep, LONG } from '../support/depth.ts';
 import {
   databaseMs,
   expectPlaces,
@@ -192,6 +192,7 @@ test('a key can follow the strategy of the call, and a key of null uses nothing 
 
 test.runIf(isDeep)(
   'more keys than fit in memory: rows of a busy key are given back until their turn',
+  LONG,
   async () => {
     const service = new CountingService();
     service.whenAnswering = () => waitMs(1);

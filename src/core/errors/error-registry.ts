@@ -182,6 +182,10 @@ export const ERROR_REGISTRY = {
     hint: 'Try again in a moment. If it stays so, its server ended before the answer was stored: look what it did, and use a new key.',
     retryAfterMs: 1000,
   },
+  TOO_MANY_IDEMPOTENCY_KEYS: {
+    status: 429,
+    hint: 'Send the request without a key, or wait until older keys are forgotten (idempotencyKeepMs); an administrator can raise userMaxIdempotencyKeys.',
+  },
   RATE_LIMITED: { status: 429, hint: 'Wait as long as the header Retry-After says.' },
   SERVER_BUSY: {
     status: 503,
