@@ -29,7 +29,7 @@ async function dropMessyFile(page: Page): Promise<void> {
   await page.getByLabel('File to upload').setInputFiles(file);
   await page.getByLabel('sku', { exact: false }).first().selectOption('Article');
   await page.getByLabel('quantity', { exact: false }).first().selectOption('Quantiy');
-  await page.getByText(/^Checked /).waitFor();
+  await page.getByText(/Checked (all|the first)/).waitFor();
 }
 
 export function shotsOf({
