@@ -4,7 +4,6 @@
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { insertAudit } from '../../store/commands/jobs/insert-audit.ts';
 import { repairCounters } from '../../store/commands/counters/repair-counters.ts';
 import { listCounters, type StoredCounter } from '../../store/views/counters/find-counter.ts';
 import {
@@ -19,6 +18,7 @@ import {
   type LostContributions,
 } from '../../store/views/counters/find-lost-contributions.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-audit.ts';
 
 const CHUNK_ROWS = 2000;
 
@@ -115,14 +115,14 @@ function addLost(all: LostContributions[], { jobId, contributions, items }: Lost
 }
 
 function repairDrift(
-  { db, by }: Pick<EngineContext, 'db' | 'by'>,
+  context: Pick<EngineContext, 'db' | 'by'>,
   level: CounterLevel,
   drifted: readonly Drift[],
 ): Promise<number> {
-  return db.transaction(async (tx) => {
+  return context.db.transaction(async (tx) => {
     const rows = await repairCounters(tx, level, drifted);
-    const entry = { actor: 'library', ...by, action: 'counters.repair', subject: 'counters' };
-    if (rows > 0) await insertAudit(tx, { ...entry, detail: { level, rows } });
+    const detail = { level, rows };
+    if (rows > 0) await recordAudit(tx, context, { action: 'counters.repair', subject: 'counters', detail });
     return rows;
   });
 }
