@@ -32,11 +32,11 @@ export interface CounterDrift {
   measures: Record<string, { stored: number; recounted: number }>;
 }
 
-export interface CounterAudit {
+export interface CounterCheck {
   /** Rows that were compared. */
   checked: Record<CounterLevel, number>;
   drifted: CounterDrift[];
-  /** Contributions whose entry is gone, by job. Not looked for in an audit of one counter. */
+  /** Contributions whose entry is gone, by job. Not looked for in a check of one counter. */
   lost: LostContributions[];
   /** Drifted rows that were not listed: there were too many. */
   unlisted: number;
@@ -45,7 +45,7 @@ export interface CounterAudit {
   complete: boolean;
 }
 
-export interface AuditCountersOptions {
+export interface CheckCountersOptions {
   /** Only this one. */
   counter?: string;
   repair?: boolean;
@@ -56,10 +56,10 @@ export interface AuditCountersOptions {
   maxListed?: number;
 }
 
-export async function auditCounters(
+export async function checkCounters(
   context: Pick<EngineContext, 'db' | 'events' | 'by'>,
-  options: AuditCountersOptions = {},
-): Promise<CounterAudit> {
+  options: CheckCountersOptions = {},
+): Promise<CounterCheck> {
   const { db, events } = context;
   const { counter, repair = false, budgetMs = Number.POSITIVE_INFINITY, signal } = options;
   const { chunkRows = CHUNK_ROWS, maxListed = 1000 } = options;
@@ -67,7 +67,7 @@ export async function auditCounters(
   const only = [...counters.values()].find(({ name }) => name === counter);
   if (counter !== undefined && !only)
     throw new RowmillError('COUNTER_NOT_FOUND', `there is no counter ${counter}`);
-  const audit: CounterAudit = {
+  const check: CounterCheck = {
     checked: { entries: 0, entities: 0, scopes: 0 },
     drifted: [],
     lost: [],
@@ -81,29 +81,29 @@ export async function auditCounters(
   for (const level of COUNTER_LEVELS) {
     let after: CounterRowKey | null = first;
     while (after) {
-      if (signal?.aborted || monotonicMs() - startedMs > budgetMs) return { ...audit, complete: false };
+      if (signal?.aborted || monotonicMs() - startedMs > budgetMs) return { ...check, complete: false };
       const from: CounterRowKey = after;
       const { drifted, last, looked } = await retryPassing(() => findCounterDrift(db, level, from, chunk));
-      audit.checked[level] += looked;
+      check.checked[level] += looked;
       for (const drift of drifted) {
-        if (audit.drifted.length < maxListed) audit.drifted.push(describeDrift(level, drift, counters));
-        else audit.unlisted += 1;
+        if (check.drifted.length < maxListed) check.drifted.push(describeDrift(level, drift, counters));
+        else check.unlisted += 1;
       }
       if (drifted.length > 0) events.emit('counters.drifted', { level, rows: drifted.length });
       if (repair && drifted.length > 0)
-        audit.repaired += await retryPassing(() => repairDrift(context, level, drifted));
+        check.repaired += await retryPassing(() => repairDrift(context, level, drifted));
       after = last;
     }
   }
   let lastEntryId: number | null = only ? null : 0;
   while (lastEntryId !== null) {
-    if (signal?.aborted || monotonicMs() - startedMs > budgetMs) return { ...audit, complete: false };
+    if (signal?.aborted || monotonicMs() - startedMs > budgetMs) return { ...check, complete: false };
     const from: number = lastEntryId;
     const { lost, last } = await retryPassing(() => findLostContributions(db, from, chunkRows));
-    for (const each of lost) addLost(audit.lost, each);
+    for (const each of lost) addLost(check.lost, each);
     lastEntryId = last;
   }
-  return audit;
+  return check;
 }
 
 function addLost(all: LostContributions[], { jobId, contributions, items }: LostContributions): void {
