@@ -88,7 +88,7 @@ export const ERROR_REGISTRY = {
   },
   COUNTER_DRIFTED: {
     status: 409,
-    hint: 'Run `rowmill counters audit --repair`, and find out what changed the numbers.',
+    hint: 'Run `rowmill counters check --repair`, and find out what changed the numbers.',
     apiHint: 'An administrator has to repair the counters; docs/counters.md describes it.',
   },
   NOTHING_TO_REPROCESS: {

@@ -37,7 +37,7 @@ import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
 import { hasItems } from '../../store/views/items/has-items.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { auditJob } from '../jobs/audit-job.ts';
+import { recordAudit } from '../record-audit.ts';
 
 export interface IngestRow extends ItemRow {
   /** What the input schema has against it: the item ends as ERROR at once. */
@@ -111,7 +111,12 @@ export async function storeBatch(context: EngineContext, batch: IngestBatch): Pr
             ].filter(({ items }) => items.length > 0),
           );
         }
-        if (batch.audited) await auditJob(tx, context, jobId, 'job.items_append', { items: rows.length });
+        if (batch.audited)
+          await recordAudit(tx, context, {
+            action: 'job.items_append',
+            subject: `job ${jobId}`,
+            detail: { items: rows.length },
+          });
       },
       () => faultPoint('ingest.before_commit'),
     );

@@ -15,10 +15,6 @@ const READ_VISIBLE_JOB: Statement = {
   name: 'read-visible-job',
   text: `select ${COLUMNS} from jobs where job_id = $1 and ($2::text[] is null or owner_id = any($2::text[]))`,
 };
-const LIST_JOBS: Statement = {
-  name: 'list-jobs',
-  text: `select ${COLUMNS} from jobs order by created_at desc, job_id limit $1`,
-};
 // People type the first characters of an id, as they do with commits.
 const FIND_BY_PREFIX: Statement = {
   name: 'find-job-by-prefix',
@@ -150,10 +146,6 @@ export async function readVisibleJob(
 ): Promise<Job | null> {
   const { rows } = await db.run<JobRow>(READ_VISIBLE_JOB, [jobId, owners]);
   return rows[0] ? toJob(rows[0]) : null;
-}
-
-export async function listJobs(db: Executor, limit: number): Promise<Job[]> {
-  return (await db.run<JobRow>(LIST_JOBS, [limit])).rows.map(toJob);
 }
 
 /** None, one, or two when the prefix is ambiguous. */

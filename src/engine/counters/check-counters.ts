@@ -4,7 +4,6 @@
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { insertAudit } from '../../store/commands/jobs/insert-audit.ts';
 import { repairCounters } from '../../store/commands/counters/repair-counters.ts';
 import { listCounters, type StoredCounter } from '../../store/views/counters/find-counter.ts';
 import {
@@ -19,6 +18,7 @@ import {
   type LostContributions,
 } from '../../store/views/counters/find-lost-contributions.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-audit.ts';
 
 const CHUNK_ROWS = 2000;
 
@@ -32,11 +32,11 @@ export interface CounterDrift {
   measures: Record<string, { stored: number; recounted: number }>;
 }
 
-export interface CounterAudit {
+export interface CounterCheck {
   /** Rows that were compared. */
   checked: Record<CounterLevel, number>;
   drifted: CounterDrift[];
-  /** Contributions whose entry is gone, by job. Not looked for in an audit of one counter. */
+  /** Contributions whose entry is gone, by job. Not looked for in a check of one counter. */
   lost: LostContributions[];
   /** Drifted rows that were not listed: there were too many. */
   unlisted: number;
@@ -45,7 +45,7 @@ export interface CounterAudit {
   complete: boolean;
 }
 
-export interface AuditCountersOptions {
+export interface CheckCountersOptions {
   /** Only this one. */
   counter?: string;
   repair?: boolean;
@@ -56,10 +56,10 @@ export interface AuditCountersOptions {
   maxListed?: number;
 }
 
-export async function auditCounters(
+export async function checkCounters(
   context: Pick<EngineContext, 'db' | 'events' | 'by'>,
-  options: AuditCountersOptions = {},
-): Promise<CounterAudit> {
+  options: CheckCountersOptions = {},
+): Promise<CounterCheck> {
   const { db, events } = context;
   const { counter, repair = false, budgetMs = Number.POSITIVE_INFINITY, signal } = options;
   const { chunkRows = CHUNK_ROWS, maxListed = 1000 } = options;
@@ -67,7 +67,7 @@ export async function auditCounters(
   const only = [...counters.values()].find(({ name }) => name === counter);
   if (counter !== undefined && !only)
     throw new RowmillError('COUNTER_NOT_FOUND', `there is no counter ${counter}`);
-  const audit: CounterAudit = {
+  const check: CounterCheck = {
     checked: { entries: 0, entities: 0, scopes: 0 },
     drifted: [],
     lost: [],
@@ -81,29 +81,29 @@ export async function auditCounters(
   for (const level of COUNTER_LEVELS) {
     let after: CounterRowKey | null = first;
     while (after) {
-      if (signal?.aborted || monotonicMs() - startedMs > budgetMs) return { ...audit, complete: false };
+      if (signal?.aborted || monotonicMs() - startedMs > budgetMs) return { ...check, complete: false };
       const from: CounterRowKey = after;
       const { drifted, last, looked } = await retryPassing(() => findCounterDrift(db, level, from, chunk));
-      audit.checked[level] += looked;
+      check.checked[level] += looked;
       for (const drift of drifted) {
-        if (audit.drifted.length < maxListed) audit.drifted.push(describeDrift(level, drift, counters));
-        else audit.unlisted += 1;
+        if (check.drifted.length < maxListed) check.drifted.push(describeDrift(level, drift, counters));
+        else check.unlisted += 1;
       }
       if (drifted.length > 0) events.emit('counters.drifted', { level, rows: drifted.length });
       if (repair && drifted.length > 0)
-        audit.repaired += await retryPassing(() => repairDrift(context, level, drifted));
+        check.repaired += await retryPassing(() => repairDrift(context, level, drifted));
       after = last;
     }
   }
   let lastEntryId: number | null = only ? null : 0;
   while (lastEntryId !== null) {
-    if (signal?.aborted || monotonicMs() - startedMs > budgetMs) return { ...audit, complete: false };
+    if (signal?.aborted || monotonicMs() - startedMs > budgetMs) return { ...check, complete: false };
     const from: number = lastEntryId;
     const { lost, last } = await retryPassing(() => findLostContributions(db, from, chunkRows));
-    for (const each of lost) addLost(audit.lost, each);
+    for (const each of lost) addLost(check.lost, each);
     lastEntryId = last;
   }
-  return audit;
+  return check;
 }
 
 function addLost(all: LostContributions[], { jobId, contributions, items }: LostContributions): void {
@@ -115,14 +115,14 @@ function addLost(all: LostContributions[], { jobId, contributions, items }: Lost
 }
 
 function repairDrift(
-  { db, by }: Pick<EngineContext, 'db' | 'by'>,
+  context: Pick<EngineContext, 'db' | 'by'>,
   level: CounterLevel,
   drifted: readonly Drift[],
 ): Promise<number> {
-  return db.transaction(async (tx) => {
+  return context.db.transaction(async (tx) => {
     const rows = await repairCounters(tx, level, drifted);
-    const entry = { actor: 'library', ...by, action: 'counters.repair', subject: 'counters' };
-    if (rows > 0) await insertAudit(tx, { ...entry, detail: { level, rows } });
+    const detail = { level, rows };
+    if (rows > 0) await recordAudit(tx, context, { action: 'counters.repair', subject: 'counters', detail });
     return rows;
   });
 }
