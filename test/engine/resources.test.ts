@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { overrideResource } from '../../src/engine/limits/override-resource.ts';
 import {
   definePipeline,
+  httpError,
   notFound,
   openRowmill,
   type Rowmill,
@@ -218,7 +219,7 @@ test('an answer that asks to be left alone stops all workers for that long', asy
   service.answer = () => {
     if (refusedAtMs > 0 || service.starts.length < 20) return { ok: true };
     refusedAtMs = monotonicMs();
-    return Object.assign(new Error('slow down'), { status: 429, headers: { 'retry-after': '5' } });
+    return httpError({ status: 429, headers: { 'retry-after': '5' } });
   };
   const pipeline = await startWorkers(service, { count: 3, limits: { d1: { concurrency: 4 } } });
   // More than they would do in that time.
