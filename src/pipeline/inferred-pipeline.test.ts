@@ -423,6 +423,10 @@ describe('what goes in and comes out', () => {
     expect(use).toBeTypeOf('function');
   });
 
+  it('does not show the inside of the library', () => {
+    expectTypeOf<keyof Rowmill>().extract<'context' | symbol>().toBeNever();
+  });
+
   it('is so in the testing kit', async () => {
     const { results } = await runPipeline(prices, rows, { params });
     expect(results[0]!.result?.cents).toBe(300);

@@ -1,6 +1,6 @@
 // A worker that starts slowly. Only lower bounds of time are asserted: a slow machine makes nothing fail.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { monotonicMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
@@ -54,10 +54,10 @@ test('begins no more calls per cycle than it may, claims no more, and limits not
     Array.from({ length: items }, (_, n) => ({ n })),
   );
   const claimed: number[] = [];
-  const off = rowmill.context.events.on('claim.made', (claim) => claimed.push(claim.items));
+  const off = contextOf(rowmill).events.on('claim.made', (claim) => claimed.push(claim.items));
   const startedMs = monotonicMs();
   const worker = await rowmill.startWorker([pipeline], {
-    settings: { ...rowmill.context.settings, ...RAMP },
+    settings: { ...contextOf(rowmill).settings, ...RAMP },
   });
   await full;
   off();
@@ -78,7 +78,7 @@ test('begins all slots at once by default', async () => {
     Array.from({ length: SLOTS }, (_, n) => ({ n })),
   );
   const claimed: number[] = [];
-  const off = rowmill.context.events.on('claim.made', (claim) => claimed.push(claim.items));
+  const off = contextOf(rowmill).events.on('claim.made', (claim) => claimed.push(claim.items));
   const worker = await rowmill.startWorker([pipeline]);
   await full;
   off();

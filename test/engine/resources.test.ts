@@ -11,6 +11,7 @@ import {
   type RowmillWorker,
   resource,
 } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import { monotonicMs, waitMs } from '../../src/platform/clock.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { listResources } from '../../src/store/views/limits/list-resources.ts';
@@ -234,7 +235,8 @@ test('an answer that asks to be left alone stops all workers for that long', asy
 test('an operator pauses, raises and lowers a resource while it is used; each change is in the audit', async () => {
   const service = new CountingService();
   const pipeline = await startWorkers(service, { count: 2, limits: { e1: { ratePerSecond: 50 } } });
-  const set = (change: object) => overrideResource(rowmill.context, { name: 'e1', change, actor: 'tests' });
+  const set = (change: object) =>
+    overrideResource(contextOf(rowmill), { name: 'e1', change, actor: 'tests' });
   const jobId = await rowmill.submit(pipeline, rows(100_000));
   await until(() => service.starts.length > 20);
   await set({ paused: true });
@@ -242,7 +244,7 @@ test('an operator pauses, raises and lowers a resource while it is used; each ch
   // All hear of it with their next sync, of which there are several in two seconds.
   await until(() => monotonicMs() > pausedAtMs + 3000);
   expect(service.starts.filter(({ atMs }) => atMs > pausedAtMs + 2000)).toEqual([]);
-  const [listed] = await listResources(rowmill.context.db, 'e1', 10);
+  const [listed] = await listResources(contextOf(rowmill).db, 'e1', 10);
   expect(listed).toMatchObject({ name: 'e1', override: { paused: true }, limits: { ratePerSecond: 50 } });
 
   await set({ paused: null, ratePerSecond: 200 });

@@ -6,7 +6,7 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
 import { writeExportFile } from '../../export/write-file.ts';
-import type { Rowmill } from '../../open-rowmill.ts';
+import { contextOf, type Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { databaseErrorKind } from '../../platform/database-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -43,7 +43,7 @@ const RECENT_RESOURCES = 20;
 const LOOK_THROUGH = 1000;
 
 export function directPort(rowmill: Rowmill, description: string): JobPort {
-  const { db, settings } = rowmill.context;
+  const { db, settings } = contextOf(rowmill);
   const shownJob = async (job: Job): Promise<ShownJob> => toShownJob(await detailsOf(rowmill, job));
   const stateOf = async (jobId: string) => (await rowmill.job(jobId)).state;
   return {
@@ -163,7 +163,7 @@ async function chosenJobs(rowmill: Rowmill, request: JobListRequest): Promise<Li
   const { limit, states, pipeline, search } = request;
   const isFiltered = states !== undefined || pipeline !== undefined || search !== undefined;
   const wanted = search?.toLowerCase();
-  const newest = await listJobs(rowmill.context.db, isFiltered ? Math.max(limit, LOOK_THROUGH) : limit);
+  const newest = await listJobs(contextOf(rowmill).db, isFiltered ? Math.max(limit, LOOK_THROUGH) : limit);
   const chosen = newest.filter(
     (job) =>
       (states?.includes(job.state) ?? true) &&
@@ -179,7 +179,7 @@ async function firstItems(
   { filter, limit }: ItemsRequest,
 ): Promise<ShownItem[]> {
   const { generation, itemCount } = await rowmill.job(jobId);
-  const { db, settings } = rowmill.context;
+  const { db, settings } = contextOf(rowmill);
   const pageRows = Math.min(limit, settings.exportPageRows);
   const items: ShownItem[] = [];
   for await (const page of readRows(db, { jobId, generation, filter, pageRows, afterSeq: -1, itemCount })) {
