@@ -139,7 +139,7 @@ export class Rowmill {
    * Stores a file (path, or name and bytes) and opens a job for its rows; several paths are a set of images. Nothing is
    * read into the job yet: that is `ingest`. The same file again is the same job.
    */
-  async submitFile<Params>(
+  async createFileJob<Params>(
     pipeline: Pipeline<unknown, Params>,
     file: string | string[] | FileBytes,
     options: SubmitFileOptions<NoInfer<Params>> = {},
@@ -170,13 +170,13 @@ export class Rowmill {
     }
   }
 
-  /** `submitFile` and `ingest`: resolves when every row is stored. */
-  async runFile<Params>(
+  /** `createFileJob` and `ingest`: a job with the rows of a file, as `submit` for rows. Resolves when all of them are stored. */
+  async submitFile<Params>(
     pipeline: Pipeline<unknown, Params>,
     file: string | string[] | FileBytes,
     options: SubmitFileOptions<NoInfer<Params>> = {},
   ): Promise<SubmittedFile> {
-    const submitted = await this.submitFile(pipeline, file, options);
+    const submitted = await this.createFileJob(pipeline, file, options);
     await this.ingest(submitted.jobId, pipeline, { signal: options.signal });
     return submitted;
   }

@@ -412,7 +412,7 @@ describe('what goes in and comes out', () => {
       // @ts-expect-error: the schema takes a text
       await rowmill.submit(prices, rows, { params: { currency: 'EUR', digits: 2 } });
       // @ts-expect-error: the same for a file
-      await rowmill.runFile(prices, 'prices.csv', { params: { currency: 5 } });
+      await rowmill.submitFile(prices, 'prices.csv', { params: { currency: 5 } });
       await rowmill.submit(prices as Pipeline, [{ anything: 'goes' }], { params: { any: 1 } });
       expectTypeOf(rowmill.results(jobId, prices)).toEqualTypeOf<
         AsyncGenerator<ResultRow<{ cents: number; at: string }>>

@@ -205,7 +205,7 @@ test('a file whose job is cancelled is not read on', async () => {
     for (let n = 0; n < total; n += 1000)
       yield Buffer.from(Array.from({ length: 1000 }, (_, i) => `${n + i}\n`).join(''));
   }
-  const { jobId } = await rowmill.submitFile(pipeline, { name: 'rows.csv', bytes: lines() });
+  const { jobId } = await rowmill.createFileJob(pipeline, { name: 'rows.csv', bytes: lines() });
   const added = contextOf(rowmill).events.next('items.added', (batch) => batch.jobId === jobId);
   const reading = rowmill.ingest(jobId, pipeline);
   await added;
@@ -224,7 +224,11 @@ test('a file is read on while its job is held, and only a trial of it runs after
     yield Buffer.from(`n\n${Array.from({ length: 100 }, (_, n) => `${n}\n`).join('')}`);
   })();
   await withWorkers(pipeline, 1, async () => {
-    const { jobId } = await rowmill.runFile(pipeline, { name: 'rows.csv', bytes }, { hold: true, trial: 10 });
+    const { jobId } = await rowmill.submitFile(
+      pipeline,
+      { name: 'rows.csv', bytes },
+      { hold: true, trial: 10 },
+    );
     expect(await rowmill.job(jobId)).toMatchObject({ state: 'PAUSED', itemCount: 100 });
     expect(seen.starts).toBe(0);
     await rowmill.resume(jobId);

@@ -58,7 +58,11 @@ async function runToEnd(
   const bytes = (async function* () {
     yield Buffer.from(csv);
   })();
-  const { jobId } = await rowmill.runFile(prices, { name: 'prices.csv', bytes }, { again: true, ...options });
+  const { jobId } = await rowmill.submitFile(
+    prices,
+    { name: 'prices.csv', bytes },
+    { again: true, ...options },
+  );
   const worker = await rowmill.startWorker([prices]);
   await whenFinished(rowmill, jobId);
   await worker.stop();
@@ -162,7 +166,7 @@ test('failed rows can be corrected and given again as they are', async () => {
     const bytes = (async function* () {
       yield Buffer.from(corrected);
     })();
-    const second = await rowmill.submitFile(prices, { name: 'corrected.csv', bytes });
+    const second = await rowmill.createFileJob(prices, { name: 'corrected.csv', bytes });
     expect(second.ignoredColumns).toEqual([
       'rowmill_status',
       'rowmill_error',

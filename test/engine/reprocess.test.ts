@@ -356,7 +356,7 @@ describe('edited rows', () => {
   });
 
   test('keep what names the row', async () => {
-    const { jobId } = await rowmill.runFile(single, {
+    const { jobId } = await rowmill.submitFile(single, {
       name: 'rows.csv',
       bytes: bytesOf(`n,word\n1,a\n2,b${newId()}\n`),
     });

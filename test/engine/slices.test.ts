@@ -168,7 +168,7 @@ describe('a job without a worker', () => {
           .join('\n')}\n`,
       );
     })();
-    const { jobId } = await rowmill.submitFile(pipeline, { name: 'rows.csv', bytes });
+    const { jobId } = await rowmill.createFileJob(pipeline, { name: 'rows.csv', bytes });
     expect((await rowmill.job(jobId)).state).toBe('INGESTING');
     await sliceUntilFinished(rowmill, jobId, 1000, [pipeline]);
     await expectExact(jobId, { DONE: 50 });

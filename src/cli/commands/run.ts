@@ -183,7 +183,7 @@ async function openJob(
 ): Promise<string> {
   if (options.resume !== undefined)
     return resumedJob(rowmill, { pipelineRef, pipeline, options }, options.resume);
-  const submitted = await rowmill.submitFile(pipeline, files, {
+  const submitted = await rowmill.createFileJob(pipeline, files, {
     format: formatOptions(options),
     mapping: options.map ?? {},
     ...(options.params !== undefined && { params: options.params }),

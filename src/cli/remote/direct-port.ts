@@ -216,7 +216,7 @@ async function submitDirectly(
       });
     throw error;
   });
-  const { jobId, created } = await rowmill.submitFile(pipeline, path, { ...options, signal });
+  const { jobId, created } = await rowmill.createFileJob(pipeline, path, { ...options, signal });
   const { sealedAt, state } = await rowmill.job(jobId);
   if (sealedAt === null && !isFinished(state)) await rowmill.ingest(jobId, pipeline, { signal });
   return { jobId, created };
