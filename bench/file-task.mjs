@@ -75,7 +75,7 @@ async function ingestCsv() {
     settings: { blobStore: task.blobStore },
   });
   const startedMs = performance.now();
-  const { jobId } = await rowmill.runFile(pipeline, task.file);
+  const { jobId } = await rowmill.submitFile(pipeline, task.file);
   const ms = performance.now() - startedMs;
   const { itemCount } = await rowmill.job(jobId);
   await rowmill.close();

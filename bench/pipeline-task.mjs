@@ -54,7 +54,7 @@ async function drain(pipeline, items) {
   await rowmill.addItems(jobId, numbered(items));
   await rowmill.sealJob(jobId);
   const startedMs = performance.now();
-  const worker = await rowmill.startWorker([pipeline], { settings: rowmill.context.settings });
+  const worker = await rowmill.startWorker([pipeline]);
   const { total } = await rowmill.whenFinished(jobId);
   const ms = performance.now() - startedMs;
   const { ingestReport } = await rowmill.job(jobId);

@@ -13,6 +13,7 @@ export { fail, notFound, retryLater, skip } from './core/items/outcome.ts';
 export type { DeclaredLimits, ResourceOverride } from './core/limits/resource-limits.ts';
 export type { ResourceStatus } from './core/limits/resource-status.ts';
 export type { RetryRule } from './core/retries/retry-policy.ts';
+export { type HttpError, httpError } from './core/errors/http-error.ts';
 export { RowmillError } from './core/errors/rowmill-error.ts';
 export type { CallbackContext, PipelineCallbacks } from './pipeline/pipeline-callbacks.ts';
 export type { OwnerBudget } from './engine/limits/set-budget.ts';

@@ -82,14 +82,20 @@ type Rows<Row> = readonly Row[] | Iterable<Row> | AsyncIterable<Row>;
 /** Who waits for a summary looks this often before it asks whether there will be one. */
 const LOOKS_PER_STATE = 20;
 
+let readContext: (rowmill: Rowmill) => EngineContext;
+
 export class Rowmill {
-  readonly context: EngineContext;
+  readonly #context: EngineContext;
   readonly #notifier: WorkNotifier;
   /** Kept from one slice to the next. */
   readonly #sliceConnections: WorkerConnections;
 
+  static {
+    readContext = (rowmill) => rowmill.#context;
+  }
+
   constructor(context: EngineContext) {
-    this.context = context;
+    this.#context = context;
     this.#sliceConnections = openConnections(context.db.url, context, createLogger(), context);
     this.#notifier = new WorkNotifier(context.db);
   }
@@ -100,7 +106,7 @@ export class Rowmill {
   ): Promise<{ jobId: string; created: boolean }> {
     const unpaid = checkPays(pipeline, options.budget);
     if (unpaid !== null) throw new RowmillError('BUDGET_INVALID', unpaid);
-    return createJob(this.context, {
+    return createJob(this.#context, {
       ...options,
       params: await checkParams(pipeline, options.params),
       pipeline: pipeline.name,
@@ -115,16 +121,16 @@ export class Rowmill {
     items: AsyncIterable<unknown> | Iterable<unknown>,
     options: AddItemsOptions = {},
   ): Promise<number> {
-    const off = this.context.events.on('items.added', () => void this.#notifier.hint());
+    const off = this.#context.events.on('items.added', () => void this.#notifier.hint());
     try {
-      return await addItems(this.context, jobId, items, options);
+      return await addItems(this.#context, jobId, items, options);
     } finally {
       off();
     }
   }
 
   async sealJob(jobId: string): Promise<number> {
-    const total = await sealJob(this.context, jobId);
+    const total = await sealJob(this.#context, jobId);
     await this.#notifier.hint();
     return total;
   }
@@ -133,12 +139,12 @@ export class Rowmill {
    * Stores a file (path, or name and bytes) and opens a job for its rows; several paths are a set of images. Nothing is
    * read into the job yet: that is `ingest`. The same file again is the same job.
    */
-  async submitFile<Params>(
+  async createFileJob<Params>(
     pipeline: Pipeline<unknown, Params>,
     file: string | string[] | FileBytes,
     options: SubmitFileOptions<NoInfer<Params>> = {},
   ): Promise<SubmittedFile> {
-    const { context } = this;
+    const context = this.#context;
     if (typeof file !== 'string' && !Array.isArray(file)) {
       const { submitFile } = await import('./ingest/submit-file.ts');
       return submitFile(context, pipeline, { kind: 'upload', ...file }, options);
@@ -154,23 +160,23 @@ export class Rowmill {
     pipeline: Pipeline,
     options: { signal?: AbortSignal | undefined; onWait?: (message: string) => void } = {},
   ): Promise<boolean> {
-    const off = this.context.events.on('items.added', () => void this.#notifier.hint());
+    const off = this.#context.events.on('items.added', () => void this.#notifier.hint());
     try {
       const { ingestWhenFree } = await import('./ingest/ingest-when-free.ts');
-      return await ingestWhenFree(this.context, jobId, pipeline, options);
+      return await ingestWhenFree(this.#context, jobId, pipeline, options);
     } finally {
       off();
       await this.#notifier.hint();
     }
   }
 
-  /** `submitFile` and `ingest`: resolves when every row is stored. */
-  async runFile<Params>(
+  /** `createFileJob` and `ingest`: a job with the rows of a file, as `submit` for rows. Resolves when all of them are stored. */
+  async submitFile<Params>(
     pipeline: Pipeline<unknown, Params>,
     file: string | string[] | FileBytes,
     options: SubmitFileOptions<NoInfer<Params>> = {},
   ): Promise<SubmittedFile> {
-    const submitted = await this.submitFile(pipeline, file, options);
+    const submitted = await this.createFileJob(pipeline, file, options);
     await this.ingest(submitted.jobId, pipeline, { signal: options.signal });
     return submitted;
   }
@@ -194,12 +200,12 @@ export class Rowmill {
 
   /** Nothing new of the job starts; what runs ends and is written. False when it was paused already. */
   pause(jobId: string): Promise<boolean> {
-    return pauseJob(this.context, jobId);
+    return pauseJob(this.#context, jobId);
   }
 
   /** Goes on with a paused job; when it is not paused, releases what a trial holds. */
   async resume(jobId: string): Promise<ResumeReport> {
-    const report = await resumeJob(this.context, jobId);
+    const report = await resumeJob(this.#context, jobId);
     await this.#notifier.hint();
     return report;
   }
@@ -213,7 +219,7 @@ export class Rowmill {
     change: JobBudget,
     options: { actor?: string } = {},
   ): Promise<{ max: number | null; perItem: number | null }> {
-    return setBudget(this.context, jobId, change, options.actor ?? 'library');
+    return setBudget(this.#context, jobId, change, options.actor ?? 'library');
   }
 
   /** Changes what all jobs of an owner together may cost, per day (UTC) and in all; null takes a budget away. */
@@ -222,29 +228,29 @@ export class Rowmill {
     change: OwnerBudget,
     options: { actor?: string } = {},
   ): Promise<{ perDay: number | null; total: number | null }> {
-    return setBudgetOfOwner(this.context, ownerId, change, options.actor ?? 'library');
+    return setBudgetOfOwner(this.#context, ownerId, change, options.actor ?? 'library');
   }
 
   /** The budgets that the job is bound by, and how much of them is spent or reserved. */
   budgets(jobId: string): Promise<BudgetStatus[]> {
-    return readBudgets(this.context.db, jobId);
+    return readBudgets(this.#context.db, jobId);
   }
 
   /** Ends the job: what has no result is CANCELLED, running handlers are aborted. Resolves when all items have ended. */
   cancel(jobId: string): Promise<boolean> {
-    return cancelJob(this.context, jobId);
+    return cancelJob(this.#context, jobId);
   }
 
   /** Opens the next generation of a finished job with chosen items waiting again; default: those that failed. */
   async reprocess(jobId: string, request: ReprocessRequest = {}): Promise<OpenedGeneration> {
-    const opened = await reprocessJob(this.context, jobId, request);
+    const opened = await reprocessJob(this.#context, jobId, request);
     await this.#notifier.hint();
     return opened;
   }
 
   /** What is declared, set and used of services outside; those used last come first. */
   async resources(options: { name?: string; limit?: number } = {}): Promise<ResourceStatus[]> {
-    const { db, settings } = this.context;
+    const { db, settings } = this.#context;
     const listed = await listResources(db, options.name ?? null, options.limit ?? 100);
     return listed.map((each) => resourceStatus(each, controlOptions(settings)));
   }
@@ -255,12 +261,12 @@ export class Rowmill {
     change: OverrideChange,
     options: { key?: string; actor?: string } = {},
   ): Promise<ResourceOverride> {
-    return overrideResource(this.context, { actor: 'library', ...options, name, change });
+    return overrideResource(this.#context, { actor: 'library', ...options, name, change });
   }
 
   /** Those with open jobs, and those of whom something is set. */
   owners(limit = 1000): Promise<ListedOwner[]> {
-    return listOwners(this.context.db, limit);
+    return listOwners(this.#context.db, limit);
   }
 
   /** What an owner may have of the workers; null takes a limit away, what is left out stays. */
@@ -269,19 +275,19 @@ export class Rowmill {
     change: OwnerChange,
     options: { actor?: string } = {},
   ): Promise<OwnerLimits> {
-    const limits = await setOwner(this.context, ownerId, change, options.actor ?? 'library');
+    const limits = await setOwner(this.#context, ownerId, change, options.actor ?? 'library');
     await this.#notifier.hint();
     return limits;
   }
 
   async job(jobId: string): Promise<Job> {
-    const job = await readJob(this.context.db, jobId);
+    const job = await readJob(this.#context.db, jobId);
     if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
     return job;
   }
 
   async progress(jobId: string): Promise<Progress> {
-    const progress = await readProgress(this.context.db, jobId);
+    const progress = await readProgress(this.#context.db, jobId);
     if (!progress) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
     return progress;
   }
@@ -291,14 +297,14 @@ export class Rowmill {
     if (!CLAIMABLE_STATES.includes(job.state)) return null;
     const { counts } = await this.progress(job.jobId);
     if (counts.PENDING === 0) return null;
-    const { db, settings } = this.context;
+    const { db, settings } = this.#context;
     return blockedBecause(await listAbilities(db, settings.heartbeatMs * 3), job);
   }
 
   /** Why rows of this job wait although there are slots for them, or null; services of other pipelines may be among it. */
   async slowBecause(job: Job): Promise<string | null> {
     if (!CLAIMABLE_STATES.includes(job.state)) return null;
-    const { db, settings } = this.context;
+    const { db, settings } = this.#context;
     const [resources, pressures, suspects] = await Promise.all([
       this.resources(),
       listPressures(db, settings.heartbeatMs * 3, job.pipeline),
@@ -308,12 +314,12 @@ export class Rowmill {
   }
 
   async errorGroups(jobId: string, limit = 20): Promise<ErrorGroup[]> {
-    return (await readErrorGroups(this.context.db, jobId, { limit })).groups;
+    return (await readErrorGroups(this.#context.db, jobId, { limit })).groups;
   }
 
   /** Of the current generation, or a given one; null until it is finished. */
   summary(jobId: string, generation?: number): Promise<Summary | null> {
-    return readSummary(this.context.db, jobId, generation);
+    return readSummary(this.#context.db, jobId, generation);
   }
 
   /**
@@ -331,7 +337,7 @@ export class Rowmill {
         `job ${jobId} belongs to pipeline ${ownPipeline}, not ${pipeline.name}`,
         { hint: 'Give results the pipeline that the job was created with, or none.' },
       );
-    const { db, settings } = this.context;
+    const { db, settings } = this.#context;
     const pageRows = settings.exportPageRows;
     const pages = readRows(db, { jobId, generation, filter: {}, pageRows, afterSeq: -1, itemCount });
     for await (const page of pages) for (const row of page) yield toResultRow<Result>(row);
@@ -339,13 +345,13 @@ export class Rowmill {
 
   /** Results as CSV, XLSX or JSON lines: bytes, read page by page as they are asked for. */
   export(jobId: string, request: Omit<ExportRequest, 'jobId' | 'pageRows'>): ExportStream {
-    const { db, settings } = this.context;
+    const { db, settings } = this.#context;
     return exportJob(db, { ...request, jobId, pageRows: settings.exportPageRows });
   }
 
   /** Bytes from the blob store: an output file of a summary, by its `key`. */
   openFile(key: string): Promise<Readable> {
-    return openStored(this.context.blobs, key);
+    return openStored(this.#context.blobs, key);
   }
 
   /** Waits until the job is finished. A job whose file could not be read, or that is gone, is an error. */
@@ -369,10 +375,10 @@ export class Rowmill {
   ): Promise<RowmillWorker> {
     const { RowmillWorker } = await import('./worker/worker.ts');
     const worker = new RowmillWorker({
-      databaseUrl: this.context.db.url,
+      databaseUrl: this.#context.db.url,
       pipelines,
-      events: this.context.events,
-      settings: this.context.settings,
+      events: this.#context.events,
+      settings: this.#context.settings,
       ...options,
     });
     await worker.start();
@@ -390,9 +396,14 @@ export class Rowmill {
 
   async close(): Promise<void> {
     const { claims, flushes } = this.#sliceConnections;
-    await Promise.all([claims, flushes, this.context].map(({ db }) => db.close()));
-    await this.context.blobs.close();
+    await Promise.all([claims, flushes, this.#context].map(({ db }) => db.close()));
+    await this.#context.blobs.close();
   }
+}
+
+/** For the command line, the testing kit and tests: the database, settings and events of a Rowmill. Not public. */
+export function contextOf(rowmill: Rowmill): EngineContext {
+  return readContext(rowmill);
 }
 
 /** Connects, and brings the database to the schema of this version. */

@@ -18,17 +18,14 @@ export const prices = definePipeline({
       // A currency that is not there now will not be there in a minute either.
       retry: { not_found: { maxAttempts: 1 } },
       run: async (row) => {
-        // A real pipeline asks a service. Throw what is not ok: Rowmill reads status and headers of the error, waits as
-        // long as Retry-After says, and tries 429, 5xx and timeouts again. Take signal and idempotencyKey from the
-        // second argument of run.
+        // A real pipeline asks a service. Throw an answer that is not ok as httpError (import it from rowmill): Rowmill
+        // waits as long as Retry-After says, and tries 429, 5xx and timeouts again. Take signal and idempotencyKey from
+        // the second argument of run.
         //
         // const url = `https://rates.example/${row.currency}`;
         // const response = await fetch(url, { signal, headers: { 'Idempotency-Key': idempotencyKey } });
         // if (response.status === 404) return notFound(`no rate for ${row.currency}`);
-        // if (!response.ok) {
-        //   const { status, headers } = response;
-        //   throw Object.assign(new Error(`the rate service answered ${status}`), { status, headers });
-        // }
+        // if (!response.ok) throw httpError(response);
         // const { rate } = (await response.json()) as { rate: number };
         const rate = EUROS[row.currency];
         if (rate === undefined) return notFound(`no rate for ${row.currency}`);

@@ -33,7 +33,10 @@ export async function run(args: readonly string[]): Promise<void> {
           const path = `out/annotations-${each.name}.jsonl`;
           await writeUpload(path, each);
           const startedMs = performance.now();
-          const { jobId } = await rowmill.runFile(upload, path, { params: { mode: each.mode }, again: true });
+          const { jobId } = await rowmill.submitFile(upload, path, {
+            params: { mode: each.mode },
+            again: true,
+          });
           const { counts, total } = await rowmill.whenFinished(jobId);
           const seconds = (performance.now() - startedMs) / 1000;
           console.log(

@@ -1,6 +1,6 @@
 // Crawls a site: every page once, politely, nearer pages first. Says which links are broken, which pages are slow, and
 // whether a second request finds the page in the cache.
-import { definePipeline, notFound, resource, skip } from 'rowmill';
+import { definePipeline, httpError, notFound, resource, skip } from 'rowmill';
 import { z } from 'zod';
 
 const SLOW_MS = 250;
@@ -38,9 +38,8 @@ async function fetchPage(url: string, signal: AbortSignal): Promise<Page> {
   // A page that redirects is a page of its own: its target may have been crawled already.
   const response = await fetch(url, { signal, redirect: 'manual' });
   const { status, headers } = response;
-  // Rowmill reads status and headers: 429 stops this host for as long as Retry-After says, 5xx is tried again.
-  if (status === 429 || status >= 500)
-    throw Object.assign(new Error(`${new URL(url).pathname} answered ${status}`), { status, headers });
+  // 429 stops this host for as long as Retry-After says, 5xx is tried again. Other answers are about the page.
+  if (status === 429 || status >= 500) throw httpError(response);
   const html = await response.text();
   const told = /\bdur=([\d.]+)/.exec(headers.get('server-timing') ?? '')?.[1];
   const ms = Math.round(told === undefined ? performance.now() - sentMs : Number(told));
@@ -81,7 +80,7 @@ export const crawler = definePipeline({
           discover(location, depth);
           return skip(`redirects to ${normalizeUrl(location, url) ?? location}`);
         }
-        if (status >= 400) throw Object.assign(new Error(`${url} answered ${status}`), { status });
+        if (status >= 400) throw httpError({ status, headers, url });
         const canonical = attributes(html, /<link rel="canonical" href="([^"]*)"/g)[0];
         const real = canonical === undefined ? url : normalizeUrl(canonical, url);
         if (real !== url && real !== null) {

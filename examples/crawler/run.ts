@@ -30,7 +30,7 @@ export async function run(args: readonly string[]): Promise<void> {
       `a site of ${pages} pages over ${running.hosts.length} hosts; the last one limits its callers`,
     );
     const startedMs = performance.now();
-    const { jobId } = await rowmill.runFile(
+    const { jobId } = await rowmill.submitFile(
       crawler,
       { name: 'start.txt', bytes: lines([running.startUrl]) },
       { params: { hosts: running.hosts } },

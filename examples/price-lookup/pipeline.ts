@@ -1,5 +1,5 @@
 // Looks up the price of each product in a service that is slow, limits its callers and sometimes fails.
-import { definePipeline, notFound } from 'rowmill';
+import { definePipeline, httpError, notFound } from 'rowmill';
 import { z } from 'zod';
 
 const SERVICE_URL = process.env.PRICE_SERVICE_URL ?? 'http://127.0.0.1:8080';
@@ -20,13 +20,8 @@ export const priceLookup = definePipeline({
         const url = `${SERVICE_URL}/price?sku=${encodeURIComponent(product.sku)}`;
         const response = await fetch(url, { signal, headers: { 'Idempotency-Key': idempotencyKey } });
         if (response.status === 404) return notFound(`no price for ${product.sku}`);
-        // Rowmill reads status and headers: 429 waits as long as Retry-After says, 5xx is tried again later.
-        if (!response.ok) {
-          throw Object.assign(new Error(`the price service answered ${response.status}`), {
-            status: response.status,
-            headers: response.headers,
-          });
-        }
+        // 429 waits as long as Retry-After says, 5xx is tried again later.
+        if (!response.ok) throw httpError(response);
         const { price, currency } = (await response.json()) as { price: number; currency: string };
         return { price, currency, value: Math.round(price * product.quantity * 100) / 100 };
       },

@@ -4,7 +4,7 @@
 // One call asks one retailer in one way. What is not found there is tried the next way, later and without holding a slot;
 // a call that fails is tried again by itself, and is never taken for "not found".
 import { buffer } from 'node:stream/consumers';
-import { definePipeline, notFound, resource } from 'rowmill';
+import { definePipeline, httpError, notFound, resource } from 'rowmill';
 import { z } from 'zod';
 
 export const RETAILERS = ['atlas', 'borealis', 'corner'];
@@ -127,9 +127,8 @@ function round(amount: number): number {
   return Math.round(amount * 100) / 100;
 }
 
-/** Rowmill reads status and headers: 429 waits as long as Retry-After says, 5xx is tried again later. */
+/** 429 waits as long as Retry-After says, 5xx is tried again later. */
 function checked(response: Response): Response {
-  if (response.ok) return response;
-  const { status, headers, url } = response;
-  throw Object.assign(new Error(`${new URL(url).pathname} answered ${status}`), { status, headers });
+  if (!response.ok) throw httpError(response);
+  return response;
 }

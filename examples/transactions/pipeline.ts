@@ -1,6 +1,6 @@
 // Checks bank transactions before they are posted: rules first, then a screening service that takes many at once. When a
 // job has ended, whoever ordered it is told, once per generation.
-import { definePipeline, fail, notFound, skip } from 'rowmill';
+import { definePipeline, fail, httpError, notFound, skip } from 'rowmill';
 import { z } from 'zod';
 
 const SCREENING_URL = process.env.SCREENING_URL ?? 'http://127.0.0.1:8080/screen';
@@ -32,9 +32,8 @@ async function post(url: string, body: unknown, key: string, signal: AbortSignal
     headers: { 'content-type': 'application/json', 'idempotency-key': key },
     body: JSON.stringify(body),
   });
-  const { status, headers } = response;
-  // Rowmill reads status and headers, and tries again later what may go away.
-  if (!response.ok) throw Object.assign(new Error(`${url} answered ${status}`), { status, headers });
+  // Rowmill reads the status, and tries again later what may go away.
+  if (!response.ok) throw httpError(response);
   return response;
 }
 

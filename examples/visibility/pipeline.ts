@@ -3,7 +3,7 @@
 //
 // A question to a model is a row of its own: it is stored, paid for and tried again by itself. A model that fails repeats
 // nothing of the others, and two businesses with the same question pay for it once.
-import { definePipeline, type ItemContext, notFound, resource, skip } from 'rowmill';
+import { definePipeline, httpError, type ItemContext, notFound, resource, skip } from 'rowmill';
 import { z } from 'zod';
 import { type Facts, submitScores } from './scores.ts';
 
@@ -113,9 +113,8 @@ async function chat(model: string, content: string, context: ItemContext): Promi
   return choices[0]!.message.content;
 }
 
-/** Rowmill reads status and headers: 429 waits as long as Retry-After says, 5xx is tried again later. */
+/** 429 waits as long as Retry-After says, 5xx is tried again later. */
 function checked(response: Response): Response {
-  if (response.ok) return response;
-  const { status, headers, url } = response;
-  throw Object.assign(new Error(`${new URL(url).host} answered ${status}`), { status, headers });
+  if (!response.ok) throw httpError(response);
+  return response;
 }

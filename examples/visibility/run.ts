@@ -30,7 +30,7 @@ export async function run(args: readonly string[]): Promise<void> {
       const up = setTimeout(() => service.setDown(DOWN, false), isLarge ? 20_000 : 4000);
       const startedMs = performance.now();
       await withWorker(rowmill, [visibility, scores], async () => {
-        const { jobId } = await rowmill.runFile(visibility, 'out/websites.csv', {
+        const { jobId } = await rowmill.submitFile(visibility, 'out/websites.csv', {
           params: { models: MODELS, questions: QUESTIONS },
           budget: { max: 50_000_000 },
           again: true,

@@ -1,6 +1,6 @@
 // Results of a job to a file whose name says the format.
 import { type FileRequest, writeExportFile } from '../export/write-file.ts';
-import type { Rowmill } from '../open-rowmill.ts';
+import { contextOf, type Rowmill } from '../open-rowmill.ts';
 import { formatOfPath } from './format-of-path.ts';
 import { writingTo } from './writing-to.ts';
 
@@ -11,7 +11,7 @@ export async function writeResults(
   jobId: string,
   request: Partial<FileRequest> = {},
 ): Promise<number> {
-  const { db, settings } = rowmill.context;
+  const { db, settings } = contextOf(rowmill);
   const format = formatOfPath(path);
   const { rows } = await writingTo(path, () =>
     writeExportFile(db, { jobId, format, pageRows: settings.exportPageRows, ...request }, path),

@@ -149,7 +149,7 @@ describe('images become items', () => {
       ],
     });
     const rowmill = await openRowmill({ databaseUrl: database.url });
-    const { jobId } = await rowmill.runFile(measure, [file('red.png', red), file('wide.png', wide)]);
+    const { jobId } = await rowmill.submitFile(measure, [file('red.png', red), file('wide.png', wide)]);
     const worker = await rowmill.startWorker([measure]);
     await whenFinished(rowmill, jobId);
     await worker.stop();

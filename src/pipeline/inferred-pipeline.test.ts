@@ -412,7 +412,7 @@ describe('what goes in and comes out', () => {
       // @ts-expect-error: the schema takes a text
       await rowmill.submit(prices, rows, { params: { currency: 'EUR', digits: 2 } });
       // @ts-expect-error: the same for a file
-      await rowmill.runFile(prices, 'prices.csv', { params: { currency: 5 } });
+      await rowmill.submitFile(prices, 'prices.csv', { params: { currency: 5 } });
       await rowmill.submit(prices as Pipeline, [{ anything: 'goes' }], { params: { any: 1 } });
       expectTypeOf(rowmill.results(jobId, prices)).toEqualTypeOf<
         AsyncGenerator<ResultRow<{ cents: number; at: string }>>
@@ -421,6 +421,10 @@ describe('what goes in and comes out', () => {
       await rowmill.startWorker([prices, definePipeline({ name: 'other', phases: [{ name: 'a', run }] })]);
     };
     expect(use).toBeTypeOf('function');
+  });
+
+  it('does not show the inside of the library', () => {
+    expectTypeOf<keyof Rowmill>().extract<'context' | symbol>().toBeNever();
   });
 
   it('is so in the testing kit', async () => {

@@ -1,7 +1,7 @@
 // Lines of real runs: an operator reads from them what happened to a job.
 import { afterEach, expect, test } from 'vitest';
 import { useTestDatabase } from '../../test/support/test-database.ts';
-import { openRowmill, type Rowmill } from '../open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../open-rowmill.ts';
 import { capturedLog, type LogEntry } from '../testing/captured-log.ts';
 import { definePipeline } from '../pipeline/define-pipeline.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
@@ -145,7 +145,7 @@ test('a pause, a cancellation, a rescued lease and a buffer that fills up are lo
   const jobId = await rowmill.submit(pipeline, [{ waits: true }]);
   await running;
   await rowmill.pause(jobId);
-  const rescued = rowmill.context.events.next('lease.rescued');
+  const rescued = contextOf(rowmill).events.next('lease.rescued');
   await database.query(`update spans set expires_at = now() - interval '1 second' where job_id = $1`, [
     jobId,
   ]);
@@ -162,8 +162,8 @@ test('a pause, a cancellation, a rescued lease and a buffer that fills up are lo
     { fields: { jobId, state: 'CANCELLED', outcome: 'failed' } },
   ]);
 
-  const calm = rowmill.context.events.next('buffer.changed', ({ to }) => to === 'calm');
-  const full = rowmill.context.events.next('buffer.changed', ({ to }) => to === 'full');
+  const calm = contextOf(rowmill).events.next('buffer.changed', ({ to }) => to === 'calm');
+  const full = contextOf(rowmill).events.next('buffer.changed', ({ to }) => to === 'full');
   await database.query('begin');
   await database.query('lock table results in exclusive mode');
   const second = await rowmill.submit(

@@ -65,7 +65,7 @@ test('a worker counts items, flushes, rollbacks, retries and the answers of each
   async function* bytes() {
     yield Buffer.from(`n\n${lines.join('')}`);
   }
-  const { jobId } = await rowmill.runFile(pipeline, { name: `${service}.csv`, bytes: bytes() });
+  const { jobId } = await rowmill.submitFile(pipeline, { name: `${service}.csv`, bytes: bytes() });
   await finished;
   const answers = (key: string, answer: string) =>
     `resource_calls_total{resource=${service},key=${key},answer=${answer}}`;

@@ -1,4 +1,5 @@
 // Faults that a test asks for: which calls they hit, and what happens to those.
+import { httpError } from '../core/errors/http-error.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 
@@ -85,5 +86,5 @@ function matches(fault: Fault, { seq, row, phase, attempt }: FaultedItem): boole
 /** What a handler would throw that met this answer. */
 export function statusError(status: number, retryAfterSeconds: number | undefined): Error {
   const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
-  return Object.assign(new Error(`the service answered ${status}`), { status, headers });
+  return httpError({ status, headers });
 }

@@ -7,7 +7,7 @@ import type { ExportRow } from '../core/files/export-row.ts';
 import { ERROR_CLASSES, type ErrorClass, type Failure, type ItemStatus } from '../core/items/outcome.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { readRows } from '../export/read-rows.ts';
-import { openRowmill, type Rowmill } from '../open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../open-rowmill.ts';
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embedded-postgres.ts';
 import { Events } from '../platform/events.ts';
 import type { Settings } from '../platform/settings.ts';
@@ -93,7 +93,7 @@ async function readRun(
   rows: Record<string, unknown>[],
   logs: Omit<LogEntry, 'atMs'>[],
 ): Promise<PipelineRun> {
-  const { db, settings } = rowmill.context;
+  const { db, settings } = contextOf(rowmill);
   const { generation, createdAt, finishedAt, itemCount } = await rowmill.job(jobId);
   const startedMs = createdAt.getTime();
   const nameOf = (phase: number | null) => pipeline.phases[phase ?? 0]!.name;

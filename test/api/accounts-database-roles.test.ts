@@ -1,7 +1,7 @@
 // What the logins of workers and of the API can and cannot do, tried with connections of their own.
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openRowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill } from '../../src/open-rowmill.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import { newId } from '../../src/platform/random.ts';
 import { grantRoles, privilegesOn } from '../../src/store/database-roles.ts';
@@ -91,14 +91,14 @@ describe('the login of workers', () => {
       ],
     });
     const failures: unknown[] = [];
-    rowmill.context.events.on('service.failed', (event) => failures.push(event));
+    contextOf(rowmill).events.on('service.failed', (event) => failures.push(event));
     const worker = await rowmill.startWorker([pipeline]);
     try {
       const rows = Array.from({ length: 50 }, (_, n) => ({ n }));
       const summary = await rowmill.whenFinished(await rowmill.submit(pipeline, rows));
       expect(summary.counts).toMatchObject({ DONE: 45, ERROR: 5 });
       const services = createSharedServices(
-        rowmill.context,
+        contextOf(rowmill),
         [pipeline],
         new AbortController().signal,
         silentLogger,

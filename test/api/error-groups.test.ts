@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
 import { definePipeline, fail, openRowmill, type Rowmill, type RowmillWorker } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import { send, uploadForm } from '../support/api-pipelines.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { startTestApi } from '../support/test-api.ts';
@@ -57,7 +58,9 @@ async function checkJob(jobId: string): Promise<void> {
     rows: await database.query(text, values),
   });
   expect(await checkInvariants({ query } as never, jobId, { afterSweep: true })).toEqual([]);
-  expect(await diagnose(database.url, { jobId, blobs: rowmill.context.blobs })).toMatchObject({ ok: true });
+  expect(await diagnose(database.url, { jobId, blobs: contextOf(rowmill).blobs })).toMatchObject({
+    ok: true,
+  });
 }
 
 const auditOf = (jobId: string, action: string) =>

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExportFilter } from '../../src/core/files/export-filter.ts';
 import { readRows } from '../../src/export/read-rows.ts';
 import { definePipeline, fail, notFound, openRowmill, type Rowmill, skip } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import { newId } from '../../src/platform/random.ts';
 import { apiReader } from '../support/api-reader.ts';
 import { jobWithItems, replaceSpans } from '../support/job-factory.ts';
@@ -93,7 +94,7 @@ describe('pages of rows', () => {
     const { url } = await startTestApi(database.url);
     const { generation, itemCount } = await rowmill.job(jobId);
     const wanted: number[] = [];
-    const exported = readRows(rowmill.context.db, {
+    const exported = readRows(contextOf(rowmill).db, {
       jobId,
       generation,
       filter,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sampleResources } from '../../src/engine/services/resource-sampler.ts';
 import { syncResources } from '../../src/engine/limits/sync-resources.ts';
 import { definePipeline, openRowmill, type Rowmill } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import { send } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -26,7 +27,7 @@ interface Point {
 const LIMITS = { ratePerSecond: 100, concurrency: 7, minDelayMs: null, adaptive: false } as never;
 /** What a worker heard since its last sync. */
 const sync = (name: string, heard: { ok?: number; throttled?: number; inUse?: number }) =>
-  syncResources(rowmill.context, [
+  syncResources(contextOf(rowmill), [
     {
       name,
       key: '',
@@ -57,11 +58,11 @@ test('a worker that calls leaves samples of what was in force, used and refused'
   const { url } = await startTestApi(database.url);
   const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
   await sync('maps', { ok: 10 });
-  await sampleResources(rowmill.context);
+  await sampleResources(contextOf(rowmill));
   await pass('maps', 30);
   await sync('maps', { ok: 4, throttled: 3, inUse: 2 });
   await sync('maps', { ok: 1, inUse: 1 });
-  await sampleResources(rowmill.context);
+  await sampleResources(contextOf(rowmill));
   const { status, body } = await send(url, 'GET', `/api/resources/maps/history?points=2000&from=${hourAgo}`);
   expect(status).toBe(200);
   const points = body.points as Point[];
@@ -70,7 +71,7 @@ test('a worker that calls leaves samples of what was in force, used and refused'
   expect(points[1]).toMatchObject({ concurrency: 7, rate: 100, inUse: 1, calls: 8, throttled: 3 });
   // Within a step the last sampler is right, and nothing is counted twice.
   await sync('maps', { throttled: 2 });
-  await sampleResources(rowmill.context);
+  await sampleResources(contextOf(rowmill));
   const again = (await send(url, 'GET', '/api/resources/maps/history?points=1')).body.points as Point[];
   expect(again).toMatchObject([{ calls: 10, throttled: 5 }]);
 });
@@ -102,10 +103,10 @@ test('totals that began anew, gaps and the sample before the first are counted r
 
 test('samples older than a day are removed, and keys that nobody uses have no new ones', async () => {
   await sync('old', { ok: 1 });
-  await sampleResources(rowmill.context);
+  await sampleResources(contextOf(rowmill));
   await database.query(`update resource_samples set at = now() - interval '25 hours' where name = 'old'`);
   await database.query(`update resources set synced_at = now() - interval '1 hour' where name = 'old'`);
-  await sampleResources(rowmill.context);
+  await sampleResources(contextOf(rowmill));
   expect(await database.query(`select 1 from resource_samples where name = 'old'`)).toEqual([]);
 });
 

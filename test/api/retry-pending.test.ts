@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { definePipeline, openRowmill, type Rowmill, retryLater } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import { send } from '../support/api-pipelines.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { jobWithItems, replaceSpans } from '../support/job-factory.ts';
@@ -36,7 +37,7 @@ const HOUR_MS = 3_600_000;
 
 test('chosen rows leave their delay behind, the others keep it', async () => {
   const { url } = await startTestApi(database.url);
-  const jobId = await jobWithItems(rowmill.context, { items: 20 });
+  const jobId = await jobWithItems(contextOf(rowmill), { items: 20 });
   await replaceSpans(database, jobId, [
     { items: '{[0,5)}' },
     { items: '{[5,10),[12,15)}', attempt: 2, readyInMs: HOUR_MS },
@@ -74,7 +75,7 @@ test('chosen rows leave their delay behind, the others keep it', async () => {
 
 test('whatever is chosen of whatever waits, every row stays in one span', async () => {
   const { url } = await startTestApi(database.url);
-  const jobId = await jobWithItems(rowmill.context, { items: 24 });
+  const jobId = await jobWithItems(contextOf(rowmill), { items: 24 });
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 24, maxLength: 24 }),

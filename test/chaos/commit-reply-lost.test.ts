@@ -1,7 +1,7 @@
 // The server commits and the connection dies before the client hears of it. The client must find out, not guess:
 // nothing is done twice, nothing is left behind.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
@@ -61,7 +61,7 @@ afterEach(async () => {
 async function startWorker(settings: Partial<Settings> = {}): Promise<void> {
   worker = await rowmill.startWorker([pipeline], {
     log: silentLogger,
-    settings: { ...rowmill.context.settings, ...settings },
+    settings: { ...contextOf(rowmill).settings, ...settings },
   });
 }
 
@@ -228,7 +228,7 @@ test('the reply to giving items back at a shutdown is lost', async () => {
     phases: [{ name: 'only', run: () => never }],
   });
   const jobId = await rowmill.submit(stubborn, numberedItems(ITEMS));
-  const claimed = rowmill.context.events.next('claim.made');
+  const claimed = contextOf(rowmill).events.next('claim.made');
   worker = await rowmill.startWorker([stubborn], { log: silentLogger });
   await claimed;
   const fired = proxy.cutOnReply({ match: has('set worker_id = null, token = null') });
@@ -244,7 +244,7 @@ test('the reply to giving items back at a shutdown is lost', async () => {
 test('all connections are reset after every flush', async () => {
   database.keepIfFailed();
   const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
-  const { events, settings } = rowmill.context;
+  const { events, settings } = contextOf(rowmill);
   let resets = 0;
   events.on('flush.committed', () => {
     resets += proxy.resetAll();

@@ -3,7 +3,7 @@
 // every number is what a recount of the rows says, while a counter check looks for drift and repairs what was planted.
 import { afterEach, expect, test } from 'vitest';
 import { checkCounters } from '../../src/engine/counters/check-counters.ts';
-import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { type Child, killAll } from '../support/child-process.ts';
 import { countedEntries, recountCounters } from '../support/counter-recount.ts';
 import { sample } from '../support/depth.ts';
@@ -91,7 +91,7 @@ test.each(sample(['flush.before_commit', 'flush.after_commit', 'handler.after_re
       void ended.finally(() => (writing = false)).catch(() => {});
       // While they write, right numbers stay right, whatever a check does; and what is planted is found.
       while (writing)
-        expect(await checkCounters(rowmill.context, { chunkRows: 7, repair: true })).toMatchObject({
+        expect(await checkCounters(contextOf(rowmill), { chunkRows: 7, repair: true })).toMatchObject({
           drifted: [],
         });
       await ended;
@@ -130,7 +130,7 @@ test('drift that is planted while four processes write is repaired without losin
        select (select count(*) from changed)::int + (select count(*) from t)::int + (select count(*) from s)::int as rows`,
     );
     expect(planted!.rows).toBeGreaterThan(3);
-    const found = await checkCounters(rowmill.context, { chunkRows: 5, repair: true });
+    const found = await checkCounters(contextOf(rowmill), { chunkRows: 5, repair: true });
     expect(found).toMatchObject({ complete: true, repaired: planted!.rows });
     expect(found.drifted).toHaveLength(planted!.rows);
     for (const jobId of jobIds) await whenFinished(rowmill, jobId);
@@ -193,7 +193,7 @@ test.each(sample(['flush.after_commit', 'flush.before_commit'] as const, 1))(
       let writing = true;
       void ended.finally(() => (writing = false)).catch(() => {});
       while (writing)
-        expect(await checkCounters(rowmill.context, { chunkRows: 7 })).toMatchObject({ drifted: [] });
+        expect(await checkCounters(contextOf(rowmill), { chunkRows: 7 })).toMatchObject({ drifted: [] });
       for (const summary of await ended) expect(summary).toMatchObject({ generation: 2 });
       expect(await recountCounters(database)).toEqual([]);
       expect(await countedEntries(database, 'notes')).toEqual(expectedOf(scopes, 2));

@@ -2,7 +2,7 @@
 // state from which every item ends exactly once.
 import { afterEach, expect, test } from 'vitest';
 import { addItems } from '../../src/engine/items/add-items.ts';
-import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { FAULT_POINTS, type FaultPoint } from '../../src/platform/fault-point.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { type Child, killAll } from '../support/child-process.ts';
@@ -113,7 +113,7 @@ test.each(isDeep ? [1, 2] : [2])('killed at rescue.before_commit, passage %i', a
     const jobId = await rowmill.submit(pipeline, numberedItems(ITEMS));
     // Two workers that are gone; the second lease runs out when the first is rescued, so each is a rescue of its own.
     for (const leaseMs of [1, 3_600_000]) {
-      const { context } = rowmill;
+      const context = contextOf(rowmill);
       const claim = await claimItems(context.db, {
         jobId,
         phase: 0,
@@ -209,7 +209,7 @@ test.each(ingestCases)(
         [jobId],
       );
       expect(inputs).toEqual(numberedItems(60));
-      await expect(addItems(rowmill.context, jobId, [{ n: 60 }])).rejects.toThrow(/open for items/);
+      await expect(addItems(contextOf(rowmill), jobId, [{ n: 60 }])).rejects.toThrow(/open for items/);
 
       startChaosWorker({ databaseUrl: database.url, pipeline: pipeline.name });
       await whenFinished(rowmill, jobId);

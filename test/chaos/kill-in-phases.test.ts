@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
-import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import type { FaultPoint } from '../../src/platform/fault-point.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { type Child, killAll, startChild } from '../support/child-process.ts';
@@ -94,7 +94,7 @@ class Case {
   }
 
   async submit(): Promise<void> {
-    const { jobId } = await createJob(rowmill.context, { pipeline: this.pipeline, phases: PHASES });
+    const { jobId } = await createJob(contextOf(rowmill), { pipeline: this.pipeline, phases: PHASES });
     this.jobId = jobId;
     await rowmill.addItems(jobId, numberedItems(ITEMS));
     await rowmill.sealJob(jobId);

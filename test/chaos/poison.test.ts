@@ -1,7 +1,7 @@
 // An item that ends every process which runs it. Its neighbours must not pay for it, and it must not run for ever.
 import { afterEach, expect, test } from 'vitest';
 import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
-import { openRowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill } from '../../src/open-rowmill.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { killAll } from '../support/child-process.ts';
 import { depth, isDeep } from '../support/depth.ts';
@@ -85,7 +85,7 @@ test.each(isDeep ? CASES : QUICK_CASES)(
       crashes += 1;
       expect(crashes, `leases of ${leased.join(', ')} items`).toBeLessThanOrEqual(mostCrashes);
       if (supervised) {
-        const report = await rescueLeases(rowmill.context, { deadWorkerId: workerId });
+        const report = await rescueLeases(contextOf(rowmill), { deadWorkerId: workerId });
         expect(report.leases, 'the dead worker held the culprit').toBeGreaterThan(0);
       }
     }

@@ -1,7 +1,7 @@
 // Leaving in order: stop claiming, finish or abort, write, give back. Leases are long here, so that an item which was
 // not given back would be missed.
 import { afterEach, expect, test } from 'vitest';
-import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
@@ -124,7 +124,7 @@ test('a handler that never ends does not hold up the shutdown', async () => {
   const jobId = await rowmill.submit(pipeline, numberedItems(30));
   const worker = await rowmill.startWorker([pipeline], {
     log: silentLogger,
-    settings: { ...rowmill.context.settings, claimMin: 30, flushMaxDelayMs: 60_000 },
+    settings: { ...contextOf(rowmill).settings, claimMin: 30, flushMaxDelayMs: 60_000 },
   });
   await stuck;
   expect(await stopWithin(worker, 200)).toEqual({ unpersisted: [] });
@@ -188,7 +188,7 @@ test('a second stop() while the first is under way changes nothing', async () =>
   const jobId = await rowmill.submit(pipeline, numberedItems(30));
   const worker = await rowmill.startWorker([pipeline], {
     log: silentLogger,
-    settings: { ...rowmill.context.settings, claimMin: 30, flushMaxDelayMs: 60_000 },
+    settings: { ...contextOf(rowmill).settings, claimMin: 30, flushMaxDelayMs: 60_000 },
   });
   await stuck;
   const reports = await Promise.all([stopWithin(worker, 200), stopWithin(worker, 200)]);
@@ -205,9 +205,9 @@ test('a shutdown while the database does not answer ends by its deadline and say
   const worker = new RowmillWorker({
     databaseUrl: proxy.url,
     pipelines: [pipeline],
-    events: rowmill.context.events,
+    events: contextOf(rowmill).events,
     log: silentLogger,
-    settings: { ...rowmill.context.settings, claimMin: 30, flushMaxDelayMs: 60_000 },
+    settings: { ...contextOf(rowmill).settings, claimMin: 30, flushMaxDelayMs: 60_000 },
   });
   const announced: unknown[] = [];
   worker.events.on('worker.unpersisted', (detail) => announced.push(detail));

@@ -64,7 +64,7 @@ async function ingestFile() {
     key: 'n',
     phases: [{ name: 'only', run: () => null }],
   });
-  const { jobId, created } = await rowmill.submitFile(pipeline, config.file);
+  const { jobId, created } = await rowmill.createFileJob(pipeline, config.file);
   say('submitted', { jobId, created });
   await rowmill.ingest(jobId, pipeline);
   say('ingested', { jobId });

@@ -2,7 +2,7 @@
 // else.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
-import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => rowmill.close());
 
 async function problems(): Promise<Record<string, string[]>> {
-  const { invariants, ok } = await diagnose(database.url, { blobs: rowmill.context.blobs });
+  const { invariants, ok } = await diagnose(database.url, { blobs: contextOf(rowmill).blobs });
   const broken = invariants.filter((report) => report.problems.length > 0 || report.unchecked !== null);
   expect(ok).toBe(broken.length === 0);
   return Object.fromEntries(
@@ -42,8 +42,8 @@ test('a healthy database has no problems', async () => {
 test('an output file that is gone or changed is found', async () => {
   const { files } = (await rowmill.summary(finished))!;
   const [results, summary] = files;
-  await rowmill.context.blobs.delete(results!.key);
-  await rowmill.context.blobs.put(
+  await contextOf(rowmill).blobs.delete(results!.key);
+  await contextOf(rowmill).blobs.put(
     summary!.key,
     (async function* () {
       yield Buffer.alloc(summary!.bytes);

@@ -19,7 +19,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'rowmill-resources-'));
   writeFileSync(
     join(folder, 'pipeline.ts'),
-    `import { definePipeline, resource } from '${library}';
+    `import { definePipeline, httpError, resource } from '${library}';
      let calls = 0;
      export const lookup = definePipeline({
        name: 'lookup',
@@ -30,7 +30,7 @@ beforeAll(() => {
          retry: { throttled: { baseMs: 10, capMs: 20, maxAttempts: 50 } },
          run: (row) => {
            calls += 1;
-           if (calls === 20) throw Object.assign(new Error('slow down'), { status: 429, headers: { 'retry-after': '1' } });
+           if (calls === 20) throw httpError({ status: 429, headers: { 'retry-after': '1' } });
            return row;
          },
        }],

@@ -15,6 +15,7 @@ import {
   type RowmillWorker,
   retryLater,
 } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';
 import type { Settings } from '../../src/platform/settings.ts';
@@ -104,7 +105,7 @@ describe('a job that reaches its budget', () => {
     });
     await start([pipeline], 3);
     const told: (string | null)[] = [];
-    rowmill.context.events.on('job.paused', ({ reason }) => told.push(reason));
+    contextOf(rowmill).events.on('job.paused', ({ reason }) => told.push(reason));
     const jobId = await submit(pipeline, rows(100), { budget: { max: 5 } });
     expect(await pausedReason(jobId)).toBe('budget of 5 reached: 5 spent');
     // The event follows the commit that was just seen.
@@ -552,7 +553,7 @@ test('outcomes that come too late were paid: the flush books their cost apart', 
   const pipeline = pipelineOf({ cost: 1 });
   await start([]);
   const jobId = await submit(pipeline, rows(3), {});
-  const { db } = rowmill.context;
+  const { db } = contextOf(rowmill);
   const ids = { workerId: newId(), token: newId() };
   const claim = await claimItems(db, {
     jobId,
@@ -576,7 +577,7 @@ test('outcomes that come too late were paid: the flush books their cost apart', 
   }));
   const leases = [{ spanId, token, attempt, failures, crashes, priority, outcomes }];
   const batch = { jobId, generation, phase: 0, workerId: ids.workerId, flushId: newId(), leases };
-  expect(await flushOutcomes(rowmill.context, batch, false)).toMatchObject({ recorded: 0, fenced: 3 });
+  expect(await flushOutcomes(contextOf(rowmill), batch, false)).toMatchObject({ recorded: 0, fenced: 3 });
   expect(await rowmill.progress(jobId)).toMatchObject({ cost: 0, fencedCost: 1.5 });
   await expectTruth(jobId);
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
-import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { monotonicMs, waitMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginCancelling } from '../../src/store/commands/jobs/begin-cancelling.ts';
@@ -87,7 +87,9 @@ async function expectExact(jobId: string, state: string, total: number) {
   );
   for (const { status, n } of counted) expect(summary.counts).toMatchObject({ [status]: n });
   expect(counted.reduce((sum, { n }) => sum + n, 0)).toBe(total);
-  expect(await diagnose(database.url, { jobId, blobs: rowmill.context.blobs })).toMatchObject({ ok: true });
+  expect(await diagnose(database.url, { jobId, blobs: contextOf(rowmill).blobs })).toMatchObject({
+    ok: true,
+  });
   return summary;
 }
 
@@ -185,13 +187,13 @@ describe('a job under load', () => {
 test('a cancellation that nobody carries on is brought to its end by the sweep of any worker', async () => {
   const { pipeline } = watched(5);
   const jobId = await rowmill.submit(pipeline, rows(100));
-  const { db } = rowmill.context;
+  const { db } = contextOf(rowmill);
   // A worker that died with a lease, and a canceller that died after its first statement.
   await claimItems(db, claimRequest(jobId, { maxItems: 30 }));
   await beginCancelling(db, jobId);
   const other = watched(5);
   const worker = await rowmill.startWorker([other.pipeline], {
-    settings: { ...rowmill.context.settings, sweepMs: 100 },
+    settings: { ...contextOf(rowmill).settings, sweepMs: 100 },
   });
   try {
     await expectExact(jobId, 'CANCELLED', 100);
@@ -208,11 +210,11 @@ test('a file whose job is cancelled is not read on', async () => {
     for (let n = 0; n < total; n += 1000)
       yield Buffer.from(Array.from({ length: 1000 }, (_, i) => `${n + i}\n`).join(''));
   }
-  const { jobId } = await rowmill.submitFile(pipeline, { name: 'rows.csv', bytes: lines() });
-  const added = rowmill.context.events.next('items.added', (batch) => batch.jobId === jobId);
+  const { jobId } = await rowmill.createFileJob(pipeline, { name: 'rows.csv', bytes: lines() });
+  const added = contextOf(rowmill).events.next('items.added', (batch) => batch.jobId === jobId);
   const reading = rowmill.ingest(jobId, pipeline);
   await added;
-  await cancelJob(rowmill.context, jobId);
+  await cancelJob(contextOf(rowmill), jobId);
   expect(await reading).toBe(false);
   const { itemCount, sealedAt } = await rowmill.job(jobId);
   expect(itemCount).toBeGreaterThan(0);
@@ -227,7 +229,11 @@ test('a file is read on while its job is held, and only a trial of it runs after
     yield Buffer.from(`n\n${Array.from({ length: 100 }, (_, n) => `${n}\n`).join('')}`);
   })();
   await withWorkers(pipeline, 1, async () => {
-    const { jobId } = await rowmill.runFile(pipeline, { name: 'rows.csv', bytes }, { hold: true, trial: 10 });
+    const { jobId } = await rowmill.submitFile(
+      pipeline,
+      { name: 'rows.csv', bytes },
+      { hold: true, trial: 10 },
+    );
     expect(await rowmill.job(jobId)).toMatchObject({ state: 'PAUSED', itemCount: 100 });
     expect(seen.starts).toBe(0);
     await rowmill.resume(jobId);

@@ -16,6 +16,7 @@ import {
   type Rowmill,
   skip,
 } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import { Events } from '../../src/platform/events.ts';
 import { newId } from '../../src/platform/random.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
@@ -230,7 +231,7 @@ describe('a row that ran again', () => {
         return { counts: [['a/d', { notes: 100 }]], ...(attempt < 3 && { ends: 'busy' }) };
       };
       const checks: Promise<CounterCheck>[] = [];
-      events.on('flush.committed', () => checks.push(checkCounters(rowmill.context)));
+      events.on('flush.committed', () => checks.push(checkCounters(contextOf(rowmill))));
       const worker = await rowmill.startWorker([pipeline]);
       await vi.waitFor(async () => {
         expect(held).toBe(2);
@@ -333,7 +334,7 @@ describe('a row that ends without a call', () => {
     const workerId = newId();
     for (let n = 0; n < items; n += 1)
       expect(
-        await claimItems(rowmill.context.db, claimRequest(jobId, { phase: 1, maxItems: 1, workerId })),
+        await claimItems(contextOf(rowmill).db, claimRequest(jobId, { phase: 1, maxItems: 1, workerId })),
       ).not.toBeNull();
     await database.query('update spans set crashes = 2 where worker_id = $1', [workerId]);
     return { jobId, workerId };
@@ -342,7 +343,7 @@ describe('a row that ends without a call', () => {
   test('counts nothing from the phase on in which it crashed too often', async () => {
     await withRowmill(async (rowmill) => {
       const { workerId, jobId } = await suspects(rowmill, 3);
-      const report = await rescueLeases(rowmill.context, { deadWorkerId: workerId });
+      const report = await rescueLeases(contextOf(rowmill), { deadWorkerId: workerId });
       expect(report).toEqual({ leases: 3, failedItems: 3 });
       expect(await counted()).toEqual({
         'one/d0': '4,0',
@@ -362,7 +363,7 @@ describe('a row that ends without a call', () => {
       await database.query(
         `update counter_entries set measured[1] = 1 where scope = 'two' and entity = 'd1'`,
       );
-      const report = await rescueLeases(rowmill.context, { deadWorkerId: workerId });
+      const report = await rescueLeases(contextOf(rowmill), { deadWorkerId: workerId });
       expect(report).toEqual({ leases: 3, failedItems: 3 });
       const results = await newestResults(jobId);
       expect(results.map(([status]) => status)).toEqual(Array(3).fill('ERROR'));
@@ -371,7 +372,7 @@ describe('a row that ends without a call', () => {
         true,
         false,
       ]);
-      await expectRepaired(rowmill.context);
+      await expectRepaired(contextOf(rowmill));
       expect(await counted()).toMatchObject({ 'two/d0': '0,0', 'two/d1': '4,0', 'two/d2': '0,0' });
       await rowmill.whenFinished(jobId, AbortSignal.timeout(60_000));
       await rowmill.reprocess(jobId);
@@ -399,12 +400,12 @@ describe('a row that ends without a call', () => {
       );
       const request = { errorGroup: group!.signature, reason: 'gone' };
       await lowerEntry('d', 1);
-      await expect(skipErrorGroup(rowmill.context, jobId, request)).rejects.toMatchObject({
+      await expect(skipErrorGroup(contextOf(rowmill), jobId, request)).rejects.toMatchObject({
         code: 'COUNTER_DRIFTED',
       });
-      await expectRepaired(rowmill.context);
-      await skipErrorGroup(rowmill.context, jobId, request);
-      await finishJob(rowmill.context, jobId);
+      await expectRepaired(contextOf(rowmill));
+      await skipErrorGroup(contextOf(rowmill), jobId, request);
+      await finishJob(contextOf(rowmill), jobId);
       expect((await newestResults(jobId))[0]![0]).toBe('SKIPPED');
       expect(await counted()).toEqual({ 'a/d': '0,0' });
     });
@@ -461,7 +462,7 @@ describe('numbers that somebody lowered', () => {
         expect(results[n]![1]).toMatch(/^the outcome cannot be stored: a counter would leave the range/);
       expect(results[4]![1]).toMatch(/^no such page/);
       expect(await counted()).toMatchObject({ 'a/d2': '1,0', 'a/d5': '6,0', 'a/all': '11,0' });
-      await expectRepaired(rowmill.context);
+      await expectRepaired(contextOf(rowmill));
       expect(await counted()).toMatchObject({ 'a/d2': '5,0', 'a/d3': '5,0', 'a/d4': '5,0', 'a/all': '11,0' });
       await rowmill.reprocess(jobId, { includePermanent: true });
       script = (n) => ({ counts: [[`a/d${n}`, { notes: 1 }]] });

@@ -15,6 +15,7 @@ import {
   type Rowmill,
   skip,
 } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import type { Database, Statement, Transaction } from '../../src/platform/database.ts';
 import { Events } from '../../src/platform/events.ts';
 import { newId } from '../../src/platform/random.ts';
@@ -305,7 +306,7 @@ describe('what is taken back', () => {
     const notes = makeCounter();
     const pipeline = replacing(notes);
     await withRowmill(async (rowmill) => {
-      const { context } = rowmill;
+      const context = contextOf(rowmill);
       const rows = numbered(9).map(({ n }) => ({ scope: 'a', entity: `d${n % 2}`, mode: 'add', notes: n }));
       const jobId = await runToEnd(rowmill, pipeline, rows);
       await runToEnd(rowmill, pipeline, [{ scope: 'a', entity: 'd0', mode: 'add', notes: 100 }]);
@@ -574,7 +575,7 @@ describe('the cost of counters', () => {
     const notes = makeCounter();
     await withRowmill(async (rowmill) => {
       await (await rowmill.startWorker([replacing(notes)])).stop();
-      const { context } = rowmill;
+      const context = contextOf(rowmill);
       const sent = async (counted?: RecordedOutcome['counted']): Promise<string[]> => {
         const names: string[] = [];
         const jobId = await jobWithItems(context, { items: 1 });
@@ -612,7 +613,7 @@ describe('the cost of counters', () => {
 
   test('a job that never counted is asked for it once in a later generation, and nothing else is sent', async () => {
     await withRowmill(async (rowmill) => {
-      const { context } = rowmill;
+      const context = contextOf(rowmill);
       const jobId = await jobWithItems(context, { items: 3 });
       await sealJob(context, jobId);
       const names: string[] = [];
@@ -638,7 +639,7 @@ describe('the cost of counters', () => {
   test('totals of scopes are exact before and after they are folded, by several folders at once', async () => {
     const notes = makeCounter();
     await withRowmill(async (rowmill) => {
-      await foldCounters(rowmill.context);
+      await foldCounters(contextOf(rowmill));
       const rows = numbered(40).map(({ n }) => ({
         scope: `p${n % 2}`,
         entity: `d${n}`,
@@ -649,8 +650,8 @@ describe('the cost of counters', () => {
       const jobId = await rowmill.submit(pipeline, rows);
       await rowmill.runSlice(jobId, 20_000, { pipelines: [pipeline] });
       const scopes = async () => {
-        const { counterId } = (await findCounter(rowmill.context.db, notes.name))!;
-        const page = await counterPage(rowmill.context.db, {
+        const { counterId } = (await findCounter(contextOf(rowmill).db, notes.name))!;
+        const page = await counterPage(contextOf(rowmill).db, {
           counterId,
           list: 'scopes',
           owners: null,
@@ -663,7 +664,7 @@ describe('the cost of counters', () => {
         ['p1', 400],
       ];
       expect(await scopes()).toEqual(exact);
-      const folded = await Promise.all([1, 2, 3].map(() => foldCounters(rowmill.context)));
+      const folded = await Promise.all([1, 2, 3].map(() => foldCounters(contextOf(rowmill))));
       expect(folded.reduce((sum, each) => sum + each)).toBeGreaterThan(0);
       expect(await database.query('select 1 from counter_scope_deltas')).toEqual([]);
       expect(await scopes()).toEqual(exact);

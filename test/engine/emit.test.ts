@@ -76,7 +76,7 @@ describe('emitted items', () => {
       const bytes = (async function* () {
         yield Buffer.from('page\n0\n');
       })();
-      const { jobId } = await rowmill.runFile(crawl, { name: 'seeds.csv', bytes });
+      const { jobId } = await rowmill.submitFile(crawl, { name: 'seeds.csv', bytes });
       const workers = await Promise.all([1, 2, 3].map(() => rowmill.startWorker([crawl])));
       const summary = await whenFinished(rowmill, jobId);
       await Promise.all(workers.map((worker) => worker.stop()));
@@ -148,7 +148,7 @@ describe('emitted items', () => {
       const bytes = (async function* () {
         yield Buffer.from(`n\n${Array.from({ length: 2000 }, (_, n) => n).join('\n')}\n`);
       })();
-      const { jobId } = await rowmill.runFile(grow, { name: 'grow.csv', bytes });
+      const { jobId } = await rowmill.submitFile(grow, { name: 'grow.csv', bytes });
       const summary = await whenFinished(rowmill, jobId);
       await worker.stop();
       expect(summary.total).toBe(4000);

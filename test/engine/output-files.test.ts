@@ -10,6 +10,7 @@ import type { JobOutput } from '../../src/core/files/output-format.ts';
 import { finalizeJob } from '../../src/engine/jobs/finalize-job.ts';
 import { collectBlobs } from '../../src/engine/services/blob-collector.ts';
 import { definePipeline, notFound, openRowmill, type Rowmill, skip } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { claimFinalize } from '../../src/store/commands/jobs/finalize-lease.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -57,7 +58,11 @@ async function runToEnd(
   const bytes = (async function* () {
     yield Buffer.from(csv);
   })();
-  const { jobId } = await rowmill.runFile(prices, { name: 'prices.csv', bytes }, { again: true, ...options });
+  const { jobId } = await rowmill.submitFile(
+    prices,
+    { name: 'prices.csv', bytes },
+    { again: true, ...options },
+  );
   const worker = await rowmill.startWorker([prices]);
   await whenFinished(rowmill, jobId);
   await worker.stop();
@@ -66,13 +71,13 @@ async function runToEnd(
 
 async function read(rowmill: Rowmill, key: string): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of await rowmill.context.blobs.get(key)) chunks.push(chunk as Buffer);
+  for await (const chunk of await contextOf(rowmill).blobs.get(key)) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
 }
 
 async function keysUnder(rowmill: Rowmill, prefix: string): Promise<string[]> {
   const keys: string[] = [];
-  for await (const { key } of rowmill.context.blobs.list(prefix)) keys.push(key);
+  for await (const { key } of contextOf(rowmill).blobs.list(prefix)) keys.push(key);
   return keys;
 }
 
@@ -88,7 +93,7 @@ test('results, failed rows, rejected rows and summary.json agree with the databa
     ]);
     for (const file of summary.files) {
       expect(file.key).toBe(`outputs/${jobId}/g1/a1/${file.name}`);
-      await rowmill.context.blobs.verify(file);
+      await contextOf(rowmill).blobs.verify(file);
     }
     const [results, failed, rejected, summaryFile] = await Promise.all(
       summary.files.map((file) => read(rowmill, file.key)),
@@ -161,7 +166,7 @@ test('failed rows can be corrected and given again as they are', async () => {
     const bytes = (async function* () {
       yield Buffer.from(corrected);
     })();
-    const second = await rowmill.submitFile(prices, { name: 'corrected.csv', bytes });
+    const second = await rowmill.createFileJob(prices, { name: 'corrected.csv', bytes });
     expect(second.ignoredColumns).toEqual([
       'rowmill_status',
       'rowmill_error',
@@ -181,7 +186,7 @@ test('a store that is down delays the summary with a visible reason, and loses n
     const jobId = await rowmill.submit(prices, [{ sku: 'a', n: 1 }]);
     writeFileSync(blocked, '');
     const worker = await rowmill.startWorker([prices], {
-      settings: { ...rowmill.context.settings, blobStore: blocked },
+      settings: { ...contextOf(rowmill).settings, blobStore: blocked },
     });
     const delayed = await worker.events.next('finalize.delayed', (e) => e.jobId === jobId && e.attempt >= 2);
     expect(String(delayed.error)).toContain(blocked);
@@ -201,7 +206,7 @@ test('a store that is down delays the summary with a visible reason, and loses n
 test('a finalizer that was overtaken publishes nothing, and what it left is deleted', async () => {
   const settings = { blobStore: join(folder, 'zombie'), finalizeLeaseMs: 200 };
   await withRowmill(settings, async (rowmill) => {
-    const { context } = rowmill;
+    const context = contextOf(rowmill);
     const jobId = await rowmill.submit(prices, []);
     await database.query(`delete from summaries where job_id = $1`, [jobId]);
     await database.query(`delete from job_events where job_id = $1`, [jobId]);
@@ -236,9 +241,9 @@ test('two finalizers at once write one summary, and its files are whole', async 
       `update jobs set state = 'FINALIZING', finalize_attempts = 0, finalize_expires_at = null where job_id = $1`,
       [jobId],
     );
-    const won = await Promise.all([1, 2, 3].map(() => finalizeJob(rowmill.context, jobId)));
+    const won = await Promise.all([1, 2, 3].map(() => finalizeJob(contextOf(rowmill), jobId)));
     expect(won.filter(Boolean)).toHaveLength(1);
-    for (const file of (await rowmill.summary(jobId))!.files) await rowmill.context.blobs.verify(file);
+    for (const file of (await rowmill.summary(jobId))!.files) await contextOf(rowmill).blobs.verify(file);
   });
 });
 
@@ -258,7 +263,7 @@ test('a job may owe several formats, or none', async () => {
 test('what nobody names is collected when it is old, and nothing else', async () => {
   const blobStore = join(folder, 'collect');
   await withRowmill({ blobStore }, async (rowmill) => {
-    const { context } = rowmill;
+    const context = contextOf(rowmill);
     const one = (text: string) =>
       (async function* () {
         yield Buffer.from(text);

@@ -1,6 +1,6 @@
 // Phases of one worker that compete for its one claim connection.
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { newId } from '../../src/platform/random.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
@@ -38,7 +38,7 @@ async function firstClaims(
   nameOf: (claim: { jobId: string; phase: number }) => string,
 ): Promise<string[]> {
   const claims: string[] = [];
-  const { events, settings } = rowmill.context;
+  const { events, settings } = contextOf(rowmill);
   const enough = new Promise<void>((resolve) => {
     const off = events.on('claim.made', (claim) => {
       claims.push(nameOf(claim));

@@ -80,7 +80,7 @@ describe.skipIf(!hasPgbouncer())('through PgBouncer', () => {
     const rows = Array.from({ length: 2000 }, (_, n) => n);
     writeFileSync(file, `n\n${rows.join('\n')}\n`);
     await twoWorkers(async (rowmill) => {
-      const { jobId } = await rowmill.runFile(pipeline, file);
+      const { jobId } = await rowmill.submitFile(pipeline, file);
       await whenFinished(rowmill, jobId);
       await checkFinishedJob(database, jobId, { counts: { DONE: 2001 } });
       await rowmill.reprocess(jobId, { statuses: ['DONE'] });

@@ -12,6 +12,7 @@ import {
   type RowmillWorker,
   skip,
 } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.ts';
 import { failIngest } from '../../src/store/commands/jobs/fail-ingest.ts';
@@ -58,7 +59,7 @@ let context: EngineContext;
 
 beforeAll(async () => {
   rowmill = await openRowmill({ databaseUrl: database.url });
-  context = rowmill.context;
+  context = contextOf(rowmill);
 });
 afterAll(() => rowmill.close());
 beforeEach(async () => {
@@ -355,7 +356,7 @@ describe('edited rows', () => {
   });
 
   test('keep what names the row', async () => {
-    const { jobId } = await rowmill.runFile(single, {
+    const { jobId } = await rowmill.submitFile(single, {
       name: 'rows.csv',
       bytes: bytesOf(`n,word\n1,a\n2,b${newId()}\n`),
     });

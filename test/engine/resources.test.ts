@@ -4,12 +4,14 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { overrideResource } from '../../src/engine/limits/override-resource.ts';
 import {
   definePipeline,
+  httpError,
   notFound,
   openRowmill,
   type Rowmill,
   type RowmillWorker,
   resource,
 } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { listResources } from '../../src/store/views/limits/list-resources.ts';
@@ -112,7 +114,7 @@ const rows = (count: number, key?: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => ({ n, ...(key && { key: key(n) }) }));
 
 const heard = (name: string): Promise<void> =>
-  whenHeard(database, name, rowmill.context.settings.resourceLeaseMs);
+  whenHeard(database, name, contextOf(rowmill).settings.resourceLeaseMs);
 
 describe('three workers together', () => {
   // How close calls come to each other, and within any second, is in test/simulation/slow-workers.test.ts.
@@ -233,7 +235,7 @@ test('an answer that asks to be left alone stops all workers until its time is o
   const pipeline = await startWorkers(service, { count: 3, limits: { d1: { concurrency: 4 } } });
   const jobId = await rowmill.submit(pipeline, rows(10_000));
   await until(async () => service.calls > 20 && (await holdersOf(database, 'd1')).length === 3);
-  const paused = rowmill.context.events.next('resource.decided', ({ kind }) => kind === 'pause');
+  const paused = contextOf(rowmill).events.next('resource.decided', ({ kind }) => kind === 'pause');
   isRefusing = true;
   expect((await paused).reason).toMatch(/^the service asked to be left alone for \d+ ms$/);
   await heard('d1');
@@ -251,7 +253,7 @@ test('an answer that asks to be left alone stops all workers until its time is o
 test('an operator pauses, raises and lowers a resource while it is used; each change is in the audit', async () => {
   const service = new CountingService();
   const pipeline = await startWorkers(service, { count: 2, limits: { e1: { ratePerSecond: 50 } } });
-  const set = (change: object) => overrideResource(rowmill.context, { name: 'e1', change, actor: 'tests' });
+  const set = (change: object) => overrideResource(contextOf(rowmill), { name: 'e1', change, actor: 'tests' });
   const sinceMs = await databaseMs(database);
   const jobId = await rowmill.submit(pipeline, rows(10_000));
   await until(() => service.calls > 20);
@@ -261,7 +263,7 @@ test('an operator pauses, raises and lowers a resource while it is used; each ch
   await expectPlaces(database, calls, { name: 'e1', perSecond: 50, sinceMs });
   await heard('e1');
   expect(service.calls).toBe(calls);
-  const [listed] = await listResources(rowmill.context.db, 'e1', 10);
+  const [listed] = await listResources(contextOf(rowmill).db, 'e1', 10);
   expect(listed).toMatchObject({ name: 'e1', override: { paused: true }, limits: { ratePerSecond: 50 } });
 
   const resumedMs = await databaseMs(database);
@@ -293,7 +295,7 @@ test('a service that only fails is left alone, and used again when it answers', 
   const pipeline = await startWorkers(service, { count: 2, limits: { f1: { concurrency: 5 } } });
   /** Calls so far, at each opening of the circuit. */
   const callsAtOpening: number[] = [];
-  rowmill.context.events.on('resource.decided', ({ kind, to }) => {
+  contextOf(rowmill).events.on('resource.decided', ({ kind, to }) => {
     if (kind === 'circuit' && to === 'open') callsAtOpening.push(service.calls);
   });
   const jobId = await rowmill.submit(pipeline, rows(200));

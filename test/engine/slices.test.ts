@@ -1,7 +1,7 @@
 // Time slices: a job brought to its end by calls of runSlice alone, beside workers and beside each other.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
-import { openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { newId } from '../../src/platform/random.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
@@ -78,7 +78,9 @@ const workers = async (): Promise<unknown[]> => database.query('select * from wo
 
 async function expectExact(jobId: string, counts: Record<string, number>): Promise<void> {
   await checkFinishedJob(database, jobId, { counts });
-  expect(await diagnose(database.url, { jobId, blobs: rowmill.context.blobs })).toMatchObject({ ok: true });
+  expect(await diagnose(database.url, { jobId, blobs: contextOf(rowmill).blobs })).toMatchObject({
+    ok: true,
+  });
 }
 
 describe('a job without a worker', () => {
@@ -166,7 +168,7 @@ describe('a job without a worker', () => {
           .join('\n')}\n`,
       );
     })();
-    const { jobId } = await rowmill.submitFile(pipeline, { name: 'rows.csv', bytes });
+    const { jobId } = await rowmill.createFileJob(pipeline, { name: 'rows.csv', bytes });
     expect((await rowmill.job(jobId)).state).toBe('INGESTING');
     await sliceUntilFinished(rowmill, jobId, 1000, [pipeline]);
     await expectExact(jobId, { DONE: 50 });
@@ -336,7 +338,7 @@ describe('a slice beside others', () => {
       await rowmill.submit(pipeline, numbered(1)),
     ];
     for (const id of [jobId, other])
-      await claimItems(rowmill.context.db, { ...claimRequest(id), leaseMs: 1 });
+      await claimItems(contextOf(rowmill).db, { ...claimRequest(id), leaseMs: 1 });
     await sliceUntilFinished(rowmill, jobId, 2000, [pipeline]);
     await expectExact(jobId, { DONE: 6 });
     expect(await leases(other)).toHaveLength(1);
@@ -346,7 +348,7 @@ describe('a slice beside others', () => {
 describe('what slices learn', () => {
   const claimsOf = async (on: Rowmill, jobId: string, pipeline: Pipeline) => {
     const reasons: string[] = [];
-    const off = on.context.events.on('claim.made', (claim) => {
+    const off = contextOf(on).events.on('claim.made', (claim) => {
       if (claim.jobId === jobId) reasons.push(claim.reason);
     });
     // A busy machine may need more than one to come to a claim.

@@ -48,7 +48,7 @@ beforeEach(async () => {
 async function submit({ name, mode, lines }: Upload): Promise<string> {
   const path = join(folder, `${name}.jsonl`);
   await writeUpload(path, { name, mode, lines });
-  return (await rowmill.runFile(pipeline, path, { params: { mode }, again: true })).jobId;
+  return (await rowmill.submitFile(pipeline, path, { params: { mode }, again: true })).jobId;
 }
 
 async function differences(): Promise<string[]> {

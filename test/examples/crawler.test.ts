@@ -51,7 +51,7 @@ describe('a crawl by two workers', () => {
       yield Buffer.from(`${running.startUrl}\n`);
     })();
     const params = { hosts: running.hosts };
-    ({ jobId } = await rowmill.runFile(crawler, { name: 'start.txt', bytes }, { params }));
+    ({ jobId } = await rowmill.submitFile(crawler, { name: 'start.txt', bytes }, { params }));
     const workers = [await rowmill.startWorker([crawler]), await rowmill.startWorker([crawler])];
     summary = await rowmill.whenFinished(jobId, AbortSignal.timeout(55_000));
     // Workers of one process tell their events in one place.
@@ -161,7 +161,7 @@ test('a page that is nearer to the start is fetched before pages further away th
     yield Buffer.from(`http://${main}/\n`);
   })();
   const params = { hosts: [main, other] };
-  const { jobId } = await rowmill.runFile(crawler, { name: 'start.txt', bytes }, { params });
+  const { jobId } = await rowmill.submitFile(crawler, { name: 'start.txt', bytes }, { params });
   const worker = await rowmill.startWorker([crawler]);
   cleanups.push(() => worker.stop());
   const itemsAre = async (count: number): Promise<void> => {

@@ -76,7 +76,7 @@ function runCsv(text: string, params: object = {}): Promise<{ jobId: string }> {
   const bytes = (async function* () {
     yield Buffer.from(text);
   })();
-  return rowmill.runFile(prices, { name: 'inventory.csv', bytes }, { params: { ...params } });
+  return rowmill.submitFile(prices, { name: 'inventory.csv', bytes }, { params: { ...params } });
 }
 
 /** Scans all sources once, as the command line does; the job of the one file of each. */

@@ -59,7 +59,7 @@ async function submit(world: World, options: Omit<NewJobOptions, 'params'> = {})
   const path = join(folder, 'websites.csv');
   await writeWebsites(path, world, service.url);
   const params = { models: MODELS, questions: QUESTIONS };
-  return (await rowmill.runFile(visibility, path, { params, ...options })).jobId;
+  return (await rowmill.submitFile(visibility, path, { params, ...options })).jobId;
 }
 
 async function scoresOf(jobId: string): Promise<Map<unknown, Record<string, unknown>>> {

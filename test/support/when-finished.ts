@@ -1,5 +1,5 @@
 // Waits for the end of a job as long as a busy machine may need, and says where the job stands when it does not come.
-import type { Rowmill } from '../../src/open-rowmill.ts';
+import { contextOf, type Rowmill } from '../../src/open-rowmill.ts';
 
 /**
  * Less than a test has, so that the test fails with what is said here and not with its time. Where jobs are meant not to
@@ -22,7 +22,7 @@ export async function whenFinished(rowmill: Rowmill, jobId: string): ReturnType<
 async function standing(rowmill: Rowmill, jobId: string): Promise<string> {
   const job = await rowmill.job(jobId);
   const progress = await rowmill.progress(jobId);
-  const { rows } = await rowmill.context.db.run(
+  const { rows } = await contextOf(rowmill).db.run(
     {
       name: 'standing-of-a-job',
       text: `select span_id::int, phase, items::text, worker_id, attempt, crashes, ready_at, expires_at, clock_timestamp() as now

@@ -1,6 +1,6 @@
 // Two phases against the provider of the torture: calls for many rows under one limit, then a call per row under a
 // limit per shop. Failures that pass are retried far longer than the nemesis lasts.
-import { definePipeline, notFound, resource } from 'rowmill';
+import { definePipeline, httpError, notFound, resource } from 'rowmill';
 import { z } from 'zod';
 import { childOf } from './expected-rows.ts';
 
@@ -18,9 +18,8 @@ async function ask(path: string, body: unknown, signal: AbortSignal): Promise<un
     signal,
   });
   if (!response.ok) {
-    const { status, headers } = response;
     await response.body?.cancel();
-    throw Object.assign(new Error(`the provider answered ${status}`), { status, headers });
+    throw httpError(response);
   }
   return response.json();
 }

@@ -6,6 +6,7 @@ import {
   checkCounters,
 } from '../../engine/counters/check-counters.ts';
 import { counterTotals } from '../../store/views/counters/counter-totals.ts';
+import { contextOf } from '../../open-rowmill.ts';
 import { listCounters } from '../../store/views/counters/find-counter.ts';
 import { currentAccount } from '../current-account.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -24,7 +25,8 @@ export interface CheckOptions extends ListOptions {
 }
 
 export async function showCounters(options: ListOptions): Promise<number> {
-  return withRowmill(options, async ({ context: { db } }) => {
+  return withRowmill(options, async (rowmill) => {
+    const { db } = contextOf(rowmill);
     const totals = new Map((await counterTotals(db, null)).map((total) => [total.counterId, total]));
     const counters = (await listCounters(db)).map(({ counterId, createdAt, measures, ...counter }) => {
       const { measured = [], updatedAt = null } = totals.get(counterId) ?? {};
@@ -50,7 +52,8 @@ export async function showCounters(options: ListOptions): Promise<number> {
 
 /** As for the doctor: 0 only when everything was compared, nothing is lost, and nothing differs or all of it was repaired. */
 export async function checkCountersOf(counter: string | undefined, options: CheckOptions): Promise<number> {
-  return withRowmill(options, async ({ context }) => {
+  return withRowmill(options, async (rowmill) => {
+    const context = contextOf(rowmill);
     const by = { actor: currentAccount(), requestId: null, address: null };
     const asked: CheckCountersOptions = {
       repair: options.repair === true,

@@ -1,7 +1,7 @@
 // rowmill owners and rowmill audit: what owners may have of the workers, and who changed what (docs/fairness.md).
 import { amount } from '../../core/limits/budget-control.ts';
 import type { OwnerBudget } from '../../engine/limits/set-budget.ts';
-import type { Rowmill } from '../../open-rowmill.ts';
+import { contextOf, type Rowmill } from '../../open-rowmill.ts';
 import type { OwnerChange, OwnerLimits } from '../../store/commands/limits/set-owner.ts';
 import { listAudit } from '../../store/views/jobs/list-audit.ts';
 import { currentAccount } from '../current-account.ts';
@@ -101,7 +101,7 @@ const limitOf = (given: number | 'none'): number | null => (given === 'none' ? n
 
 export async function showAudit(subject: string | undefined, options: ListOptions): Promise<number> {
   return withRowmill(options, async (rowmill) => {
-    const entries = await listAudit(rowmill.context.db, subject ?? null, options.limit ?? 50);
+    const entries = await listAudit(contextOf(rowmill).db, subject ?? null, options.limit ?? 50);
     if (options.json) console.log(JSON.stringify(entries));
     else if (entries.length === 0) console.log('nothing was changed by hand');
     else

@@ -1,7 +1,7 @@
 // rowmill run <pipeline> <files…>: store the rows, process them here, leave the results as a file.
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import type { Rowmill } from '../../open-rowmill.ts';
+import { contextOf, type Rowmill } from '../../open-rowmill.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
@@ -97,7 +97,7 @@ async function runHere(rowmill: Rowmill, description: string, request: RunReques
     options.worker === false
       ? null
       : new SupervisedWorker({
-          context: rowmill.context,
+          context: contextOf(rowmill),
           modules: [modulePathOf(pipelineRef)],
           ...(output && { onOutput: (text: string) => output.write(text) }),
           onCrash: (how) => {
@@ -183,7 +183,7 @@ async function openJob(
 ): Promise<string> {
   if (options.resume !== undefined)
     return resumedJob(rowmill, { pipelineRef, pipeline, options }, options.resume);
-  const submitted = await rowmill.submitFile(pipeline, files, {
+  const submitted = await rowmill.createFileJob(pipeline, files, {
     format: formatOptions(options),
     mapping: options.map ?? {},
     ...(options.params !== undefined && { params: options.params }),

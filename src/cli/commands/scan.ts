@@ -10,6 +10,7 @@ import { type SourceWatch, watchSources } from '../../ingest/sources/watch-sourc
 import { waitMs } from '../../platform/clock.ts';
 import type { Events } from '../../platform/events.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
+import { contextOf } from '../../open-rowmill.ts';
 import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { commandSettings, type ServerOptions } from '../open-server.ts';
 import { formatCount, printable } from '../progress-lines.ts';
@@ -80,7 +81,8 @@ async function withSources(
   const chosen = configs.map((config) => ({ config, pipeline: pipelineOf(config, pipelines) }));
   return withRowmill(
     options,
-    async ({ context }) => {
+    async (rowmill) => {
+      const context = contextOf(rowmill);
       const stop = listenForStop(() => {}, say);
       printEvents(context.events, options.json === true);
       const watch = watchSources(

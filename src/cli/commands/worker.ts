@@ -1,5 +1,5 @@
 // rowmill worker: run workers until told to stop.
-import { openRowmill } from '../../open-rowmill.ts';
+import { contextOf, openRowmill } from '../../open-rowmill.ts';
 import type { MetricsAddress } from '../../platform/serve-metrics.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { loadPipelines } from '../../pipeline/load-pipelines.ts';
@@ -35,7 +35,7 @@ export async function runWorkers(
     { length: options.processes ?? 1 },
     (_, index) =>
       new SupervisedWorker({
-        context: rowmill.context,
+        context: contextOf(rowmill),
         modules,
         ...(options.logLevel === undefined ? {} : { logLevel: options.logLevel }),
         ...metricsOf(options, index),

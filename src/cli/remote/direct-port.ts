@@ -7,7 +7,7 @@ import { limitedBy } from '../../core/jobs/limited-by.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
 import { writeExportFile } from '../../export/write-file.ts';
-import type { Rowmill } from '../../open-rowmill.ts';
+import { contextOf, type Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { databaseErrorKind } from '../../platform/database-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -43,7 +43,7 @@ const TOP_ERRORS = 5;
 const RECENT_RESOURCES = 20;
 
 export function directPort(rowmill: Rowmill, description: string): JobPort {
-  const { db, settings } = rowmill.context;
+  const { db, settings } = contextOf(rowmill);
   const stateOf = async (jobId: string) => (await rowmill.job(jobId)).state;
   return {
     description,
@@ -111,14 +111,14 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
 
 async function shown(rowmill: Rowmill, job: Job): Promise<ShownJob> {
   // Services of other pipelines may be among them: this process knows no pipeline.
-  return toShownJob(await showJob(rowmill.context, job, rowmill.resources()));
+  return toShownJob(await showJob(contextOf(rowmill), job, rowmill.resources()));
 }
 
 async function chosenJobs(rowmill: Rowmill, request: JobListRequest): Promise<ListedJob[]> {
   const { limit, states = null, pipeline = null, search = null } = request;
-  const { db } = rowmill.context;
+  const { db } = contextOf(rowmill);
   const rows = await jobsPage(db, { owners: null, states, pipeline, search, after: null, limit });
-  const toListed = await listedJobs(rowmill.context, rows);
+  const toListed = await listedJobs(contextOf(rowmill), rows);
   return rows.map((row) => toListedJob(toListed(row)));
 }
 
@@ -128,7 +128,7 @@ async function firstItems(
   { filter, limit }: ItemsRequest,
 ): Promise<ShownItem[]> {
   const { generation, itemCount } = await rowmill.job(jobId);
-  const { db, settings } = rowmill.context;
+  const { db, settings } = contextOf(rowmill);
   const pageRows = Math.min(limit, settings.exportPageRows);
   const items: ShownItem[] = [];
   for await (const page of readRows(db, { jobId, generation, filter, pageRows, afterSeq: -1, itemCount })) {
@@ -165,7 +165,7 @@ async function submitDirectly(
       });
     throw error;
   });
-  const { jobId, created } = await rowmill.submitFile(pipeline, path, { ...options, signal });
+  const { jobId, created } = await rowmill.createFileJob(pipeline, path, { ...options, signal });
   const { sealedAt, state } = await rowmill.job(jobId);
   if (sealedAt === null && !isFinished(state)) await rowmill.ingest(jobId, pipeline, { signal });
   return { jobId, created };
