@@ -7,6 +7,7 @@ import {
   type Rowmill,
   type RowmillWorker,
 } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { depth } from '../support/depth.ts';
@@ -133,7 +134,7 @@ describe('a job of ten rows beside a large one', () => {
       yield* rows(100_000, { owner: 'large', ms: 0 });
       while (!isSmallDone) yield* rows(1000, { owner: 'large', ms: 0 });
     }
-    const { events } = rowmill.context;
+    const { events } = contextOf(rowmill);
     let added = 0;
     const stored = new Promise<void>((resolve) =>
       events.on('items.added', ({ items }) => {
@@ -192,7 +193,7 @@ describe('a job of ten rows beside a large one', () => {
     await open(pipeline, 1);
     const large = await rowmill.submit(pipeline, rows(1000, { owner: 'large', ms: 0 }), { ownerId: 'large' });
     await whenFull();
-    const { events } = rowmill.context;
+    const { events } = contextOf(rowmill);
     const claimed = events.next('claim.made', ({ jobId }) => jobId !== large);
     await rowmill.submit(pipeline, rows(10, { owner: 'small', ms: 0 }), { ownerId: 'small' });
     expect((await claimed).items).toBe(10);

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { claimSize } from '../../src/core/claims/claim-size.ts';
 import { definePipeline, openRowmill } from '../../src/index.ts';
+import { contextOf } from '../../src/open-rowmill.ts';
 import { waitMs } from '../../src/platform/clock.ts';
 import { Events, type RowmillEvents } from '../../src/platform/events.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -81,7 +82,7 @@ test('slots and claims shrink under pressure, with the sign and its bound as the
   }
   // Judged by the time of items that the claim itself names, so that it is the same on a slow machine.
   const itemMs = Number(/p75 item ([\d.]+) ms/.exec(claim.reason)![1]);
-  const { settings } = rowmill.context;
+  const { settings } = contextOf(rowmill);
   const sizeFor = (slots: number): number =>
     claimSize({ ...settings, targetSliceMs: settings.workerTargetSliceMs }, slots, itemMs);
   expect(sizeFor(SLOTS_LEFT), 'void: claims are as small with all slots').toBeLessThan(sizeFor(SLOTS));

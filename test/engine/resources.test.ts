@@ -230,7 +230,7 @@ test('an answer that asks to be left alone stops all workers until its time is o
   service.answer = () => {
     if (!isRefusing) return { ok: true };
     isRefusing = false;
-    return Object.assign(new Error('slow down'), { status: 429, headers: { 'retry-after': '200' } });
+    return httpError({ status: 429, headers: { 'retry-after': '200' } });
   };
   const pipeline = await startWorkers(service, { count: 3, limits: { d1: { concurrency: 4 } } });
   const jobId = await rowmill.submit(pipeline, rows(10_000));
