@@ -19,16 +19,16 @@ const MUTATIONS = [
   },
   {
     name: 'retries that come later while failures of a phase rise',
-    file: 'src/worker/run/phase-pool.ts',
-    from: 'outcome.delayMs /= this.errorSpike.factor',
+    file: 'src/worker/admission/phase-admission.ts',
+    from: 'outcome.delayMs /= spike.factor',
     to: 'outcome.delayMs /= 1',
     tests: ['src/worker/run/phase-pool.test.ts'],
   },
   {
     name: 'fewer slots under pressure',
-    file: 'src/worker/run/phase-pool.ts',
-    from: 'slots * (pressure?.() ?? 1)',
-    to: 'slots * (pressure === undefined ? 1 : 1)',
+    file: 'src/worker/admission/phase-admission.ts',
+    from: 'return pressure.factor * ',
+    to: 'return (pressure === undefined ? 0 : 1) * ',
     tests: ['src/worker/run/phase-pool.test.ts'],
   },
   {
