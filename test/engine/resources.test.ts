@@ -253,7 +253,8 @@ test('an answer that asks to be left alone stops all workers until its time is o
 test('an operator pauses, raises and lowers a resource while it is used; each change is in the audit', async () => {
   const service = new CountingService();
   const pipeline = await startWorkers(service, { count: 2, limits: { e1: { ratePerSecond: 50 } } });
-  const set = (change: object) => overrideResource(contextOf(rowmill), { name: 'e1', change, actor: 'tests' });
+  const set = (change: object) =>
+    overrideResource(contextOf(rowmill), { name: 'e1', change, actor: 'tests' });
   const sinceMs = await databaseMs(database);
   const jobId = await rowmill.submit(pipeline, rows(10_000));
   await until(() => service.calls > 20);

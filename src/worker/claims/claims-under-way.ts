@@ -1,9 +1,10 @@
 // Jobs that a claim of this worker is under way for.
+import { Waiters } from './waiters.ts';
 
 export class ClaimsUnderWay {
   /** Claims under way, by job. */
   readonly #counts = new Map<string, number>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiters = new Waiters();
 
   has(jobId: string): boolean {
     return this.#counts.has(jobId);
@@ -17,11 +18,11 @@ export class ClaimsUnderWay {
     const left = this.#counts.get(jobId)! - 1;
     if (left > 0) this.#counts.set(jobId, left);
     else this.#counts.delete(jobId);
-    for (const wake of this.#waiting.splice(0)) wake();
+    this.#waiters.wakeAll();
   }
 
   /** Resolves when one of them has ended. */
-  async nextEnd(): Promise<void> {
-    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  nextEnd(): Promise<void> {
+    return this.#waiters.wait();
   }
 }

@@ -20,7 +20,7 @@ export class RunningBatch implements BatchContext {
   /** Its slot is free again: it returned, was timed out, or no item of it counts any more. */
   ended = false;
   /** What it holds of resources while it runs. */
-  permits: readonly KeyPermits[] | null = null;
+  permits: readonly KeyPermits[] | null;
   /** What its items told about the service, the worst of it. */
   heard: Heard | null = null;
   readonly #log: Logger;
@@ -29,6 +29,8 @@ export class RunningBatch implements BatchContext {
   constructor(items: readonly BatchedItem[], startedMs: number, log: Logger) {
     this.items = items;
     for (const item of items) item.batch = this;
+    const permits = items.flatMap((item) => item.permits ?? []);
+    this.permits = permits.length === 0 ? null : permits;
     this.startedMs = startedMs;
     this.#log = log;
   }

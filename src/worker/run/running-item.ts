@@ -36,6 +36,8 @@ export class RunningItem implements ItemContext {
   permits: readonly KeyPermits[] | null = null;
   /** What is known of its cost before the call; null: nothing. */
   charge: Charge | null = null;
+  /** Its input, if something had to look at it before the call. */
+  parsed: unknown = undefined;
   /** Its handler was called: it may have cost something. */
   called = false;
   /** What the handler told of its cost; null: nothing. */

@@ -1,10 +1,11 @@
-// The budgets that the calls of one job are charged to, and the line in which its items wait for them: in their order, so
-// that the first one is what the next sync asks for.
+// The budgets that the calls of one job are charged to. Its items wait for them in their order, so that the first one is what
+// the next sync asks for.
 
-import type { Demand, PermitLine } from './permit.ts';
+import type { Demand, Limit } from './permit.ts';
 import type { ScopeBudget } from './scope-budget.ts';
 
-export class BudgetLine implements PermitLine {
+export class JobBudget implements Limit {
+  readonly reason = 'budget';
   readonly jobId: string;
   readonly scopes: readonly ScopeBudget[];
   readonly demands = new Map<object, Demand>();
@@ -22,7 +23,7 @@ export class BudgetLine implements PermitLine {
     this.scopes = scopes;
     this.#onWant = onWant;
     this.#onChange = onChange;
-    for (const scope of scopes) scope.lines.add(this);
+    for (const scope of scopes) scope.jobs.add(this);
   }
 
   get isShort(): boolean {

@@ -7,7 +7,7 @@ interface Waiting {
   grant: () => void;
 }
 
-export class ClaimGate {
+export class PrioritySemaphore {
   #free: number;
   /** In the order of their coming. */
   readonly #waiting: Waiting[] = [];

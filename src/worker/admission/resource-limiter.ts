@@ -1,5 +1,5 @@
-// Where the pools of a worker get their permits. Keys that are wanted or held are synced with the database a few times a
-// second, all in one transaction; a key that is wanted and has nothing is synced at once.
+// Where the phases of a worker get permits of resources, which all processes share: keys that are wanted or held are
+// synced with the database.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import {
@@ -13,12 +13,9 @@ import { type KeyReport, keyOf, syncResources } from '../../engine/limits/sync-r
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import { KeyPermits } from './key-permits.ts';
-import { SyncLoop } from './sync-loop.ts';
+import { LimitSync } from './limit-sync.ts';
 
-/** In one transaction; others come with the next one. */
-const KEYS_PER_SYNC = 500;
-
-export interface ResourceDeskOptions {
+export interface ResourceLimiterOptions {
   context: EngineContext;
   workerId: string;
   /** As declared: name and limits. */
@@ -27,26 +24,25 @@ export interface ResourceDeskOptions {
   onPermits: () => void;
 }
 
-export class ResourceDesk {
-  readonly #options: ResourceDeskOptions;
-  readonly #keys = new Map<string, KeyPermits>();
-  readonly #loop: SyncLoop;
+export class ResourceLimiter {
+  readonly #options: ResourceLimiterOptions;
+  readonly #keys: LimitSync<KeyPermits>;
 
-  constructor(options: ResourceDeskOptions) {
+  constructor(options: ResourceLimiterOptions) {
     this.#options = options;
     const { context, onPermits } = options;
-    this.#loop = new SyncLoop({
+    this.#keys = new LimitSync({
       intervalMs: context.settings.resourceSyncMs,
-      sync: () => this.#sync(),
+      sync: (keys) => this.#sync(keys),
       onFailed: (error) => context.events.emit('resource.sync_failed', { error }),
-      needsSync: (nowMs) => [...this.#keys.values()].some((permits) => permits.needsSync(nowMs)),
-      isActive: () => [...this.#keys.values()].some((permits) => !permits.isIdle),
       onLook: onPermits,
     });
   }
 
   /** Changes whenever permits may have come. */
-  version = 0;
+  get version(): number {
+    return this.#keys.version;
+  }
 
   /** Of a declared resource, or with limits of its own; for a row of this owner. */
   permits(name: string, key: string, ownerId: string, own?: ResourceLimits): KeyPermits {
@@ -60,16 +56,16 @@ export class ResourceDesk {
     if (!limits) throw new RowmillError('PIPELINE_INVALID', `there is no resource ${name}`);
     const permits: KeyPermits = new KeyPermits(name, key, limits, {
       onChange: () => {
-        this.version += 1;
+        this.#keys.version += 1;
       },
       onWant: () => this.#want(permits),
     });
-    this.#keys.set(permits.id, permits);
+    this.#keys.add(permits.id, permits);
     return permits;
   }
 
   live(): { name: string; key: string; inUse: number; stoppedBecause: string | null }[] {
-    return [...this.#keys.values()].map(({ name, key, inUse, stoppedBecause }) => ({
+    return [...this.#keys.entries()].map(({ name, key, inUse, stoppedBecause }) => ({
       name,
       key,
       inUse,
@@ -79,25 +75,21 @@ export class ResourceDesk {
 
   /** Gives everything back. */
   stop(): Promise<void> {
-    const clear = (): void => {
-      for (const permits of this.#keys.values()) permits.demands.clear();
-    };
-    // Every round takes other keys than the one before; a failed one leaves the rest to their leases.
-    return this.#loop.stop(clear, () => Math.ceil(this.#keys.size / KEYS_PER_SYNC));
+    return this.#keys.stop(() => {
+      for (const permits of this.#keys.entries()) permits.demands.clear();
+    });
   }
 
   #want(permits: KeyPermits): void {
     const nowMs = monotonicMs();
-    if (!this.#keys.has(permits.id)) this.#keys.set(permits.id, permits);
-    this.#loop.want(permits.needsSync(nowMs), permits.hasSlots ? permits.startInMs(nowMs) : null, nowMs);
+    if (!this.#keys.get(permits.id)) this.#keys.add(permits.id, permits);
+    this.#keys.want(permits.needsSync(nowMs), permits.hasSlots ? permits.startInMs(nowMs) : null, nowMs);
   }
 
-  async #sync(): Promise<void> {
+  async #sync(chosen: KeyPermits[]): Promise<void> {
     const { context, workerId } = this.#options;
     const askedAtMs = monotonicMs();
-    const chosen = this.#chooseOpen();
-    if (chosen.length === 0) return;
-    const slowness = this.#loop.slowness(askedAtMs);
+    const slowness = this.#keys.slowness(askedAtMs);
     const reports: KeyReport[] = chosen.map((permits) => {
       const { name, key, limits, owners } = permits;
       return { name, key, limits, owners, report: permits.report(workerId, askedAtMs, slowness) };
@@ -122,17 +114,6 @@ export class ResourceDesk {
       if (name !== OWNER_RESOURCE && ok + throttled + failed > 0)
         this.#options.context.events.emit('resource.synced', { name, key, ok, throttled, failed });
     }
-  }
-
-  /** Forgets keys that nobody wants any more. What is left out goes first the next time. */
-  #chooseOpen(): KeyPermits[] {
-    for (const permits of [...this.#keys.values()]) if (permits.isIdle) this.#keys.delete(permits.id);
-    const chosen = [...this.#keys.values()].slice(0, KEYS_PER_SYNC);
-    for (const permits of chosen) {
-      this.#keys.delete(permits.id);
-      this.#keys.set(permits.id, permits);
-    }
-    return chosen;
   }
 }
 

@@ -1,4 +1,4 @@
-// The desk of a worker against a real database.
+// The resource limiter of a worker against a real database.
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
 import { NO_LIMITS, type ResourceLimits } from '../../core/limits/resource-limits.ts';
@@ -6,7 +6,7 @@ import type { EngineContext } from '../../engine/engine-context.ts';
 import { monotonicMs, waitMs } from '../../platform/clock.ts';
 import { newId } from '../../platform/random.ts';
 import type { KeyPermits } from './key-permits.ts';
-import { ResourceDesk } from './resource-desk.ts';
+import { ResourceLimiter } from './resource-limiter.ts';
 
 const database = useTestDatabase();
 let engine: EngineContext;
@@ -14,14 +14,14 @@ beforeAll(() => {
   engine = database.context({ resourceSyncMs: 50, resourceLeaseMs: 60_000 });
 });
 
-const desks: ResourceDesk[] = [];
+const limiters: ResourceLimiter[] = [];
 afterEach(async () => {
-  for (const desk of desks.splice(0)) await desk.stop();
+  for (const limiter of limiters.splice(0)) await limiter.stop();
 });
 
-function openDesk(limits: Partial<ResourceLimits>, context = engine) {
+function openLimiter(limits: Partial<ResourceLimits>, context = engine) {
   const looks: { resolve: () => void; is: () => boolean }[] = [];
-  const desk: ResourceDesk = new ResourceDesk({
+  const limiter: ResourceLimiter = new ResourceLimiter({
     context,
     workerId: newId(),
     resources: new Map([['api', { ...NO_LIMITS, ...limits }]]),
@@ -34,11 +34,11 @@ function openDesk(limits: Partial<ResourceLimits>, context = engine) {
     },
   });
   const wanted = new Set<KeyPermits>();
-  desks.push(desk);
+  limiters.push(limiter);
   return {
-    desk,
+    limiter,
     want(key: string, calls: number): KeyPermits {
-      const permits = desk.permits('api', key, 'local');
+      const permits = limiter.permits('api', key, 'local');
       permits.demands.set(looks, { items: calls, slots: calls, cost: 0, next: 0 });
       wanted.add(permits);
       permits.want();
@@ -48,7 +48,7 @@ function openDesk(limits: Partial<ResourceLimits>, context = engine) {
       permits.demands.clear();
       wanted.delete(permits);
     },
-    /** Looked at whenever the desk has news. */
+    /** Looked at whenever the limiter has news. */
     when: (is: () => boolean) => new Promise<void>((resolve) => looks.push({ resolve, is })),
   };
 }
@@ -72,9 +72,9 @@ function startAll(permits: KeyPermits): number {
   return started;
 }
 
-describe('two desks', () => {
+describe('two limiters', () => {
   it('share calls at once, also when one came first and never stops using them', async () => {
-    const [one, two] = [openDesk({ concurrency: 4 }), openDesk({ concurrency: 4 })];
+    const [one, two] = [openLimiter({ concurrency: 4 }), openLimiter({ concurrency: 4 })];
     const first = one.want('shared', 10);
     await one.when(() => first.canStart(monotonicMs()));
     expect(startAll(first)).toBe(4);
@@ -90,9 +90,9 @@ describe('two desks', () => {
     for (const permits of [first, second]) while (permits.inUse > 0) permits.release();
   });
 
-  it('take turns when there are fewer permits than desks', async () => {
+  it('take turns when there are fewer permits than limiters', async () => {
     const quick = database.context({ resourceSyncMs: 10, resourceLeaseMs: 60_000 });
-    const both = [openDesk({ concurrency: 1 }, quick), openDesk({ concurrency: 1 }, quick)];
+    const both = [openLimiter({ concurrency: 1 }, quick), openLimiter({ concurrency: 1 }, quick)];
     const permits = both.map((each) => each.want('turns', 5));
     const had = new Set<KeyPermits>();
     const use = (): boolean => {
@@ -109,7 +109,7 @@ describe('two desks', () => {
 });
 
 it('gives back what is no longer wanted, and forgets the key', async () => {
-  const { desk, want, leave, when } = openDesk({ concurrency: 3 });
+  const { limiter, want, leave, when } = openLimiter({ concurrency: 3 });
   const permits = want('given-back', 2);
   await when(() => permits.canStart(monotonicMs()));
   expect(await heldIn('given-back')).toEqual([2]);
@@ -117,14 +117,14 @@ it('gives back what is no longer wanted, and forgets the key', async () => {
   await when(() => permits.isIdle);
   expect(await heldIn('given-back')).toEqual([]);
   want('another', 1);
-  await when(() => desk.live().every(({ key }) => key !== 'given-back'));
+  await when(() => limiter.live().every(({ key }) => key !== 'given-back'));
 });
 
 it('gives everything back when it stops, more keys than one sync takes', async () => {
-  const { desk, want, when } = openDesk({ concurrency: 1 });
+  const { limiter, want, when } = openLimiter({ concurrency: 1 });
   const all = Array.from({ length: 700 }, (_, n) => want(`stop-${n}`, 1));
   await when(() => all.every((permits) => permits.canStart(monotonicMs())));
-  await desk.stop();
+  await limiter.stop();
   const [left] = await database.query<{ count: number }>(
     `select count(*)::int as count from resources where key like 'stop-%' and state -> 'holders' <> '{}'`,
   );
@@ -140,7 +140,7 @@ it('can use its moments to start when the database answers later than they come'
     await waitMs(1000);
     return answer;
   }) as typeof context.db.transaction;
-  const { want, when } = openDesk({ ratePerSecond: 40 }, context);
+  const { want, when } = openLimiter({ ratePerSecond: 40 }, context);
   const permits = want('late', 100);
   let started = 0;
   await when(() => {
@@ -161,7 +161,7 @@ it('starts nothing while the database is away, tries ever more rarely, and goes 
     tries += 1;
     return Promise.reject(new Error('away'));
   }) as typeof context.db.transaction;
-  const { want, when } = openDesk({ concurrency: 2 }, context);
+  const { want, when } = openLimiter({ concurrency: 2 }, context);
   const permits = want('outage', 2);
   await when(() => permits.canStart(monotonicMs()));
   permits.start(monotonicMs());

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { turnOfLoop } from '../../platform/clock.ts';
-import { ClaimGate } from './claim-gate.ts';
+import { PrioritySemaphore } from './priority-semaphore.ts';
 
 const phase = (pipeline: string, index: number, priority = 0) => ({ pipeline, index, priority });
 
 it('lets as many through as there are permits, and of those who wait those before whom nobody goes', async () => {
-  const gate = new ClaimGate(1);
+  const gate = new PrioritySemaphore(1);
   const granted: string[] = [];
   const ask = (name: string, of: ReturnType<typeof phase>) =>
     void gate.take(of).then(() => granted.push(name));
@@ -24,7 +24,7 @@ it('lets as many through as there are permits, and of those who wait those befor
 });
 
 it('waits a turn for a phase that goes before all who wait, and no longer', async () => {
-  const gate = new ClaimGate(1);
+  const gate = new PrioritySemaphore(1);
   const [urgent, other] = [phase('a', 0, 1), phase('b', 0)];
   await gate.take(urgent);
   let waited = true;

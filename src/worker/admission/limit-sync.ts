@@ -1,5 +1,5 @@
-// When a desk syncs with the database: a few times a second while something is held or wanted, and at once when something
-// is wanted that is not there. What is synced is the desk's part.
+// Keeps limits of a worker in sync with the database: a few times a second while something is held or wanted, and at once
+// when something is wanted that is not there; so many in one transaction, the others with the next one.
 import { RecentMost } from '../../core/limits/recent-most.ts';
 import type { Slowness } from '../../core/limits/start-line.ts';
 import { backoffMs } from '../../core/retries/backoff.ts';
@@ -16,21 +16,31 @@ const REST_MAX_MS = 2000;
 const MAX_LATE_MS = 2000;
 const MAX_TOOK_MS = 4000;
 
-export interface SyncLoopOptions {
+/** In one transaction; others come with the next one. */
+const ENTRIES_PER_SYNC = 500;
+
+export interface SyncedEntry {
+  /** Nothing is held or wanted, or is left to be said. */
+  readonly isIdle: boolean;
+  readonly isForgettable: boolean;
+  /** A sync may bring something that is wanted and not there. */
+  needsSync(nowMs: number): boolean;
+}
+
+export interface LimitSyncOptions<Entry> {
   intervalMs: number;
   /** Never at the same time as another one. */
-  sync: () => Promise<void>;
+  sync: (entries: Entry[]) => Promise<void>;
   onFailed: (error: unknown) => void;
-  /** True when a sync may bring something that is wanted and not there. */
-  needsSync: (nowMs: number) => boolean;
-  /** Something is held or wanted. */
-  isActive: () => boolean;
   /** Something may have come: pools look again, and say what they want next. */
   onLook: () => void;
 }
 
-export class SyncLoop {
-  readonly #options: SyncLoopOptions;
+export class LimitSync<Entry extends SyncedEntry> {
+  readonly #options: LimitSyncOptions<Entry>;
+  readonly #entries = new Map<string, Entry>();
+  /** Changes whenever something may start that could not before. */
+  version = 0;
   #timer: NodeJS.Timeout | null = null;
   #timerAtMs = Number.POSITIVE_INFINITY;
   #syncing: Promise<void> | null = null;
@@ -40,8 +50,20 @@ export class SyncLoop {
   readonly #tookMs = new RecentMost();
   readonly #lateMs = new RecentMost();
 
-  constructor(options: SyncLoopOptions) {
+  constructor(options: LimitSyncOptions<Entry>) {
     this.#options = options;
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#entries.get(key);
+  }
+
+  add(key: string, entry: Entry): void {
+    this.#entries.set(key, entry);
+  }
+
+  entries(): Iterable<Entry> {
+    return this.#entries.values();
   }
 
   /** A sync as soon as may be, when there is need for one, and a look in so many milliseconds. */
@@ -58,17 +80,35 @@ export class SyncLoop {
     return { syncMs: this.#tookMs.at(nowMs), lateMs: this.#lateMs.at(nowMs) };
   }
 
-  /** The last syncs, after which nothing is held any more; the first that fails ends them. */
-  async stop(beforeLast: () => void, rounds: () => number = () => 1): Promise<void> {
+  /** The last syncs, after which nothing is held any more; the first that fails leaves the rest to their leases. */
+  async stop(clearDemands: () => void): Promise<void> {
     this.#stopped = true;
     if (this.#timer) clearTimeout(this.#timer);
     await this.#syncing;
-    beforeLast();
+    clearDemands();
     try {
-      for (let left = rounds(); left > 0; left -= 1) await this.#options.sync();
+      // Every round takes others than the one before.
+      for (let left = Math.ceil(this.#entries.size / ENTRIES_PER_SYNC); left > 0; left -= 1)
+        await this.#syncEntries();
     } catch (error) {
       this.#options.onFailed(error);
     }
+  }
+
+  /** Forgets entries that nobody wants any more. What is left out goes first the next time. */
+  async #syncEntries(): Promise<void> {
+    for (const [key, entry] of this.#entries) if (entry.isForgettable) this.#entries.delete(key);
+    const chosen = [...this.#entries].filter(([, entry]) => !entry.isIdle).slice(0, ENTRIES_PER_SYNC);
+    for (const [key, entry] of chosen) {
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
+    }
+    if (chosen.length > 0) await this.#options.sync(chosen.map(([, entry]) => entry));
+  }
+
+  #some(test: (entry: Entry) => boolean): boolean {
+    for (const entry of this.#entries.values()) if (test(entry)) return true;
+    return false;
   }
 
   /** Until a sync that was asked for may begin. */
@@ -93,7 +133,7 @@ export class SyncLoop {
     const restMs = Math.min(REST_MAX_MS, REST * this.#tookMs.at(nowMs));
     const isDue = nowMs - this.#syncedAtMs >= Math.max(this.#options.intervalMs, restMs);
     const isFree = this.#syncing === null && this.#soonInMs(nowMs) === 0;
-    if (isFree && (isDue || this.#options.needsSync(nowMs))) {
+    if (isFree && (isDue || this.#some((entry) => entry.needsSync(nowMs)))) {
       this.#syncing = this.#sync(nowMs).finally(() => {
         this.#syncing = null;
         this.#lookAgain();
@@ -105,7 +145,7 @@ export class SyncLoop {
   async #sync(nowMs: number): Promise<void> {
     this.#syncedAtMs = nowMs;
     try {
-      await this.#options.sync();
+      await this.#syncEntries();
       this.#failures = 0;
     } catch (error) {
       this.#failures += 1;
@@ -118,6 +158,6 @@ export class SyncLoop {
   #lookAgain(): void {
     if (this.#stopped) return;
     this.#options.onLook();
-    if (this.#options.isActive()) this.#wakeIn(this.#options.intervalMs, monotonicMs());
+    if (this.#some((entry) => !entry.isIdle)) this.#wakeIn(this.#options.intervalMs, monotonicMs());
   }
 }
