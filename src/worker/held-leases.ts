@@ -54,7 +54,7 @@ export class HeldLeases {
     this.#held.get(token)?.turn.end();
     this.#held.delete(token);
     this.#options.keeper().drop(token);
-    if (lease.droppedCount === 0 || lease.lost) return;
+    if (lease.droppedCount <= lease.deferredCount || lease.lost) return;
     const { control, inBackground } = this.#options;
     inBackground(retryPassing(() => releaseLease(control.db, jobId, token)));
   }
@@ -86,7 +86,17 @@ export class HeldLeases {
   /** Items that were given up because they cannot start for a while: others may have them then. */
   defer(lease: Lease, seqs: number[], delayMs: number): void {
     const { control, inBackground } = this.#options;
-    inBackground(retryPassing(() => releaseUnstarted(control.db, lease.claim, rangesOf(seqs), delayMs)));
+    const { jobId, token } = lease.claim;
+    lease.deferredCount += seqs.length;
+    const giveBack = retryPassing(() => releaseUnstarted(control.db, lease.claim, rangesOf(seqs), delayMs));
+    // Without the wait rather than not at all, once nothing else of the lease is here.
+    inBackground(
+      giveBack.catch((error: unknown) => {
+        lease.deferredCount -= seqs.length;
+        if (!this.#held.has(token)) inBackground(retryPassing(() => releaseLease(control.db, jobId, token)));
+        throw error;
+      }),
+    );
   }
 
   /** What is recorded already is still written: it counts when it comes before the cancellation, else it is fenced. */

@@ -80,6 +80,13 @@ export class ItemQueue {
     return this.#asideCount;
   }
 
+  /** Keys and budgets that items wait for. */
+  get lineCount(): number {
+    let count = 0;
+    for (const lane of this.#lanes.values()) count += lane.aside.size;
+    return count;
+  }
+
   /** The last look ended before it had seen everything: another may find something. */
   get hasMoreToSee(): boolean {
     return this.#hasMoreToSee && this.#asideCount < this.#options.maxAside;

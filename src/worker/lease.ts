@@ -14,6 +14,8 @@ export class Lease {
   openCount: number;
   /** Given up without an outcome: they go back to the queue when the rest is written. */
   droppedCount = 0;
+  /** Of those, items that went back on their own, to wait. */
+  deferredCount = 0;
   /** Taken by the flush under way; a lease takes part in one flush at a time. */
   inFlight = false;
   /** The token is no longer ours: nothing of this lease counts any more. */

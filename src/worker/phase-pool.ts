@@ -11,6 +11,7 @@ import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { monotonicMs } from '../platform/clock.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { ClaimedItem } from '../store/commands/claim-items.ts';
+import { AsideLooks } from './aside-looks.ts';
 import { byLease, type Call, openItemsOf, returnPermits, startAll } from './call.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import type { HandlerThreads } from './handler-threads.ts';
@@ -29,8 +30,8 @@ const STARTS_PER_TURN = 100;
 const TURN_MS = 10;
 /** Items that wait for permits here, at the most; the rest waits in the database. */
 const MAX_ASIDE = 1000;
-/** When half as many wait, more is fetched this far apart: to find some that need not wait. */
-const ASIDE_LOOK_MS = 100;
+/** From here on more is fetched only now and then (aside-looks.ts). */
+const MANY_ASIDE = MAX_ASIDE / 2;
 /** Giving items back costs two statements: not for less than this. */
 const MIN_DEFER_MS = 1000;
 
@@ -104,7 +105,7 @@ export class PhasePool {
   #lowWater = 0;
   /** Items that wait for what is not to be had for a while. */
   #stuckCount = 0;
-  #nextLookMs = 0;
+  readonly #asideLooks = new AsideLooks();
   #startedThisTurn = 0;
   #turnStartedMs = 0;
   #yielding = false;
@@ -170,7 +171,8 @@ export class PhasePool {
 
   /** Time to fetch more. Claims under way count as if they were here; items that other work need not wait for do not. */
   get isHungry(): boolean {
-    if (this.#queue.asideCount >= MAX_ASIDE / 2 && monotonicMs() < this.#nextLookMs) return false;
+    const { asideCount, lineCount } = this.#queue;
+    if (asideCount >= MANY_ASIDE && !this.#asideLooks.isDue(lineCount, monotonicMs())) return false;
     const startable = this.#queue.size - Math.max(this.#queue.blockedCount, this.#stuckCount);
     return startable + this.incomingCount <= this.#lowWater && this.maxIncoming > 0;
   }
@@ -185,7 +187,8 @@ export class PhasePool {
   add(lease: Lease): void {
     this.#queue.add(lease);
     this.#lowWater = Math.max(Math.floor(lease.claim.items.length / 2), this.#outlastingCount());
-    this.#nextLookMs = monotonicMs() + ASIDE_LOOK_MS;
+    const { asideCount, lineCount } = this.#queue;
+    this.#asideLooks.noteAdded(lineCount, asideCount >= MANY_ASIDE, monotonicMs());
     this.pump();
   }
 
@@ -207,6 +210,7 @@ export class PhasePool {
       if (foundNone) break;
     }
     this.#askForPermits();
+    this.#asideLooks.noteLines(this.#queue.lineCount);
     if (this.#ramp) this.#awaitRamp(this.#ramp);
     this.owners.noteRoom();
     if (this.owners.hasShort()) this.options.onShort?.();
@@ -344,8 +348,9 @@ export class PhasePool {
 
   #defer(items: WaitingItem[], waitMs: number): void {
     for (const [lease, seqs] of byLease(items)) {
-      this.options.drop(lease, seqs.length);
+      // First: the end of the lease has nothing more to give back then.
       this.options.defer(lease, seqs, Math.max(MIN_DEFER_MS, waitMs));
+      this.options.drop(lease, seqs.length);
     }
   }
 

@@ -179,7 +179,7 @@ export class RowmillWorker {
       onLost: () => this.#order.pumpAll(),
       inBackground: (work) => this.#inBackground(work),
     });
-    const notifier = new WorkNotifier(this.#control.db);
+    const notifier = new WorkNotifier(this.#control.db, this.workerId);
     this.#writer = new FlushWriter({
       context: this.#flushes,
       workerId: this.workerId,
@@ -220,7 +220,11 @@ export class RowmillWorker {
     this.#listener =
       options.listen === false || only
         ? null
-        : new WorkListener({ url: options.databaseUrl, onHint: () => finder.hint() });
+        : new WorkListener({
+            url: options.databaseUrl,
+            sender: this.workerId,
+            onHint: () => finder.hint(),
+          });
     this.#desk = new ResourceDesk({
       context: this.#control,
       workerId: this.workerId,
