@@ -9,14 +9,17 @@ import { isThroughPooler } from './is-through-pooler.ts';
 const CHANNEL = 'rowmill_work';
 const MIN_INTERVAL_MS = 100;
 const RECONNECT = { firstMs: 500, capMs: 30_000 };
-const NOTIFY: Statement = { name: 'notify-work', text: `select pg_notify('${CHANNEL}', '')` };
+const NOTIFY: Statement = { name: 'notify-work', text: `select pg_notify('${CHANNEL}', $1)` };
 
 export class WorkNotifier {
   readonly #db: Executor;
+  readonly #sender: string;
   #lastMs = Number.NEGATIVE_INFINITY;
 
-  constructor(db: Executor) {
+  /** A listener with the same sender is not woken: it knows already. */
+  constructor(db: Executor, sender = '') {
     this.#db = db;
+    this.#sender = sender;
   }
 
   /** Says at most ten times a second that something is waiting. Failures do not matter. */
@@ -24,19 +27,21 @@ export class WorkNotifier {
     const now = monotonicMs();
     if (now - this.#lastMs < MIN_INTERVAL_MS) return;
     this.#lastMs = now;
-    await this.#db.run(NOTIFY).catch(() => {});
+    await this.#db.run(NOTIFY, [this.#sender]).catch(() => {});
   }
 }
 
 export class WorkListener {
   readonly #url: string;
   readonly #onHint: () => void;
+  readonly #sender: string | undefined;
   readonly #stopping = new AbortController();
   #client: pg.Client | null = null;
   #loop: Promise<void> = Promise.resolve();
 
-  constructor(options: { url: string; onHint: () => void }) {
+  constructor(options: { url: string; onHint: () => void; sender?: string }) {
     this.#url = options.url;
+    this.#sender = options.sender;
     this.#onHint = options.onHint;
   }
 
@@ -65,7 +70,9 @@ export class WorkListener {
         client.on('error', () => resolve());
         client.on('end', () => resolve());
       });
-      client.on('notification', () => this.#onHint());
+      client.on('notification', ({ payload }) => {
+        if (payload !== this.#sender) this.#onHint();
+      });
       try {
         this.#client = client;
         await client.connect();

@@ -127,7 +127,9 @@ export class RowmillWorker {
     this.#pools = this.#createPools();
     this.#loops = this.#createLoops();
     const listens = options.listen !== false && !only;
-    this.#listener = listens ? new WorkListener({ url: databaseUrl, onHint: () => this.hint() }) : null;
+    this.#listener = listens
+      ? new WorkListener({ url: databaseUrl, sender: this.workerId, onHint: () => this.hint() })
+      : null;
     this.metrics = createMetrics(events, {
       pools: () => this.pools(),
       bufferFullness: () => this.#backlog.fullness,
@@ -177,7 +179,7 @@ export class RowmillWorker {
   }
 
   #createWriter(): FlushWriter {
-    const notifier = new WorkNotifier(this.#control.db);
+    const notifier = new WorkNotifier(this.#control.db, this.workerId);
     return new FlushWriter({
       context: this.#connections.flushes,
       workerId: this.workerId,

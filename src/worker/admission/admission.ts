@@ -52,6 +52,8 @@ export interface Admission {
   readonly queuedCount: number;
   /** Queued items that wait for a permit or a budget. */
   readonly heldBackCount: number;
+  /** Permits and budgets that queued items wait for. */
+  readonly limitCount: number;
   /** Queued items that further claims would not have to wait behind. */
   readonly bypassedCount: number;
   /** So much is held back that more claims bring little. */

@@ -44,6 +44,13 @@ export class ItemQueue implements QueuedByOwner {
     return this.#heldBackCount;
   }
 
+  /** Permits and budgets that items wait for. */
+  get limitCount(): number {
+    let count = 0;
+    for (const owner of this.#owners.values()) count += owner.heldBack.size;
+    return count;
+  }
+
   /** Something is held back, or was asked for. */
   get hasDemand(): boolean {
     return this.#heldBackCount > 0 || this.#asked.size > 0;

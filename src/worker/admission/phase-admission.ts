@@ -13,7 +13,7 @@ import type { ItemNeeds } from './phase-needs.ts';
 
 /** Items that are held back here, at the most; the rest waits in the database. */
 const MAX_HELD_BACK = 1000;
-/** Giving items back costs two statements: not for less than this. */
+/** Giving items back costs a statement: not for less than this. */
 const MIN_GIVE_BACK_MS = 1000;
 
 export interface PhaseAdmissionOptions {
@@ -47,6 +47,10 @@ export class PhaseAdmission implements Admission {
 
   get heldBackCount(): number {
     return this.#queue.heldBackCount;
+  }
+
+  get limitCount(): number {
+    return this.#queue.limitCount;
   }
 
   get bypassedCount(): number {

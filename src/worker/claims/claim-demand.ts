@@ -3,11 +3,9 @@
 import { QuantileWindow } from '../../core/claims/quantile-window.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Admission } from '../admission/admission.ts';
+import { CrowdedLooks } from './crowded-looks.ts';
 import { OwnerShares } from './owner-shares.ts';
 import { Waiters } from './waiters.ts';
-
-/** While much is held back, more is fetched this far apart: to find some that need not wait. */
-const CROWDED_LOOK_MS = 100;
 
 export interface ClaimDemandOptions {
   admission: Admission;
@@ -28,7 +26,7 @@ export class ClaimDemand {
   #incomingCount = 0;
   /** Items that should wait here. */
   #lowWater = 0;
-  #nextLookMs = 0;
+  readonly #crowdedLooks = new CrowdedLooks();
 
   constructor(options: ClaimDemandOptions) {
     this.#options = options;
@@ -44,7 +42,7 @@ export class ClaimDemand {
   /** Fewer items wait than should. */
   get isHungry(): boolean {
     const { admission } = this.#options;
-    if (admission.isCrowded && monotonicMs() < this.#nextLookMs) return false;
+    if (admission.isCrowded && !this.#crowdedLooks.isDue(admission.limitCount, monotonicMs())) return false;
     return admission.queuedCount - admission.bypassedCount + this.#incomingCount <= this.#lowWater;
   }
 
@@ -56,7 +54,8 @@ export class ClaimDemand {
 
   noteArrived(items: number): void {
     this.#lowWater = Math.max(Math.floor(items / 2), this.#outlastingCount());
-    this.#nextLookMs = monotonicMs() + CROWDED_LOOK_MS;
+    const { limitCount, isCrowded } = this.#options.admission;
+    this.#crowdedLooks.noteArrived(limitCount, isCrowded, monotonicMs());
   }
 
   /** Items were given up: nothing is known of what should wait. */
@@ -66,6 +65,8 @@ export class ClaimDemand {
 
   /** After items were started: wakes the claims that could bring more. */
   check(mayClaim: boolean): void {
+    const { isCrowded, limitCount } = this.#options.admission;
+    if (isCrowded) this.#crowdedLooks.noteLimits(limitCount);
     this.owners.noteRoom();
     if (this.owners.hasShort()) this.#short.abort();
     if (mayClaim && this.isHungry) this.#hungry.wakeOne();

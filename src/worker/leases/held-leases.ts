@@ -59,7 +59,7 @@ export class HeldLeases implements LeaseHolder {
     this.#held.get(lease)?.turn.end();
     this.#held.delete(lease);
     keeper.drop(lease);
-    if (lease.droppedCount > 0 && !lease.isLost) background.run(releaseLease(control, lease.claim));
+    if (lease.hasItemsToReturn && !lease.isLost) background.run(releaseLease(control, lease.claim));
   }
 
   lost(lease: Lease): void {
@@ -79,12 +79,21 @@ export class HeldLeases implements LeaseHolder {
   giveBackUnstarted(lease: Lease): void {
     const unstarted = this.stop(lease);
     // A lease of which nothing runs was given back whole.
-    if (unstarted.length > 0 && this.#held.has(lease)) this.giveBack(lease, unstarted, 0);
+    if (unstarted.length === 0 || !this.#held.has(lease)) return;
+    const { control, background } = this.#options;
+    background.run(releaseItems(control, lease.claim, unstarted));
   }
 
   giveBack(lease: Lease, seqs: number[], delayMs: number): void {
     const { control, background } = this.#options;
-    background.run(releaseItems(control, lease.claim, seqs, delayMs));
+    lease.noteGivenBack(seqs.length);
+    const released = releaseItems(control, lease.claim, seqs, delayMs).catch((error: unknown) => {
+      // Without the delay rather than not at all, once nothing else of the lease is here.
+      lease.noteGivenBack(-seqs.length);
+      if (!this.#held.has(lease)) background.run(releaseLease(control, lease.claim));
+      throw error;
+    });
+    background.run(released);
   }
 
   paidInVain(lease: Lease, cost: number): void {

@@ -31,6 +31,7 @@ export class Lease {
   #pending: RecordedOutcome[] = [];
   #openCount: number;
   #droppedCount = 0;
+  #givenBackCount = 0;
   #isFlushing = false;
   #isLost = false;
   #isStopped = false;
@@ -47,9 +48,9 @@ export class Lease {
     return this.#openCount;
   }
 
-  /** Given up without an outcome: they go back to the queue when the rest is written. */
-  get droppedCount(): number {
-    return this.#droppedCount;
+  /** Items were given up without an outcome and not given back: they go back to the queue when the rest is written. */
+  get hasItemsToReturn(): boolean {
+    return this.#droppedCount > this.#givenBackCount;
   }
 
   /** Outcomes that no flush has taken. */
@@ -86,6 +87,11 @@ export class Lease {
     outcome.bytes = outcomeBytes(outcome);
     this.#pending.push(outcome);
     return true;
+  }
+
+  /** So many of the items that are given up go back on their own; negative: they could not. */
+  noteGivenBack(count: number): void {
+    this.#givenBackCount += count;
   }
 
   drop(count: number): void {

@@ -288,8 +288,9 @@ export class PhasePool implements OrderedPool, LeaseRunner {
 
   #giveBack(given: readonly GivenBack[]): void {
     for (const { lease, seqs, delayMs } of given) {
-      this.#services.writer.drop(lease, seqs.length);
+      // First: when the lease ends here it has nothing more to give back.
       lease.holder.giveBack(lease, seqs, delayMs);
+      this.#services.writer.drop(lease, seqs.length);
     }
   }
 
