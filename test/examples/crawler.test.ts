@@ -129,7 +129,7 @@ test.runIf(isDeep)(
     })();
     const params = { hosts: running.hosts };
     const worker = await rowmill.startWorker([crawler]);
-    const { jobId } = await rowmill.runFile(crawler, { name: 'start.txt', bytes }, { params });
+    const { jobId } = await rowmill.submitFile(crawler, { name: 'start.txt', bytes }, { params });
     const { total } = await rowmill.whenFinished(jobId, AbortSignal.timeout(290_000));
     const spent = await worker.metrics.snapshot();
     await worker.stop();
