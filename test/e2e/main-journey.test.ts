@@ -96,7 +96,7 @@ const ENDS = ['DONE', 'NOT_FOUND', 'DONE', 'DONE', 'ERROR'];
 test('a messy file is mapped, run, watched, corrected, and taken home as the grid shows it', async () => {
   const { page, complaints, file } = await openPage('products.csv');
   await page.getByRole('link', { name: 'New job' }).first().click();
-  await page.getByLabel('Pipeline').selectOption('prices');
+  await page.getByLabel('Pipeline', { exact: true }).selectOption('prices');
   await page.getByLabel('File to upload').setInputFiles(file);
   await page.getByText('Match the required column: sku.').waitFor();
   await page.getByLabel('sku', { exact: false }).first().selectOption('Article');
@@ -185,7 +185,7 @@ test('the same is done by keyboard alone', async () => {
   const { page, complaints, file } = await openPage('keyboard.csv');
   await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
   await pressOn(page, page.getByRole('link', { name: 'New job' }).first());
-  await tabTo(page, page.getByLabel('Pipeline'));
+  await tabTo(page, page.getByLabel('Pipeline', { exact: true }));
   // One letter: a list that waited too long for the next takes it for the first of another word.
   await page.keyboard.type('p');
   const picking = page.waitForEvent('filechooser');

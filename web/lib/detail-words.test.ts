@@ -13,7 +13,13 @@ test('details are put in words, without empty values', () => {
       note: null,
       change: { override: {} },
     }),
-  ).toEqual(['34 rows', 'skipped: exhausted 2', 'statuses ERROR, NOT_FOUND', 'include permanent', 'run 2']);
+  ).toEqual([
+    '34 rows',
+    'skipped: exhausted 2',
+    'statuses ERROR, NOT_FOUND',
+    'including permanent failures',
+    'run 2',
+  ]);
 });
 
 test('values other than objects have no words', () => {
@@ -41,7 +47,7 @@ test('the selection of a run names its rows', () => {
   expect(selectionWords({ statuses: ['ERROR'], search: 'a', includePermanent: true })).toEqual([
     'failed rows',
     'search a',
-    'include permanent',
+    'including permanent failures',
   ]);
   expect(selectionWords(null)).toEqual([]);
 });

@@ -5,7 +5,10 @@ import { statusWord } from '../components/status-chip.tsx';
 import { formatCount } from './format.ts';
 
 /** Fields that the page calls something other than the API does. */
-const NAMES: Record<string, string> = { leftOut: 'skipped' };
+const NAMES: Record<string, string> = {
+  leftOut: 'skipped',
+  includePermanent: 'including permanent failures',
+};
 const COUNTS_ROWS = ['selected', 'items', 'itemCount'];
 
 export function detailWords(detail: unknown): string[] {

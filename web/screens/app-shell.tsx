@@ -79,7 +79,7 @@ function Frame() {
           className={classNames(linkClass, 'md:mb-2 md:border md:border-line')}
         >
           <Search size={16} aria-hidden />
-          <span className="hidden flex-1 text-left md:inline">Search or jump to…</span>
+          <span className="hidden flex-1 text-left md:inline">Search…</span>
           <kbd aria-hidden className="hidden font-mono text-xs md:inline">
             {commandKey === '⌘' ? '⌘K' : 'Ctrl K'}
           </kbd>

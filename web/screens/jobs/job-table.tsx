@@ -99,7 +99,8 @@ function JobRow({ job, isSelected, onSelect }: JobRowProps) {
   useProgress(useCallback((event) => event.jobId === job.jobId && setLatest({ event, job }), [job]));
   const { counts, itemCount, perSecond, state } = latest?.job === job ? latest.event : job;
   const name = job.name || job.jobId.slice(0, 8);
-  const because = becauseWords(job, { counts, state });
+  const reason = becauseWords(job, { counts, state });
+  const because = reason && reason.charAt(0).toUpperCase() + reason.slice(1);
   return (
     <tr
       className={classNames(
