@@ -8,7 +8,7 @@ import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { StartRamp } from '../core/limits/start-ramp.ts';
 import { bookUnrecorded } from '../engine/flush/book-unrecorded.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { finishJob } from '../engine/jobs/finish-job.ts';
+import { finalizeIfComplete } from '../engine/jobs/finalize-job.ts';
 import { registerDefinitions } from '../engine/counters/known-counters.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
@@ -385,7 +385,7 @@ export class RowmillWorker {
   /** Finalizing takes as long as the files of the job are large: a slice does it when it has let go of everything else. */
   async #finish(jobId: string): Promise<void> {
     const { only } = this.#options;
-    if (!only) await finishJob(this.#control, jobId);
+    if (!only) await finalizeIfComplete(this.#control, jobId);
     else if (await retryPassing(() => beginFinalizing(this.#control.db, jobId))) only.onEnded();
   }
 

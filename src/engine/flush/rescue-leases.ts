@@ -1,14 +1,17 @@
 // Takes back the leases of workers that are gone. Safe to run everywhere at once: rows are skipped when
 // somebody else holds them, and taking a lease back destroys its token, which fences the old holder.
-import { type CrashVerdict, crashMessage, judgeCrash, judgeExpiry } from '../../core/retries/crash-policy.ts';
+
 import { errorSignature } from '../../core/errors/error-signature.ts';
 import { countSeqs, eachSeq, formatRanges } from '../../core/items/seq-ranges.ts';
+import { type CrashVerdict, crashMessage, judgeCrash, judgeExpiry } from '../../core/retries/crash-policy.ts';
 import type { Transaction } from '../../platform/database.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import { takeBackContributions } from '../../store/commands/counters/take-back-contributions.ts';
 import { copyResults } from '../../store/commands/items/copy-rows.ts';
 import { emptyLedgerCounts, insertLedgerEntry } from '../../store/commands/results/insert-ledger-entry.ts';
+import { upsertErrorGroups } from '../../store/commands/results/upsert-error-groups.ts';
 import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
 import {
   deleteSpan,
@@ -17,11 +20,9 @@ import {
   lockLostLeases,
   requeueSpan,
 } from '../../store/commands/spans/lock-lost-leases.ts';
-import { takeBackContributions } from '../../store/commands/counters/take-back-contributions.ts';
-import { upsertErrorGroups } from '../../store/commands/results/upsert-error-groups.ts';
 import { CounterRangeError, explainRange, STILL_COUNTS } from '../counters/counter-range-error.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { finishJob } from '../jobs/finish-job.ts';
+import { finalizeIfComplete } from '../jobs/finalize-job.ts';
 
 const LEASES_PER_ROUND = 100;
 
@@ -51,7 +52,7 @@ export async function rescueLeases(
       });
     }
     const failedJobs = settled.filter(({ failed }) => failed > 0).map(({ lease }) => lease.jobId);
-    for (const jobId of new Set(failedJobs)) await finishJob(context, jobId);
+    for (const jobId of new Set(failedJobs)) await finalizeIfComplete(context, jobId);
     if (isLast) return total;
   }
 }

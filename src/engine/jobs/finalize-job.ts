@@ -13,6 +13,7 @@ import { faultPoint } from '../../platform/fault-point.ts';
 import { keepLease } from '../../platform/keep-lease.ts';
 import { newId, randomFraction } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import { beginFinalizing } from '../../store/commands/jobs/begin-finalizing.ts';
 import {
   claimFinalize,
   finishJobRow,
@@ -28,6 +29,17 @@ import { deleteOtherAttempts, writeOutputFiles } from '../exports/write-output-f
 import { recordChange } from './record-change.ts';
 
 const FIRST_DELAY_MS = 500;
+
+/**
+ * Called after every commit that may have removed the last span of a job. One conditional update decides whether the job is
+ * complete; the winner finalizes it. A crash in between is found by the sweep. True when this call finished the job.
+ */
+export async function finalizeIfComplete(context: EngineContext, jobId: string): Promise<boolean> {
+  const won = await retryPassing(() => beginFinalizing(context.db, jobId));
+  if (!won) return false;
+  faultPoint('finalize.after_begin');
+  return finalizeJob(context, jobId);
+}
 
 /** True when this call wrote the summary; false when somebody else holds or has finished it, or it has to wait. */
 export async function finalizeJob(context: EngineContext, jobId: string): Promise<boolean> {

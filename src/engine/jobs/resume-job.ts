@@ -3,10 +3,10 @@
 import { CLAIMABLE_STATES, type JobState } from '../../core/jobs/job-state.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { endTrial } from '../../store/commands/jobs/end-trial.ts';
-import { releaseHeld } from '../../store/commands/spans/release-held.ts';
 import { resumeJobRow } from '../../store/commands/jobs/resume-job.ts';
+import { releaseHeld } from '../../store/commands/spans/release-held.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { finishJob } from './finish-job.ts';
+import { finalizeIfComplete } from './finalize-job.ts';
 import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 
@@ -29,7 +29,7 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
   );
   if (resumed !== null) {
     context.events.emit('job.resumed', { jobId, state: resumed, released: 0 });
-    await finishJob(context, jobId);
+    await finalizeIfComplete(context, jobId);
     return { changed: true, state: resumed, released: 0 };
   }
   const released = await retryPassing(() =>

@@ -1,11 +1,12 @@
 // Calls what pipelines want to be told about their jobs. Every worker does it for the pipelines it knows; different
 // pipelines do not wait for each other.
+
+import type { PipelineWithCallbacks } from '../../pipeline/pipeline-callbacks.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { insertPhasesDone, removeUnwantedCallbacks } from '../../store/commands/jobs/insert-callbacks.ts';
 import { findDueCallbacks } from '../../store/views/jobs/find-due-callbacks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import type { PipelineWithCallbacks } from '../../pipeline/pipeline-callbacks.ts';
 import { runCallback, wantedKinds } from '../jobs/run-callback.ts';
 
 const LOOK_MS = 1000;
