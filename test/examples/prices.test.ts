@@ -234,9 +234,9 @@ describe('the prices example', () => {
     const act = (action: string, body?: object) => send(url, 'POST', `/api/jobs/${jobId}/${action}`, body);
     const pending = async (): Promise<unknown[]> =>
       (await send(url, 'GET', `/api/jobs/${jobId}/pending?pageSize=100`)).body.items as unknown[];
-    const kickOff = async (): Promise<void> => {
+    const runSlice = async (): Promise<void> => {
       for (;;) {
-        const { status, body } = await act('kickoff?durationMs=5000');
+        const { status, body } = await act('slice?durationMs=5000');
         expect(status).toBe(200);
         if (body.finished) return;
       }
@@ -247,7 +247,7 @@ describe('the prices example', () => {
     expect(await pending()).toHaveLength(list.things.filter(({ fate }) => fate !== 'unreadable').length);
     expect(service.answers('market')).toEqual({});
     expect((await act('resume')).status).toBe(200);
-    await kickOff();
+    await runSlice();
     expect(await pending()).toEqual([]);
     expect(compareWithTruth(await rowsOf(jobId), list.things)).toEqual([]);
 
@@ -256,7 +256,7 @@ describe('the prices example', () => {
     const { status, body } = await act('reprocess', { scope: 'job' });
     expect(again).toBeGreaterThan(0);
     expect([status, body.generation, body.selected]).toEqual([202, 2, again]);
-    await kickOff();
+    await runSlice();
     expect(compareWithTruth(await rowsOf(jobId), list.things)).toEqual([]);
     worker = await rowmill.startWorker([prices]);
   });

@@ -53,7 +53,7 @@ const LIMITS: Record<string, string> = {
   uploadMaxBytes: 'A file that is uploaded',
   bodyMaxBytes: 'Body of a request',
   itemsMaxBytes: 'Rows sent in one request',
-  kickoffMaxMs: 'Run within a request',
+  sliceMaxMs: 'Run within a request',
 };
 
 /** uploadMax becomes "Upload max". */
