@@ -21,16 +21,16 @@ export async function priceWithoutWorkers(client: Client, jobId: string): Promis
   let pending = 0;
   for await (const _row of client.pages('listPendingOfJob', { jobId })) pending += 1;
   await client.resumeJob({ jobId });
-  const slices = await kickOff(client, jobId);
+  const slices = await runSlices(client, jobId);
   // Rows that ended as ERROR or NOT_FOUND; those that the input schema refused would be refused again, and are left out.
   const { generation, selected } = await client.reprocessJob({ jobId, scope: 'job' });
-  return { pending, slices, again: { generation, rows: selected, slices: await kickOff(client, jobId) } };
+  return { pending, slices, again: { generation, rows: selected, slices: await runSlices(client, jobId) } };
 }
 
 /** Works on the job in one request after the other until it has ended. */
-async function kickOff(client: Client, jobId: string): Promise<number> {
+async function runSlices(client: Client, jobId: string): Promise<number> {
   for (let slices = 1; ; slices += 1) {
-    const { finished, moreReadyInMs } = await client.kickoffJob({ jobId, durationMs: SLICE_MS });
+    const { finished, moreReadyInMs } = await client.sliceJob({ jobId, durationMs: SLICE_MS });
     if (finished) return slices;
     await sleep(moreReadyInMs ?? LOOK_MS);
   }

@@ -29,7 +29,7 @@ export interface ApiContext {
   /** What goes on after its request was answered. */
   background: BackgroundWork;
   /** What each caller, or each owner, has under way here. */
-  slots: { uploads: Slots; exports: Slots; kickoffs: Slots; webhookTests: Slots; images: Slots };
+  slots: { uploads: Slots; exports: Slots; slices: Slots; webhookTests: Slots; images: Slots };
   /** Of this process. */
   metrics: Metrics;
   streams: EventHub;

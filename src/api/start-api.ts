@@ -84,7 +84,7 @@ export async function startApi(options: ApiOptions): Promise<RunningApi> {
     slots: {
       uploads: new Slots(),
       exports: new Slots(),
-      kickoffs: new Slots(),
+      slices: new Slots(),
       webhookTests: new Slots(),
       images: new Slots(),
     },

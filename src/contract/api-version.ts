@@ -9,7 +9,11 @@ export function versionedPath(path: string): string {
   return path.startsWith(BARE) ? VERSIONED + path.slice(BARE.length) : path;
 }
 
+/** A former name that is still an alias: POST /api/v1/jobs/:jobId/kickoff. */
+const KICKOFF = /^(\/api\/jobs\/[^/?]+)\/kickoff(?=\?|$)/;
+
 /** The path of the table that an address is of. */
 export function barePath(address: string): string {
-  return address.startsWith(VERSIONED) ? BARE + address.slice(VERSIONED.length) : address;
+  const path = address.startsWith(VERSIONED) ? BARE + address.slice(VERSIONED.length) : address;
+  return path.replace(KICKOFF, '$1/slice');
 }

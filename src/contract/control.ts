@@ -107,9 +107,9 @@ export const controlRoutes = defineRoutes({
       'QUOTA_EXCEEDED',
     ],
   },
-  kickoffJob: {
+  sliceJob: {
     ...control,
-    path: '/api/jobs/:jobId/kickoff',
+    path: '/api/jobs/:jobId/slice',
     summary: 'Work on it here for a while, whether or not workers run.',
     query: z.strictObject({ durationMs: z.coerce.number().int().min(1).max(600_000).default(5000) }),
     answer: {
@@ -122,7 +122,7 @@ export const controlRoutes = defineRoutes({
         moreReadyInMs: z.number().nullable(),
       }),
     },
-    errors: ['SLICE_INVALID', 'PIPELINE_NOT_FOUND', 'JOB_CONFLICT', 'TOO_MANY_KICKOFFS'],
+    errors: ['SLICE_INVALID', 'PIPELINE_NOT_FOUND', 'JOB_CONFLICT', 'TOO_MANY_SLICES'],
   },
   reprocessJob: {
     ...control,

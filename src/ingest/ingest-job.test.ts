@@ -301,7 +301,7 @@ describe('a corrected file', () => {
     const jobId = await ingest(text, products);
     const { claimItems } = await import('../store/commands/spans/claim-items.ts');
     const { flushOutcomes } = await import('../engine/flush/flush-outcomes.ts');
-    const { finishJob } = await import('../engine/jobs/finish-job.ts');
+    const { finalizeIfComplete } = await import('../engine/jobs/finalize-job.ts');
     const { claimRequest } = await import('../../test/support/job-factory.ts');
     const claim = (await claimItems(context.db, { ...claimRequest(jobId), suspects: false }))!;
     const outcomes = claim.items.map(({ seq }) => ({
@@ -322,7 +322,7 @@ describe('a corrected file', () => {
       { jobId, generation, phase, workerId: flushId, flushId, leases: [lease] },
       false,
     );
-    await finishJob(context, jobId);
+    await finalizeIfComplete(context, jobId);
     expect((await jobOf(jobId)).state).toBe('DONE');
     return jobId;
   }

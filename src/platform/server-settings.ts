@@ -120,7 +120,7 @@ export const SERVER_NUMBERS = {
     max: 31_536_000_000,
     why: 'How long a prepared export is kept.',
   },
-  kickoffsAtOnce: { default: 2, min: 1, max: 100, why: 'Time slices that run in the server at once.' },
+  slicesAtOnce: { default: 2, min: 1, max: 100, why: 'Time slices that run in the server at once.' },
   streamsAtOnce: { default: 20, min: 1, max: 10_000, why: 'Event streams of one caller at once.' },
   streamHeartbeatMs: {
     default: 3000,

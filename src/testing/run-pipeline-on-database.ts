@@ -3,16 +3,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { ExportRow } from '../core/files/export-row.ts';
 import { ERROR_CLASSES, type ErrorClass, type Failure, type ItemStatus } from '../core/items/outcome.ts';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { readRows } from '../export/read-rows.ts';
 import { contextOf, openRowmill, type Rowmill } from '../open-rowmill.ts';
+
 import { startEmbeddedPostgres } from '../platform/embedded-postgres/start-embedded-postgres.ts';
 import { Events } from '../platform/events.ts';
 import type { Settings } from '../platform/settings.ts';
+import { readCountersOfJob } from '../store/views/counters/read-counters-of-job.ts';
 import { listAttemptErrors } from '../store/views/items/list-attempt-errors.ts';
-import { readJobCounts } from '../store/views/jobs/read-job-counts.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { capturedLog, type LogEntry } from './captured-log.ts';
 import { sortEntries } from './counted-entries.ts';
@@ -120,7 +121,7 @@ async function readRun(
     const outcome = status.toLowerCase() as Lowercase<ItemStatus>;
     recorder.addResult({ ...call, outcome }, status, resultJson);
   }
-  const counted = sortEntries(await readJobCounts(db, jobId));
+  const counted = sortEntries(await readCountersOfJob(db, jobId));
   return recorder.finish(since(finishedAt?.getTime() ?? startedMs), counted);
 }
 

@@ -6,7 +6,7 @@ import type { PoolStats } from '../core/limits/pool-stats.ts';
 import { JobParams } from '../engine/claims/job-params.ts';
 import { registerDefinitions } from '../engine/counters/known-counters.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { finishJob, leaveToFinalize } from '../engine/jobs/finish-job.ts';
+import { finalizeIfComplete, leaveToFinalize } from '../engine/jobs/finalize-job.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../engine/workers/register-worker.ts';
 import { abilityOf } from '../pipeline/define-pipeline.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
@@ -357,7 +357,7 @@ export class RowmillWorker {
   /** Finalizing takes as long as the files of the job are large: a slice does it when it has let go of everything else. */
   async #finish(jobId: string): Promise<void> {
     const { only } = this.#options;
-    if (!only) await finishJob(this.#control, jobId);
+    if (!only) await finalizeIfComplete(this.#control, jobId);
     else if (await leaveToFinalize(this.#control, jobId)) only.onEnded();
   }
 

@@ -126,7 +126,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
     call: async () => ({ ...(await openJob()), body: { items: [{ n: 2 }] } }),
     rows: ['job.items_append job'],
   },
-  kickoffJob: { call: openJob, rows: ['job.kickoff job'], alone: true },
+  sliceJob: { call: openJob, rows: ['job.slice job'], alone: true },
   deleteJob: { call: endedJob, rows: ['job.delete job'] },
   reprocessJob: {
     call: async () => ({ ...(await endedJob()), body: { scope: 'job', statuses: ['DONE'] } }),
@@ -149,7 +149,7 @@ const ROWS: Record<RouteName, Changing | Changing[] | Reading | Unaudited> = {
   retryPending: {
     call: async () => {
       const { body } = await make('/api/jobs', { pipeline: 'waiting', items: [{}] });
-      await make(`/api/jobs/${body.jobId}/kickoff?durationMs=20000`);
+      await make(`/api/jobs/${body.jobId}/slice?durationMs=20000`);
       return { params: { jobId: body.jobId }, body: {} };
     },
     rows: ['job.retry_now job'],
@@ -322,7 +322,7 @@ async function openJob(options: object = {}): Promise<Call> {
 async function endedJob(): Promise<Call & { params: { jobId: string } }> {
   const { body } = await make('/api/jobs', uploadForm({ pipeline: 'doubling', again: true }, csvOf(3)));
   await api.context.background.whenIdle();
-  const path = `/api/jobs/${body.jobId}/kickoff?durationMs=20000`;
+  const path = `/api/jobs/${body.jobId}/slice?durationMs=20000`;
   while (!(await make(path)).body.finished);
   return { params: { jobId: body.jobId } };
 }
@@ -330,7 +330,7 @@ async function endedJob(): Promise<Call & { params: { jobId: string } }> {
 /** At its end, with one row that failed; the body names its group. */
 async function failedJob(): Promise<Call & { body: { errorGroup: string } }> {
   const { body } = await make('/api/jobs', { pipeline: 'doubling', items: [{ n: 13 }, { n: 1 }] });
-  while (!(await make(`/api/jobs/${body.jobId}/kickoff?durationMs=20000`)).body.finished);
+  while (!(await make(`/api/jobs/${body.jobId}/slice?durationMs=20000`)).body.finished);
   const errors = await send(
     api.url,
     'GET',

@@ -55,7 +55,7 @@ const MATRIX: Record<RouteName, Row> = {
   cancelJob: WRITE,
   sealJob: WRITE,
   appendItems: WRITE,
-  kickoffJob: WRITE,
+  sliceJob: WRITE,
   reprocessJob: WRITE,
   previewReprocess: WRITE,
   retryPending: WRITE,

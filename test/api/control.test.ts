@@ -1,7 +1,7 @@
 // What can be asked of a job over HTTP while it runs and afterwards.
 import { expect, test } from 'vitest';
-import { newId } from '../../src/platform/random.ts';
 import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import { newId } from '../../src/platform/random.ts';
 import { doubling, send } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -55,13 +55,14 @@ test('a job is paused, resumed and run to its end inside of requests', async () 
   const post = (action: string) => send(url, 'POST', `/api/jobs/${jobId}/${action}`);
   expect((await post('pause')).body).toEqual({ changed: true, state: 'PAUSED' });
   expect((await post('pause')).body).toEqual({ changed: false, state: 'PAUSED' });
-  expect((await post('kickoff?durationMs=1000')).body).toMatchObject({
+  expect((await post('slice?durationMs=1000')).body).toMatchObject({
     state: 'PAUSED',
     finished: false,
     recorded: 0,
   });
   expect((await post('resume')).body).toMatchObject({ changed: true, state: 'QUEUED', released: 0 });
   expect((await post('resume')).body).toMatchObject({ changed: false });
+  // The former name of the path.
   const slice = await post('kickoff?durationMs=60000');
   expect(slice.status).toBe(200);
   expect(slice.body).toMatchObject({ state: 'DONE', finished: true, moreReadyInMs: null });
@@ -214,18 +215,18 @@ test('so many time slices run at once, and end when their client goes', async ()
   const { pipeline, started, aborted } = endless();
   const { url } = await startTestApi(database.url, {
     pipelines: [pipeline, doubling],
-    settings: { kickoffsAtOnce: 1, sliceGraceMs: 0 },
+    settings: { slicesAtOnce: 1, sliceGraceMs: 0 },
   });
   const jobId = await makeItems(url, numbers(1), { pipeline: 'endless' });
   const gone = new AbortController();
-  const first = fetch(`${url}/api/jobs/${jobId}/kickoff?durationMs=60000`, {
+  const first = fetch(`${url}/api/jobs/${jobId}/slice?durationMs=60000`, {
     method: 'POST',
     signal: gone.signal,
   });
   await started;
-  const second = await send(url, 'POST', `/api/jobs/${jobId}/kickoff?durationMs=30000`);
-  expect([second.status, second.body.code]).toEqual([429, 'TOO_MANY_KICKOFFS']);
-  expect(second.body.message).toContain('kickoffsAtOnce');
+  const second = await send(url, 'POST', `/api/jobs/${jobId}/slice?durationMs=30000`);
+  expect([second.status, second.body.code]).toEqual([429, 'TOO_MANY_SLICES']);
+  expect(second.body.message).toContain('slicesAtOnce');
   expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
   gone.abort();
   await expect(first).rejects.toThrow();
@@ -233,17 +234,17 @@ test('so many time slices run at once, and end when their client goes', async ()
   // The place is free again.
   const other = await makeItems(url, numbers(1));
   await expect
-    .poll(async () => (await send(url, 'POST', `/api/jobs/${other}/kickoff?durationMs=30000`)).status)
+    .poll(async () => (await send(url, 'POST', `/api/jobs/${other}/slice?durationMs=30000`)).status)
     .toBe(200);
 });
 
 test('a slice needs the pipeline of the job and a duration within bounds', async () => {
   const first = await startTestApi(database.url, { pipelines: [doubling], settings: { sliceMaxMs: 5000 } });
   const jobId = await makeItems(first.url, numbers(1));
-  const tooLong = await send(first.url, 'POST', `/api/jobs/${jobId}/kickoff?durationMs=5001`);
+  const tooLong = await send(first.url, 'POST', `/api/jobs/${jobId}/slice?durationMs=5001`);
   expect([tooLong.status, tooLong.body.code]).toEqual([400, 'SLICE_INVALID']);
   const second = await startTestApi(database.url);
-  const unknown = await send(second.url, 'POST', `/api/jobs/${jobId}/kickoff`);
+  const unknown = await send(second.url, 'POST', `/api/jobs/${jobId}/slice`);
   expect([unknown.status, unknown.body.code]).toEqual([404, 'PIPELINE_NOT_FOUND']);
 });
 
@@ -275,7 +276,7 @@ test('failed rows are reprocessed by every scope', async () => {
   const jobId = await makeItems(url, [{ n: 1 }, { n: 13 }, { n: 3 }]);
   // A slice leaves the end of the job to a sweep that is about it already.
   const run = async () => {
-    const path = `/api/jobs/${jobId}/kickoff?durationMs=60000`;
+    const path = `/api/jobs/${jobId}/slice?durationMs=60000`;
     while (!(await send(url, 'POST', path)).body.finished);
   };
   const reprocess = (body: object) => send(url, 'POST', `/api/jobs/${jobId}/reprocess`, body);
@@ -341,7 +342,7 @@ test('failed rows are reprocessed by every scope', async () => {
   }
 });
 
-test.each(['pause', 'resume', 'cancel', 'seal', 'kickoff'])(
+test.each(['pause', 'resume', 'cancel', 'seal', 'slice'])(
   '%s of a job that is not there is not found',
   async (action) => {
     const { url } = await startTestApi(database.url);

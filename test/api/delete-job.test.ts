@@ -28,7 +28,7 @@ async function finishedJob({ url, context }: RunningApi, text: string, options =
     uploadForm({ pipeline: 'doubling', ...options }, text),
   );
   await context.background.whenIdle();
-  const slice = await send(url, 'POST', `/api/jobs/${body.jobId}/kickoff?durationMs=60000`);
+  const slice = await send(url, 'POST', `/api/jobs/${body.jobId}/slice?durationMs=60000`);
   expect(slice.body.finished).toBe(true);
   return body.jobId as string;
 }
@@ -137,7 +137,7 @@ describe('a job that is removed', () => {
     const remove = () => send(api.url, 'DELETE', `/api/jobs/${made.body.jobId}`);
     const open = await remove();
     expect([open.status, open.body.code]).toEqual([409, 'JOB_CONFLICT']);
-    await send(api.url, 'POST', `/api/jobs/${made.body.jobId}/kickoff?durationMs=60000`);
+    await send(api.url, 'POST', `/api/jobs/${made.body.jobId}/slice?durationMs=60000`);
     const retained = await remove();
     expect([retained.status, retained.body.code]).toEqual([409, 'JOB_RETAINED']);
     expect(retained.body.message).toContain('jobRetentionMinMs');

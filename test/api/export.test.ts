@@ -13,7 +13,7 @@ const pipelines = [doubling];
 
 async function finishedJob({ url }: RunningApi, items: object[]): Promise<string> {
   const { body } = await send(url, 'POST', '/api/jobs', { pipeline: 'doubling', items });
-  const slice = await send(url, 'POST', `/api/jobs/${body.jobId}/kickoff?durationMs=60000`);
+  const slice = await send(url, 'POST', `/api/jobs/${body.jobId}/slice?durationMs=60000`);
   expect(slice.body.finished).toBe(true);
   return body.jobId as string;
 }

@@ -49,7 +49,7 @@ async function finishedJob({ url, context }: RunningApi, text: string): Promise<
 }
 
 async function runToEnd(url: string, jobId: string): Promise<void> {
-  const slice = await send(url, 'POST', `/api/jobs/${jobId}/kickoff?durationMs=60000`);
+  const slice = await send(url, 'POST', `/api/jobs/${jobId}/slice?durationMs=60000`);
   expect(slice.body.finished).toBe(true);
 }
 

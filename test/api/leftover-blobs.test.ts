@@ -96,7 +96,7 @@ test('images of a removed job go, and stay for a job that has the same ones', as
     [second.body.jobId],
   );
   const remove = async (jobId: string): Promise<void> => {
-    await send(api.url, 'POST', `/api/jobs/${jobId}/kickoff?durationMs=60000`);
+    await send(api.url, 'POST', `/api/jobs/${jobId}/slice?durationMs=60000`);
     expect((await send(api.url, 'DELETE', `/api/jobs/${jobId}`)).status).toBe(204);
     await api.context.background.whenIdle();
   };

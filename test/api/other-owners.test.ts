@@ -45,7 +45,7 @@ test('keys of resources and names of owners are hidden from other owners', async
   const run = async (person: Person, host: string): Promise<string> => {
     const made = await person('POST', '/api/jobs', { pipeline: 'calling', items: [{ host }] });
     const { jobId } = made.body;
-    await person('POST', `/api/jobs/${jobId}/kickoff?durationMs=1000`);
+    await person('POST', `/api/jobs/${jobId}/slice?durationMs=1000`);
     return jobId;
   };
   const herJob = await run(asAda, hers);

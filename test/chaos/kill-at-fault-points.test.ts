@@ -32,7 +32,7 @@ const WORKER_POINTS: Partial<Record<FaultPoint, { passages: number[]; holdsItems
   'handler.after_return': { passages: [1, 23], holdsItems: true },
   'flush.before_commit': { passages: [1, 4], holdsItems: true },
   'flush.after_commit': { passages: [1, 4], holdsItems: false },
-  'finish.after_commit': { passages: [1, 2], holdsItems: false },
+  'finalize.after_begin': { passages: [1, 2], holdsItems: false },
   'finalize.after_file': { passages: [1, 2], holdsItems: false },
   'finalize.before_commit': { passages: [1, 2], holdsItems: false },
   'finalize.after_commit': { passages: [1, 2], holdsItems: false },

@@ -128,8 +128,8 @@ const POINTS: { point: FaultPoint; passage: number; state: string; cancelled: 'n
   { point: 'cancel.after_begin', passage: 1, state: 'CANCELLING', cancelled: 'none' },
   { point: 'cancel.after_step', passage: 1, state: 'CANCELLING', cancelled: 'some' },
   { point: 'cancel.after_step', passage: 2, state: 'CANCELLING', cancelled: 'some' },
-  { point: 'cancel.before_finish', passage: 1, state: 'CANCELLING', cancelled: 'all' },
-  { point: 'finish.after_commit', passage: 1, state: 'FINALIZING', cancelled: 'all' },
+  { point: 'cancel.before_finalize', passage: 1, state: 'CANCELLING', cancelled: 'all' },
+  { point: 'finalize.after_begin', passage: 1, state: 'FINALIZING', cancelled: 'all' },
   { point: 'finalize.after_file', passage: 1, state: 'FINALIZING', cancelled: 'all' },
   { point: 'finalize.before_commit', passage: 1, state: 'FINALIZING', cancelled: 'all' },
   { point: 'finalize.after_commit', passage: 1, state: 'CANCELLED', cancelled: 'all' },
@@ -182,7 +182,7 @@ test.each(isDeep ? POINTS : QUICK_POINTS)(
 );
 
 describe('while a cancellation goes on', () => {
-  test.each(sample(['cancel.after_step', 'cancel.after_begin', 'cancel.before_finish'] as const, 1))(
+  test.each(sample(['cancel.after_step', 'cancel.after_begin', 'cancel.before_finalize'] as const, 1))(
     'and stands still at %s, the worker is killed: the canceller ends the job alone',
     async (point) => {
       database.keepIfFailed();
@@ -205,8 +205,8 @@ describe('while a cancellation goes on', () => {
 
   const sweepPoints = [
     'cancel.after_step',
-    'cancel.before_finish',
-    'finish.after_commit',
+    'cancel.before_finalize',
+    'finalize.after_begin',
     'finalize.before_commit',
   ] as const;
   test.each(sample(sweepPoints, 2))(

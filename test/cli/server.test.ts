@@ -88,7 +88,7 @@ test('the server answers, and at the end waits for a request that is under way',
     items: [{ text: 'abc', waitFor }],
   });
   expect(made.status).toBe(202);
-  const slice = send(url, 'POST', `/api/jobs/${made.body.jobId}/kickoff?durationMs=60000`);
+  const slice = send(url, 'POST', `/api/jobs/${made.body.jobId}/slice?durationMs=60000`);
   await expect.poll(() => existsSync(`${waitFor}.started`)).toBe(true);
   child.kill('SIGTERM');
   await expect.poll(stderr).toContain('SIGTERM');

@@ -29,7 +29,7 @@ test('parameters go into the path, lists and flags into the query, the rest into
     listJobs: () => ({ items: [exampleListedJob()], next: null, previous: null }),
     changeResource: () => ({ override: { ratePerSecond: 5 } }),
     revokeKey: () => undefined,
-    kickoffJob: () => ({ state: 'RUNNING', finished: false, elapsedMs: 5, moreReadyInMs: 0 }),
+    sliceJob: () => ({ state: 'RUNNING', finished: false, elapsedMs: 5, moreReadyInMs: 0 }),
   });
   const client = createClient({ baseUrl: `${server.url}/`, apiKey: 'rmk_a_b', validate: true });
   const page = await client.listItems({
@@ -44,7 +44,7 @@ test('parameters go into the path, lists and flags into the query, the rest into
   await client.listJobs();
   await client.changeResource({ name: 'a/b c', ratePerSecond: 5, key: 'k' });
   expect(await client.revokeKey({ keyId: '0123456789abcdef' })).toBeUndefined();
-  expect((await client.kickoffJob({ jobId: JOB_ID, durationMs: 7 })).moreReadyInMs).toBe(0);
+  expect((await client.sliceJob({ jobId: JOB_ID, durationMs: 7 })).moreReadyInMs).toBe(0);
   expect(server.asked.map(({ name, params, query, body }) => ({ name, params, query, body }))).toEqual([
     {
       name: 'listItems',
@@ -56,7 +56,7 @@ test('parameters go into the path, lists and flags into the query, the rest into
     { name: 'listJobs', params: {}, query: { limit: 50 }, body: {} },
     { name: 'changeResource', params: { name: 'a/b c' }, query: {}, body: { ratePerSecond: 5, key: 'k' } },
     { name: 'revokeKey', params: { keyId: '0123456789abcdef' }, query: {}, body: {} },
-    { name: 'kickoffJob', params: { jobId: JOB_ID }, query: { durationMs: 7 }, body: {} },
+    { name: 'sliceJob', params: { jobId: JOB_ID }, query: { durationMs: 7 }, body: {} },
   ]);
   expect(server.asked[0]!.headers).toMatchObject({ authorization: 'Bearer rmk_a_b' });
 });

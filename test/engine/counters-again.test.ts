@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type CounterCheck, checkCounters } from '../../src/engine/counters/check-counters.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
-import { finishJob } from '../../src/engine/jobs/finish-job.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
 import { skipErrorGroup } from '../../src/engine/reprocess/skip-error-group.ts';
 import {
   defineCounter,
@@ -405,7 +405,7 @@ describe('a row that ends without a call', () => {
       });
       await expectRepaired(contextOf(rowmill));
       await skipErrorGroup(contextOf(rowmill), jobId, request);
-      await finishJob(contextOf(rowmill), jobId);
+      await finalizeIfComplete(contextOf(rowmill), jobId);
       expect((await newestResults(jobId))[0]![0]).toBe('SKIPPED');
       expect(await counted()).toEqual({ 'a/d': '0,0' });
     });

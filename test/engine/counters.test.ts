@@ -4,7 +4,7 @@ import { checkCounters } from '../../src/engine/counters/check-counters.ts';
 import { registerDefinitions } from '../../src/engine/counters/known-counters.ts';
 import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
 import { deleteJob, removeRemains } from '../../src/engine/jobs/delete-job.ts';
-import { finishJob } from '../../src/engine/jobs/finish-job.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import {
@@ -629,7 +629,7 @@ describe('the cost of counters', () => {
       };
       for (let n = 0; n < 3; n += 1) await flushOne();
       const first = names.splice(0);
-      await finishJob(context, jobId);
+      await finalizeIfComplete(context, jobId);
       await rowmill.reprocess(jobId, { statuses: 'all' });
       for (let n = 0; n < 3; n += 1) await flushOne();
       expect(names).toEqual(['has-contributions', ...first]);

@@ -135,7 +135,7 @@ describe('a batch', () => {
   });
 
   const points: { point: FaultPoint; came: number }[] = [
-    { point: 'finish.after_commit', came: 1 },
+    { point: 'finalize.after_begin', came: 1 },
     { point: 'finalize.after_file', came: 1 },
     { point: 'finalize.before_commit', came: 1 },
     { point: 'finalize.after_commit', came: 1 },

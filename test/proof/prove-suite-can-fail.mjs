@@ -155,7 +155,7 @@ const MUTATIONS = [
     from: "where j.state = 'FINALIZING' and",
     to: "where j.state = 'FINALIZING' and j.cancelled_at is null and",
     tests: ['test/chaos/kill-in-cancel.test.ts'],
-    named: 'finish.after_commit',
+    named: 'finalize.after_begin',
   },
   {
     name: 'the booking off of results that are reprocessed',

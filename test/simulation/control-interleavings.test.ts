@@ -3,11 +3,11 @@
 import type pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RowmillError } from '../../src/core/errors/rowmill-error.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
 import { addItems } from '../../src/engine/items/add-items.ts';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { finishJob } from '../../src/engine/jobs/finish-job.ts';
-import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
 import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
 import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
@@ -105,7 +105,7 @@ const flushing = (
     const report = await flushOutcomes(context, batch, false);
     meeting.recorded = report.recorded;
     meeting.fenced = report.fenced;
-    if (report.mayFinish) await finishJob(context, jobId);
+    if (report.mayFinish) await finalizeIfComplete(context, jobId);
   });
 
 async function expectSound({ jobId }: Meeting, admin: pg.Client): Promise<void> {

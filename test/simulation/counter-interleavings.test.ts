@@ -10,7 +10,7 @@ import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
 import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
 import { decideCancel } from '../../src/engine/jobs/cancel-job.ts';
-import { finishJob } from '../../src/engine/jobs/finish-job.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
 import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import { newId } from '../../src/platform/random.ts';
@@ -135,7 +135,7 @@ async function seedMeeting(
     const lease = await leasedJob(admin, counted.length);
     meeting.jobs.set(name, lease);
     await flush(engine, lease, counted);
-    await finishJob(engine, lease.jobId);
+    await finalizeIfComplete(engine, lease.jobId);
   }
   for (const name of again) meeting.jobs.set(name, await leasedAgain(admin, meeting.jobs.get(name)!));
   for (const [name, counted] of Object.entries(jobs))

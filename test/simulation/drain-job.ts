@@ -1,8 +1,8 @@
 // Works a job off to its end, alone: claims whatever waits, records it as done, and looks for the end after every
 // flush, as a worker does. What a test left open must be finishable by this.
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { finishJob } from '../../src/engine/jobs/finish-job.ts';
 import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
 import { newId } from '../../src/platform/random.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { doneOutcome } from './seed-job.ts';
@@ -41,7 +41,7 @@ export async function drainJob(
         false,
       );
       if (kind === 'terminal') ended += report.recorded;
-      if (report.mayFinish) await finishJob(context, jobId);
+      if (report.mayFinish) await finalizeIfComplete(context, jobId);
     }
   }
   return ended;

@@ -4,20 +4,19 @@ import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RowmillError } from '../../src/core/errors/rowmill-error.ts';
 import { formatRanges, rangesOf, type SeqRanges } from '../../src/core/items/seq-ranges.ts';
-import { addItems } from '../../src/engine/items/add-items.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { finalizeJob } from '../../src/engine/jobs/finalize-job.ts';
-import { finishJob } from '../../src/engine/jobs/finish-job.ts';
 import { type FlushReport, flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
 import { type RescueReport, rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
+import { addItems } from '../../src/engine/items/add-items.ts';
+import { finalizeIfComplete, finalizeJob } from '../../src/engine/jobs/finalize-job.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { sweep } from '../../src/engine/services/sweeper.ts';
 import type { Executor } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
+import { sealJobRow } from '../../src/store/commands/jobs/seal-job.ts';
 import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { releaseAllBut, releaseLease } from '../../src/store/commands/spans/release-items.ts';
 import { RENEW_LEASES } from '../../src/store/commands/spans/renew-leases.ts';
-import { sealJobRow } from '../../src/store/commands/jobs/seal-job.ts';
 import { isDeep } from '../support/depth.ts';
 import { expectSeen } from '../support/expect-seen.ts';
 import { forEveryInterleaving, type InterleavingRun, ordersOf, type Session } from '../support/interleave.ts';
@@ -101,7 +100,7 @@ function flusher(
         false,
       );
       meeting.flushes.set(name, report);
-      if (report.mayFinish && (await finishJob(engineContext, jobId))) meeting.enders.push(name);
+      if (report.mayFinish && (await finalizeIfComplete(engineContext, jobId))) meeting.enders.push(name);
     },
   });
 }
@@ -535,7 +534,7 @@ describe('the end of a job', () => {
           stops: ['seal-job', 'commit', 'begin-finalizing'],
           async work(engineContext, meeting) {
             await engineContext.db.transaction((tx) => sealJobRow(tx, meeting.jobId));
-            if (await finishJob(engineContext, meeting.jobId)) meeting.enders.push('I');
+            if (await finalizeIfComplete(engineContext, meeting.jobId)) meeting.enders.push('I');
           },
         }),
       ],
@@ -654,7 +653,7 @@ describe('the end of a job', () => {
         steppedSession<Meeting>({
           name: 'F',
           stops: [],
-          work: (engineContext, { jobId }) => finishJob(engineContext, jobId),
+          work: (engineContext, { jobId }) => finalizeIfComplete(engineContext, jobId),
         }),
       ],
       setup: (admin) => seedMeeting(admin, { items: 3, sealed: false, spans: [] }),

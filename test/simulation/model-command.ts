@@ -3,8 +3,8 @@
 import type fc from 'fast-check';
 import type pg from 'pg';
 import { expect } from 'vitest';
-import { MAX_CRASHES } from '../../src/core/retries/crash-policy.ts';
 import { errorSignature } from '../../src/core/errors/error-signature.ts';
+import { MAX_CRASHES } from '../../src/core/retries/crash-policy.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { newId } from '../../src/platform/random.ts';
 import { checkInvariants } from '../support/invariants.ts';

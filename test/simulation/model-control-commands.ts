@@ -6,12 +6,12 @@ import { rangesOf } from '../../src/core/items/seq-ranges.ts';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
 import { finalizeJob } from '../../src/engine/jobs/finalize-job.ts';
 import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
-import { type ReprocessRequest, reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
+import { type ReprocessRequest, reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { beginCancelling as beginCancellingRow } from '../../src/store/commands/jobs/begin-cancelling.ts';
 import { beginFinalizing as beginFinalizingRow } from '../../src/store/commands/jobs/begin-finalizing.ts';
-import { cancelItems } from '../../src/store/commands/spans/cancel-items.ts';
 import { openGeneration } from '../../src/store/commands/jobs/open-generation.ts';
+import { cancelItems } from '../../src/store/commands/spans/cancel-items.ts';
 import { HaltedCall } from './halted-call.ts';
 import { Command, pick, see } from './model-command.ts';
 import {

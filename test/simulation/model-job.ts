@@ -1,10 +1,11 @@
 // The model of a job, pure: what every item is doing, by the rules that the documentation gives, without spans,
 // statements or locks. Commands tell it what happened; the database must then say the same.
-import { crashMessage, EXPIRED_ONCE, MAX_CRASHES } from '../../src/core/retries/crash-policy.ts';
+
 import { addFailure, NO_FAILURES } from '../../src/core/errors/failure-counts.ts';
-import type { JobState } from '../../src/core/jobs/job-state.ts';
 import { type ErrorClass, ITEM_STATUSES, type ItemStatus } from '../../src/core/items/outcome.ts';
 import { eachSeq } from '../../src/core/items/seq-ranges.ts';
+import type { JobState } from '../../src/core/jobs/job-state.ts';
+import { crashMessage, EXPIRED_ONCE, MAX_CRASHES } from '../../src/core/retries/crash-policy.ts';
 import type { RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
 import type { ReprocessRequest } from '../../src/engine/reprocess/reprocess-job.ts';
 import type { OpenedGeneration } from '../../src/store/commands/jobs/open-generation.ts';

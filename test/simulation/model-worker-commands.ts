@@ -1,22 +1,22 @@
 // Commands of the model-based run that workers and the sweep give: they claim, record, stall, die and come back too late.
 import { expect } from 'vitest';
 import { formatRanges, rangesOf } from '../../src/core/items/seq-ranges.ts';
-import { addItems } from '../../src/engine/items/add-items.ts';
-import { finishJob } from '../../src/engine/jobs/finish-job.ts';
 import {
   type FlushBatch,
   flushOutcomes,
   type RecordedOutcome,
 } from '../../src/engine/flush/flush-outcomes.ts';
 import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
+import { addItems } from '../../src/engine/items/add-items.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { sweep } from '../../src/engine/services/sweeper.ts';
 import { newId } from '../../src/platform/random.ts';
-import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { startJob } from '../../src/store/commands/jobs/start-job.ts';
 import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
+import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { releaseAllBut, releaseLease } from '../../src/store/commands/spans/release-items.ts';
 import { RENEW_LEASES } from '../../src/store/commands/spans/renew-leases.ts';
-import { startJob } from '../../src/store/commands/jobs/start-job.ts';
 import { emittedChild } from '../../src/worker/run/emitted-child.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { always, Command, holdsAny, pick, type Real, WORKERS } from './model-command.ts';
@@ -339,7 +339,7 @@ export async function flushRecorded(
     expect(again).toMatchObject({ recorded: expected.recorded + expected.fenced, fenced: 0 });
   }
   if (!report.mayFinish) return;
-  await finishJob(context, jobId);
+  await finalizeIfComplete(context, jobId);
   finish(model);
 }
 

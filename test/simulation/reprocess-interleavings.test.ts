@@ -4,20 +4,20 @@
 import type pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { RowmillError } from '../../src/core/errors/rowmill-error.ts';
-import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { finalizeJob } from '../../src/engine/jobs/finalize-job.ts';
-import { finishJob } from '../../src/engine/jobs/finish-job.ts';
 import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
-import { type ReprocessRequest, reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
+import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
+import { finalizeIfComplete, finalizeJob } from '../../src/engine/jobs/finalize-job.ts';
 import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
+import { type ReprocessRequest, reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { sweep } from '../../src/engine/services/sweeper.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.ts';
-import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import type { ClaimedSpan } from '../../src/store/commands/spans/claim-items.ts';
 import { claimFinalize } from '../../src/store/commands/jobs/finalize-lease.ts';
-import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
 import { openGeneration } from '../../src/store/commands/jobs/open-generation.ts';
+import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
+import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { emittedChild } from '../../src/worker/run/emitted-child.ts';
 import { expectSeen } from '../support/expect-seen.ts';
 import { forEveryInterleaving, type Session } from '../support/interleave.ts';
@@ -64,7 +64,7 @@ async function seedMeeting(admin: pg.Client, stage: Stage): Promise<Meeting> {
   if (stage === 'leased') return meeting;
   await flushMixed(engine, meeting, { ...leases[0]!, token });
   if (stage === 'finalizing') await beginFinalizing(engine.db, jobId);
-  if (stage === 'finished') await finishJob(engine, jobId);
+  if (stage === 'finished') await finalizeIfComplete(engine, jobId);
   return meeting;
 }
 
@@ -128,7 +128,7 @@ const reprocessing = (
     reprocessJob({ ...context, settings: { ...context.settings, reprocessWaitMs: 10 } }, jobId, request),
   );
 const finishing = (stops: string[]): Session<Meeting> =>
-  session('finish', stops, (context, { jobId }) => finishJob(context, jobId));
+  session('finish', stops, (context, { jobId }) => finalizeIfComplete(context, jobId));
 const finalizing = (stops: string[]): Session<Meeting> =>
   session('finalize', stops, (context, { jobId }) => finalizeJob(context, jobId));
 const cancelling = (stops: string[]): Session<Meeting> =>
@@ -168,7 +168,7 @@ const flushingLate = (stops: string[]): Session<Meeting> =>
   session('late', stops, async (context, meeting) => {
     const outcome = { ...doneOutcome(0), children: [emittedChild('late', {}, 0)] };
     if (await flushAs(context, meeting, 1, meeting.leases[0]!, [outcome, doneOutcome(1)]))
-      await finishJob(context, meeting.jobId);
+      await finalizeIfComplete(context, meeting.jobId);
   });
 
 /** A worker of the second generation: two items, from the claim to the end of their first phase. */
@@ -180,7 +180,7 @@ const working = (stops: string[]): Session<Meeting> =>
     const lease = { ...claim, workerId: '', items: claim.ranges };
     const outcomes = claim.items.map(({ seq }) => doneOutcome(seq));
     if (await flushAs(context, meeting, claim.generation, lease, outcomes))
-      await finishJob(context, meeting.jobId);
+      await finalizeIfComplete(context, meeting.jobId);
   });
 
 // What must hold.
@@ -425,7 +425,7 @@ describe('a reprocess of a paused job', () => {
   const flushingRest = (stops: string[]): Session<Meeting> =>
     session('flush', stops, async (context, meeting) => {
       if (await flushAs(context, meeting, 1, meeting.leases[0]!, [doneOutcome(3), doneOutcome(4)]))
-        await finishJob(context, meeting.jobId);
+        await finalizeIfComplete(context, meeting.jobId);
     });
   const resuming = (stops: string[]): Session<Meeting> =>
     session('resume', stops, (context, { jobId }) => resumeJob(context, jobId));

@@ -5,7 +5,7 @@ import {
   editErrorGroup,
   previewGroupEdit,
 } from '../../engine/reprocess/edit-error-group.ts';
-import { finishJob } from '../../engine/jobs/finish-job.ts';
+import { finalizeIfComplete } from '../../engine/jobs/finalize-job.ts';
 import { skipErrorGroup } from '../../engine/reprocess/skip-error-group.ts';
 import { checkStorable } from '../requests/check-storable.ts';
 import type { Handlers } from '../requests/handler.ts';
@@ -23,7 +23,7 @@ export const errorGroupHandlers: Handlers<GroupRoutes> = {
       ...given(rest),
     });
     // The files of a large job take their time.
-    background.start('skip', () => finishJob(engine, job.jobId));
+    background.start('skip', () => finalizeIfComplete(engine, job.jobId));
     return { generation, selected };
   },
 

@@ -5,7 +5,7 @@ import type { ApiContext } from '../api-context.ts';
 
 const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000];
 /** Its caller chooses how long it takes. */
-const LONG_ROUTE: RouteName = 'kickoffJob';
+const LONG_ROUTE: RouteName = 'sliceJob';
 
 export class RequestNotes {
   readonly #log: ApiContext['log'];

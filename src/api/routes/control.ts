@@ -2,18 +2,18 @@
 import type { controlRoutes } from '../../contract/control.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { rangesOf } from '../../core/items/seq-ranges.ts';
-import { cancelRest, decideCancel } from '../../engine/jobs/cancel-job.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
+import { retryNow } from '../../engine/items/retry-now.ts';
+import { cancelRest, decideCancel } from '../../engine/jobs/cancel-job.ts';
 import { pauseJob } from '../../engine/jobs/pause-job.ts';
 import { resumeJob } from '../../engine/jobs/resume-job.ts';
-import { retryNow } from '../../engine/items/retry-now.ts';
 import { sealJob } from '../../engine/jobs/seal-job.ts';
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import { appendItems } from '../items/append-items.ts';
 import { errorGroupHandlers } from '../jobs/change-error-group.ts';
-import type { Handlers } from '../requests/handler.ts';
-import { kickOffJob } from '../jobs/kick-off-job.ts';
 import { previewReprocessRows, reprocessRows } from '../jobs/reprocess-rows.ts';
+import { sliceJob } from '../jobs/slice-job.ts';
+import type { Handlers } from '../requests/handler.ts';
 
 export const controlHandlers: Handlers<typeof controlRoutes> = {
   async pauseJob({ engine, job }) {
@@ -50,7 +50,7 @@ export const controlHandlers: Handlers<typeof controlRoutes> = {
   },
 
   appendItems,
-  kickoffJob: kickOffJob,
+  sliceJob,
   reprocessJob: reprocessRows,
   previewReprocess: previewReprocessRows,
   ...errorGroupHandlers,

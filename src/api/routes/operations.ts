@@ -103,7 +103,7 @@ export const operationHandlers: Handlers<typeof operationRoutes> = {
       itemsMaxBytes: settings.apiItemsMaxBytes,
       uploadsAtOnce: settings.uploadsAtOnce,
       requestsPerSecond: settings.apiRequestsPerSecond,
-      kickoffMaxMs: settings.sliceMaxMs,
+      sliceMaxMs: settings.sliceMaxMs,
     },
   }),
   listAudit: async ({ query }, { reads }) => {

@@ -214,7 +214,7 @@ export const ERROR_REGISTRY = {
     hint: 'Wait until the job has finished; GET /api/v1/jobs/:jobId/generations lists its runs.',
   },
   JOB_RETAINED: { status: 409, hint: 'Wait until then, or lower the setting jobRetentionMinMs.' },
-  TOO_MANY_KICKOFFS: { status: 429, hint: 'Try again when one has ended, or run workers.' },
+  TOO_MANY_SLICES: { status: 429, hint: 'Try again when one has ended, or run workers.' },
   TOO_MANY_EXPORTS: { status: 429, hint: 'Try again when one has ended, or prepare it in the background.' },
   TOO_MANY_STREAMS: { status: 429, hint: 'Close streams that nobody looks at.' },
   FILE_NOT_FOUND: { status: 404, hint: 'GET /api/v1/jobs/:jobId/files lists its files.' },

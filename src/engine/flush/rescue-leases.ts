@@ -22,7 +22,7 @@ import {
 } from '../../store/commands/spans/lock-lost-leases.ts';
 import { CounterRangeError, explainRange, STILL_COUNTS } from '../counters/counter-range-error.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { finishJob } from '../jobs/finish-job.ts';
+import { finalizeIfComplete } from '../jobs/finalize-job.ts';
 
 const LEASES_PER_ROUND = 100;
 
@@ -52,7 +52,7 @@ export async function rescueLeases(
       });
     }
     const failedJobs = settled.filter(({ failed }) => failed > 0).map(({ lease }) => lease.jobId);
-    for (const jobId of new Set(failedJobs)) await finishJob(context, jobId);
+    for (const jobId of new Set(failedJobs)) await finalizeIfComplete(context, jobId);
     if (isLast) return total;
   }
 }

@@ -1,7 +1,8 @@
 // The job before its next generation is opened: finished, or paused where the caller takes that, and at the generation that
 // the caller saw. One that is being finalized is waited for, so that its generation gets its summary.
-import { isFinished } from '../../core/jobs/job-state.ts';
+
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { isFinished } from '../../core/jobs/job-state.ts';
 import { monotonicMs, waitMs } from '../../platform/clock.ts';
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';

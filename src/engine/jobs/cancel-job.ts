@@ -7,7 +7,7 @@ import { cancelItems } from '../../store/commands/spans/cancel-items.ts';
 import { planByKey } from '../../store/commands/spans/plan-by-key.ts';
 import { hasItemsToCancel } from '../../store/views/spans/has-items-to-cancel.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { finishJob } from './finish-job.ts';
+import { finalizeIfComplete } from './finalize-job.ts';
 import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 
@@ -50,8 +50,8 @@ export async function cancelRest(
       size = Math.min(itemsPerStep, taken.size * 2);
       faultPoint('cancel.after_step');
     }
-    faultPoint('cancel.before_finish');
-    await finishJob(context, jobId);
+    faultPoint('cancel.before_finalize');
+    await finalizeIfComplete(context, jobId);
     // A flush that the last step waited for may have left a new span behind its back.
   } while (await hasItemsToCancel(context.db, jobId));
 }

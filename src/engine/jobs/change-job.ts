@@ -1,6 +1,7 @@
 // Changes name, priority or budget of a job, whatever it is doing, together with the entry in the audit.
-import { checkBudget, type JobBudget } from '../../core/limits/budget.ts';
+
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { checkBudget, type JobBudget } from '../../core/limits/budget.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { changeJobRow, type JobChange } from '../../store/commands/jobs/change-job.ts';
 import type { EngineContext } from '../engine-context.ts';

@@ -1,11 +1,11 @@
 // Creates a job, open for items. A repeated request with the same idempotency key is the same job.
 import { isDeepStrictEqual } from 'node:util';
-import { checkBudget, type JobBudget } from '../../core/limits/budget.ts';
-import { EVERYBODY } from '../../core/items/counter.ts';
-import type { JobSource } from '../../core/files/file-format.ts';
-import type { InputColumn } from '../../core/items/input-column.ts';
-import type { JobOutput } from '../../core/files/output-format.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { JobSource } from '../../core/files/file-format.ts';
+import type { JobOutput } from '../../core/files/output-format.ts';
+import { EVERYBODY } from '../../core/items/counter.ts';
+import type { InputColumn } from '../../core/items/input-column.ts';
+import { checkBudget, type JobBudget } from '../../core/limits/budget.ts';
 import type { Transaction } from '../../platform/database.ts';
 import { derivedId, newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -14,8 +14,8 @@ import { insertJob } from '../../store/commands/jobs/insert-job.ts';
 import { lockOwner } from '../../store/commands/limits/lock-owner.ts';
 import { isBeingRemoved } from '../../store/views/jobs/is-being-removed.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
-import { checkQuota } from './check-quota.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { checkQuota } from './check-quota.ts';
 import { recordChange } from './record-change.ts';
 
 export interface CreateJobRequest {

@@ -1,11 +1,12 @@
 // Removes a finished job. One transaction takes its row away, and with it the job is gone for everybody; its rows and files
 // follow in bounded steps, which any process goes on with after a crash.
-import { isFinished } from '../../core/jobs/job-state.ts';
+
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { isFinished } from '../../core/jobs/job-state.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import { settleContributions } from '../../store/commands/counters/settle-contributions.ts';
 import { dropFileSetOfJob } from '../../store/commands/items/change-file-sets.ts';
 import { endRemoval, removeJobRow, removeRest, removeRows } from '../../store/commands/jobs/remove-job.ts';
-import { settleContributions } from '../../store/commands/counters/settle-contributions.ts';
 import { findReferencedFiles } from '../../store/views/files/find-referenced-blobs.ts';
 import { type JobRemoval, listRemovals } from '../../store/views/jobs/list-removals.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';

@@ -13,6 +13,7 @@ import { faultPoint } from '../../platform/fault-point.ts';
 import { keepLease } from '../../platform/keep-lease.ts';
 import { newId, randomFraction } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import { beginFinalizing } from '../../store/commands/jobs/begin-finalizing.ts';
 import {
   claimFinalize,
   finishJobRow,
@@ -28,6 +29,21 @@ import { deleteOtherAttempts, writeOutputFiles } from '../exports/write-output-f
 import { recordChange } from './record-change.ts';
 
 const FIRST_DELAY_MS = 500;
+
+/**
+ * Called after every commit that may have removed the last span of a job. One conditional update decides whether the job is
+ * complete; the winner finalizes it. A crash in between is found by the sweep. True when this call finished the job.
+ */
+export async function finalizeIfComplete(context: EngineContext, jobId: string): Promise<boolean> {
+  if (!(await leaveToFinalize(context, jobId))) return false;
+  faultPoint('finalize.after_begin');
+  return finalizeJob(context, jobId);
+}
+
+/** The same without the finalizing, which takes as long as the files of the job are large. */
+export async function leaveToFinalize({ db }: EngineContext, jobId: string): Promise<boolean> {
+  return retryPassing(() => beginFinalizing(db, jobId));
+}
 
 /** True when this call wrote the summary; false when somebody else holds or has finished it, or it has to wait. */
 export async function finalizeJob(context: EngineContext, jobId: string): Promise<boolean> {

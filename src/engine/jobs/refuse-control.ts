@@ -1,6 +1,7 @@
 // A control action changed nothing: either the job is where the action would bring it, or the action is refused.
-import { type ControlAction, isPassing, type JobState } from '../../core/jobs/job-state.ts';
+
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { type ControlAction, isPassing, type JobState } from '../../core/jobs/job-state.ts';
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';
 

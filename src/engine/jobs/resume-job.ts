@@ -4,14 +4,14 @@ import { CLAIMABLE_STATES, type JobState } from '../../core/jobs/job-state.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { endTrial } from '../../store/commands/jobs/end-trial.ts';
 import { resumeJobRow } from '../../store/commands/jobs/resume-job.ts';
-import { releaseHeld } from '../../store/commands/spans/release-held.ts';
-import { budgetName, budgetSentence, isUsedUp } from '../../core/limits/budget-control.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { budgetName, budgetSentence, isUsedUp } from '../../core/limits/budget-control.ts';
+import { releaseHeld } from '../../store/commands/spans/release-held.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { Executor } from '../../platform/database.ts';
-import { readBudgets } from '../../store/views/limits/read-budgets.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
-import { finishJob } from './finish-job.ts';
+import { readBudgets } from '../../store/views/limits/read-budgets.ts';
+import { finalizeIfComplete } from './finalize-job.ts';
 import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 
@@ -35,7 +35,7 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
   );
   if (resumed !== null) {
     context.events.emit('job.resumed', { jobId, state: resumed, released: 0 });
-    await finishJob(context, jobId);
+    await finalizeIfComplete(context, jobId);
     return { changed: true, state: resumed, released: 0 };
   }
   const released = await retryPassing(() =>

@@ -1,7 +1,9 @@
 // Calls one callback of a pipeline that is due: after the commit of what it tells, under a lease, again until it went
 // well or was tried too often. The end of a job never waits for it.
-import { callbackDelayMs } from '../../core/retries/callback-retry.ts';
+
 import { toStorableText } from '../../core/items/storable-json.ts';
+import { callbackDelayMs } from '../../core/retries/callback-retry.ts';
+import type { CallbackContext } from '../../pipeline/pipeline-callbacks.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { newId, randomFraction } from '../../platform/random.ts';
@@ -14,12 +16,11 @@ import {
   endCallback,
 } from '../../store/commands/jobs/claim-callback.ts';
 import type { FailedItem } from '../../core/items/failed-item.ts';
-import { failedItemsPage } from '../../store/views/results/failed-items-page.ts';
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import { readSummary } from '../../store/views/jobs/read-progress.ts';
+import { failedItemsPage } from '../../store/views/results/failed-items-page.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import type { CallbackContext } from '../../pipeline/pipeline-callbacks.ts';
 
 const LEASE_MARGIN_MS = 30_000;
 const ITEMS_PER_CALL = 100;

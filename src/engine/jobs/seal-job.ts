@@ -5,7 +5,7 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { type SealOfFile, sealJobRow } from '../../store/commands/jobs/seal-job.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { finishJob } from './finish-job.ts';
+import { finalizeIfComplete } from './finalize-job.ts';
 import { recordChange } from './record-change.ts';
 
 /** The total. Sealing a sealed job again changes nothing. */
@@ -26,7 +26,7 @@ export async function sealJob(context: EngineContext, jobId: string, file?: Seal
   );
   const total = sealed ?? (await totalOfSealed(context, jobId));
   if (sealed !== null) context.events.emit('job.sealed', { jobId, total });
-  await finishJob(context, jobId);
+  await finalizeIfComplete(context, jobId);
   return total;
 }
 

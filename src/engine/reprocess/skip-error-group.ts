@@ -38,7 +38,7 @@ export interface SkipErrorGroupRequest {
   ifGeneration?: number;
 }
 
-/** Nothing of the generation waits: `finishJob` ends it, here or in a sweep. */
+/** Nothing of the generation waits: `finalizeIfComplete` ends it, here or in a sweep. */
 export async function skipErrorGroup(
   context: EngineContext,
   jobId: string,

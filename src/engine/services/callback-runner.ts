@@ -1,5 +1,6 @@
 // Calls what pipelines want to be told about their jobs. Every worker does it for the pipelines it knows; different
 // pipelines do not wait for each other.
+
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { insertPhasesDone, removeUnwantedCallbacks } from '../../store/commands/jobs/insert-callbacks.ts';

@@ -1,8 +1,8 @@
 // Removes events of jobs, callbacks and deliveries that are older than the setting eventKeepMs, and idempotency keys that are
 // older than idempotencyKeepMs. Workers leave deliveries and keys to the server: they may not see them.
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { pruneKeys } from '../../store/commands/jobs/idempotency-keys.ts';
 import { pruneOld } from '../../store/commands/events/prune-events.ts';
+import { pruneKeys } from '../../store/commands/jobs/idempotency-keys.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { numberEvents } from '../jobs/number-events.ts';
 

@@ -1,7 +1,7 @@
 // Goes on with what is left of removed jobs when the process that removed them died.
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { removeRemains } from '../jobs/delete-job.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { removeRemains } from '../jobs/delete-job.ts';
 
 export function createJobRemover(context: EngineContext, signal: AbortSignal): PeriodicService {
   return new PeriodicService({

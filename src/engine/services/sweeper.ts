@@ -2,11 +2,11 @@
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { planByKey } from '../../store/commands/spans/plan-by-key.ts';
 import { findOverdue } from '../../store/views/jobs/find-overdue.ts';
-import { cancelRest } from '../jobs/cancel-job.ts';
+import { readJob } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { finalizeJob } from '../jobs/finalize-job.ts';
-import { finishJob } from '../jobs/finish-job.ts';
 import { rescueLeases } from '../flush/rescue-leases.ts';
+import { cancelRest } from '../jobs/cancel-job.ts';
+import { finalizeIfComplete, finalizeJob } from '../jobs/finalize-job.ts';
 
 export async function sweep(context: EngineContext): Promise<void> {
   const overdue = await context.db.transaction(async (tx) => {
@@ -17,10 +17,18 @@ export async function sweep(context: EngineContext): Promise<void> {
   const attempt = (work: Promise<unknown>): Promise<unknown> => work.catch((error) => failures.push(error));
   if (overdue.expired) await attempt(rescueLeases(context));
   for (const jobId of overdue.cancelling) await attempt(cancelRest(context, jobId));
-  for (const jobId of overdue.ended) await attempt(finishJob(context, jobId));
+  for (const jobId of overdue.complete) await attempt(finalizeIfComplete(context, jobId));
   for (const jobId of overdue.finalizing) await attempt(finalizeJob(context, jobId));
   // A job that cannot be ended does not keep the others from their end.
   if (failures.length > 0) throw failures[0];
+}
+
+/** Finishes one job if its end is all that is left to do: a sweep for a process that has only this job. */
+export async function sweepJob(context: EngineContext, jobId: string): Promise<void> {
+  if (await finalizeIfComplete(context, jobId)) return;
+  const job = await readJob(context.db, jobId);
+  if (job?.state === 'CANCELLING') await cancelRest(context, jobId);
+  else if (job?.state === 'FINALIZING') await finalizeJob(context, jobId);
 }
 
 export function createSweeper(context: EngineContext): PeriodicService {

@@ -5,9 +5,9 @@ import { blockedBecause, canRun, GIVEN_PIPELINES } from '../../core/claims/abili
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { mayHaveWork, nextSliceInMs } from '../../core/jobs/job-outlook.ts';
 import { CLAIMABLE_STATES, isFinished, type JobState } from '../../core/jobs/job-state.ts';
+import { sweepJob } from '../../engine/services/sweeper.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { rescueLeases } from '../../engine/flush/rescue-leases.ts';
-import { endJob } from '../../engine/jobs/end-job.ts';
 import { type LearnedBefore, loadLearnedTimes, storeLearnedTimes } from '../../engine/jobs/learned-times.ts';
 import { ingestJob } from '../../ingest/ingest-job.ts';
 import { abilityOf } from '../../pipeline/define-pipeline.ts';
@@ -63,7 +63,7 @@ export async function runSlice(
     const slice = new Slice(connections, job, pipeline, startedMs + durationMs, options);
     recorded = await slice.run(learned);
   }
-  if (!isFinished(job.state) && job.state !== 'PAUSED') await endJob(context, jobId);
+  if (!isFinished(job.state) && job.state !== 'PAUSED') await sweepJob(context, jobId);
   const [outlook, progress] = await Promise.all([
     readJobOutlook(context.db, jobId),
     readProgress(context.db, jobId),

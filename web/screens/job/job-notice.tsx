@@ -62,7 +62,7 @@ export function JobNotice({ job, live, onBudget }: JobNoticeProps) {
         }
         action={
           <>
-            {can('kickoffJob') && <ProcessNow jobId={job.jobId} />}
+            {can('sliceJob') && <ProcessNow jobId={job.jobId} />}
             <Link to="/workers" className={buttonClass('plain', 'small')}>
               View workers
             </Link>

@@ -20,7 +20,7 @@ export function ProcessNow({ jobId }: { jobId: string }) {
     setBusy(true);
     try {
       while (!signal.aborted) {
-        const slice = await client.kickoffJob({ jobId, durationMs: SLICE_MS }, { signal });
+        const slice = await client.sliceJob({ jobId, durationMs: SLICE_MS }, { signal });
         void queries.invalidateQueries({ queryKey: ['job', jobId] });
         if (slice.finished || slice.moreReadyInMs === null) break;
         const restMs = Math.min(slice.moreReadyInMs, LONGEST_REST_MS);

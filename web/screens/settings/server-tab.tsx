@@ -51,7 +51,7 @@ const LIMITS: Record<string, string> = {
   uploadMaxBytes: 'Upload size',
   bodyMaxBytes: 'Request size',
   itemsMaxBytes: 'Rows per request',
-  kickoffMaxMs: 'Inline run',
+  sliceMaxMs: 'Inline run',
 };
 
 /** uploadMax becomes "Upload max". */

@@ -14,7 +14,7 @@ const FIND_OVERDUE: Statement = {
         where j.state in ${COMPLETABLE} and j.sealed_at is not null
           and not exists (select 1 from spans s where s.job_id = j.job_id)
         limit 100
-      )::text[] as ended,
+      )::text[] as complete,
       array(select j.job_id from jobs j where j.state = 'CANCELLING' limit 100)::text[] as cancelling,
       array(
         select j.job_id from jobs j
@@ -25,7 +25,7 @@ const FIND_OVERDUE: Statement = {
 
 export interface Overdue {
   expired: boolean;
-  ended: string[];
+  complete: string[];
   cancelling: string[];
   finalizing: string[];
 }

@@ -2,8 +2,8 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 
 // What a job contributes to counters: the sum of its contributions that count, per entry. Index: counter_contributions_pkey
 // by its beginning, counter_entries_entry_id_key; reads all contributions of the job.
-const READ_JOB_COUNTS: Statement = {
-  name: 'read-job-counts',
+const READ_COUNTERS_OF_JOB: Statement = {
+  name: 'read-counters-of-job',
   text: `
     select c.name as counter, e.scope, e.entity, c.measures, s.measured
     from (
@@ -23,7 +23,7 @@ const READ_JOB_COUNTS: Statement = {
     order by c.name, e.scope, e.entity`,
 };
 
-export interface JobCount {
+export interface CountedByJob {
   counter: string;
   scope: string;
   entity: string;
@@ -31,14 +31,14 @@ export interface JobCount {
 }
 
 /** One row per (scope, entity) that it touched. */
-export async function readJobCounts(db: Executor, jobId: string): Promise<JobCount[]> {
+export async function readCountersOfJob(db: Executor, jobId: string): Promise<CountedByJob[]> {
   const { rows } = await db.run<{
     counter: string;
     scope: string;
     entity: string;
     measures: string[];
     measured: (string | null)[];
-  }>(READ_JOB_COUNTS, [jobId]);
+  }>(READ_COUNTERS_OF_JOB, [jobId]);
   return rows.map(({ counter, scope, entity, measures, measured }) => ({
     counter,
     scope,

@@ -1,4 +1,4 @@
-// POST /api/jobs/:jobId/kickoff: a time slice of the job inside the request, whether or not workers run.
+// POST /api/jobs/:jobId/slice: a time slice of the job inside the request, whether or not workers run.
 import type { controlRoutes } from '../../contract/control.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { recordAudit } from '../../engine/record-audit.ts';
@@ -6,25 +6,25 @@ import { runSlice } from '../../worker/process/run-slice.ts';
 import { RetryLaterError } from '../requests/answer-error.ts';
 import type { Handler } from '../requests/handler.ts';
 
-export const kickOffJob: Handler<typeof controlRoutes.kickoffJob> = async (request, context) => {
+export const sliceJob: Handler<typeof controlRoutes.sliceJob> = async (request, context) => {
   const { job, query, signal } = request;
-  const { kickoffsAtOnce, sliceMaxMs } = context.engine.settings;
+  const { slicesAtOnce, sliceMaxMs } = context.engine.settings;
   if (query.durationMs > sliceMaxMs)
     throw new RowmillError(
       'SLICE_INVALID',
       `expected durationMs to be at most ${sliceMaxMs} (sliceMaxMs), got ${query.durationMs}`,
     );
   // Of all callers together: handlers run here.
-  const release = context.slots.kickoffs.take('', kickoffsAtOnce);
+  const release = context.slots.slices.take('', slicesAtOnce);
   if (!release)
     throw new RetryLaterError(
-      'TOO_MANY_KICKOFFS',
-      `expected at most ${kickoffsAtOnce} time slices at once in this server (kickoffsAtOnce)`,
+      'TOO_MANY_SLICES',
+      `expected at most ${slicesAtOnce} time slices at once in this server (slicesAtOnce)`,
       query.durationMs,
     );
   try {
     await recordAudit(context.engine.db, request.engine, {
-      action: 'job.kickoff',
+      action: 'job.slice',
       subject: `job ${job.jobId}`,
       detail: query,
     });
