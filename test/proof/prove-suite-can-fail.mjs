@@ -250,8 +250,8 @@ const MUTATIONS = [
   {
     name: 'counters: what a replacement has voided is not taken back by a flush',
     file: 'src/store/commands/counters/change-entries.ts',
-    from: 'or e.epoch = -1 - excluded.epoch',
-    to: 'or e.epoch is not null',
+    from: 'and e.epoch <> $',
+    to: 'and e.epoch is null and e.epoch <> $',
     tests: ['test/simulation/counter-interleavings.test.ts'],
     named: 'takes back once',
   },
@@ -267,9 +267,9 @@ const MUTATIONS = [
     name: 'counters: what a replacement changed is computed under the lock',
     file: 'src/store/commands/counters/change-entries.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
-    from: "else ${subtractMeasures('excluded.measured', 'e.measured')} end,",
+    from: "then ${subtractMeasures('excluded.measured', 'e.measured')} else",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
-    to: "else ${subtractMeasures('excluded.measured', 'excluded.settled')} end,",
+    to: "then ${subtractMeasures('excluded.measured', 'excluded.settled')} else",
     tests: ['test/simulation/counter-interleavings.test.ts'],
     named: 'feed rows that are there',
   },

@@ -8,22 +8,25 @@ import { ROLL_UP_CHANGES } from './roll-up-changes.ts';
 // only added gets the sum; one that was replaced gets what came from the last replacement on, and its epoch rises by the
 // number of replacements. What changed is computed here, under the lock of the row, and never by the worker.
 //
-// Where something is taken away and nothing replaced, the proposed row has -1 - (the epoch in which that was counted) for
-// its epoch, and what is added less what is taken away for its change: an entry that has another epoch by now has lost
-// the one already, and only gets the other.
-//
 // Index: counter_entries_pkey, counter_entities_pkey. Rows are inserted and locked in the order of their keys: flushes
 // that meet wait, they do not deadlock.
-const CHANGED = `case when excluded.epoch >= 0 or e.epoch = -1 - excluded.epoch then excluded.change else excluded.measured end`;
+//
+// A proposed row carries to the conflict only columns of the table. Its epoch says what the change is: 0, something was added;
+// n > 0, the entry was replaced n times; -1 - n, what was counted in epoch n is taken away. For the last, `change` is what is
+// added less what is taken away: an entry that has another epoch by now has lost the one already, and only gets the other.
+const takenFrom = (epoch: string): string => `-1 - ${epoch}`;
+const IS_REPLACED = 'excluded.epoch > 0';
+const IS_TAKEN_FROM_PAST = `excluded.epoch < 0 and e.epoch <> ${takenFrom('excluded.epoch')}`;
+const CHANGED = `case when ${IS_TAKEN_FROM_PAST} then excluded.measured else excluded.change end`;
 const changing = (proposed: string): string => `
     changed as (
       insert into counter_entries as e (counter_id, owner_id, scope, entity, epoch, measured, change)
       ${proposed}
       on conflict (counter_id, owner_id, scope, entity) do update
       set epoch = e.epoch + greatest(0, excluded.epoch),
-          measured = case when excluded.epoch <= 0 then ${addMeasures('e.measured', CHANGED)} else excluded.measured end,
-          change = case when excluded.epoch <= 0 then ${CHANGED} else ${subtractMeasures('excluded.measured', 'e.measured')} end,
-          settled = case when excluded.epoch <= 0 then e.settled else '{}' end,
+          measured = case when ${IS_REPLACED} then excluded.measured else ${addMeasures('e.measured', CHANGED)} end,
+          change = case when ${IS_REPLACED} then ${subtractMeasures('excluded.measured', 'e.measured')} else ${CHANGED} end,
+          settled = case when ${IS_REPLACED} then '{}' else e.settled end,
           updated_at = now()
       returning e.entry_id, e.counter_id, e.owner_id, e.scope, e.entity, e.epoch, e.change
     ),
@@ -72,7 +75,7 @@ const CHANGE_AND_TAKE_BACK: Statement = {
     ),
     ${changing(`
       select m.counter_id, m.owner_id, m.scope, m.entity,
-        case when m.replaced > 0 or m.epoch is null then m.replaced else -1 - m.epoch end,
+        case when m.replaced > 0 or m.epoch is null then m.replaced else ${takenFrom('m.epoch')} end,
         m.added, ${subtractMeasures('m.added', 'm.taken')}
       from merged m
       order by m.counter_id, m.owner_id, m.scope, m.entity`)}`,

@@ -29,7 +29,7 @@ const NEWEST = `(
           where newer.job_id = $1 and newer.seq = r.seq and newer.generation > r.generation
           limit 1
         ) is null`;
-/** Also for counting them beforehand: views/count-reopenable.ts. */
+/** Shared with views/results/count-reopenable.ts, which counts them beforehand. */
 export const CANDIDATES = {
   notDone: `
       select r.* from generate_series(1, $2::int - 1) as g(generation)
@@ -56,7 +56,11 @@ export const CANDIDATES = {
       where r.status = any($5::item_status[]) and r.seq >= $3::bigint and r.seq < $4::bigint`,
 };
 
-const reopenText = (candidates: string): string => `
+/**
+ * The beginning of both statements: `judged` has the candidates that have ended, with the guard rails that leave some of them out.
+ * `except` is the parameter with seqs that are not asked for.
+ */
+export const judgedFrom = (candidates: string, except: string): string => `
     with open as materialized (
       select coalesce(range_agg(s.items), '{}'::int8multirange) as items from spans s where s.job_id = $1
     ),
@@ -68,8 +72,17 @@ const reopenText = (candidates: string): string => `
         $7::int is not null and case when c.generation = 1 then c.attempt
           else (select sum(a.attempt) from results a where a.job_id = $1 and a.seq = c.seq) end >= $7 as is_exhausted
       from candidates c
-      where c.seq <> all ($10::bigint[]) and not (select items from open) @> c.seq
-    ),
+      where c.generation < $2::int and c.seq <> all (${except}::bigint[]) and not (select items from open) @> c.seq
+    )`;
+
+/** The statement that fits a request. */
+export const candidatesFor = ({
+  seqs,
+  statuses,
+}: Pick<ReopenRequest, 'seqs' | 'statuses'>): keyof typeof CANDIDATES =>
+  seqs ? 'chosen' : statuses.includes('DONE') ? 'any' : 'notDone';
+
+const reopenText = (candidates: string): string => `${judgedFrom(candidates, '$10')},
     rotating as materialized (
       select exists (select from error_groups g where g.job_id = $1 and g.error_class = 'not_found') as has
     ),
@@ -164,8 +177,7 @@ export interface Reopened {
 }
 
 export async function reopenItems(db: Executor, request: ReopenRequest): Promise<Reopened> {
-  const way = request.seqs ? 'chosen' : request.statuses.includes('DONE') ? 'any' : 'notDone';
-  const rows = await db.runArrays(REOPEN[way], [
+  const rows = await db.runArrays(REOPEN[candidatesFor(request)], [
     request.jobId,
     request.generation,
     request.fromSeq,

@@ -60,9 +60,11 @@ const FIND_CLAIMABLE: Statement = {
         order by j.owner_id limit 1
       ) n
       where o.place < ${OWNERS_PER_LOOK}
-    )
-    select f.*, (select o.owner_id from o where o.place = ${OWNERS_PER_LOOK}) as next_owner
-    from (values (1)) always
+    ),
+    -- One row, whether or not anything is found: the owner that the next look begins behind.
+    last as (select max(o.owner_id) filter (where o.place = ${OWNERS_PER_LOOK}) as owner_id from o)
+    select f.*, last.owner_id as next_owner
+    from last
     left join (
       select ${FIELDS}, j.created_at
       from o
