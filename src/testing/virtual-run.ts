@@ -10,7 +10,8 @@ import type { BatchContext, BatchItem, ItemContext } from '../pipeline/item-cont
 import type { Lease } from '../worker/leases/lease.ts';
 import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
 import { ResultColumns } from '../worker/flush/result-columns.ts';
-import { type PhaseRuntime, recordFailure, runItem, timeoutFailure } from '../worker/run/run-item.ts';
+import { recordFailure, timeoutFailure } from '../worker/run/record-failure.ts';
+import { type PhaseRuntime, runItem } from '../worker/run/run-item.ts';
 import { runMany } from '../worker/run/run-many.ts';
 import { BatchedItem, RunningBatch } from '../worker/run/running-batch.ts';
 import { type ItemServices, RunningItem } from '../worker/run/running-item.ts';

@@ -4,19 +4,16 @@ import { claimSize, leaseLength } from '../../core/claims/claim-size.ts';
 import type { WorkOwner } from '../../core/limits/owner-limits.ts';
 import { type Claim, type ClaimContext, claimWork } from '../../engine/claims/claim-work.ts';
 import { abilityOf } from '../../pipeline/define-pipeline.ts';
-import { monotonicMs, waitMs } from '../../platform/clock.ts';
+import { monotonicMs } from '../../platform/clock.ts';
 import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
 import type { FlushWriter } from '../flush/flush-writer.ts';
 import type { HeldLeases } from '../leases/held-leases.ts';
 import type { PhasePool } from '../run/phase-pool.ts';
+import { claimForGuests } from './claim-for-guests.ts';
 import type { ClaimsUnderWay } from './claims-under-way.ts';
 import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';
 import { PrioritySemaphore } from './priority-semaphore.ts';
 import type { WorkFinder } from './work-finder.ts';
-
-/** How soon an owner who has nothing here is seen, and how soon one who has too little. */
-const GUEST_LOOK_MS = 250;
-const SHORT_LOOK_MS = 5;
 
 export interface ClaimLoopsOptions {
   context: ClaimContext;
@@ -50,7 +47,7 @@ export class ClaimLoops {
     this.#pools = pools;
     this.#loops = pools.flatMap((pool) => [
       ...Array.from({ length: claimConcurrency }, () => this.#loop(pool)),
-      this.#guestLoop(pool),
+      claimForGuests(pool, this.#options, this),
     ]);
   }
 
@@ -60,6 +57,10 @@ export class ClaimLoops {
     this.#options.finder.stop();
     this.#turns.stop();
     for (const pool of this.#pools) pool.demand.stop();
+  }
+
+  get isStopping(): boolean {
+    return this.#stopping;
   }
 
   /** Resolves when the claims under way have ended. */
@@ -90,7 +91,7 @@ export class ClaimLoops {
       }
       const work = await finder.next(ability, phaseIndex, here);
       if (!work || this.#stopping) continue;
-      const outcome = await this.#claimFrom(pool, work, isHungry);
+      const outcome = await this.claimFrom(pool, work, isHungry);
       if (outcome !== 'nothing') continue;
       // Our own claims hold what waits there: the next one comes when one of them has ended.
       if (underWay.has(work.jobId)) await underWay.nextEnd();
@@ -101,29 +102,8 @@ export class ClaimLoops {
     }
   }
 
-  /**
-   * A pool that has enough still takes a little of an owner who has nothing here: in the queue owners take turns, so a
-   * small job does not wait until a large one has been worked off.
-   */
-  async #guestLoop(pool: PhasePool): Promise<void> {
-    const { finder, underWay } = this.#options;
-    const { demand, options } = pool;
-    const ability = abilityOf(options.runtime.pipeline);
-    const isEnough = ({ ownerId, weight }: WorkOwner): boolean => !demand.owners.isShortOf(ownerId, weight);
-    while (!this.#stopping) {
-      const short = demand.nextShort();
-      await waitMs(SHORT_LOOK_MS);
-      await waitMs(GUEST_LOOK_MS - SHORT_LOOK_MS, short);
-      // What is hungry looks for itself.
-      if (this.#stopping || pool.queuedCount === 0 || demand.isHungry || pool.isCongested) continue;
-      const work = await finder.nextOfOthers(ability, options.phaseIndex, isEnough);
-      if (!work) continue;
-      const outcome = await this.#claimFrom(pool, work, () => !pool.isCongested, true);
-      if (outcome === 'nothing' && !underWay.has(work.jobId)) finder.miss(work);
-    }
-  }
-
-  async #claimFrom(
+  /** `isWanted` is asked again when it is the claim's turn: another one may have been enough. */
+  async claimFrom(
     pool: PhasePool,
     work: ClaimableWork,
     isWanted: () => boolean,
@@ -134,7 +114,6 @@ export class ClaimLoops {
     if (!this.#turns.offers(kind)) return 'unwanted';
     const turn = await this.#turns.take(kind);
     await this.#connections.take(pool.order);
-    // Another claim was enough meanwhile.
     if (this.#stopping || !isWanted()) {
       this.#connections.release(pool.order);
       turn.end();

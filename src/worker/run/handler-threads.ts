@@ -9,7 +9,8 @@ import { moduleOf } from '../../pipeline/load-pipelines.ts';
 import { compiledFile } from '../../platform/compiled-file.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { type Charge, plainCharge } from '../admission/item-charge.ts';
-import { columnsOf, type PhaseRuntime, recordFailure } from './run-item.ts';
+import { recordFailure } from './record-failure.ts';
+import { columnsOf, type PhaseRuntime } from './run-item.ts';
 import type { RunningItem } from './running-item.ts';
 
 export interface HandlerThreadData {

@@ -1,19 +1,17 @@
 // One item through one phase: prepare, call, classify, record. Each step takes and returns plain values; whatever
 // the handler does, the result is one of a closed set of outcomes.
 import { classifyError, MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
-import { failuresOf } from '../../core/errors/failure-counts.ts';
-import { ERROR_CLASSES, type Failure, isVerdict, type Verdict } from '../../core/items/outcome.ts';
+import { isVerdict, type Verdict } from '../../core/items/outcome.ts';
 import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
-import { type RetryPolicy, retryDelay } from '../../core/retries/retry-policy.ts';
+import type { RetryPolicy } from '../../core/retries/retry-policy.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 
 import { type Checked, checkInput } from '../../pipeline/input-schema.ts';
-import { monotonicMs, wallClockMs } from '../../platform/clock.ts';
+import { wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
-import { randomFraction } from '../../platform/random.ts';
 import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
-import { type Charge, overItemBudget } from '../admission/item-charge.ts';
 import type { KnownColumns, ResultColumns } from '../flush/result-columns.ts';
+import { classify, failureOf, outcomeOf, recordFailure, recordRefusal } from './record-failure.ts';
 import type { RunningItem } from './running-item.ts';
 
 export interface PhaseRuntime {
@@ -99,27 +97,14 @@ function recordAnswer(runtime: PhaseRuntime, item: RunningItem, value: unknown):
   }
 }
 
-export function classify(runtime: PhaseRuntime, error: unknown): Failure {
-  const failure = classifyError(error, wallClockMs());
-  if (!runtime.phase.classify) return failure;
-  try {
-    const judged = { ...failure, ...runtime.phase.classify(error) };
-    if (!ERROR_CLASSES.includes(judged.class)) return failure;
-    return { ...judged, message: toStorableText(String(judged.message), MAX_ERROR_LENGTH) };
-  } catch {
-    // A classifier that throws is no reason to lose the error it was asked about.
-    return failure;
-  }
-}
-
 export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unknown): RecordedOutcome {
   if (isVerdict(value)) return recordVerdict(runtime, item, value);
   // As data it would be stored as {}: a failure that counts as done.
   if (isError(value)) return recordFailure(runtime, item, classify(runtime, value));
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
-  if (!runtime.isLastPhase) return withGains(item, outcome(item, 'advance', 'DONE', stored.json, null, 0));
-  const done = outcome(item, 'terminal', 'DONE', stored.json, null, 0);
+  if (!runtime.isLastPhase) return withGains(item, outcomeOf(item, 'advance', 'DONE', stored.json, null, 0));
+  const done = outcomeOf(item, 'terminal', 'DONE', stored.json, null, 0);
   done.columns = columnsOf(runtime, item).unseen(value);
   return withGains(item, done);
 }
@@ -152,7 +137,7 @@ function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdic
   switch (verdict.kind) {
     case 'skip':
       return withGains(item, {
-        ...outcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0),
+        ...outcomeOf(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0),
         columns: columnsOf(runtime, item).unseen({ reason: message }),
       });
     case 'not_found':
@@ -167,62 +152,4 @@ function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdic
     default:
       return recordFailure(runtime, item, failureOf('permanent', message));
   }
-}
-
-/** Also used for calls that ended from outside. */
-export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure: Failure): RecordedOutcome {
-  // Each class has attempts of its own: waiting out a rate limit takes nothing from an item that then meets an error.
-  const failed = failuresOf(item.lease.claim.failures, failure.class) + 1;
-  const jitter = runtime.jitter ? runtime.jitter(item) : randomFraction();
-  const delayMs = retryDelay(runtime.retryPolicy, failure, failed, jitter);
-  if (delayMs !== null) {
-    const over = item.charge && overItemBudget(item.charge, item.charge.spentBefore + (item.realCost ?? 0));
-    if (over === null) return outcome(item, 'retry', 'ERROR', null, failure, delayMs);
-    const message = toStorableText(`${over}; the last one ended with: ${failure.message}`, MAX_ERROR_LENGTH);
-    return outcome(item, 'terminal', 'ERROR', null, failureOf('permanent', message), 0);
-  }
-  const status = failure.class === 'not_found' ? 'NOT_FOUND' : 'ERROR';
-  return outcome(item, 'terminal', status, null, failure, 0);
-}
-
-/** There was no call, because of what it would cost. */
-export function recordRefusal(
-  runtime: PhaseRuntime,
-  item: RunningItem,
-  { class: errorClass, message }: NonNullable<Charge['refusal']>,
-): RecordedOutcome {
-  return recordFailure(runtime, item, failureOf(errorClass, toStorableText(message, MAX_ERROR_LENGTH)));
-}
-
-/** A call that did not answer in its time. */
-export function timeoutFailure(timeoutMs: number): Failure {
-  return failureOf('timeout', `the handler gave no answer within ${timeoutMs} ms`);
-}
-
-export function failureOf(errorClass: Failure['class'], message: string): Failure {
-  return { class: errorClass, message, retryAfterMs: null };
-}
-
-function outcome(
-  item: RunningItem,
-  kind: RecordedOutcome['kind'],
-  status: RecordedOutcome['status'],
-  json: string | null,
-  failure: Failure | null,
-  delayMs: number,
-): RecordedOutcome {
-  const handlerMs = monotonicMs() - item.startedMs;
-  return {
-    seq: item.claimed.seq,
-    kind,
-    status,
-    json,
-    failure,
-    delayMs,
-    handlerMs,
-    bytes: 0,
-    columns: undefined,
-    children: undefined,
-    cost: item.realCost,
-  };
 }

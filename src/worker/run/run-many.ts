@@ -6,7 +6,8 @@ import type { Failure } from '../../core/items/outcome.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
-import { classify, failureOf, type PhaseRuntime, prepare, recordFailure, recordValue } from './run-item.ts';
+import { classify, failureOf, recordFailure } from './record-failure.ts';
+import { type PhaseRuntime, prepare, recordValue } from './run-item.ts';
 import type { BatchedItem, RunningBatch } from './running-batch.ts';
 
 type Settle = (item: BatchedItem, outcome: RecordedOutcome) => void;

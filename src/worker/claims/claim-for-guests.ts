@@ -1,0 +1,33 @@
+// A pool that has enough still takes a little of an owner who has nothing here: in the queue owners take turns, so a small
+// job does not wait until a large one has been worked off.
+import type { WorkOwner } from '../../core/limits/owner-limits.ts';
+import { abilityOf } from '../../pipeline/define-pipeline.ts';
+import { waitMs } from '../../platform/clock.ts';
+import type { PhasePool } from '../run/phase-pool.ts';
+import type { ClaimLoops, ClaimLoopsOptions } from './claim-loops.ts';
+
+/** How soon an owner who has nothing here is seen, and how soon one who has too little. */
+const GUEST_LOOK_MS = 250;
+const SHORT_LOOK_MS = 5;
+
+/** Until the loops stop. */
+export async function claimForGuests(
+  pool: PhasePool,
+  { finder, underWay }: ClaimLoopsOptions,
+  loops: ClaimLoops,
+): Promise<void> {
+  const { demand, options } = pool;
+  const ability = abilityOf(options.runtime.pipeline);
+  const isEnough = ({ ownerId, weight }: WorkOwner): boolean => !demand.owners.isShortOf(ownerId, weight);
+  while (!loops.isStopping) {
+    const short = demand.nextShort();
+    await waitMs(SHORT_LOOK_MS);
+    await waitMs(GUEST_LOOK_MS - SHORT_LOOK_MS, short);
+    // What is hungry looks for itself.
+    if (loops.isStopping || pool.queuedCount === 0 || demand.isHungry || pool.isCongested) continue;
+    const work = await finder.nextOfOthers(ability, options.phaseIndex, isEnough);
+    if (!work) continue;
+    const outcome = await loops.claimFrom(pool, work, () => !pool.isCongested, true);
+    if (outcome === 'nothing' && !underWay.has(work.jobId)) finder.miss(work);
+  }
+}

@@ -1,0 +1,84 @@
+// How a call that failed is recorded: tried again after a while, or ended. Also for calls that were refused, timed out or
+// ended from outside.
+import { classifyError, MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
+import { failuresOf } from '../../core/errors/failure-counts.ts';
+import { ERROR_CLASSES, type Failure } from '../../core/items/outcome.ts';
+import { toStorableText } from '../../core/items/storable-json.ts';
+import { retryDelay } from '../../core/retries/retry-policy.ts';
+import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import { monotonicMs, wallClockMs } from '../../platform/clock.ts';
+import { randomFraction } from '../../platform/random.ts';
+import { type Charge, overItemBudget } from '../admission/item-charge.ts';
+import type { PhaseRuntime } from './run-item.ts';
+import type { RunningItem } from './running-item.ts';
+
+export function classify(runtime: PhaseRuntime, error: unknown): Failure {
+  const failure = classifyError(error, wallClockMs());
+  if (!runtime.phase.classify) return failure;
+  try {
+    const judged = { ...failure, ...runtime.phase.classify(error) };
+    if (!ERROR_CLASSES.includes(judged.class)) return failure;
+    return { ...judged, message: toStorableText(String(judged.message), MAX_ERROR_LENGTH) };
+  } catch {
+    // A classifier that throws is no reason to lose the error it was asked about.
+    return failure;
+  }
+}
+
+export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure: Failure): RecordedOutcome {
+  // Each class has attempts of its own: waiting out a rate limit takes nothing from an item that then meets an error.
+  const failed = failuresOf(item.lease.claim.failures, failure.class) + 1;
+  const jitter = runtime.jitter ? runtime.jitter(item) : randomFraction();
+  const delayMs = retryDelay(runtime.retryPolicy, failure, failed, jitter);
+  if (delayMs !== null) {
+    const over = item.charge && overItemBudget(item.charge, item.charge.spentBefore + (item.realCost ?? 0));
+    if (over === null) return outcomeOf(item, 'retry', 'ERROR', null, failure, delayMs);
+    const message = toStorableText(`${over}; the last one ended with: ${failure.message}`, MAX_ERROR_LENGTH);
+    return outcomeOf(item, 'terminal', 'ERROR', null, failureOf('permanent', message), 0);
+  }
+  const status = failure.class === 'not_found' ? 'NOT_FOUND' : 'ERROR';
+  return outcomeOf(item, 'terminal', status, null, failure, 0);
+}
+
+/** There was no call, because of what it would cost. */
+export function recordRefusal(
+  runtime: PhaseRuntime,
+  item: RunningItem,
+  { class: errorClass, message }: NonNullable<Charge['refusal']>,
+): RecordedOutcome {
+  return recordFailure(runtime, item, failureOf(errorClass, toStorableText(message, MAX_ERROR_LENGTH)));
+}
+
+/** A call that did not answer in its time. */
+export function timeoutFailure(timeoutMs: number): Failure {
+  return failureOf('timeout', `the handler gave no answer within ${timeoutMs} ms`);
+}
+
+export function failureOf(errorClass: Failure['class'], message: string): Failure {
+  return { class: errorClass, message, retryAfterMs: null };
+}
+
+/** Every field is there from the beginning: one shape for all of them. */
+export function outcomeOf(
+  item: RunningItem,
+  kind: RecordedOutcome['kind'],
+  status: RecordedOutcome['status'],
+  json: string | null,
+  failure: Failure | null,
+  delayMs: number,
+): RecordedOutcome {
+  const handlerMs = monotonicMs() - item.startedMs;
+  return {
+    seq: item.claimed.seq,
+    kind,
+    status,
+    json,
+    failure,
+    delayMs,
+    handlerMs,
+    bytes: 0,
+    columns: undefined,
+    children: undefined,
+    cost: item.realCost,
+  };
+}
