@@ -11,7 +11,7 @@ import { boundConnections } from './requests/bound-connections.ts';
 import { addCrossSiteRules, checkPublicUrl } from './requests/cross-site.ts';
 import { addDocsPage } from './documents/docs-page.ts';
 import { drainRequests } from './requests/drain-requests.ts';
-import { dropSlowSenders } from './requests/drop-slow-senders.ts';
+import { dropSlowSenders } from './requests/drop-slow-clients.ts';
 import { registerRoutes } from './requests/register-routes.ts';
 import { HANDLERS } from './routes/all.ts';
 import { addSecurityHeaders, setSecurityHeaders } from './requests/security-headers.ts';

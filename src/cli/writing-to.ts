@@ -1,4 +1,5 @@
 // Writes what a person asked for, and says where when the disk does not take it.
+import { pipeline } from 'node:stream/promises';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 const OF_FILES = new Set([
@@ -14,4 +15,13 @@ export async function writingTo<Result>(place: string, work: () => Promise<Resul
     if (code === undefined || !OF_FILES.has(code) || syscall === 'connect') throw cause;
     throw new RowmillError('EXPORT_NOT_WRITTEN', `cannot write ${place}: ${message}`, { cause });
   }
+}
+
+/** A reader that has enough, such as `head`, closes the pipe: that is not a failure. */
+export async function writeToStdout(bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  await writingTo('to standard output', () => pipeline(bytes, process.stdout, { end: false })).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+    },
+  );
 }

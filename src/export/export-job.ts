@@ -10,7 +10,7 @@ import { OUTPUT_FORMATS, type OutputFormat } from '../core/files/output-format.t
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { ColumnTypes } from '../core/files/typed-columns.ts';
 import type { Executor } from '../platform/database.ts';
-import { retryingReads } from '../platform/retrying-reads.ts';
+import { retryingReads } from '../platform/retry-passing.ts';
 import { readExportColumns } from '../store/views/exports/read-export-columns.ts';
 import { type Job, readJob } from '../store/views/jobs/read-job.ts';
 import { type CsvOptions, exportCsv, STANDARD_CSV } from './export-csv.ts';

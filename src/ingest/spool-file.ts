@@ -1,10 +1,11 @@
 // Bytes from outside as a file of this machine, for as long as somebody looks at it. Nothing of it stays.
 import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { PutOptions } from '../platform/blob-store/blob-store.ts';
 import { meterSource } from '../platform/blob-store/meter-source.ts';
-import { withTemporaryFolder } from './formats/temporary-folder.ts';
 
 const FILE_MODE = 0o600;
 
@@ -24,4 +25,13 @@ export function withSpooledFile<T>(
     }
     return work({ path, bytes: metered.total().bytes });
   });
+}
+
+async function withTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'rowmill-ingest-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

@@ -27,159 +27,220 @@ export interface MetricsSources {
 
 export function createMetrics(events: Events, sources: MetricsSources = {}): Metrics {
   const registry = new Registry();
-  const registers = [registry];
-  const counter = (name: string, help: string, labelNames: string[] = []): Counter =>
-    new Counter({ name, help, labelNames, registers });
-  const itemsAdded = counter('rowmill_items_added_total', 'Items stored by ingest');
-  const itemsClaimed = counter('rowmill_items_claimed_total', 'Items claimed');
-  const claims = counter('rowmill_claims_total', 'Claims that brought items');
-  const flushes = counter('rowmill_flushes_total', 'Committed flushes', ['trigger']);
-  const rollbacks = counter('rowmill_flush_rollbacks_total', 'Flush transactions rolled back', ['kind']);
-  const flushed = counter('rowmill_items_flushed_total', 'Outcomes committed');
-  const ended = counter('rowmill_items_ended_total', 'Items that ended, by status', ['status']);
-  const calls = counter('rowmill_resource_calls_total', 'Calls that ended, by resource, key and answer', [
-    'resource',
-    'key',
-    'answer',
-  ]);
-  const keys = new LabelBound(KEYS_PER_RESOURCE);
-  const retried = counter('rowmill_items_retried_total', 'Attempts that will be tried again');
-  const fenced = counter('rowmill_outcomes_fenced_total', 'Outcomes that came after their lease was lost');
-  const counted = counter('rowmill_counter_contributions_total', 'Contributions to counters committed');
-  const folded = counter('rowmill_counter_deltas_folded_total', 'Deltas folded into the scopes of counters');
-  const drifted = counter('rowmill_counter_drift_total', 'Rows of counters that a check found drifted', [
-    'level',
-  ]);
-  const rescued = counter('rowmill_leases_rescued_total', 'Leases taken back from workers that are gone');
-  const lost = counter('rowmill_leases_lost_total', 'Leases this process lost');
-  const unpersisted = counter('rowmill_outcomes_unpersisted_total', 'Outcomes given up at shutdown');
-  const finished = counter('rowmill_jobs_finished_total', 'Jobs finished', ['outcome']);
-  const failures = counter('rowmill_background_failures_total', 'Background work that failed', [
-    'service',
+  const subjects = [countItems, countFlushes, countLeases, countJobs, countCounters, countResources];
+  const off = subjects.flatMap((subject) => subject(events, registry));
+  if (sources.bufferFullness) addBufferMetrics(registry, sources.bufferFullness);
+  if (sources.databases) addDatabaseMetrics(registry, sources.databases);
+  if (sources.pools) addPoolMetrics(registry, sources.pools);
+  return {
+    registry,
+    snapshot: () => readAll(registry),
+    stop() {
+      for (const unsubscribe of off) unsubscribe();
+    },
+  };
+}
+
+type Unsubscribe = () => void;
+
+function counter(registry: Registry, name: string, help: string, labelNames: string[] = []): Counter {
+  return new Counter({ name, help, labelNames, registers: [registry] });
+}
+
+/** Quantiles of the last ten minutes. */
+function summary(registry: Registry, name: string, help: string): Summary {
+  return new Summary({
+    name,
+    help,
+    percentiles: [0.5, 0.95, 0.99],
+    maxAgeSeconds: 600,
+    ageBuckets: 5,
+    registers: [registry],
+  });
+}
+
+function countItems(events: Events, registry: Registry): Unsubscribe[] {
+  const added = counter(registry, 'rowmill_items_added_total', 'Items stored by ingest');
+  const ingestMs = summary(
+    registry,
+    'rowmill_ingest_batch_ms',
+    'Duration of storing a batch of rows of a file',
+  );
+  const claims = counter(registry, 'rowmill_claims_total', 'Claims that brought items');
+  const claimed = counter(registry, 'rowmill_items_claimed_total', 'Items claimed');
+  const claimMs = summary(registry, 'rowmill_claim_ms', 'Duration of a claim');
+  return [
+    events.on('items.added', (e) => added.inc(e.items)),
+    events.on('ingest.batch', (e) => ingestMs.observe(e.ms)),
+    events.on('claim.made', (e) => {
+      claims.inc();
+      claimed.inc(e.items);
+      claimMs.observe(e.ms);
+    }),
+  ];
+}
+
+function countFlushes(events: Events, registry: Registry): Unsubscribe[] {
+  const flushes = counter(registry, 'rowmill_flushes_total', 'Committed flushes', ['trigger']);
+  const rollbacks = counter(registry, 'rowmill_flush_rollbacks_total', 'Flush transactions rolled back', [
     'kind',
   ]);
-  const bufferFull = counter('rowmill_buffer_full_total', 'Times that a full buffer stopped claims');
-  const flushItems = new Histogram({
+  const flushed = counter(registry, 'rowmill_items_flushed_total', 'Outcomes committed');
+  const ended = counter(registry, 'rowmill_items_ended_total', 'Items that ended, by status', ['status']);
+  const retried = counter(registry, 'rowmill_items_retried_total', 'Attempts that will be tried again');
+  const fenced = counter(
+    registry,
+    'rowmill_outcomes_fenced_total',
+    'Outcomes that came after their lease was lost',
+  );
+  const bufferFull = counter(
+    registry,
+    'rowmill_buffer_full_total',
+    'Times that a full buffer stopped claims',
+  );
+  const items = new Histogram({
     name: 'rowmill_flush_items',
     help: 'Outcomes per flush',
     buckets: [1, 10, 50, 100, 500, 1000, 2000, 5000, 10_000],
-    registers,
+    registers: [registry],
   });
-  const quantiles = { percentiles: [0.5, 0.95, 0.99], maxAgeSeconds: 600, ageBuckets: 5, registers };
-  const flushMs = new Summary({ name: 'rowmill_flush_ms', help: 'Duration of a flush', ...quantiles });
-  const claimToCommitMs = new Summary({
-    name: 'rowmill_claim_to_commit_ms',
-    help: 'From the claim of a lease to the commit of its outcomes',
-    ...quantiles,
-  });
-  const claimMs = new Summary({ name: 'rowmill_claim_ms', help: 'Duration of a claim', ...quantiles });
-  const ingestMs = new Summary({
-    name: 'rowmill_ingest_batch_ms',
-    help: 'Duration of storing a batch of rows of a file',
-    ...quantiles,
-  });
-  const finishLagMs = new Summary({
-    name: 'rowmill_finish_lag_ms',
-    help: 'From the moment at which nothing of a job was left to run to its end, by the clock of the database',
-    ...quantiles,
-  });
-  if (sources.bufferFullness) {
-    const fullness = sources.bufferFullness;
-    new Gauge({
-      name: 'rowmill_buffer_fullness',
-      help: 'Outcomes not yet committed, as part of the bound at which claims stop',
-      registers,
-      collect() {
-        this.set(fullness());
-      },
-    });
-  }
-
-  if (sources.databases) {
-    const { databases } = sources;
-    new Gauge({
-      name: 'rowmill_database_transactions',
-      help: 'Transactions of this process since it started',
-      labelNames: ['end'],
-      registers,
-      collect() {
-        const sum = (end: 'committed' | 'rolledBack'): number =>
-          databases.reduce((total, { transactions }) => total + transactions[end], 0);
-        this.set({ end: 'commit' }, sum('committed'));
-        this.set({ end: 'rollback' }, sum('rolledBack'));
-      },
-    });
-    const poolWaitMs = new Summary({
-      name: 'rowmill_pool_wait_ms',
-      help: 'Time that a transaction waited for its connection',
-      ...quantiles,
-    });
-    for (const db of databases) db.onWaited = (ms) => poolWaitMs.observe(ms);
-  }
-
-  if (sources.pools) addPoolMetrics(registry, sources.pools);
-
-  const off = [
-    events.on('items.added', (e) => itemsAdded.inc(e.items)),
-    events.on('ingest.batch', (e) => ingestMs.observe(e.ms)),
-    events.on('resource.synced', ({ name: resource, key, ...answers }) => {
-      const label = keys.labelOf(resource, key);
-      for (const [answer, count] of Object.entries(answers))
-        calls.inc({ resource, key: label, answer }, count);
-    }),
-    events.on('claim.made', (e) => {
-      claims.inc();
-      itemsClaimed.inc(e.items);
-      claimMs.observe(e.ms);
-    }),
+  const flushMs = summary(registry, 'rowmill_flush_ms', 'Duration of a flush');
+  const claimToCommitMs = summary(
+    registry,
+    'rowmill_claim_to_commit_ms',
+    'From the claim of a lease to the commit of its outcomes',
+  );
+  return [
     events.on('flush.committed', (e) => {
       flushes.inc({ trigger: e.trigger });
       flushed.inc(e.items);
       retried.inc(e.retried);
       for (const [status, count] of Object.entries(e.ended)) ended.inc({ status }, count);
-      flushItems.observe(e.items);
+      items.observe(e.items);
       flushMs.observe(e.ms);
       claimToCommitMs.observe(e.claimToCommitMs);
     }),
     events.on('flush.rolled_back', (e) => rollbacks.inc({ kind: e.kind })),
     events.on('flush.fenced', (e) => fenced.inc(e.items)),
     events.on('buffer.changed', (e) => bufferFull.inc(e.to === 'full' ? 1 : 0)),
-    events.on('counters.counted', (e) => counted.inc(e.contributions)),
-    events.on('counters.folded', (e) => folded.inc(e.deltas)),
-    events.on('counters.drifted', (e) => drifted.inc({ level: e.level }, e.rows)),
+  ];
+}
+
+function countLeases(events: Events, registry: Registry): Unsubscribe[] {
+  const rescued = counter(
+    registry,
+    'rowmill_leases_rescued_total',
+    'Leases taken back from workers that are gone',
+  );
+  const lost = counter(registry, 'rowmill_leases_lost_total', 'Leases this process lost');
+  const unpersisted = counter(
+    registry,
+    'rowmill_outcomes_unpersisted_total',
+    'Outcomes given up at shutdown',
+  );
+  return [
     events.on('lease.rescued', () => rescued.inc()),
     events.on('lease.lost', () => lost.inc()),
     events.on('worker.unpersisted', (e) => unpersisted.inc(e.items)),
-    events.on('service.failed', (e) =>
-      failures.inc({ service: e.service, kind: databaseErrorKind(e.error) }),
-    ),
+  ];
+}
+
+function countJobs(events: Events, registry: Registry): Unsubscribe[] {
+  const finished = counter(registry, 'rowmill_jobs_finished_total', 'Jobs finished', ['outcome']);
+  const finishLagMs = summary(
+    registry,
+    'rowmill_finish_lag_ms',
+    'From the moment at which nothing of a job was left to run to its end, by the clock of the database',
+  );
+  const failures = counter(registry, 'rowmill_background_failures_total', 'Background work that failed', [
+    'service',
+    'kind',
+  ]);
+  return [
     events.on('job.finished', (e) => {
       finished.inc({ outcome: e.outcome });
       finishLagMs.observe(e.lagMs);
     }),
+    events.on('service.failed', (e) =>
+      failures.inc({ service: e.service, kind: databaseErrorKind(e.error) }),
+    ),
   ];
+}
 
-  return {
+function countCounters(events: Events, registry: Registry): Unsubscribe[] {
+  const counted = counter(
     registry,
-    async snapshot() {
-      const values: Record<string, number> = {};
-      for (const metric of await registry.getMetricsAsJSON()) {
-        for (const sample of metric.values as {
-          value: number;
-          metricName?: string;
-          labels: Record<string, string | number>;
-        }[]) {
-          const labels = Object.entries(sample.labels).map(([key, value]) => `${key}=${value}`);
-          const name = (sample.metricName ?? metric.name).replace(/^rowmill_/, '');
-          values[labels.length > 0 ? `${name}{${labels.join(',')}}` : name] = sample.value;
-        }
-      }
-      return values;
+    'rowmill_counter_contributions_total',
+    'Contributions to counters committed',
+  );
+  const folded = counter(
+    registry,
+    'rowmill_counter_deltas_folded_total',
+    'Deltas folded into the scopes of counters',
+  );
+  const drifted = counter(
+    registry,
+    'rowmill_counter_drift_total',
+    'Rows of counters that a check found drifted',
+    ['level'],
+  );
+  return [
+    events.on('counters.counted', (e) => counted.inc(e.contributions)),
+    events.on('counters.folded', (e) => folded.inc(e.deltas)),
+    events.on('counters.drifted', (e) => drifted.inc({ level: e.level }, e.rows)),
+  ];
+}
+
+function countResources(events: Events, registry: Registry): Unsubscribe[] {
+  const keys = new LabelBound(KEYS_PER_RESOURCE);
+  const calls = counter(
+    registry,
+    'rowmill_resource_calls_total',
+    'Calls that ended, by resource, key and answer',
+    ['resource', 'key', 'answer'],
+  );
+  return [
+    events.on('resource.synced', ({ name: resource, key, ...answers }) => {
+      const label = keys.labelOf(resource, key);
+      for (const [answer, count] of Object.entries(answers))
+        calls.inc({ resource, key: label, answer }, count);
+    }),
+  ];
+}
+
+function addBufferMetrics(registry: Registry, fullness: () => number): void {
+  new Gauge({
+    name: 'rowmill_buffer_fullness',
+    help: 'Outcomes not yet committed, as part of the bound at which claims stop',
+    registers: [registry],
+    collect() {
+      this.set(fullness());
     },
-    stop() {
-      for (const unsubscribe of off) unsubscribe();
+  });
+}
+
+function addDatabaseMetrics(
+  registry: Registry,
+  databases: readonly Pick<Database, 'transactions' | 'onWaited'>[],
+): void {
+  new Gauge({
+    name: 'rowmill_database_transactions',
+    help: 'Transactions of this process since it started',
+    labelNames: ['end'],
+    registers: [registry],
+    collect() {
+      const sum = (end: 'committed' | 'rolledBack'): number =>
+        databases.reduce((total, { transactions }) => total + transactions[end], 0);
+      this.set({ end: 'commit' }, sum('committed'));
+      this.set({ end: 'rollback' }, sum('rolledBack'));
     },
-  };
+  });
+  const waitMs = summary(
+    registry,
+    'rowmill_pool_wait_ms',
+    'Time that a transaction waited for its connection',
+  );
+  for (const db of databases) db.onWaited = (ms) => waitMs.observe(ms);
 }
 
 function addPoolMetrics(registry: Registry, pools: () => PoolStats[]): void {
@@ -214,4 +275,20 @@ function addPoolMetrics(registry: Registry, pools: () => PoolStats[]): void {
       },
     });
   }
+}
+
+async function readAll(registry: Registry): Promise<Record<string, number>> {
+  const values: Record<string, number> = {};
+  for (const metric of await registry.getMetricsAsJSON()) {
+    for (const sample of metric.values as {
+      value: number;
+      metricName?: string;
+      labels: Record<string, string | number>;
+    }[]) {
+      const labels = Object.entries(sample.labels).map(([key, value]) => `${key}=${value}`);
+      const name = (sample.metricName ?? metric.name).replace(/^rowmill_/, '');
+      values[labels.length > 0 ? `${name}{${labels.join(',')}}` : name] = sample.value;
+    }
+  }
+  return values;
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { Events } from './events.ts';
-import { smallerLimit } from './memory-limit.ts';
-import { OwnSigns } from './own-signs.ts';
+import { OwnSigns, smallerLimit } from './own-signs.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,11 +1,11 @@
 // Signs of pressure on the side of this process: flushes, connections, event loop, memory.
+import { totalmem } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import type { Signs } from '../core/limits/back-pressure.ts';
 import { QuantileWindow } from '../core/claims/quantile-window.ts';
 import type { Database } from './database.ts';
 import type { Events } from './events.ts';
-import { memoryLimitBytes } from './memory-limit.ts';
 
 const NS_PER_MS = 1e6;
 
@@ -46,4 +46,14 @@ export class OwnSigns {
     this.#loopDelay.disable();
     this.#stopListening();
   }
+}
+
+/** Memory that this process may have: the limit of its container, else the machine. */
+function memoryLimitBytes(): number {
+  return smallerLimit(process.constrainedMemory(), totalmem());
+}
+
+/** Without a limit the system answers 0, nothing, or more than the machine has. */
+export function smallerLimit(constrained: number | undefined, machine: number): number {
+  return constrained !== undefined && constrained > 0 ? Math.min(constrained, machine) : machine;
 }

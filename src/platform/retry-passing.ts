@@ -5,6 +5,7 @@ import { backoffMs } from '../core/retries/backoff.ts';
 import { waitMs } from './clock.ts';
 import { databaseErrorKind } from './database-error.ts';
 import { randomFraction } from './random.ts';
+import type { Executor } from './database.ts';
 
 export interface RetryOptions {
   attempts?: number;
@@ -25,4 +26,16 @@ export async function retryPassing<T>(work: () => Promise<T>, options: RetryOpti
       await waitMs(backoffMs({ firstMs: baseMs, capMs }, attempt, randomFraction()), signal);
     }
   }
+}
+
+/**
+ * A database whose statements are sent again when they fail for a passing reason. For reads outside of transactions: a
+ * restart of the server costs a wait and not the whole of a long reading.
+ */
+export function retryingReads(db: Executor, signal?: AbortSignal): Executor {
+  const options = signal === undefined ? {} : { signal };
+  return {
+    run: (statement, values) => retryPassing(() => db.run(statement, values), options),
+    runArrays: (statement, values) => retryPassing(() => db.runArrays(statement, values), options),
+  };
 }

@@ -12,6 +12,7 @@ import { newId } from '../../src/platform/random.ts';
 import { csvOf, doubling, send, uploadForm } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
+import { withMethods } from '../support/with-methods.ts';
 
 const database = useTestDatabase();
 const blobStore = mkdtempSync(join(tmpdir(), 'rowmill-files-'));
@@ -191,15 +192,16 @@ describe('an export in the background', () => {
     const jobId = await finishedJob(api, csvOf(5));
     const exportId = await waitingExport(jobId);
     const { engine } = api.context;
-    const blobs = { ...engine.blobs };
-    const verify = async (...args: Parameters<typeof blobs.verify>) => {
-      // Somebody else takes over while this one is at its last step.
-      await database.query(`update exports set prepare_token = gen_random_uuid() where export_id = $1`, [
-        exportId,
-      ]);
-      return engine.blobs.verify(...args);
-    };
-    await runExports({ ...engine, blobs: { ...blobs, verify } }, never);
+    const blobs = withMethods(engine.blobs, {
+      async verify(blob) {
+        // Somebody else takes over while this one is at its last step.
+        await database.query(`update exports set prepare_token = gen_random_uuid() where export_id = $1`, [
+          exportId,
+        ]);
+        return engine.blobs.verify(blob);
+      },
+    });
+    await runExports({ ...engine, blobs }, never);
     const [row] = await database.query('select state from exports where export_id = $1', [exportId]);
     expect(row).toEqual({ state: 'PREPARING' });
     const left: string[] = [];

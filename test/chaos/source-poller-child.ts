@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { createFolderSource } from '../../src/ingest/sources/folder-source.ts';
+import { FolderSource } from '../../src/ingest/sources/folder-source.ts';
 import { scanSource } from '../../src/ingest/sources/scan-source.ts';
 import { Database } from '../../src/platform/database.ts';
 import { Events } from '../../src/platform/events.ts';
@@ -30,7 +30,7 @@ context.events.on('source.file_taken', ({ path: file, jobId }) =>
   console.log(JSON.stringify({ event: 'taken', file, jobId })),
 );
 const config = { name: source, kind: 'folder' as const, pipeline: 'watched', path };
-const adapter = createFolderSource(config, 0);
+const adapter = new FolderSource(config, 0);
 const left = () =>
   [...readdirSync(path), ...readdirSync(`${path}/.processing`)].filter((name) => !name.startsWith('.'))
     .length;

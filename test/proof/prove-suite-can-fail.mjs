@@ -591,7 +591,7 @@ const MUTATIONS = [
     file: 'src/contract/permission.ts',
     from: "return role === 'admin' && scopes.includes('admin');",
     to: "return role === 'admin' && scopes.length > 0;",
-    tests: ['test/api/authorisation-matrix.test.ts', 'src/api/jobs/choose-owner.test.ts'],
+    tests: ['test/api/authorisation-matrix.test.ts', 'src/api/requests/actor.test.ts'],
     named: 'jobId|all owners|without the scope admin',
   },
   {
@@ -630,7 +630,7 @@ const MUTATIONS = [
     file: 'src/api/files/find-source.ts',
     from: 'owners === null || (owner !== undefined && owners.includes(owner))',
     to: 'owners === null || owner === undefined || owners.includes(owner)',
-    tests: ['src/api/jobs/choose-owner.test.ts'],
+    tests: ['src/api/requests/actor.test.ts'],
   },
   {
     name: 'access: a refused upload deletes what it stored',

@@ -5,7 +5,7 @@ import { S3 } from '@aws-sdk/client-s3';
 import { describe, expect, inject, it } from 'vitest';
 import type { BlobStore } from '../../src/platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../../src/platform/blob-store/open-blob-store.ts';
-import { openS3Store } from '../../src/platform/blob-store/s3-store.ts';
+import { S3Store } from '../../src/platform/blob-store/s3-store.ts';
 import { inChunks, testBlobStore } from '../support/blob-store-contract.ts';
 
 const endpoint = inject('s3Endpoint');
@@ -66,7 +66,7 @@ describe('a store on radosgw', () => {
   });
 
   it('says what the server answered to a bucket that does not exist', async () => {
-    const store = openS3Store({ bucket: 'no-such-bucket', prefix: '', endpoint });
+    const store = new S3Store({ bucket: 'no-such-bucket', prefix: '', endpoint });
     await expect(store.put('a', inChunks(Buffer.from('x')))).rejects.toMatchObject({
       code: 'BLOB_STORE_UNAVAILABLE',
       message: expect.stringContaining('404 NoSuchBucket'),

@@ -1,6 +1,6 @@
 // A poller of one folder as tests use it: scans when told to, and keeps what it said.
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { createFolderSource } from '../../src/ingest/sources/folder-source.ts';
+import { FolderSource } from '../../src/ingest/sources/folder-source.ts';
 import { type ScanReport, scanSource, type TakeFile } from '../../src/ingest/sources/scan-source.ts';
 import type { SourceAdapter } from '../../src/ingest/sources/source-adapter.ts';
 import type { FolderSourceConfig } from '../../src/ingest/sources/source-config.ts';
@@ -26,7 +26,7 @@ const EVENTS = [
 /** Files are taken at the first look. */
 export function openFolderPoller(context: EngineContext, source: string, path: string): FolderPoller {
   const config: FolderSourceConfig = { name: source, kind: 'folder', pipeline: 'watched', path };
-  const adapter = createFolderSource(config, 0);
+  const adapter = new FolderSource(config, 0);
   const events: FolderPoller['events'] = [];
   for (const name of EVENTS) context.events.on(name, (detail) => void events.push({ name, ...detail }));
   return {

@@ -6,7 +6,6 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { negotiate } from '@fastify/accept-negotiator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { addVary } from '../requests/add-vary.ts';
 import { isListed } from './choose-bytes.ts';
 
 /** Shorter answers fit into one packet. */
@@ -39,4 +38,10 @@ export function encodingFor<Encoding extends string>(
   offered: readonly Encoding[],
 ): Encoding | null {
   return header === undefined ? null : (negotiate(String(header), [...offered]) as Encoding | null);
+}
+
+/** Adds a header of requests to those that the answer depends on. */
+export function addVary(reply: FastifyReply, name: string): void {
+  const before = reply.getHeader('vary');
+  void reply.header('vary', before === undefined ? name : `${String(before)}, ${name}`);
 }

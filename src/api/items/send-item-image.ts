@@ -16,7 +16,7 @@ import { imageCopyKey, isImageKey } from '../../platform/blob-store/image-copies
 import { readItemImage } from '../../store/views/items/read-item-image.ts';
 import { RetryLaterError } from '../requests/answer-error.ts';
 import { chooseBytes, rangeOf } from '../answers/choose-bytes.ts';
-import { dropIdleReader } from '../requests/drop-idle-reader.ts';
+import { dropIdleReader } from '../requests/drop-slow-clients.ts';
 import type { BytesAnswer, Handler } from '../requests/handler.ts';
 
 const TYPES: Record<ImageType, string> = {

@@ -56,6 +56,13 @@ export function ownerOf(actor: Actor): string {
   return actor.teamId ?? actor.userId;
 }
 
+/** Whose a new job is. */
+export function chooseOwner(actor: Actor, wanted: string | undefined): string {
+  if (wanted === undefined) return ownerOf(actor);
+  if (maySeeAll(actor) || actor.own.includes(wanted)) return wanted;
+  throw new RowmillError('FORBIDDEN', `expected ownerId to be ${actor.own.join(' or ')}, got another one`);
+}
+
 /** As it stands in the audit. */
 export function actorLabel(actor: Actor): string {
   if (actor.via === 'none') return 'local';

@@ -17,7 +17,7 @@ import type { ApiContext } from '../api-context.ts';
 import { admitAnybody, authenticate } from './authenticate.ts';
 import { checkBody } from './check-body.ts';
 import { checkStorable } from './check-storable.ts';
-import { dropIdleReader } from './drop-idle-reader.ts';
+import { dropIdleReader } from './drop-slow-clients.ts';
 import type { ApiRequest, BytesAnswer, Handler, Handlers } from './handler.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { bodyBounds, holdBody, WITH_ROWS } from './hold-body.ts';

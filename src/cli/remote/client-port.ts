@@ -19,8 +19,7 @@ import { countSeqs, eachSeq } from '../../core/items/seq-ranges.ts';
 import type { ReprocessRequest } from '../../engine/reprocess/reprocess-job.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
-import { writeToStdout } from '../write-to-stdout.ts';
-import { writingTo } from '../writing-to.ts';
+import { writeToStdout, writingTo } from '../writing-to.ts';
 import {
   ANY_ATTEMPTS,
   type ExportRequest,

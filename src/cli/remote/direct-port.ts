@@ -18,8 +18,7 @@ import { currentAccount } from '../current-account.ts';
 import { findJob } from '../find-job.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline } from '../load-pipeline.ts';
-import { writeToStdout } from '../write-to-stdout.ts';
-import { writingTo } from '../writing-to.ts';
+import { writeToStdout, writingTo } from '../writing-to.ts';
 import {
   type ItemsRequest,
   type JobListRequest,

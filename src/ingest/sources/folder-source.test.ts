@@ -19,7 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createFolderSource } from './folder-source.ts';
+import { FolderSource } from './folder-source.ts';
 import type { SourceAdapter, SourceFile, SourceLook } from './source-adapter.ts';
 import type { FolderSourceConfig } from './source-config.ts';
 
@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 function open(options: Partial<FolderSourceConfig> = {}, stableMs = 0): SourceAdapter {
-  const adapter = createFolderSource(
+  const adapter = new FolderSource(
     { name: 'in', kind: 'folder', pipeline: 'p', path: root, ...options },
     stableMs,
   );

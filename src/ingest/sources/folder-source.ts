@@ -52,130 +52,26 @@ interface OpenFolders {
   failed: PinnedFolder;
 }
 
-export function createFolderSource(config: FolderSourceConfig, stableMs: number): SourceAdapter {
-  const takeable = createFileNameFilter(config.include);
-  const steadyFiles = createSteadyFiles(stableMs);
-  let folders: OpenFolders | null = null;
+export class FolderSource implements SourceAdapter {
+  readonly description: string;
+  readonly #config: FolderSourceConfig;
+  readonly #stableMs: number;
+  readonly #takeable: (name: string) => boolean;
+  readonly #steadyFiles: ReturnType<typeof createSteadyFiles>;
+  #folders: OpenFolders | null = null;
 
-  async function openFolders(): Promise<OpenFolders> {
-    if (folders) return folders;
-    const opened: PinnedFolder[] = [];
-    const keep = async (pinning: Promise<PinnedFolder>): Promise<PinnedFolder> => {
-      const folder = await pinning;
-      opened.push(folder);
-      return folder;
-    };
-    try {
-      const root = await keep(pinFolder(await realpath(config.path)));
-      const held = await keep(pinSubfolder(root, HELD, true));
-      const done = await keep(pinSubfolder(root, OUTCOMES.done, true));
-      const failed = await keep(pinSubfolder(root, OUTCOMES.failed, true));
-      folders = { root, held, done, failed };
-      return folders;
-    } catch (cause) {
-      for (const folder of opened) await folder.close();
-      throw new RowmillError(
-        'SOURCE_UNAVAILABLE',
-        `expected ${config.path} to be a folder in which ${HELD}, ${OUTCOMES.done} and ${OUTCOMES.failed} can be made and are no links: ${(cause as Error).message}`,
-        { cause },
-      );
-    }
+  constructor(config: FolderSourceConfig, stableMs: number) {
+    this.description = `folder ${config.path}`;
+    this.#config = config;
+    this.#stableMs = stableMs;
+    this.#takeable = createFileNameFilter(config.include);
+    this.#steadyFiles = createSteadyFiles(stableMs);
   }
 
-  /** Runs `work` in the folder that has the file, each level opened without following links. */
-  async function within<T>(parents: string[], work: (folder: PinnedFolder) => Promise<T>): Promise<T> {
-    const { root } = await openFolders();
-    const opened: PinnedFolder[] = [];
-    try {
-      for (const parent of parents) opened.push(await pinSubfolder(opened.at(-1) ?? root, parent, false));
-      return await work(opened.at(-1) ?? root);
-    } finally {
-      for (const folder of opened) await folder.close();
-    }
-  }
-
-  async function findFiles(signal: AbortSignal, refused: SourceLook['refused']): Promise<Found[]> {
-    const found: Found[] = [];
-    const visit = async (folder: PinnedFolder, parents: string[]): Promise<void> => {
-      for (const { name, stats } of await readFolder(folder, signal)) {
-        const path = [...parents, name ?? '?'].join('/');
-        if (name === null) refused.push({ path, reason: 'its name is not UTF-8' });
-        else if (stats.isDirectory()) {
-          if (config.recursive !== true || name.startsWith('.')) continue;
-          if (parents.length >= MAX_DEPTH)
-            refused.push({ path, reason: `it is deeper than ${MAX_DEPTH} folders` });
-          else
-            await within([...parents, name], (below) => visit(below, [...parents, name])).catch(ignoreGone);
-        } else if (takeable(name)) {
-          const reason = whyRefused(stats);
-          if (reason === null) found.push({ folders: parents, name, stats });
-          else refused.push({ path, reason });
-        }
-      }
-    };
-    await visit((await openFolders()).root, []);
-    return found;
-  }
-
-  async function findHeld(signal: AbortSignal, refused: SourceLook['refused']): Promise<HeldFile[]> {
-    const { held } = await openFolders();
-    const found: HeldFile[] = [];
-    const entries = (await readFolder(held, signal)).filter(({ name }) => !name?.startsWith(CLOCK_FILE));
-    if (entries.length === 0) return found;
-    const now = await fileSystemNow(held);
-    for (const { name, stats } of entries) {
-      const parsed = name === null ? null : parseHeldName(name);
-      if (parsed === null) {
-        refused.push({ path: `${HELD}/${name ?? '?'}`, reason: 'it was not put there by Rowmill' });
-        continue;
-      }
-      if (!isOfSource(parsed.fileId, config.name)) continue;
-      const file = { ...parsed, path: parsed.name, ...describeStats(stats) };
-      if (isClaimed(parsed.fileId, stats)) {
-        found.push({ ...file, heldMs: Math.max(0, Number((now - stats.ctimeNs) / 1_000_000n)) });
-        continue;
-      }
-      // Moved there under a claim that was for another file, or still being written.
-      await giveBack(file).catch((error: Error) => {
-        refused.push({ path: `${HELD}/${name}`, reason: `it cannot be given back: ${error.message}` });
-      });
-    }
-    return found;
-  }
-
-  async function look(signal: AbortSignal): Promise<SourceLook> {
-    const refused: SourceLook['refused'] = [];
-    // First the root, then .processing: a file that is moved there meanwhile is seen twice, never not at all.
-    const found = await findFiles(signal, refused);
-    const held = await findHeld(signal, refused);
-    const files = found.map(({ folders: parents, name, stats }) => {
-      const path = [...parents, name].join('/');
-      const fileId = sourceFileId(config.name, path, [stats.size, stats.mtimeNs, stats.ino, stats.ctimeNs]);
-      return { fileId, path, name, ...describeStats(stats), touchedNs: maxOf(stats.mtimeNs, stats.ctimeNs) };
-    });
-    const steady = steadyFiles(
-      files.map((file) => file.fileId),
-      monotonicMs(),
-    );
-    if (files.some((file) => !steady.has(file.fileId))) {
-      const restingSince = (await fileSystemNow((await openFolders()).held)) - BigInt(stableMs) * 1_000_000n;
-      for (const file of files) if (file.touchedNs <= restingSince) steady.add(file.fileId);
-    }
-    return {
-      offered: files
-        .filter((file) => steady.has(file.fileId))
-        .map(({ touchedNs: _, ...file }) => file)
-        .sort((a, b) => a.modifiedMs - b.modifiedMs || (a.path < b.path ? -1 : 1)),
-      held,
-      waiting: files.filter((file) => !steady.has(file.fileId)).map((file) => file.fileId),
-      refused,
-    };
-  }
-
-  async function hold(file: SourceFile): Promise<boolean> {
-    const { held } = await openFolders();
+  async hold(file: SourceFile): Promise<boolean> {
+    const { held } = await this.#openFolders();
     const target = join(held.path, heldName(file.fileId, file.name));
-    await within(parentsOf(file.path), async (folder) => {
+    await this.#within(parentsOf(file.path), async (folder) => {
       const source = join(folder.path, file.name);
       if (isClaimed(file.fileId, await lstat(source, { bigint: true }))) await rename(source, target);
     }).catch(ignoreGone);
@@ -183,12 +79,12 @@ export function createFolderSource(config: FolderSourceConfig, stableMs: number)
     const stats = await lstat(target, { bigint: true }).catch(ignoreGone);
     if (!stats) return false;
     if (isClaimed(file.fileId, stats)) return true;
-    await giveBack(file);
+    await this.giveBack(file);
     return false;
   }
 
-  async function openFile(file: SourceFile): Promise<OpenedFile> {
-    const { held, root } = await openFolders();
+  async open(file: SourceFile): Promise<OpenedFile> {
+    const { held, root } = await this.#openFolders();
     const name = heldName(file.fileId, file.name);
     const handle = await openWithoutFollowing(held, name);
     try {
@@ -214,11 +110,11 @@ export function createFolderSource(config: FolderSourceConfig, stableMs: number)
     };
   }
 
-  async function settle(file: SourceFile, settlement: Settlement): Promise<void> {
+  async settle(file: SourceFile, settlement: Settlement): Promise<void> {
     // Offered although it is finished: it was put back on a file system whose rename leaves no trace, or it could not be
     // moved when it failed.
-    if (!(await hold(file).catch(ignoreForbidden))) return;
-    const { held, [settlement.state]: target } = await openFolders();
+    if (!(await this.hold(file).catch(ignoreForbidden))) return;
+    const { held, [settlement.state]: target } = await this.#openFolders();
     const source = join(held.path, heldName(file.fileId, file.name));
     const moved = await moveToFreeName(source, target.path, basename(file.path)).catch(ignoreGone);
     // The row has the reason too, should this process end here.
@@ -227,47 +123,162 @@ export function createFolderSource(config: FolderSourceConfig, stableMs: number)
     }
   }
 
-  async function giveBack(file: SourceFile): Promise<void> {
-    const { held, root } = await openFolders();
+  async giveBack(file: SourceFile): Promise<void> {
+    const { held, root } = await this.#openFolders();
     const source = join(held.path, heldName(file.fileId, file.name));
     const putInto = (folder: PinnedFolder) => moveToFreeName(source, folder.path, basename(file.path));
     const parents = parentsOf(file.path);
     if (parents.length > 0) {
-      const done = await within(parents, putInto).then(() => true, ignoreGone);
+      const done = await this.#within(parents, putInto).then(() => true, ignoreGone);
       if (done) return;
     }
     // Its own folder may be gone; the file is not.
     await putInto(root).catch(ignoreGone);
   }
 
-  async function disconnect(): Promise<void> {
-    const opened = folders;
-    folders = null;
+  async disconnect(): Promise<void> {
+    const opened = this.#folders;
+    this.#folders = null;
     for (const folder of Object.values(opened ?? {})) await (folder as PinnedFolder).close();
   }
 
-  return {
-    description: `folder ${config.path}`,
-    async look(signal) {
-      try {
-        return await look(signal);
-      } catch (cause) {
-        if (cause instanceof RowmillError || signal.aborted) throw cause;
-        throw new RowmillError(
-          'SOURCE_UNAVAILABLE',
-          `cannot read ${config.path}: ${(cause as Error).message}`,
-          {
-            cause,
-          },
-        );
+  async look(signal: AbortSignal): Promise<SourceLook> {
+    try {
+      return await this.#look(signal);
+    } catch (cause) {
+      if (cause instanceof RowmillError || signal.aborted) throw cause;
+      throw new RowmillError(
+        'SOURCE_UNAVAILABLE',
+        `cannot read ${this.#config.path}: ${(cause as Error).message}`,
+        {
+          cause,
+        },
+      );
+    }
+  }
+
+  async #openFolders(): Promise<OpenFolders> {
+    if (this.#folders) return this.#folders;
+    const opened: PinnedFolder[] = [];
+    const keep = async (pinning: Promise<PinnedFolder>): Promise<PinnedFolder> => {
+      const folder = await pinning;
+      opened.push(folder);
+      return folder;
+    };
+    try {
+      const root = await keep(pinFolder(await realpath(this.#config.path)));
+      const held = await keep(pinSubfolder(root, HELD, true));
+      const done = await keep(pinSubfolder(root, OUTCOMES.done, true));
+      const failed = await keep(pinSubfolder(root, OUTCOMES.failed, true));
+      this.#folders = { root, held, done, failed };
+      return this.#folders;
+    } catch (cause) {
+      for (const folder of opened) await folder.close();
+      throw new RowmillError(
+        'SOURCE_UNAVAILABLE',
+        `expected ${this.#config.path} to be a folder in which ${HELD}, ${OUTCOMES.done} and ${OUTCOMES.failed} can be made and are no links: ${(cause as Error).message}`,
+        { cause },
+      );
+    }
+  }
+
+  /** Runs `work` in the folder that has the file, each level opened without following links. */
+  async #within<T>(parents: string[], work: (folder: PinnedFolder) => Promise<T>): Promise<T> {
+    const { root } = await this.#openFolders();
+    const opened: PinnedFolder[] = [];
+    try {
+      for (const parent of parents) opened.push(await pinSubfolder(opened.at(-1) ?? root, parent, false));
+      return await work(opened.at(-1) ?? root);
+    } finally {
+      for (const folder of opened) await folder.close();
+    }
+  }
+
+  async #findFiles(signal: AbortSignal, refused: SourceLook['refused']): Promise<Found[]> {
+    const found: Found[] = [];
+    const visit = async (folder: PinnedFolder, parents: string[]): Promise<void> => {
+      for (const { name, stats } of await readFolder(folder, signal)) {
+        const path = [...parents, name ?? '?'].join('/');
+        if (name === null) refused.push({ path, reason: 'its name is not UTF-8' });
+        else if (stats.isDirectory()) {
+          if (this.#config.recursive !== true || name.startsWith('.')) continue;
+          if (parents.length >= MAX_DEPTH)
+            refused.push({ path, reason: `it is deeper than ${MAX_DEPTH} folders` });
+          else
+            await this.#within([...parents, name], (below) => visit(below, [...parents, name])).catch(
+              ignoreGone,
+            );
+        } else if (this.#takeable(name)) {
+          const reason = whyRefused(stats);
+          if (reason === null) found.push({ folders: parents, name, stats });
+          else refused.push({ path, reason });
+        }
       }
-    },
-    hold,
-    open: openFile,
-    settle,
-    giveBack,
-    disconnect,
-  };
+    };
+    await visit((await this.#openFolders()).root, []);
+    return found;
+  }
+
+  async #findHeld(signal: AbortSignal, refused: SourceLook['refused']): Promise<HeldFile[]> {
+    const { held } = await this.#openFolders();
+    const found: HeldFile[] = [];
+    const entries = (await readFolder(held, signal)).filter(({ name }) => !name?.startsWith(CLOCK_FILE));
+    if (entries.length === 0) return found;
+    const now = await fileSystemNow(held);
+    for (const { name, stats } of entries) {
+      const parsed = name === null ? null : parseHeldName(name);
+      if (parsed === null) {
+        refused.push({ path: `${HELD}/${name ?? '?'}`, reason: 'it was not put there by Rowmill' });
+        continue;
+      }
+      if (!isOfSource(parsed.fileId, this.#config.name)) continue;
+      const file = { ...parsed, path: parsed.name, ...describeStats(stats) };
+      if (isClaimed(parsed.fileId, stats)) {
+        found.push({ ...file, heldMs: Math.max(0, Number((now - stats.ctimeNs) / 1_000_000n)) });
+        continue;
+      }
+      // Moved there under a claim that was for another file, or still being written.
+      await this.giveBack(file).catch((error: Error) => {
+        refused.push({ path: `${HELD}/${name}`, reason: `it cannot be given back: ${error.message}` });
+      });
+    }
+    return found;
+  }
+
+  async #look(signal: AbortSignal): Promise<SourceLook> {
+    const refused: SourceLook['refused'] = [];
+    // First the root, then .processing: a file that is moved there meanwhile is seen twice, never not at all.
+    const found = await this.#findFiles(signal, refused);
+    const held = await this.#findHeld(signal, refused);
+    const files = found.map(({ folders: parents, name, stats }) => {
+      const path = [...parents, name].join('/');
+      const fileId = sourceFileId(this.#config.name, path, [
+        stats.size,
+        stats.mtimeNs,
+        stats.ino,
+        stats.ctimeNs,
+      ]);
+      return { fileId, path, name, ...describeStats(stats), touchedNs: maxOf(stats.mtimeNs, stats.ctimeNs) };
+    });
+    const steady = this.#steadyFiles(
+      files.map((file) => file.fileId),
+      monotonicMs(),
+    );
+    if (files.some((file) => !steady.has(file.fileId))) {
+      const restingSince =
+        (await fileSystemNow((await this.#openFolders()).held)) - BigInt(this.#stableMs) * 1_000_000n;
+      for (const file of files) if (file.touchedNs <= restingSince) steady.add(file.fileId);
+    }
+    return {
+      offered: files
+        .filter((file) => steady.has(file.fileId))
+        .map(({ touchedNs: _, ...file }) => file)
+        .sort((a, b) => a.modifiedMs - b.modifiedMs || (a.path < b.path ? -1 : 1)),
+      held,
+      waiting: files.filter((file) => !steady.has(file.fileId)).map((file) => file.fileId),
+      refused,
+    };
+  }
 }
 
 /** Entries with what they are; names that are not UTF-8 as null, because no text leads to them. */

@@ -8,7 +8,12 @@ import type { Client, FTPContext } from 'basic-ftp';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { secretFromEnvironment } from '../../platform/environment.ts';
 import { withDeadline, withDeadlines } from './deadline.ts';
-import { createRemoteFolderSource, type RemoteEntry, type RemoteFolder } from './remote-folder-source.ts';
+import {
+  type RemoteEntry,
+  type RemoteFolder,
+  RemoteFolderSource,
+  type RemoteStats,
+} from './remote-folder-source.ts';
 import type { SourceAdapter } from './source-adapter.ts';
 import type { FtpSourceConfig } from './source-config.ts';
 
@@ -20,68 +25,30 @@ export function createFtpSource(
   stableMs: number,
   deadlineMs: number,
 ): SourceAdapter {
-  return createRemoteFolderSource(createFtpFolder(config, deadlineMs), {
+  return new RemoteFolderSource(new FtpFolder(config, deadlineMs), {
     source: config.name,
     stableMs,
     ...(config.include && { include: config.include }),
   });
 }
 
-function createFtpFolder(config: FtpSourceConfig, deadlineMs: number): RemoteFolder {
-  const description = `${config.secure === 'none' ? 'ftp' : 'ftps'}://${config.host}${config.port ? `:${config.port}` : ''}${config.path.startsWith('/') ? '' : '/'}${config.path}`;
-  let client: Client | null = null;
+class FtpFolder implements RemoteFolder {
+  readonly description: string;
+  readonly #config: FtpSourceConfig;
+  readonly #deadlineMs: number;
+  #client: Client | null = null;
 
-  function limited<T>(what: string, work: Promise<T>, forMs = deadlineMs): Promise<T> {
-    return withDeadline(`${what} on ${description}`, forMs, work, () => client?.close());
+  constructor(config: FtpSourceConfig, deadlineMs: number) {
+    this.description = `${config.secure === 'none' ? 'ftp' : 'ftps'}://${config.host}${config.port ? `:${config.port}` : ''}${config.path.startsWith('/') ? '' : '/'}${config.path}`;
+    this.#config = config;
+    this.#deadlineMs = deadlineMs;
   }
 
-  async function connected(): Promise<Client> {
-    if (client && !client.closed) return client;
-    const { Client: FtpClient } = await loadPackage();
-    const password = secretFromEnvironment(config.passwordEnv);
-    if (password === undefined) {
-      throw new RowmillError(
-        'SOURCE_INVALID',
-        `expected the environment variable ${config.passwordEnv} to be set`,
-      );
-    }
-    const fresh = new FtpClient(deadlineMs, { allowSeparateTransferHost: false });
-    client = fresh;
-    ignorePassiveAddress(fresh.ftp);
+  async stat(path: string): Promise<RemoteStats | null> {
+    const ftp = await this.#connected();
     try {
-      const access = fresh.access({
-        host: config.host,
-        ...(config.port !== undefined && { port: config.port }),
-        user: config.user,
-        password,
-        secure: config.secure === 'none' ? false : config.secure === 'implicit' ? 'implicit' : true,
-        secureOptions: {
-          host: config.host,
-          rejectUnauthorized: true,
-          ...(isIP(config.host) === 0 && { servername: config.host }),
-          ...(config.caFile !== undefined && { ca: readFileSync(config.caFile) }),
-        },
-      });
-      // Greeting, encryption, log-in and settings are several answers.
-      await limited('connecting', access, deadlineMs * 3);
-      return fresh;
-    } catch (cause) {
-      fresh.close();
-      throw new RowmillError(
-        'SOURCE_UNAVAILABLE',
-        `cannot connect to ${description}: ${(cause as Error).message}`,
-        {
-          cause,
-        },
-      );
-    }
-  }
-
-  async function stat(path: string) {
-    const ftp = await connected();
-    try {
-      const bytes = await limited('SIZE', ftp.size(path));
-      const modified = await limited('MDTM', ftp.lastMod(path));
+      const bytes = await this.#limited('SIZE', ftp.size(path));
+      const modified = await this.#limited('MDTM', ftp.lastMod(path));
       return { bytes, modifiedMs: wholeSeconds(modified) };
     } catch (error) {
       const code = (error as { code?: unknown }).code;
@@ -89,7 +56,7 @@ function createFtpFolder(config: FtpSourceConfig, deadlineMs: number): RemoteFol
       if (code === 500 || code === 502) {
         throw new RowmillError(
           'SOURCE_INVALID',
-          `${description} does not tell the size and time of its files`,
+          `${this.description} does not tell the size and time of its files`,
           {
             hint: 'The server must know SIZE and MDTM: without them a file that is still being written looks finished.',
             cause: error,
@@ -100,94 +67,143 @@ function createFtpFolder(config: FtpSourceConfig, deadlineMs: number): RemoteFol
     }
   }
 
-  return {
-    description,
-    async connect() {
-      const ftp = await connected();
-      try {
-        await limited('CWD', ftp.cd(config.path));
-        return await limited('PWD', ftp.pwd());
-      } catch (cause) {
-        throw new RowmillError(
-          'SOURCE_UNAVAILABLE',
-          `cannot enter ${description}: ${(cause as Error).message}`,
-          {
-            cause,
-          },
-        );
-      }
-    },
-    async list(folder) {
-      const ftp = await connected();
-      const entries = await limited('LIST', ftp.list(folder), deadlineMs * 3);
-      return entries.map(
-        (entry): RemoteEntry => ({
-          name: entry.name,
-          kind: entry.type === FILE ? 'file' : entry.type === FOLDER ? 'folder' : 'other',
-          stats: entry.modifiedAt ? { bytes: entry.size, modifiedMs: wholeSeconds(entry.modifiedAt) } : null,
-        }),
+  async connect(): Promise<string> {
+    const ftp = await this.#connected();
+    try {
+      await this.#limited('CWD', ftp.cd(this.#config.path));
+      return await this.#limited('PWD', ftp.pwd());
+    } catch (cause) {
+      throw new RowmillError(
+        'SOURCE_UNAVAILABLE',
+        `cannot enter ${this.description}: ${(cause as Error).message}`,
+        {
+          cause,
+        },
       );
-    },
-    stat,
-    async makeFolder(path) {
-      const ftp = await connected();
-      try {
-        await limited('MKD', ftp.send(`MKD ${path}`));
-        return true;
-      } catch (error) {
-        if (typeof (error as { code?: unknown }).code !== 'number') throw error;
-        // Refused, mostly because it is there already: entering it tells.
-        const before = await limited('PWD', ftp.pwd());
-        const there = await limited('CWD', ftp.cd(path)).then(
-          () => true,
-          () => false,
-        );
-        await limited('CWD', ftp.cd(before));
-        return there;
-      }
-    },
-    async rename(from, to) {
-      const ftp = await connected();
-      await limited('RNTO', ftp.rename(from, to));
-    },
-    async *read(path, signal) {
-      const ftp = await connected();
-      const through = new PassThrough();
-      const stop = (): void => ftp.close();
-      signal.addEventListener('abort', stop, { once: true });
-      const download = ftp.downloadTo(through, path).catch((error: Error) => {
-        through.destroy(error);
-        throw error;
+    }
+  }
+
+  async list(folder: string): Promise<RemoteEntry[]> {
+    const ftp = await this.#connected();
+    const entries = await this.#limited('LIST', ftp.list(folder), this.#deadlineMs * 3);
+    return entries.map(
+      (entry): RemoteEntry => ({
+        name: entry.name,
+        kind: entry.type === FILE ? 'file' : entry.type === FOLDER ? 'folder' : 'other',
+        stats: entry.modifiedAt ? { bytes: entry.size, modifiedMs: wholeSeconds(entry.modifiedAt) } : null,
+      }),
+    );
+  }
+
+  async makeFolder(path: string): Promise<boolean> {
+    const ftp = await this.#connected();
+    try {
+      await this.#limited('MKD', ftp.send(`MKD ${path}`));
+      return true;
+    } catch (error) {
+      if (typeof (error as { code?: unknown }).code !== 'number') throw error;
+      // Refused, mostly because it is there already: entering it tells.
+      const before = await this.#limited('PWD', ftp.pwd());
+      const there = await this.#limited('CWD', ftp.cd(path)).then(
+        () => true,
+        () => false,
+      );
+      await this.#limited('CWD', ftp.cd(before));
+      return there;
+    }
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    const ftp = await this.#connected();
+    await this.#limited('RNTO', ftp.rename(from, to));
+  }
+
+  async *read(path: string, signal: AbortSignal): AsyncGenerator<Buffer, void> {
+    const ftp = await this.#connected();
+    const through = new PassThrough();
+    const stop = (): void => ftp.close();
+    signal.addEventListener('abort', stop, { once: true });
+    const download = ftp.downloadTo(through, path).catch((error: Error) => {
+      through.destroy(error);
+      throw error;
+    });
+    download.catch(() => {});
+    let whole = false;
+    try {
+      yield* withDeadlines(
+        `reading from ${this.description}`,
+        this.#deadlineMs,
+        through as AsyncIterable<Buffer>,
+        stop,
+      );
+      // The end of the data is not the end of the file until the server has said so.
+      await this.#limited('RETR', download);
+      whole = true;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      // A transfer that was left in the middle leaves the connection unusable.
+      if (!whole) ftp.close();
+    }
+  }
+
+  async write(path: string, text: string): Promise<void> {
+    const ftp = await this.#connected();
+    const content = new PassThrough();
+    content.end(text);
+    await this.#limited('STOR', ftp.uploadFrom(content, path));
+  }
+
+  async disconnect(): Promise<void> {
+    this.#client?.close();
+    this.#client = null;
+  }
+
+  #limited<T>(what: string, work: Promise<T>, forMs = this.#deadlineMs): Promise<T> {
+    return withDeadline(`${what} on ${this.description}`, forMs, work, () => this.#client?.close());
+  }
+
+  async #connected(): Promise<Client> {
+    if (this.#client && !this.#client.closed) return this.#client;
+    const { Client: FtpClient } = await loadPackage();
+    const password = secretFromEnvironment(this.#config.passwordEnv);
+    if (password === undefined) {
+      throw new RowmillError(
+        'SOURCE_INVALID',
+        `expected the environment variable ${this.#config.passwordEnv} to be set`,
+      );
+    }
+    const fresh = new FtpClient(this.#deadlineMs, { allowSeparateTransferHost: false });
+    this.#client = fresh;
+    ignorePassiveAddress(fresh.ftp);
+    try {
+      const access = fresh.access({
+        host: this.#config.host,
+        ...(this.#config.port !== undefined && { port: this.#config.port }),
+        user: this.#config.user,
+        password,
+        secure:
+          this.#config.secure === 'none' ? false : this.#config.secure === 'implicit' ? 'implicit' : true,
+        secureOptions: {
+          host: this.#config.host,
+          rejectUnauthorized: true,
+          ...(isIP(this.#config.host) === 0 && { servername: this.#config.host }),
+          ...(this.#config.caFile !== undefined && { ca: readFileSync(this.#config.caFile) }),
+        },
       });
-      download.catch(() => {});
-      let whole = false;
-      try {
-        yield* withDeadlines(
-          `reading from ${description}`,
-          deadlineMs,
-          through as AsyncIterable<Buffer>,
-          stop,
-        );
-        // The end of the data is not the end of the file until the server has said so.
-        await limited('RETR', download);
-        whole = true;
-      } finally {
-        signal.removeEventListener('abort', stop);
-        // A transfer that was left in the middle leaves the connection unusable.
-        if (!whole) ftp.close();
-      }
-    },
-    async write(path, text) {
-      const ftp = await connected();
-      const content = new PassThrough();
-      content.end(text);
-      await limited('STOR', ftp.uploadFrom(content, path));
-    },
-    async disconnect() {
-      client?.close();
-      client = null;
-    },
-  };
+      // Greeting, encryption, log-in and settings are several answers.
+      await this.#limited('connecting', access, this.#deadlineMs * 3);
+      return fresh;
+    } catch (cause) {
+      fresh.close();
+      throw new RowmillError(
+        'SOURCE_UNAVAILABLE',
+        `cannot connect to ${this.description}: ${(cause as Error).message}`,
+        {
+          cause,
+        },
+      );
+    }
+  }
 }
 
 async function loadPackage(): Promise<typeof import('basic-ftp')> {

@@ -1,8 +1,8 @@
 // The adapter for a source of the settings file.
 import type { Settings } from '../../platform/settings.ts';
-import { createFolderSource } from './folder-source.ts';
+import { FolderSource } from './folder-source.ts';
 import { createFtpSource } from './ftp-source.ts';
-import { createS3Source } from './s3-source.ts';
+import { S3Source } from './s3-source.ts';
 import { createSftpSource } from './sftp-source.ts';
 import type { SourceAdapter } from './source-adapter.ts';
 import type { SourceConfig } from './source-config.ts';
@@ -15,9 +15,9 @@ export function openSource(config: SourceConfig, settings: Settings): SourceAdap
   const stableMs = config.stableMs ?? settings.sourceStableMs;
   switch (config.kind) {
     case 'folder':
-      return createFolderSource(config, stableMs);
+      return new FolderSource(config, stableMs);
     case 's3':
-      return createS3Source(config, DEADLINE_MS);
+      return new S3Source(config, DEADLINE_MS);
     case 'ftp':
       return createFtpSource(config, stableMs, DEADLINE_MS);
     case 'sftp':

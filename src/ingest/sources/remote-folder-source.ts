@@ -51,79 +51,36 @@ const MAX_FREE_NAMES = 100;
 /** Names that would lead elsewhere, or that the protocol cannot say. */
 const UNUSABLE_NAME = /[/\0\r\n]|^\.\.?$/;
 
-export function createRemoteFolderSource(
-  remote: RemoteFolder,
-  options: { source: string; include?: string[]; stableMs: number },
-): SourceAdapter {
-  const takeable = createFileNameFilter(options.include);
-  const steadyFiles = createSteadyFiles(options.stableMs);
-  let heldSince = new Map<string, number>();
-  let root = '';
-  let canRename = false;
+export class RemoteFolderSource implements SourceAdapter {
+  readonly description: string;
+  readonly #remote: RemoteFolder;
+  /** Of the configuration. */
+  readonly #source: string;
+  readonly #takeable: (name: string) => boolean;
+  readonly #steadyFiles: ReturnType<typeof createSteadyFiles>;
+  #heldSince = new Map<string, number>();
+  #root = '';
+  #canRename = false;
 
-  const offeredPath = (file: SourceFile): string => `${root}/${file.name}`;
-  const heldPath = (file: SourceFile): string => `${root}/${HELD}/${heldName(file.fileId, file.name)}`;
-
-  async function connect(): Promise<void> {
-    root = withoutTrailing(await remote.connect(), '/');
-    canRename = true;
-    for (const folder of [HELD, OUTCOMES.done, OUTCOMES.failed]) {
-      canRename &&= await remote.makeFolder(`${root}/${folder}`);
-    }
+  constructor(remote: RemoteFolder, options: { source: string; include?: string[]; stableMs: number }) {
+    this.description = remote.description;
+    this.#remote = remote;
+    this.#source = options.source;
+    this.#takeable = createFileNameFilter(options.include);
+    this.#steadyFiles = createSteadyFiles(options.stableMs);
   }
 
-  async function listFiles(
-    folder: string,
-    refused: SourceLook['refused'],
-    wanted: (name: string) => boolean,
-  ) {
-    const files: { name: string; stats: RemoteStats }[] = [];
-    for (const { name, kind, stats } of await remote.list(folder)) {
-      if (kind === 'folder' || !wanted(name)) continue;
-      if (UNUSABLE_NAME.test(name)) refused.push({ path: name, reason: 'its name cannot be used' });
-      else if (kind === 'other') refused.push({ path: name, reason: 'it is not a file, but perhaps a link' });
-      else {
-        const known = stats ?? (await remote.stat(`${folder}/${name}`));
-        if (known) files.push({ name, stats: known });
-      }
-    }
-    return files;
-  }
-
-  async function findHeld(refused: SourceLook['refused']): Promise<HeldFile[]> {
-    if (!canRename) return [];
-    const found: HeldFile[] = [];
-    const seen = new Map<string, number>();
-    const now = monotonicMs();
-    for (const { name, stats } of await listFiles(`${root}/${HELD}`, refused, () => true)) {
-      const parsed = parseHeldName(name);
-      if (!parsed || !isOfSource(parsed.fileId, options.source)) continue;
-      const file = { ...parsed, path: parsed.name, ...stats };
-      if (!isClaimed(parsed.fileId, stats)) {
-        await giveBack(file).catch((error: Error) => {
-          refused.push({ path: `${HELD}/${name}`, reason: `it cannot be given back: ${error.message}` });
-        });
-        continue;
-      }
-      const since = heldSince.get(parsed.fileId) ?? now;
-      seen.set(parsed.fileId, since);
-      found.push({ ...file, heldMs: now - since });
-    }
-    heldSince = seen;
-    return found;
-  }
-
-  async function look(signal: AbortSignal): Promise<SourceLook> {
-    await connect();
+  async look(signal: AbortSignal): Promise<SourceLook> {
+    await this.#connect();
     const refused: SourceLook['refused'] = [];
-    const listed = await listFiles(root, refused, takeable);
+    const listed = await this.#listFiles(this.#root, refused, this.#takeable);
     signal.throwIfAborted();
-    const held = await findHeld(refused);
+    const held = await this.#findHeld(refused);
     const files = listed.map(({ name, stats }) => {
-      const fileId = sourceFileId(options.source, name, [BigInt(stats.bytes), BigInt(stats.modifiedMs)]);
+      const fileId = sourceFileId(this.#source, name, [BigInt(stats.bytes), BigInt(stats.modifiedMs)]);
       return { fileId, path: name, name, ...stats };
     });
-    const steady = steadyFiles(
+    const steady = this.#steadyFiles(
       files.map((file) => file.fileId),
       monotonicMs(),
     );
@@ -137,74 +94,125 @@ export function createRemoteFolderSource(
     };
   }
 
-  /** Where the claimed file is now, or null. */
-  async function locate(file: SourceFile): Promise<string | null> {
-    for (const path of canRename ? [heldPath(file), offeredPath(file)] : [offeredPath(file)]) {
-      const stats = await remote.stat(path);
-      if (stats && isClaimed(file.fileId, stats)) return path;
-    }
-    return null;
-  }
-
-  async function hold(file: SourceFile): Promise<boolean> {
-    const path = await locate(file);
+  async hold(file: SourceFile): Promise<boolean> {
+    const path = await this.#locate(file);
     if (path === null) return false;
-    if (!canRename || path === heldPath(file)) return true;
+    if (!this.#canRename || path === this.#heldPath(file)) return true;
     try {
-      await remote.rename(path, heldPath(file));
+      await this.#remote.rename(path, this.#heldPath(file));
     } catch (error) {
       // Another poller may have been faster; a server that refuses leaves the file to the claim row alone.
-      if (error instanceof RowmillError || (await locate(file)) === null) throw error;
+      if (error instanceof RowmillError || (await this.#locate(file)) === null) throw error;
       return true;
     }
-    const stats = await remote.stat(heldPath(file));
+    const stats = await this.#remote.stat(this.#heldPath(file));
     if (stats && isClaimed(file.fileId, stats)) return true;
-    await giveBack(file);
+    await this.giveBack(file);
     return false;
   }
 
-  async function open(file: SourceFile, signal: AbortSignal): Promise<OpenedFile> {
-    const path = await locate(file);
+  async open(file: SourceFile, signal: AbortSignal): Promise<OpenedFile> {
+    const path = await this.#locate(file);
     if (path === null) throw new Error('it is not the file that was claimed');
     return {
-      bytes: remote.read(path, signal),
-      async unchanged() {
-        const stats = await remote.stat(path);
+      bytes: this.#remote.read(path, signal),
+      unchanged: async () => {
+        const stats = await this.#remote.stat(path);
         return stats !== null && isClaimed(file.fileId, stats);
       },
       close: async () => {},
     };
   }
 
-  async function settle(file: SourceFile, settlement: Settlement): Promise<void> {
-    if (!canRename || !(await hold(file)) || (await locate(file)) !== heldPath(file)) return;
+  async settle(file: SourceFile, settlement: Settlement): Promise<void> {
+    if (!this.#canRename || !(await this.hold(file)) || (await this.#locate(file)) !== this.#heldPath(file))
+      return;
     // Under the same name, which is unlike all others: FTP overwrites what it renames onto.
     const name = heldName(file.fileId, file.name);
-    const folder = `${root}/${OUTCOMES[settlement.state]}`;
-    await remote.rename(heldPath(file), `${folder}/${name}`);
+    const folder = `${this.#root}/${OUTCOMES[settlement.state]}`;
+    await this.#remote.rename(this.#heldPath(file), `${folder}/${name}`);
     if (settlement.state === 'failed') {
-      await remote.write(`${folder}/${numberedName(name, 1, '.reason.txt')}`, `${settlement.reason}\n`);
+      await this.#remote.write(`${folder}/${numberedName(name, 1, '.reason.txt')}`, `${settlement.reason}\n`);
     }
   }
 
-  async function giveBack(file: SourceFile): Promise<void> {
-    if (!canRename || (await remote.stat(heldPath(file))) === null) return;
+  async giveBack(file: SourceFile): Promise<void> {
+    if (!this.#canRename || (await this.#remote.stat(this.#heldPath(file))) === null) return;
     for (let number = 1; number <= MAX_FREE_NAMES; number += 1) {
-      const target = `${root}/${numberedName(file.name, number)}`;
-      if ((await remote.stat(target)) === null) return remote.rename(heldPath(file), target);
+      const target = `${this.#root}/${numberedName(file.name, number)}`;
+      if ((await this.#remote.stat(target)) === null)
+        return this.#remote.rename(this.#heldPath(file), target);
     }
     throw new Error(`there are more than ${MAX_FREE_NAMES} files called ${JSON.stringify(file.name)}`);
   }
 
-  return {
-    description: remote.description,
-    look,
-    hold,
-    open,
-    settle,
-    giveBack,
-    disconnect: () => remote.disconnect(),
-  };
+  disconnect(): Promise<void> {
+    return this.#remote.disconnect();
+  }
+
+  #offeredPath(file: SourceFile): string {
+    return `${this.#root}/${file.name}`;
+  }
+
+  #heldPath(file: SourceFile): string {
+    return `${this.#root}/${HELD}/${heldName(file.fileId, file.name)}`;
+  }
+
+  async #connect(): Promise<void> {
+    this.#root = withoutTrailing(await this.#remote.connect(), '/');
+    this.#canRename = true;
+    for (const folder of [HELD, OUTCOMES.done, OUTCOMES.failed]) {
+      this.#canRename &&= await this.#remote.makeFolder(`${this.#root}/${folder}`);
+    }
+  }
+
+  async #listFiles(folder: string, refused: SourceLook['refused'], wanted: (name: string) => boolean) {
+    const files: { name: string; stats: RemoteStats }[] = [];
+    for (const { name, kind, stats } of await this.#remote.list(folder)) {
+      if (kind === 'folder' || !wanted(name)) continue;
+      if (UNUSABLE_NAME.test(name)) refused.push({ path: name, reason: 'its name cannot be used' });
+      else if (kind === 'other') refused.push({ path: name, reason: 'it is not a file, but perhaps a link' });
+      else {
+        const known = stats ?? (await this.#remote.stat(`${folder}/${name}`));
+        if (known) files.push({ name, stats: known });
+      }
+    }
+    return files;
+  }
+
+  async #findHeld(refused: SourceLook['refused']): Promise<HeldFile[]> {
+    if (!this.#canRename) return [];
+    const found: HeldFile[] = [];
+    const seen = new Map<string, number>();
+    const now = monotonicMs();
+    for (const { name, stats } of await this.#listFiles(`${this.#root}/${HELD}`, refused, () => true)) {
+      const parsed = parseHeldName(name);
+      if (!parsed || !isOfSource(parsed.fileId, this.#source)) continue;
+      const file = { ...parsed, path: parsed.name, ...stats };
+      if (!isClaimed(parsed.fileId, stats)) {
+        await this.giveBack(file).catch((error: Error) => {
+          refused.push({ path: `${HELD}/${name}`, reason: `it cannot be given back: ${error.message}` });
+        });
+        continue;
+      }
+      const since = this.#heldSince.get(parsed.fileId) ?? now;
+      seen.set(parsed.fileId, since);
+      found.push({ ...file, heldMs: now - since });
+    }
+    this.#heldSince = seen;
+    return found;
+  }
+
+  /** Where the claimed file is now, or null. */
+  async #locate(file: SourceFile): Promise<string | null> {
+    for (const path of this.#canRename
+      ? [this.#heldPath(file), this.#offeredPath(file)]
+      : [this.#offeredPath(file)]) {
+      const stats = await this.#remote.stat(path);
+      if (stats && isClaimed(file.fileId, stats)) return path;
+    }
+    return null;
+  }
 }
 
 function isClaimed(fileId: string, stats: RemoteStats): boolean {

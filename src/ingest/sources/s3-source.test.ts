@@ -12,9 +12,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type S3Stub, startS3Stub } from '../../../test/support/s3-stub.ts';
 import { sha256Of, takeWholeFile } from '../../../test/support/take-whole-file.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
+import { withMethods } from '../../../test/support/with-methods.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
-import { createS3Source } from './s3-source.ts';
+import { S3Source } from './s3-source.ts';
 import { MAX_TRIES, scanSource } from './scan-source.ts';
 import type { SourceAdapter } from './source-adapter.ts';
 import type { S3SourceConfig } from './source-config.ts';
@@ -66,7 +67,7 @@ function poller(options: Partial<S3SourceConfig> = {}) {
     secretAccessKeyEnv: 'TEST_S3_SECRET',
     ...options,
   };
-  const adapter = createS3Source(config, 1000);
+  const adapter = new S3Source(config, 1000);
   return {
     context,
     adapter,
@@ -154,13 +155,12 @@ describe('an object that is replaced', () => {
   it('between list and claim leaves no row, and the new one is taken next time', async () => {
     put('in/a.csv', 'old');
     const { context, adapter, config, scan } = poller();
-    const slow: SourceAdapter = {
-      ...adapter,
+    const slow = withMethods<SourceAdapter>(adapter, {
       hold(file) {
         put('in/a.csv', 'new');
         return adapter.hold(file);
       },
-    };
+    });
     expect(await scanSource(context, slow, config, takeWholeFile(context), NEVER)).toMatchObject({
       waiting: 1,
     });
@@ -211,7 +211,7 @@ describe('moving', () => {
   it('that a crash interrupted is done by the next scan, without a second job', async () => {
     put('in/a.csv', 'content');
     const { context, adapter, config, scan } = poller(MOVE);
-    const dying: SourceAdapter = { ...adapter, settle: () => Promise.reject(new Error('gone')) };
+    const dying = withMethods<SourceAdapter>(adapter, { settle: () => Promise.reject(new Error('gone')) });
     await scanSource(context, dying, config, takeWholeFile(context), NEVER);
     expect(keys()).toEqual(['in/a.csv']);
     expect(await scan()).toMatchObject({ taken: 0, skipped: 1 });

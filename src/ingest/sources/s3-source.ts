@@ -18,85 +18,33 @@ interface S3File extends SourceFile {
   etag: string;
 }
 
-export function createS3Source(config: S3SourceConfig, deadlineMs: number): SourceAdapter {
-  const takeable = createFileNameFilter(config.include);
-  const description = `s3://${config.bucket}/${config.prefix}`;
-  const bucket = config.bucket;
-  const keyOf = (file: SourceFile): string => `${config.prefix}${file.path}`;
-  // A file id does not tell the ETag, and requests need it.
-  let etags = new Map<string, string>();
-  let client: S3 | null = null;
+export class S3Source implements SourceAdapter {
+  readonly description: string;
+  readonly #config: S3SourceConfig;
+  readonly #deadlineMs: number;
+  readonly #takeable: (name: string) => boolean;
+  /** By file id, which does not contain the ETag that requests need. */
+  #etags = new Map<string, string>();
+  #client: S3 | null = null;
 
-  async function connected(): Promise<S3> {
-    client ??= await createClient(config);
-    return client;
+  constructor(config: S3SourceConfig, deadlineMs: number) {
+    this.description = `s3://${config.bucket}/${config.prefix}`;
+    this.#config = config;
+    this.#deadlineMs = deadlineMs;
+    this.#takeable = createFileNameFilter(config.include);
   }
 
-  async function send<T>(
-    request: string,
-    work: (s3: S3, options: { abortSignal: AbortSignal }) => Promise<T>,
-  ) {
-    const s3 = await connected();
-    const late = new AbortController();
-    return withDeadline(
-      `${request} on ${description}`,
-      deadlineMs,
-      work(s3, { abortSignal: late.signal }),
-      () => late.abort(),
-    ).catch((error: unknown) => {
-      throw toS3Failure(error);
-    });
-  }
-
-  async function listObjects(signal: AbortSignal): Promise<S3File[]> {
-    const files: S3File[] = [];
-    let after: string | undefined;
-    do {
-      signal.throwIfAborted();
-      const page = await send('ListObjectsV2', (s3, options) =>
-        s3.listObjectsV2(
-          {
-            Bucket: bucket,
-            Prefix: config.prefix,
-            // A key may contain what XML cannot: one such key would make the whole list unreadable.
-            EncodingType: 'url',
-            ...(after !== undefined && { ContinuationToken: after }),
-          },
-          options,
-        ),
-      );
-      const decode = page.EncodingType === 'url' ? decodeKey : (key: string): string => key;
-      for (const { Key: listed, ETag: etag, Size: bytes = 0, LastModified: modified } of page.Contents ??
-        []) {
-        const key = listed === undefined ? undefined : decode(listed);
-        const name = key?.slice(key.lastIndexOf('/') + 1);
-        // A key that ends with a slash stands for a folder.
-        if (key === undefined || etag === undefined || !name || !takeable(name)) continue;
-        files.push({
-          fileId: derivedId('s3', bucket, key, etag),
-          path: key.slice(config.prefix.length),
-          name,
-          bytes,
-          modifiedMs: modified?.getTime() ?? 0,
-          etag,
-        });
-      }
-      after = page.NextContinuationToken;
-    } while (after !== undefined);
-    return files;
-  }
-
-  async function look(signal: AbortSignal): Promise<SourceLook> {
+  async look(signal: AbortSignal): Promise<SourceLook> {
     try {
-      const files = await listObjects(signal);
-      etags = new Map(files.map((file) => [file.fileId, file.etag]));
+      const files = await this.#listObjects(signal);
+      this.#etags = new Map(files.map((file) => [file.fileId, file.etag]));
       files.sort((a, b) => a.modifiedMs - b.modifiedMs || (a.path < b.path ? -1 : 1));
       return { offered: files, held: [], waiting: [], refused: [] };
     } catch (cause) {
       if (cause instanceof RowmillError || signal.aborted) throw cause;
       throw new RowmillError(
         'SOURCE_UNAVAILABLE',
-        `cannot list ${description}: ${(cause as Error).message}`,
+        `cannot list ${this.description}: ${(cause as Error).message}`,
         {
           cause,
         },
@@ -105,20 +53,20 @@ export function createS3Source(config: S3SourceConfig, deadlineMs: number): Sour
   }
 
   /** Nothing is moved: what counts is that the object is still the one that was listed. */
-  async function hold(file: SourceFile): Promise<boolean> {
+  async hold(file: SourceFile): Promise<boolean> {
     try {
-      const head = await send('HeadObject', (s3, options) =>
-        s3.headObject({ Bucket: bucket, Key: keyOf(file) }, options),
+      const head = await this.#send('HeadObject', (s3, options) =>
+        s3.headObject({ Bucket: this.#config.bucket, Key: this.#keyOf(file) }, options),
       );
-      return head.ETag === etags.get(file.fileId);
+      return head.ETag === this.#etags.get(file.fileId);
     } catch (error) {
       if (statusOf(error) === 404) return false;
       throw error;
     }
   }
 
-  async function open(file: SourceFile, signal: AbortSignal): Promise<OpenedFile> {
-    const s3 = await connected();
+  async open(file: SourceFile, signal: AbortSignal): Promise<OpenedFile> {
+    const s3 = await this.#connected();
     const stop = new AbortController();
     const abort = (): void => stop.abort();
     signal.addEventListener('abort', abort, { once: true });
@@ -128,16 +76,21 @@ export function createS3Source(config: S3SourceConfig, deadlineMs: number): Sour
     };
     try {
       const request = s3.getObject(
-        { Bucket: bucket, Key: keyOf(file), IfMatch: etags.get(file.fileId) },
+        { Bucket: this.#config.bucket, Key: this.#keyOf(file), IfMatch: this.#etags.get(file.fileId) },
         { abortSignal: stop.signal },
       );
-      const answer = await withDeadline(`GetObject on ${description}`, deadlineMs, request, abort);
+      const answer = await withDeadline(`GetObject on ${this.description}`, this.#deadlineMs, request, abort);
       const body = answer.Body as unknown as NodeJS.ReadableStream & { destroy(): void };
       // A body that nobody reads any more may still fail.
       body.on('error', () => {});
       const late = (): void => body.destroy();
       return {
-        bytes: withDeadlines(`reading from ${description}`, deadlineMs, body as AsyncIterable<Buffer>, late),
+        bytes: withDeadlines(
+          `reading from ${this.description}`,
+          this.#deadlineMs,
+          body as AsyncIterable<Buffer>,
+          late,
+        ),
         // The answer is one version of the object, whatever replaced it meanwhile.
         unchanged: async () => true,
         async close() {
@@ -154,19 +107,22 @@ export function createS3Source(config: S3SourceConfig, deadlineMs: number): Sour
     }
   }
 
-  async function settle(file: SourceFile, settlement: Settlement): Promise<void> {
-    const target = config.move?.[settlement.state];
-    const etag = etags.get(file.fileId);
+  async settle(file: SourceFile, settlement: Settlement): Promise<void> {
+    const target = this.#config.move?.[settlement.state];
+    const etag = this.#etags.get(file.fileId);
     if (target === undefined || etag === undefined || file.bytes > MAX_COPY_BYTES) return;
     // Under a name that no other object has: the same key may come again with other content.
     const targetKey = `${target}${file.path.slice(0, -file.name.length)}${file.fileId}-${file.name}`;
     try {
-      await send('CopyObject', (s3, options) =>
+      await this.#send('CopyObject', (s3, options) =>
         s3.copyObject(
           {
-            Bucket: bucket,
+            Bucket: this.#config.bucket,
             Key: targetKey,
-            CopySource: `${bucket}/${keyOf(file)}`.split('/').map(encodeURIComponent).join('/'),
+            CopySource: `${this.#config.bucket}/${this.#keyOf(file)}`
+              .split('/')
+              .map(encodeURIComponent)
+              .join('/'),
             CopySourceIfMatch: etag,
           },
           options,
@@ -178,10 +134,10 @@ export function createS3Source(config: S3SourceConfig, deadlineMs: number): Sour
       throw error;
     }
     if (settlement.state === 'failed') {
-      await send('PutObject', (s3, options) =>
+      await this.#send('PutObject', (s3, options) =>
         s3.putObject(
           {
-            Bucket: bucket,
+            Bucket: this.#config.bucket,
             Key: `${targetKey}.reason.txt`,
             Body: `${settlement.reason}\n`,
             ContentType: 'text/plain; charset=utf-8',
@@ -190,14 +146,81 @@ export function createS3Source(config: S3SourceConfig, deadlineMs: number): Sour
         ),
       );
     }
-    await deleteUnlessReplaced(file, etag);
+    await this.#deleteUnlessReplaced(file, etag);
   }
 
-  async function deleteUnlessReplaced(file: SourceFile, etag: string): Promise<void> {
-    if (!(await hold(file))) return;
+  async giveBack(): Promise<void> {}
+
+  async disconnect(): Promise<void> {
+    this.#client?.destroy();
+    this.#client = null;
+  }
+
+  #keyOf(file: SourceFile): string {
+    return `${this.#config.prefix}${file.path}`;
+  }
+
+  async #connected(): Promise<S3> {
+    this.#client ??= await createClient(this.#config);
+    return this.#client;
+  }
+
+  async #send<T>(request: string, work: (s3: S3, options: { abortSignal: AbortSignal }) => Promise<T>) {
+    const s3 = await this.#connected();
+    const late = new AbortController();
+    return withDeadline(
+      `${request} on ${this.description}`,
+      this.#deadlineMs,
+      work(s3, { abortSignal: late.signal }),
+      () => late.abort(),
+    ).catch((error: unknown) => {
+      throw toS3Failure(error);
+    });
+  }
+
+  async #listObjects(signal: AbortSignal): Promise<S3File[]> {
+    const files: S3File[] = [];
+    let after: string | undefined;
+    do {
+      signal.throwIfAborted();
+      const page = await this.#send('ListObjectsV2', (s3, options) =>
+        s3.listObjectsV2(
+          {
+            Bucket: this.#config.bucket,
+            Prefix: this.#config.prefix,
+            // A key may contain what XML cannot: one such key would make the whole list unreadable.
+            EncodingType: 'url',
+            ...(after !== undefined && { ContinuationToken: after }),
+          },
+          options,
+        ),
+      );
+      const decode = page.EncodingType === 'url' ? decodeKey : (key: string): string => key;
+      for (const { Key: listed, ETag: etag, Size: bytes = 0, LastModified: modified } of page.Contents ??
+        []) {
+        const key = listed === undefined ? undefined : decode(listed);
+        const name = key?.slice(key.lastIndexOf('/') + 1);
+        // A key that ends with a slash stands for a folder.
+        if (key === undefined || etag === undefined || !name || !this.#takeable(name)) continue;
+        files.push({
+          fileId: derivedId('s3', this.#config.bucket, key, etag),
+          path: key.slice(this.#config.prefix.length),
+          name,
+          bytes,
+          modifiedMs: modified?.getTime() ?? 0,
+          etag,
+        });
+      }
+      after = page.NextContinuationToken;
+    } while (after !== undefined);
+    return files;
+  }
+
+  async #deleteUnlessReplaced(file: SourceFile, etag: string): Promise<void> {
+    if (!(await this.hold(file))) return;
     const remove = (condition: { IfMatch?: string }) =>
-      send('DeleteObject', (s3, options) =>
-        s3.deleteObject({ Bucket: bucket, Key: keyOf(file), ...condition }, options),
+      this.#send('DeleteObject', (s3, options) =>
+        s3.deleteObject({ Bucket: this.#config.bucket, Key: this.#keyOf(file), ...condition }, options),
       );
     try {
       await remove({ IfMatch: etag });
@@ -208,19 +231,6 @@ export function createS3Source(config: S3SourceConfig, deadlineMs: number): Sour
       await remove({});
     }
   }
-
-  return {
-    description,
-    look,
-    hold,
-    open,
-    settle,
-    giveBack: async () => {},
-    async disconnect() {
-      client?.destroy();
-      client = null;
-    },
-  };
 }
 
 function decodeKey(encoded: string): string {

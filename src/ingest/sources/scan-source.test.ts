@@ -16,11 +16,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openFolderPoller } from '../../../test/support/folder-poller.ts';
 import { sha256Of, type TakeHooks, takeWholeFile } from '../../../test/support/take-whole-file.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
+import { withMethods } from '../../../test/support/with-methods.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { claimSourceFile } from '../../store/commands/files/source-file-lease.ts';
-import { createFolderSource } from './folder-source.ts';
+import { FolderSource } from './folder-source.ts';
 import { MAX_TRIES, type ScanReport, scanSource } from './scan-source.ts';
 import type { SourceAdapter } from './source-adapter.ts';
 import type { FolderSourceConfig } from './source-config.ts';
@@ -165,13 +166,12 @@ describe('a file', () => {
   it('that vanishes between look and claim leaves no trace', async () => {
     put('a.csv');
     const { scan, context, adapter, config } = poller();
-    const slow: SourceAdapter = {
-      ...adapter,
+    const slow = withMethods<SourceAdapter>(adapter, {
       hold(file) {
         rmSync(join(root, 'a.csv'));
         return adapter.hold(file);
       },
-    };
+    });
     expect(await scanSource(context, slow, config, takeWholeFile(context), NEVER)).toMatchObject({
       waiting: 1,
     });
@@ -409,7 +409,7 @@ describe('two sources of one folder', () => {
     const { context } = poller();
     const open = (name: string, include: string[]) => {
       const config: FolderSourceConfig = { name, kind: 'folder', pipeline: 'watched', path: root, include };
-      const adapter = createFolderSource(config, 0);
+      const adapter = new FolderSource(config, 0);
       return {
         adapter,
         scan: (hooks: TakeHooks = {}) =>
@@ -460,13 +460,12 @@ describe('what a scan finds', () => {
     await adapter.hold(found[0]!);
     expect(await scan()).toEqual({ ...NOTHING, found: 1, waiting: 1 });
     expect(files('.processing')).toHaveLength(1);
-    const patient: SourceAdapter = {
-      ...adapter,
+    const patient = withMethods<SourceAdapter>(adapter, {
       look: async (signal) => {
         const look = await adapter.look(signal);
         return { ...look, held: look.held.map((file) => ({ ...file, heldMs: file.heldMs + 600_000 })) };
       },
-    };
+    });
     const { context, config } = poller();
     await scanSource(context, patient, config, takeWholeFile(context), NEVER);
     expect(offered()).toEqual(['a.csv']);

@@ -7,7 +7,12 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { withoutTrailing } from '../../core/files/without-trailing.ts';
 import { secretFromEnvironment } from '../../platform/environment.ts';
 import { withDeadline, withDeadlines } from './deadline.ts';
-import { createRemoteFolderSource, type RemoteEntry, type RemoteFolder } from './remote-folder-source.ts';
+import {
+  type RemoteEntry,
+  type RemoteFolder,
+  RemoteFolderSource,
+  type RemoteStats,
+} from './remote-folder-source.ts';
 import type { SourceAdapter } from './source-adapter.ts';
 import type { SftpSourceConfig } from './source-config.ts';
 
@@ -19,149 +24,167 @@ export function createSftpSource(
   stableMs: number,
   deadlineMs: number,
 ): SourceAdapter {
-  return createRemoteFolderSource(createSftpFolder(config, deadlineMs), {
+  return new RemoteFolderSource(new SftpFolder(config, deadlineMs), {
     source: config.name,
     stableMs,
     ...(config.include && { include: config.include }),
   });
 }
 
-function createSftpFolder(config: SftpSourceConfig, deadlineMs: number): RemoteFolder {
-  const address = `${config.host}${config.port ? `:${config.port}` : ''}`;
-  const description = `sftp://${address}${config.path.startsWith('/') ? '' : '/'}${config.path}`;
-  let client: SftpClient | null = null;
+class SftpFolder implements RemoteFolder {
+  readonly description: string;
+  readonly #address: string;
+  readonly #config: SftpSourceConfig;
+  readonly #deadlineMs: number;
+  #client: SftpClient | null = null;
 
-  function drop(): void {
-    const dropped = client;
-    client = null;
+  constructor(config: SftpSourceConfig, deadlineMs: number) {
+    this.#address = `${config.host}${config.port ? `:${config.port}` : ''}`;
+    this.description = `sftp://${this.#address}${config.path.startsWith('/') ? '' : '/'}${config.path}`;
+    this.#config = config;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  async connect(): Promise<string> {
+    const sftp = await this.#connected();
+    const path = await this.#limited('REALPATH', sftp.realPath(this.#config.path));
+    if ((await this.#limited('STAT', sftp.exists(path))) !== 'd') {
+      throw new RowmillError('SOURCE_UNAVAILABLE', `expected ${this.description} to be a folder`);
+    }
+    return path;
+  }
+
+  async list(folder: string): Promise<RemoteEntry[]> {
+    const sftp = await this.#connected();
+    const entries = await this.#limited('READDIR', sftp.list(folder));
+    return entries.map(
+      (entry): RemoteEntry => ({
+        name: entry.name,
+        kind: entry.type === '-' ? 'file' : entry.type === 'd' ? 'folder' : 'other',
+        stats: { bytes: entry.size, modifiedMs: entry.modifyTime },
+      }),
+    );
+  }
+
+  async stat(path: string): Promise<RemoteStats | null> {
+    const sftp = await this.#connected();
+    try {
+      const stats = await this.#limited('LSTAT', (sftp as WithLstat).lstat(path));
+      return stats.isFile ? { bytes: stats.size, modifiedMs: stats.modifyTime } : null;
+    } catch (error) {
+      if ((error as { code?: unknown }).code === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  async makeFolder(path: string): Promise<boolean> {
+    const sftp = await this.#connected();
+    const there = await this.#limited('STAT', sftp.exists(path));
+    if (there !== false) return there === 'd';
+    return this.#limited('MKDIR', sftp.mkdir(path)).then(
+      () => true,
+      async () => (await this.#limited('STAT', sftp.exists(path))) === 'd',
+    );
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    const sftp = await this.#connected();
+    await this.#limited('RENAME', sftp.rename(from, to));
+  }
+
+  async *read(path: string, signal: AbortSignal): AsyncGenerator<Buffer, void> {
+    const sftp = await this.#connected();
+    const stream = sftp.createReadStream(path) as NodeJS.ReadableStream & { destroy(error?: Error): void };
+    // It may report the end of the connection once more after nobody reads it.
+    stream.on('error', () => {});
+    const lost = (): void => stream.destroy(new Error(`the connection to ${this.description} was lost`));
+    const stop = (): void => stream.destroy(new Error('stopped'));
+    sftp.on('close', lost);
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      yield* withDeadlines(
+        `reading from ${this.description}`,
+        this.#deadlineMs,
+        stream as AsyncIterable<Buffer>,
+        () => {
+          stop();
+          this.#drop();
+        },
+      );
+    } finally {
+      sftp.removeListener('close', lost);
+      signal.removeEventListener('abort', stop);
+      stream.destroy();
+    }
+  }
+
+  async write(path: string, text: string): Promise<void> {
+    const sftp = await this.#connected();
+    await this.#limited('WRITE', sftp.put(Buffer.from(text), path));
+  }
+
+  async disconnect(): Promise<void> {
+    const ended = this.#client;
+    this.#client = null;
+    await ended?.end().catch(() => {});
+  }
+
+  #drop(): void {
+    const dropped = this.#client;
+    this.#client = null;
     void dropped?.end().catch(() => {});
   }
 
-  async function limited<T>(what: string, work: Promise<T>): Promise<T> {
-    return withDeadline(`${what} on ${description}`, deadlineMs, work, drop);
+  async #limited<T>(what: string, work: Promise<T>): Promise<T> {
+    return withDeadline(`${what} on ${this.description}`, this.#deadlineMs, work, this.#drop);
   }
 
-  async function connected(): Promise<SftpClient> {
-    if (client) return client;
+  async #connected(): Promise<SftpClient> {
+    if (this.#client) return this.#client;
     const Client = await loadPackage();
     const fresh = new Client('rowmill', { error() {}, end() {}, close() {} });
     const forget = (): void => {
-      if (client === fresh) client = null;
+      if (this.#client === fresh) this.#client = null;
     };
     fresh.on('close', forget);
     fresh.on('error', forget);
     let seen: string | null = null;
     try {
       const connecting = fresh.connect({
-        host: config.host,
-        ...(config.port !== undefined && { port: config.port }),
-        username: config.user,
-        ...credentials(config),
-        readyTimeout: deadlineMs,
-        keepaliveInterval: Math.ceil(deadlineMs / 3),
+        host: this.#config.host,
+        ...(this.#config.port !== undefined && { port: this.#config.port }),
+        username: this.#config.user,
+        ...credentials(this.#config),
+        readyTimeout: this.#deadlineMs,
+        keepaliveInterval: Math.ceil(this.#deadlineMs / 3),
         keepaliveCountMax: 3,
         hostVerifier: (key: Buffer) => {
           seen = fingerprintOfKey(key);
-          return seen === config.hostKey?.replace(/=$/, '');
+          return seen === this.#config.hostKey?.replace(/=$/, '');
         },
       });
-      await withDeadline(`connecting to ${description}`, deadlineMs * 2, connecting, () => void fresh.end());
+      await withDeadline(
+        `connecting to ${this.description}`,
+        this.#deadlineMs * 2,
+        connecting,
+        () => void fresh.end(),
+      );
     } catch (cause) {
       void fresh.end().catch(() => {});
-      if (seen !== null && seen !== config.hostKey?.replace(/=$/, ''))
-        throw wrongHostKey(address, config, seen);
+      if (seen !== null && seen !== this.#config.hostKey?.replace(/=$/, ''))
+        throw wrongHostKey(this.#address, this.#config, seen);
       if (cause instanceof RowmillError) throw cause;
       throw new RowmillError(
         'SOURCE_UNAVAILABLE',
-        `cannot connect to ${description}: ${(cause as Error).message}`,
+        `cannot connect to ${this.description}: ${(cause as Error).message}`,
         {
           cause,
         },
       );
     }
-    client = fresh;
+    this.#client = fresh;
     return fresh;
   }
-
-  return {
-    description,
-    async connect() {
-      const sftp = await connected();
-      const path = await limited('REALPATH', sftp.realPath(config.path));
-      if ((await limited('STAT', sftp.exists(path))) !== 'd') {
-        throw new RowmillError('SOURCE_UNAVAILABLE', `expected ${description} to be a folder`);
-      }
-      return path;
-    },
-    async list(folder) {
-      const sftp = await connected();
-      const entries = await limited('READDIR', sftp.list(folder));
-      return entries.map(
-        (entry): RemoteEntry => ({
-          name: entry.name,
-          kind: entry.type === '-' ? 'file' : entry.type === 'd' ? 'folder' : 'other',
-          stats: { bytes: entry.size, modifiedMs: entry.modifyTime },
-        }),
-      );
-    },
-    async stat(path) {
-      const sftp = await connected();
-      try {
-        const stats = await limited('LSTAT', (sftp as WithLstat).lstat(path));
-        return stats.isFile ? { bytes: stats.size, modifiedMs: stats.modifyTime } : null;
-      } catch (error) {
-        if ((error as { code?: unknown }).code === 'ENOENT') return null;
-        throw error;
-      }
-    },
-    async makeFolder(path) {
-      const sftp = await connected();
-      const there = await limited('STAT', sftp.exists(path));
-      if (there !== false) return there === 'd';
-      return limited('MKDIR', sftp.mkdir(path)).then(
-        () => true,
-        async () => (await limited('STAT', sftp.exists(path))) === 'd',
-      );
-    },
-    async rename(from, to) {
-      const sftp = await connected();
-      await limited('RENAME', sftp.rename(from, to));
-    },
-    async *read(path, signal) {
-      const sftp = await connected();
-      const stream = sftp.createReadStream(path) as NodeJS.ReadableStream & { destroy(error?: Error): void };
-      // It may report the end of the connection once more after nobody reads it.
-      stream.on('error', () => {});
-      const lost = (): void => stream.destroy(new Error(`the connection to ${description} was lost`));
-      const stop = (): void => stream.destroy(new Error('stopped'));
-      sftp.on('close', lost);
-      signal.addEventListener('abort', stop, { once: true });
-      try {
-        yield* withDeadlines(
-          `reading from ${description}`,
-          deadlineMs,
-          stream as AsyncIterable<Buffer>,
-          () => {
-            stop();
-            drop();
-          },
-        );
-      } finally {
-        sftp.removeListener('close', lost);
-        signal.removeEventListener('abort', stop);
-        stream.destroy();
-      }
-    },
-    async write(path, text) {
-      const sftp = await connected();
-      await limited('WRITE', sftp.put(Buffer.from(text), path));
-    },
-    async disconnect() {
-      const ended = client;
-      client = null;
-      await ended?.end().catch(() => {});
-    },
-  };
 }
 
 function credentials(config: SftpSourceConfig): Record<string, unknown> {

@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { didYouMean } from '../../core/errors/did-you-mean.ts';
-import type { FormatOptions } from '../../core/files/file-format.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { FormatOptions } from '../../core/files/file-format.ts';
 import { configFileFromEnvironment } from '../../platform/environment.ts';
 
 const text = z.string().min(1);

@@ -6,7 +6,7 @@ import { afterEach, expect, it } from 'vitest';
 import { type TakeHooks, takeWholeFile } from '../../../test/support/take-whole-file.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
 import { newId } from '../../platform/random.ts';
-import { createFolderSource } from './folder-source.ts';
+import { FolderSource } from './folder-source.ts';
 import { watchSources } from './watch-sources.ts';
 
 const database = useTestDatabase();
@@ -29,7 +29,7 @@ function watched(context: ReturnType<typeof database.context>, path: string, hoo
     path,
     pollMs: 50,
   };
-  return { config, adapter: createFolderSource(config, 0), takeFile: takeWholeFile(context, hooks) };
+  return { config, adapter: new FolderSource(config, 0), takeFile: takeWholeFile(context, hooks) };
 }
 
 it('takes files as they appear, although another source cannot be read', async () => {

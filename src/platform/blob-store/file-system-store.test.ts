@@ -21,7 +21,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { inChunks, testBlobStore } from '../../../test/support/blob-store-contract.ts';
 import { killAll, startChild } from '../../../test/support/child-process.ts';
 import type { BlobStore } from './blob-store.ts';
-import { openFileSystemStore } from './file-system-store.ts';
+import { FileSystemStore } from './file-system-store.ts';
 
 const CHILD = new URL('../../../test/support/blob-store-child.ts', import.meta.url);
 const NODE = [process.execPath, '--import', import.meta.resolve('jiti/register'), fileURLToPath(CHILD)]
@@ -41,7 +41,7 @@ beforeAll(async () => {
 beforeEach(() => {
   opened += 1;
   folder = join(root, `store-${opened}`);
-  store = openFileSystemStore(folder);
+  store = new FileSystemStore(folder);
 });
 afterEach(killAll);
 afterAll(() => rm(root, { recursive: true, force: true }));

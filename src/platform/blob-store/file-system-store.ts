@@ -3,6 +3,7 @@
 // Deadlines are not kept here: a disk answers or fails.
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { wallClockMs } from '../clock.ts';
 import { newId } from '../random.ts';
@@ -22,22 +23,100 @@ const FILE_MODE = 0o600;
 const PUBLISH_ATTEMPTS = 100;
 const UNSYNCABLE = new Set(['EINVAL', 'EBADF', 'ENOTSUP', 'EISDIR']);
 
-export function openFileSystemStore(folder: string): BlobStore {
-  const root = resolve(folder);
-  const staging = join(root, STAGING);
-  const pathOf = (key: string): string => join(root, key);
+export class FileSystemStore implements BlobStore {
+  readonly description: string;
+  readonly #root: string;
+  readonly #staging: string;
 
-  async function write(
+  constructor(folder: string) {
+    this.#root = resolve(folder);
+    this.#staging = join(this.#root, STAGING);
+    this.description = `folder ${this.#root}`;
+  }
+
+  async head(key: string): Promise<BlobInfo | null> {
+    checkBlobKey(key);
+    try {
+      const stats = await stat(this.#pathOf(key));
+      return stats.isFile() ? { key, bytes: stats.size, modifiedAt: stats.mtime } : null;
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw toDiskError(error, this.#pathOf(key));
+    }
+  }
+
+  async put(key: string, source: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<StoredBlob> {
+    checkBlobKey(key);
+    return this.#write(source, options, () => key);
+  }
+
+  async putByHash(
+    prefix: string,
+    source: AsyncIterable<Uint8Array>,
+    options?: PutOptions,
+  ): Promise<StoredBlob> {
+    checkBlobPrefix(prefix);
+    return this.#write(source, options, (sha256) => `${prefix}${sha256}`);
+  }
+
+  async get(key: string, range: { start?: number; end?: number } = {}): Promise<Readable> {
+    checkBlobRange(range);
+    const { handle, bytes } = await this.#openBlob(key);
+    const end = Math.min(range.end ?? bytes, bytes);
+    const path = this.#pathOf(key);
+    return readFileRange(handle, path, { start: range.start ?? 0, end }, (error) => toDiskError(error, path));
+  }
+
+  verify(blob: StoredBlob): Promise<void> {
+    return verifyByReading(this, blob);
+  }
+
+  list(prefix: string): AsyncGenerator<BlobInfo, void> {
+    checkBlobPrefix(prefix);
+    // From the innermost folder that the prefix names: the others may have very many entries.
+    return this.#walk(prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix);
+  }
+
+  async delete(key: string): Promise<void> {
+    checkBlobKey(key);
+    await attempt(this.#pathOf(key), () => removeFile(this.#pathOf(key)));
+    for (let above = dirname(this.#pathOf(key)); above.length > this.#root.length; above = dirname(above)) {
+      try {
+        await rmdir(above);
+      } catch {
+        return;
+      }
+    }
+  }
+
+  async withLocalFile<T>(key: string, work: (path: string) => Promise<T>): Promise<T> {
+    const { handle } = await this.#openBlob(key);
+    await handle.close();
+    return work(this.#pathOf(key));
+  }
+
+  async collectLeftovers(olderThanMs: number): Promise<number> {
+    // By the time of the last write: a write that is under way is never old.
+    return attempt(this.#staging, () => removeOlder(this.#staging, wallClockMs() - olderThanMs));
+  }
+
+  async close(): Promise<void> {}
+
+  #pathOf(key: string): string {
+    return join(this.#root, key);
+  }
+
+  async #write(
     source: AsyncIterable<Uint8Array>,
     options: PutOptions | undefined,
     keyOf: (sha256: string) => string,
   ): Promise<StoredBlob> {
-    const staged = join(staging, newId());
+    const staged = join(this.#staging, newId());
     const metered = meterSource(source, options);
     try {
       options?.signal?.throwIfAborted();
       const handle = await attempt(staged, async () => {
-        await makeStaging();
+        await this.#makeStaging();
         return open(staged, 'wx', FILE_MODE);
       });
       try {
@@ -54,7 +133,7 @@ export function openFileSystemStore(folder: string): BlobStore {
       options?.signal?.throwIfAborted();
       const { bytes, sha256 } = metered.total();
       const key = keyOf(sha256);
-      await attempt(pathOf(key), () => publish(staged, key));
+      await attempt(this.#pathOf(key), () => this.#publish(staged, key));
       return { key, bytes, sha256 };
     } catch (error) {
       metered.abandon();
@@ -63,15 +142,15 @@ export function openFileSystemStore(folder: string): BlobStore {
     }
   }
 
-  async function makeStaging(): Promise<void> {
-    const created = await mkdir(staging, { recursive: true, mode: FOLDER_MODE });
+  async #makeStaging(): Promise<void> {
+    const created = await mkdir(this.#staging, { recursive: true, mode: FOLDER_MODE });
     if (created === undefined) return;
     // Folders above the root are others' and may not be readable; most file systems keep their entries anyway.
-    await syncFolders(root, dirname(created)).catch(() => {});
+    await syncFolders(this.#root, dirname(created)).catch(() => {});
   }
 
-  async function publish(staged: string, key: string): Promise<void> {
-    const path = pathOf(key);
+  async #publish(staged: string, key: string): Promise<void> {
+    const path = this.#pathOf(key);
     for (let attempts = 1; ; attempts += 1) {
       try {
         await mkdir(dirname(path), { recursive: true, mode: FOLDER_MODE });
@@ -83,22 +162,22 @@ export function openFileSystemStore(folder: string): BlobStore {
       }
     }
     // Not only the innermost: any of them may be new.
-    await syncFolders(dirname(path), root).catch((error: unknown) => {
+    await syncFolders(dirname(path), this.#root).catch((error: unknown) => {
       // Deleted again already.
       if (diskErrorCode(error) !== 'ENOENT') throw error;
     });
   }
 
-  async function openBlob(key: string): Promise<{ handle: FileHandle; bytes: number }> {
+  async #openBlob(key: string): Promise<{ handle: FileHandle; bytes: number }> {
     checkBlobKey(key);
-    const path = pathOf(key);
+    const path = this.#pathOf(key);
     return attempt(path, async () => {
       const handle = await open(path, 'r').catch((error: unknown) => {
-        throw isMissing(error) ? notFound(key) : error;
+        throw isMissing(error) ? this.#notFound(key) : error;
       });
       try {
         const stats = await handle.stat();
-        if (!stats.isFile()) throw notFound(key);
+        if (!stats.isFile()) throw this.#notFound(key);
         return { handle, bytes: stats.size };
       } catch (error) {
         await handle.close();
@@ -107,26 +186,16 @@ export function openFileSystemStore(folder: string): BlobStore {
     });
   }
 
-  const notFound = (key: string): RowmillError =>
-    new RowmillError(
+  #notFound(key: string): RowmillError {
+    return new RowmillError(
       'BLOB_NOT_FOUND',
-      `expected ${key} to be in the folder ${root}, got nothing of that name`,
+      `expected ${key} to be in the folder ${this.#root}, got nothing of that name`,
     );
-
-  async function head(key: string): Promise<BlobInfo | null> {
-    checkBlobKey(key);
-    try {
-      const stats = await stat(pathOf(key));
-      return stats.isFile() ? { key, bytes: stats.size, modifiedAt: stats.mtime } : null;
-    } catch (error) {
-      if (isMissing(error)) return null;
-      throw toDiskError(error, pathOf(key));
-    }
   }
 
   /** Keys in the order of S3: by their bytes, where a folder stands at its name with a slash. */
-  async function* walk(folderKey: string, prefix: string): AsyncGenerator<BlobInfo, void> {
-    const path = pathOf(folderKey);
+  async *#walk(folderKey: string, prefix: string): AsyncGenerator<BlobInfo, void> {
+    const path = this.#pathOf(folderKey);
     const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
       if (isMissing(error)) return [];
       throw toDiskError(error, path);
@@ -139,72 +208,13 @@ export function openFileSystemStore(folder: string): BlobStore {
       .sort((a, b) => (a < b ? -1 : 1));
     for (const name of names) {
       if (name.endsWith('/')) {
-        yield* walk(name, prefix);
+        yield* this.#walk(name, prefix);
         continue;
       }
-      const info = await head(name);
+      const info = await this.head(name);
       if (info) yield info;
     }
   }
-
-  const store: BlobStore = {
-    description: `folder ${root}`,
-
-    async put(key, source, options) {
-      checkBlobKey(key);
-      return write(source, options, () => key);
-    },
-
-    async putByHash(prefix, source, options) {
-      checkBlobPrefix(prefix);
-      return write(source, options, (sha256) => `${prefix}${sha256}`);
-    },
-
-    async get(key, range = {}) {
-      checkBlobRange(range);
-      const { handle, bytes } = await openBlob(key);
-      const end = Math.min(range.end ?? bytes, bytes);
-      const path = pathOf(key);
-      return readFileRange(handle, path, { start: range.start ?? 0, end }, (error) =>
-        toDiskError(error, path),
-      );
-    },
-
-    head,
-    verify: (blob) => verifyByReading(store, blob),
-
-    list(prefix) {
-      checkBlobPrefix(prefix);
-      // From the innermost folder that the prefix names: the others may have very many entries.
-      return walk(prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix);
-    },
-
-    async delete(key) {
-      checkBlobKey(key);
-      await attempt(pathOf(key), () => removeFile(pathOf(key)));
-      for (let above = dirname(pathOf(key)); above.length > root.length; above = dirname(above)) {
-        try {
-          await rmdir(above);
-        } catch {
-          return;
-        }
-      }
-    },
-
-    async withLocalFile(key, work) {
-      const { handle } = await openBlob(key);
-      await handle.close();
-      return work(pathOf(key));
-    },
-
-    async collectLeftovers(olderThanMs) {
-      // By the time of the last write: a write that is under way is never old.
-      return attempt(staging, () => removeOlder(staging, wallClockMs() - olderThanMs));
-    },
-
-    async close() {},
-  };
-  return store;
 }
 
 async function writeAll(handle: FileHandle, block: Buffer): Promise<void> {

@@ -2,9 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { BlobStore } from './blob-store.ts';
-import { openFileSystemStore } from './file-system-store.ts';
+import { FileSystemStore } from './file-system-store.ts';
 import { parseS3Location } from './s3-location.ts';
-import { openS3Store } from './s3-store.ts';
+import { S3Store } from './s3-store.ts';
 
 const POSSIBLE = 'a folder, file:///folder or s3://bucket/prefix?endpoint=…&region=…';
 // One letter is a drive of Windows.
@@ -13,9 +13,9 @@ const SCHEME = /^([a-z][a-z0-9+.-]+):/i;
 export function openBlobStore(location: string, options: { deadlineMs?: number } = {}): BlobStore {
   const scheme = SCHEME.exec(location)?.[1]?.toLowerCase();
   if (location.trim() === '') throw invalid('an empty text');
-  if (scheme === undefined) return openFileSystemStore(location);
-  if (scheme === 'file') return openFileSystemStore(folderOf(location));
-  if (scheme === 's3') return openS3Store(parseS3Location(location), options);
+  if (scheme === undefined) return new FileSystemStore(location);
+  if (scheme === 'file') return new FileSystemStore(folderOf(location));
+  if (scheme === 's3') return new S3Store(parseS3Location(location), options);
   // Only the scheme: the rest may hold credentials.
   throw invalid(`something that starts with ${scheme}:`);
 }

@@ -6,7 +6,7 @@ import { type Operation, type S3Stub, startS3Stub } from '../../../test/support/
 import type { BlobStore } from './blob-store.ts';
 import { partBytes } from './s3-multipart.ts';
 import type { S3Options } from './s3-session.ts';
-import { openS3Store } from './s3-store.ts';
+import { S3Store } from './s3-store.ts';
 
 const MIB = 1024 * 1024;
 const LARGE = randomBytes(20 * MIB);
@@ -25,7 +25,7 @@ afterEach(() => store.close());
 afterAll(() => stub.stop());
 
 const open = (options: S3Options): BlobStore =>
-  openS3Store({ bucket: stub.bucket, prefix: '', endpoint: stub.endpoint }, { retryBaseMs: 1, ...options });
+  new S3Store({ bucket: stub.bucket, prefix: '', endpoint: stub.endpoint }, { retryBaseMs: 1, ...options });
 const count = (operation: Operation): number =>
   stub.requests.filter((request) => request.operation === operation).length;
 const unavailable = { code: 'BLOB_STORE_UNAVAILABLE' };

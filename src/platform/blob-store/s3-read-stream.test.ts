@@ -5,7 +5,7 @@ import { inChunks, readBlob } from '../../../test/support/blob-store-contract.ts
 import { sample } from '../../../test/support/depth.ts';
 import { type S3Stub, startS3Stub } from '../../../test/support/s3-stub.ts';
 import type { BlobStore } from './blob-store.ts';
-import { openS3Store } from './s3-store.ts';
+import { S3Store } from './s3-store.ts';
 
 const DEADLINE_MS = 2000;
 const BYTES = randomBytes(2_000_000);
@@ -25,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 function open(options: { deadlineMs?: number } = {}): BlobStore {
-  return openS3Store(
+  return new S3Store(
     { bucket: stub.bucket, prefix: '', endpoint: stub.endpoint },
     { retryBaseMs: 1, ...options },
   );

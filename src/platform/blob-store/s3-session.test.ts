@@ -9,7 +9,7 @@ import { killAll, startChild } from '../../../test/support/child-process.ts';
 import { type S3Stub, startS3Stub } from '../../../test/support/s3-stub.ts';
 import type { BlobStore } from './blob-store.ts';
 import type { S3Options } from './s3-session.ts';
-import { openS3Store } from './s3-store.ts';
+import { S3Store } from './s3-store.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
 const SECRET = 'a-secret-that-nobody-may-see';
@@ -31,7 +31,7 @@ afterEach(async () => {
 afterAll(() => stub.stop());
 
 function open(options: S3Options = {}): BlobStore {
-  const store = openS3Store(
+  const store = new S3Store(
     { bucket: stub.bucket, prefix: '', endpoint: stub.endpoint },
     { retryBaseMs: 1, ...options },
   );
@@ -139,7 +139,7 @@ describe('an S3 store that cannot be used', () => {
   it('says that the region is missing', async () => {
     for (const name of ['AWS_REGION', 'AWS_DEFAULT_REGION', 'AWS_PROFILE']) vi.stubEnv(name, undefined);
     vi.stubEnv('AWS_CONFIG_FILE', '/does/not/exist');
-    const store = openS3Store({ bucket: 'bucket', prefix: '' });
+    const store = new S3Store({ bucket: 'bucket', prefix: '' });
     await expect(put(store)).rejects.toMatchObject({
       code: 'BLOB_STORE_INVALID',
       hint: expect.stringContaining('?region='),
@@ -148,7 +148,7 @@ describe('an S3 store that cannot be used', () => {
   });
 
   it('says that nobody listens', async () => {
-    const store = openS3Store(
+    const store = new S3Store(
       { bucket: 'bucket', prefix: '', endpoint: 'http://127.0.0.1:9' },
       { retryBaseMs: 1, attempts: 2 },
     );

@@ -26,86 +26,78 @@ export interface CallOptions {
 
 type Send<T> = (s3: S3, options: { abortSignal: AbortSignal }) => Promise<T>;
 
-export interface S3Session {
+const RETRY_CAP_MS = 5000;
+
+export class S3Session {
   readonly description: string;
   readonly location: S3Location;
   readonly deadlineMs: number;
   readonly attempts: number;
-  /** BLOB_STORE_UNAVAILABLE with the failed request as its cause when it was given up. */
-  call<T>(request: string, send: Send<T>, options?: CallOptions): Promise<T>;
-  /** The wait before the next attempt. */
-  backOff(attempt: number, signal?: AbortSignal): Promise<void>;
-  close(): Promise<void>;
-}
+  readonly #retryBaseMs: number;
+  #connecting: Promise<S3> | undefined;
+  #closed = false;
 
-const RETRY_CAP_MS = 5000;
-
-export function openS3Session(location: S3Location, options: S3Options = {}): S3Session {
-  const { deadlineMs = 30_000, attempts = 4, retryBaseMs = 200 } = options;
-  const description = `s3://${location.bucket}/${location.prefix}`;
-  let connecting: Promise<S3> | undefined;
-  let closed = false;
-
-  function checkOpen(): void {
-    if (closed) throw new Error(`the blob store ${description} is closed`);
+  constructor(location: S3Location, options: S3Options = {}) {
+    const { deadlineMs = 30_000, attempts = 4, retryBaseMs = 200 } = options;
+    this.description = `s3://${location.bucket}/${location.prefix}`;
+    this.location = location;
+    this.deadlineMs = deadlineMs;
+    this.attempts = attempts;
+    this.#retryBaseMs = retryBaseMs;
   }
 
-  async function connect(): Promise<S3> {
-    checkOpen();
-    connecting ??= createClient(location);
-    return connecting.catch((error: unknown) => {
-      connecting = undefined;
+  /** BLOB_STORE_UNAVAILABLE with the failed request as its cause when it was given up. */
+  async call<T>(request: string, send: Send<T>, options: CallOptions = {}): Promise<T> {
+    const { signal, attempts: limit = this.attempts, deadlineFactor = 1 } = options;
+    const s3 = await this.#connect();
+    for (let attempt = 1; ; attempt += 1) {
+      signal?.throwIfAborted();
+      try {
+        return await sendWithDeadline(s3, send, this.deadlineMs * deadlineFactor, signal);
+      } catch (error) {
+        signal?.throwIfAborted();
+        this.#checkOpen();
+        const failure = toS3Failure(error);
+        if (!failure.passing || attempt >= limit) throw this.#givenUp(request, failure, attempt);
+      }
+      await this.backOff(attempt, signal);
+    }
+  }
+
+  /** The wait before the next attempt. */
+  backOff(attempt: number, signal?: AbortSignal): Promise<void> {
+    const retry = { firstMs: this.#retryBaseMs, capMs: RETRY_CAP_MS };
+    return waitMs(backoffMs(retry, attempt, randomFraction()), signal);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    (await this.#connecting?.catch(() => undefined))?.destroy();
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new Error(`the blob store ${this.description} is closed`);
+  }
+
+  async #connect(): Promise<S3> {
+    this.#checkOpen();
+    this.#connecting ??= createClient(this.location);
+    return this.#connecting.catch((error: unknown) => {
+      this.#connecting = undefined;
       throw error;
     });
   }
 
-  function backOff(attempt: number, signal?: AbortSignal): Promise<void> {
-    return waitMs(
-      backoffMs({ firstMs: retryBaseMs, capMs: RETRY_CAP_MS }, attempt, randomFraction()),
-      signal,
-    );
-  }
-
-  async function call<T>(request: string, send: Send<T>, callOptions: CallOptions = {}): Promise<T> {
-    const { signal, attempts: limit = attempts, deadlineFactor = 1 } = callOptions;
-    const s3 = await connect();
-    for (let attempt = 1; ; attempt += 1) {
-      signal?.throwIfAborted();
-      try {
-        return await sendWithDeadline(s3, send, deadlineMs * deadlineFactor, signal);
-      } catch (error) {
-        signal?.throwIfAborted();
-        checkOpen();
-        const failure = toS3Failure(error);
-        if (!failure.passing || attempt >= limit) throw givenUp(request, failure, attempt);
-      }
-      await backOff(attempt, signal);
-    }
-  }
-
-  function givenUp(request: string, failure: S3Failure, attempt: number): RowmillError {
+  #givenUp(request: string, failure: S3Failure, attempt: number): RowmillError {
     const answer = [failure.status, `${failure.code}:`, failure.message].filter(Boolean).join(' ');
     const tries = attempt === 1 ? '' : ` after ${attempt} attempts`;
     const hint = hintFor(failure);
     return new RowmillError(
       /region is missing/i.test(failure.message) ? 'BLOB_STORE_INVALID' : 'BLOB_STORE_UNAVAILABLE',
-      `expected ${description} to answer ${request}, got ${answer}${tries}`,
+      `expected ${this.description} to answer ${request}, got ${answer}${tries}`,
       { cause: failure, ...(hint === undefined ? {} : { hint }) },
     );
   }
-
-  return {
-    description,
-    location,
-    deadlineMs,
-    attempts,
-    call,
-    backOff,
-    async close() {
-      closed = true;
-      (await connecting?.catch(() => undefined))?.destroy();
-    },
-  };
 }
 
 async function createClient({ endpoint, region, pathStyle }: S3Location): Promise<S3> {

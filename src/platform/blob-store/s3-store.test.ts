@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { inChunks, readBlob, testBlobStore } from '../../../test/support/blob-store-contract.ts';
 import { type S3Stub, type StubOptions, startS3Stub } from '../../../test/support/s3-stub.ts';
 import type { BlobStore } from './blob-store.ts';
-import { openS3Store } from './s3-store.ts';
+import { S3Store } from './s3-store.ts';
 
 const MIB = 1024 * 1024;
 let stub: S3Stub;
@@ -20,7 +20,7 @@ beforeEach(() => stub.reset());
 afterAll(() => stub.stop());
 
 const openOn = ({ bucket, endpoint }: S3Stub): BlobStore =>
-  openS3Store({ bucket, prefix: 'pre/', endpoint }, { retryBaseMs: 1 });
+  new S3Store({ bucket, prefix: 'pre/', endpoint }, { retryBaseMs: 1 });
 
 testBlobStore('a stub of S3', async () => openOn(stub));
 

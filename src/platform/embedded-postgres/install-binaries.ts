@@ -12,7 +12,6 @@ import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { ensurePrivateFolder } from './private-folder.ts';
 import type { PostgresPackage } from './resolve-postgres-package.ts';
 import { runProgram } from './run-program.ts';
-import { serverEnvironment } from './server-environment.ts';
 
 export interface PostgresBinaries {
   postgres: string;
@@ -157,4 +156,11 @@ async function removeAbandoned(cacheRoot: string): Promise<void> {
       await rm(join(cacheRoot, name), { recursive: true, force: true });
     }
   }
+}
+
+/** Nothing is inherited that could change a program of PostgreSQL: PGDATA, PGOPTIONS, a locale, another library path. */
+function serverEnvironment(libDir: string): NodeJS.ProcessEnv {
+  if (process.platform === 'win32') return { ...process.env, LC_ALL: 'C' };
+  const libraryPath = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
+  return { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', [libraryPath]: libDir };
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SourceConfig } from '../../ingest/sources/source-config.ts';
-import { type Actor, LOCAL_ACTOR } from '../requests/actor.ts';
+import { type Actor, chooseOwner, LOCAL_ACTOR } from './actor.ts';
 import type { ApiContext } from '../api-context.ts';
-import { chooseOwner } from './choose-owner.ts';
 import { findSource } from '../files/find-source.ts';
 
 const member: Actor = {

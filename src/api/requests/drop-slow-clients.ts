@@ -1,5 +1,6 @@
 // A client that dribbles the body of its request, or goes on with it after it was answered, would hold a connection for as
 // long as it likes. The parts of uploads have limits of their own (receive-upload.ts).
+import type { ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { Settings } from '../../platform/settings.ts';
@@ -27,5 +28,16 @@ export function dropSlowSenders(
       clearTimeout(timer);
       if (!raw.complete) drainRest(request);
     });
+  });
+}
+
+/** A client that takes nothing of what it asked for holds memory, and during a download also a place among the exports. */
+export function dropIdleReader(response: ServerResponse, idleMs: number): void {
+  response.setTimeout(idleMs, () => {
+    const { socket } = response;
+    if (!socket) return;
+    // Nothing waits for the reader: it is us who take our time.
+    if (socket.writableLength === 0 && response.writableLength === 0) socket.setTimeout(idleMs);
+    else socket.destroy();
   });
 }
