@@ -10,7 +10,7 @@ import {
   collectSetting,
   commaSeparated,
   jobStates,
-  jsonObject,
+  parseJsonObject,
   numberFrom,
   parseDuration,
   portNumber,
@@ -108,7 +108,7 @@ withNewJob(
 )
   .option('--follow', 'show live progress')
   .option('--out <file>', 'write the results to this file (.csv, .xlsx or .jsonl)')
-  .option('--params <json>', 'parameters of the pipeline, as a JSON object', jsonObject)
+  .option('--params <json>', 'parameters of the pipeline, as a JSON object', parseJsonObject)
   .option('--no-worker', 'leave the work to other processes')
   .option(
     '--resume <job>',
@@ -131,7 +131,7 @@ withNewJob(commandOfBoth('make a job of a file; workers that run elsewhere do th
   )
   .option('--follow', 'show live progress until the job has ended; Ctrl-C leaves it running')
   .option('--name <name>', "name of the job; default: the file's")
-  .option('--params <json>', 'parameters of the pipeline, as a JSON object', jsonObject)
+  .option('--params <json>', 'parameters of the pipeline, as a JSON object', parseJsonObject)
   .option('--outputs <formats>', 'files that the job leaves when it ends, such as csv,xlsx', commaSeparated)
   .option('--idempotency-key <key>', 'the same key again is the same job, whatever the file')
   .option('--json', 'print JSON; with --follow a line per change')
@@ -334,7 +334,7 @@ const withSource = (target: Command): Command =>
 
 withSource(command('turn the files of the configured sources into jobs, once', 'scan <pipelines...>')).action(
   ending(async (modules: string[], options) =>
-    (await import('./commands/scan.ts')).scanSources(modules, options),
+    (await import('./commands/scan.ts')).runScan(modules, options),
   ),
 );
 
@@ -443,7 +443,7 @@ withApi(
   .option('--print', 'only print the address')
   .action(
     ending(async (job: string | undefined, options) =>
-      (await import('./commands/keys.ts')).openPage(job, options),
+      (await import('./commands/keys.ts')).openWebPage(job, options),
     ),
   );
 

@@ -15,7 +15,7 @@ import { type Photo, photographs, zipPhotos } from '../../examples/prices/photo-
 import { prices, RETAILERS } from '../../examples/prices/pipeline.ts';
 import { startRetailerService } from '../../examples/prices/retailer-service.ts';
 import type { StandIn, StandInOptions } from '../../examples/stand-in-server.ts';
-import { scanSources } from '../../src/cli/commands/scan.ts';
+import { runScan } from '../../src/cli/commands/scan.ts';
 import { send } from '../support/api-pipelines.ts';
 import { startFtpServer } from '../support/ftp-server.ts';
 import { startS3Stub } from '../support/s3-stub.ts';
@@ -88,7 +88,7 @@ async function scan(sources: object[]): Promise<Map<string, string>> {
     set: { blobStore: join(folder, 'blobs') },
     json: true,
   };
-  expect(await scanSources([pipelinePath], options)).toBe(0);
+  expect(await runScan([pipelinePath], options)).toBe(0);
   vi.restoreAllMocks();
   const events = lines.map((line) => JSON.parse(line) as { event: string; source: string; jobId: string });
   return new Map(events.filter(({ event }) => event === 'taken').map(({ source, jobId }) => [source, jobId]));

@@ -23,7 +23,7 @@ import { writeToStdout } from '../write-to-stdout.ts';
 import { writingTo } from '../writing-to.ts';
 import {
   ANY_ATTEMPTS,
-  type ExportRequest,
+  type PortExportRequest,
   type JobPort,
   type SubmitRequest,
   toListedJob,
@@ -174,7 +174,7 @@ async function exportOver(
   client: Client,
   jobId: string,
   path: string,
-  { kind, format, filter, raw, bom, generation }: ExportRequest,
+  { kind, format, filter, raw, bom, generation }: PortExportRequest,
 ): Promise<null> {
   const file =
     kind === 'results'

@@ -19,7 +19,7 @@ import { choosePipeline } from '../load-pipeline.ts';
 import { writeToStdout } from '../write-to-stdout.ts';
 import { writingTo } from '../writing-to.ts';
 import {
-  type ItemsRequest,
+  type PortItemsRequest,
   type JobListRequest,
   type JobPort,
   type ListedJob,
@@ -176,7 +176,7 @@ async function chosenJobs(rowmill: Rowmill, request: JobListRequest): Promise<Li
 async function firstItems(
   rowmill: Rowmill,
   jobId: string,
-  { filter, limit }: ItemsRequest,
+  { filter, limit }: PortItemsRequest,
 ): Promise<ShownItem[]> {
   const { generation, itemCount } = await rowmill.job(jobId);
   const { db, settings } = contextOf(rowmill);

@@ -22,7 +22,7 @@ import {
 } from './pinned-folder.ts';
 import type {
   HeldFile,
-  OpenedFile,
+  OpenedSourceFile,
   Settlement,
   SourceAdapter,
   SourceFile,
@@ -187,7 +187,7 @@ export function createFolderSource(config: FolderSourceConfig, stableMs: number)
     return false;
   }
 
-  async function openFile(file: SourceFile): Promise<OpenedFile> {
+  async function openFile(file: SourceFile): Promise<OpenedSourceFile> {
     const { held, root } = await openFolders();
     const name = heldName(file.fileId, file.name);
     const handle = await openWithoutFollowing(held, name);

@@ -8,7 +8,7 @@ import { createFileNameFilter } from './file-name-filter.ts';
 import { numberedName } from './move-without-overwriting.ts';
 import type {
   HeldFile,
-  OpenedFile,
+  OpenedSourceFile,
   Settlement,
   SourceAdapter,
   SourceFile,
@@ -163,7 +163,7 @@ export function createRemoteFolderSource(
     return false;
   }
 
-  async function open(file: SourceFile, signal: AbortSignal): Promise<OpenedFile> {
+  async function open(file: SourceFile, signal: AbortSignal): Promise<OpenedSourceFile> {
     const path = await locate(file);
     if (path === null) throw new Error('it is not the file that was claimed');
     return {
