@@ -12,25 +12,14 @@ process.env.TEST_SEED ??= isDeep ? String(Math.trunc(Math.random() * 2 ** 31)) :
 // Every process of the run, and every process that one starts, connects to loopback only.
 guardSockets();
 
-/** These compare amounts of work done beside each other: they run after the others, one at a time. */
-const ALONE = [
-  'test/chaos/shared-limits.test.ts',
-  'test/engine/control-under-load.test.ts',
-  'test/engine/fairness.test.ts',
-  'test/engine/phase-priority.test.ts',
-  'test/engine/pressure.test.ts',
-  'test/engine/ramps.test.ts',
-  'test/engine/resources.test.ts',
-];
-
 /** The same answer each time: models and interleavings, on the database but without clocks. */
 const REPEATABLE = ['test/simulation/**/*.test.ts'];
 const UNIT = listUnitTests();
 
 const common = {
   pool: 'forks',
-  // Lines of workers in the test's own process are noise, and how busy this machine is does not decide what they take on.
-  env: { LOG_LEVEL: 'error', PRESSURE_LOAD: '10000' },
+  // Log lines of workers in the test's own process are noise.
+  env: { LOG_LEVEL: 'error' },
   testTimeout: 60_000,
   hookTimeout: 60_000,
   expect: { poll: { timeout: 45_000 } },
@@ -60,7 +49,6 @@ export default defineConfig({
           include: UNIT,
           setupFiles: [EACH_FILE],
           maxWorkers: workers,
-          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -71,7 +59,6 @@ export default defineConfig({
           exclude: UNIT,
           setupFiles: [EACH_FILE],
           maxWorkers: workers,
-          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -80,19 +67,8 @@ export default defineConfig({
           ...tryAgain,
           name: 'together',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: [...UNIT, ...REPEATABLE, ...ALONE],
+          exclude: [...UNIT, ...REPEATABLE],
           maxWorkers: workers,
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        test: {
-          ...common,
-          ...tryAgain,
-          name: 'alone',
-          include: ALONE,
-          maxWorkers: 1,
-          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -1,9 +1,10 @@
 // Child side of counters.ts: one question in a process of its own. Prints one JSON line.
-import { auditCounters } from '../dist/engine/counters/audit-counters.js';
+import { checkCounters } from '../dist/engine/counters/check-counters.js';
 import { registerDefinitions } from '../dist/engine/counters/known-counters.js';
 import { flushOutcomes } from '../dist/engine/flush/flush-outcomes.js';
 import { reprocessJob } from '../dist/engine/reprocess/reprocess-job.js';
 import { defineCounter, definePipeline, openRowmill } from '../dist/index.js';
+import { contextOf } from '../dist/open-rowmill.js';
 import { Database } from '../dist/platform/database.js';
 import { claimItems } from '../dist/store/commands/spans/claim-items.js';
 import { changeEntries, copyContributions } from '../dist/store/commands/counters/change-entries.js';
@@ -26,7 +27,7 @@ function draw(below) {
 const keyOf = (n) => ({ scope: `project-${n % SCOPES}`, entity: `PMC${String(n).padStart(8, '0')}` });
 
 const rowmill = await openRowmill({ databaseUrl: task.databaseUrl, settings: { blobStore: task.blobStore } });
-const { context } = rowmill;
+const context = contextOf(rowmill);
 const db = new Database({
   url: task.databaseUrl,
   maxConnections: 2,
@@ -163,9 +164,9 @@ async function again({ items, entities, batch, rounds }) {
     spentMs.counting += await flushBatch(jobs.counting, batch, (seq) => keyOf(scattered(seq, entities)));
   }
   const perItem = (ms) => (ms / rounds / batch) * 1000;
-  const audit = await auditCounters({ ...context, db });
-  if (audit.drifted.some(({ level }) => level !== 'scopes'))
-    throw new Error(`expected no drift, got ${JSON.stringify(audit.drifted.slice(0, 3))}`);
+  const check = await checkCounters({ ...context, db });
+  if (check.drifted.some(({ level }) => level !== 'scopes'))
+    throw new Error(`expected no drift, got ${JSON.stringify(check.drifted.slice(0, 3))}`);
   return {
     reprocessPlainMs: reprocessMs.plain,
     reprocessCountingMs: reprocessMs.counting,

@@ -1,5 +1,5 @@
-// Builds the page into dist/web. Addresses inside are relative, so that it works under any path; the server writes that
-// path into the page when it hands it out.
+// Builds the page into dist/web. Addresses inside are relative, so it works under any path; the server writes that path
+// into the page when it serves it.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -9,7 +9,7 @@ import { defineConfig, type Plugin } from 'vite';
 import type { Route } from '../src/contract/route.ts';
 import { ROUTES } from '../src/contract/routes.ts';
 
-/** Each file also as the server can send it compressed, without the work at each request. */
+/** Compresses each file at build time, so the server need not do it per request. */
 function compress(): Plugin {
   let folder = '';
   return {
@@ -29,9 +29,9 @@ function compress(): Plugin {
 }
 
 /**
- * The route table as the client of the page needs it: addresses, names, kinds of answers and who may ask. Its schemas are
- * for whoever checks requests and answers, which the page leaves to the server; building them took more than half of the
- * time in which its code starts.
+ * The route table reduced to the parts that the client of the page needs: paths, names, kinds of answers and access.
+ * The server validates requests and answers, so the page leaves out their schemas; building them took more than half of
+ * its start-up time.
  */
 function leaveOutSchemas(): Plugin {
   const plain = (route: Route) => {
@@ -66,7 +66,9 @@ function leaveOutSchemas(): Plugin {
   };
 }
 
-/** What most screens share comes in one file of each kind: dozens of small ones would wait for each other's connections. */
+/**
+ * Code that most screens share is bundled into one file per kind: dozens of small files would queue for connections.
+ */
 const MENU_PARTS =
   /[\\/](@floating-ui|@radix-ui[\\/]react-(menu|dropdown-menu|popper|popover|roving-focus|arrow|use-size)[\\/]|components[\\/]menu\.tsx)/;
 const DIALOG_PARTS =
@@ -93,7 +95,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: { output: { codeSplitting: { includeDependenciesRecursively: false, groups: GROUPS } } },
-    // React and the router: what every screen needs.
+    // React and the router are on every screen.
     chunkSizeWarningLimit: 600,
   },
   server: { proxy: { '/api': 'http://127.0.0.1:4180' } },

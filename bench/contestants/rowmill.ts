@@ -20,13 +20,18 @@ export function createContestant({ databaseUrl, itemCount, claimSize }: Contesta
   let worker: RowmillWorker | null = null;
   const open = async (): Promise<Rowmill> => (rowmill ??= await openRowmill({ databaseUrl, settings }));
 
-  /** A job that waits for the start signal is a paused one. */
-  async function moveJobs(from: string, to: string): Promise<void> {
+  async function query<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
     const client = new pg.Client({ connectionString: databaseUrl });
     await client.connect();
-    await client.query('update jobs set state = $2::job_state where state = $1::job_state', [from, to]);
-    await client.query(`select pg_notify('rowmill_work', '')`);
+    const { rows } = await client.query<Row>(text, values);
     await client.end();
+    return rows;
+  }
+
+  /** A job that waits for the start signal is a paused one. */
+  async function moveJobs(from: string, to: string): Promise<void> {
+    await query('update jobs set state = $2::job_state where state = $1::job_state', [from, to]);
+    await query(`select pg_notify('rowmill_work', '')`);
   }
 
   return {
@@ -51,12 +56,7 @@ export function createContestant({ databaseUrl, itemCount, claimSize }: Contesta
       return null;
     },
     async countFinished() {
-      const { context } = await open();
-      const { rows } = await context.db.run<{ n: number }>({
-        name: 'count-results',
-        text: 'select count(*) as n from results',
-      });
-      return rows[0]!.n;
+      return Number((await query<{ n: string }>('select count(*) as n from results'))[0]!.n);
     },
     async close() {
       await worker?.stop();

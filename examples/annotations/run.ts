@@ -65,12 +65,12 @@ export async function run(args: readonly string[]): Promise<void> {
       if (problems.length > 0) process.exitCode = 1;
     }
     // The same question to what is stored: do the numbers equal the contributions of the rows?
-    const audit = spawnSync(process.execPath, ['dist/cli/main.js', 'counters', 'audit'], {
+    const counterCheck = spawnSync(process.execPath, ['dist/cli/main.js', 'counters', 'check'], {
       env: { ...process.env, DATABASE_URL: databaseUrl },
       encoding: 'utf8',
     });
-    console.log(`rowmill counters audit: ${audit.stdout.trim()}`);
-    if (audit.status !== 0) process.exitCode = 1;
+    console.log(`rowmill counters check: ${counterCheck.stdout.trim()}`);
+    if (counterCheck.status !== 0) process.exitCode = 1;
     const { pairs, annotations } = recount.size();
     console.log(`${annotations} annotations on ${pairs} pairs of project and document`);
   });

@@ -10,6 +10,18 @@ import { generateSite } from './generate-site.ts';
 import { crawler } from './pipeline.ts';
 import { type RunningSite, startSite } from './start-site.ts';
 
+/**
+ * What is found may wait for others: the longer, the fewer transactions, and the later the next pages are known. Work comes
+ * from flushes, so looks and claims between them find nothing; a pause or a changed limit is heard of a little later.
+ */
+const FEW_TRANSACTIONS = {
+  flushMaxDelayMs: 5000,
+  claimConcurrency: 1,
+  pollMinMs: 2000,
+  controlLookMs: 2000,
+  resourceSyncMs: 500,
+};
+
 export async function run(args: readonly string[]): Promise<void> {
   const pages = args.includes('--large') ? 20_000 : 1500;
   const stop = new AbortController();
@@ -19,10 +31,12 @@ export async function run(args: readonly string[]): Promise<void> {
   const site = generateSite({ pages, seed: 7 });
   const running = await startSite(site);
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'data') });
-  // A way to a page may be long before a shorter one is found. What is found may wait for others: the longer, the fewer
-  // transactions, and the later the next pages are known.
-  const flushMaxDelayMs = args.includes('--large') ? 2000 : 500;
-  const settings = { blobStore: join(folder, 'blobs'), emitMaxDepth: 100, flushMaxDelayMs };
+  // A way to a page may be long before a shorter one is found.
+  const settings = {
+    blobStore: join(folder, 'blobs'),
+    emitMaxDepth: 100,
+    ...(args.includes('--large') ? FEW_TRANSACTIONS : { flushMaxDelayMs: 500 }),
+  };
   const rowmill = await openRowmill({ databaseUrl: server.url, settings });
   const worker = await rowmill.startWorker([crawler]);
   try {

@@ -1,5 +1,5 @@
-// npm run example prices: drops an inventory and a zip of photos into a folder that is watched, prices both, and compares
-// with what the generator knows.
+// npm run example prices: drops an inventory and a zip of photos into a folder that is watched, prices both with a worker,
+// uploads a third file over HTTP and prices it without one, and compares with what the generator knows.
 import { execFile } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -8,6 +8,10 @@ import { pipeline as pipe } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Rowmill } from 'rowmill';
+import { createClient } from 'rowmill/client';
+import { startApi } from '../../src/api/start-api.ts';
+import { createLogger } from '../../src/platform/logger.ts';
+import { loadSettings } from '../../src/platform/settings.ts';
 import {
   allResults,
   type EmbeddedRowmill,
@@ -19,6 +23,7 @@ import { compareWithTruth } from './compare-with-truth.ts';
 import { generateThings, inventoryCsv, type Thing } from './generate-things.ts';
 import { photographs, zipPhotos } from './photo-set.ts';
 import { prices, RETAILERS } from './pipeline.ts';
+import { priceWithoutWorkers } from './price-without-workers.ts';
 import { startRetailerService } from './retailer-service.ts';
 
 const INBOX = 'out/prices-inbox';
@@ -28,8 +33,9 @@ export async function run(args: readonly string[]): Promise<void> {
   const isLarge = args.includes('--large');
   const inventory = generateThings({ count: isLarge ? 8000 : 400, seed: 7, prefix: 'inv' });
   const pictured = generateThings({ count: isLarge ? 500 : 40, seed: 7, prefix: 'img' });
+  const uploaded = generateThings({ count: isLarge ? 500 : 40, seed: 7, prefix: 'upl' });
   const photos = photographs(pictured.things);
-  const service = await startRetailerService([inventory, pictured], photos, {
+  const service = await startRetailerService([inventory, pictured, uploaded], photos, {
     seed: 7,
     latencyMs: [10, 60],
     ratePerSecond: 200,
@@ -57,6 +63,7 @@ export async function run(args: readonly string[]): Promise<void> {
           await show(embedded.rowmill, jobId, name, things);
         }
       });
+      await priceUpload(embedded, inventoryCsv(uploaded), uploaded.things);
       console.log(`\n${((performance.now() - startedMs) / 1000).toFixed(1)} s; what the services answered:`);
       for (const provider of [...RETAILERS, 'market', 'recogniser'])
         console.log(`  ${provider.padEnd(11)}${JSON.stringify(service.answers(provider))}`);
@@ -91,6 +98,35 @@ async function scan({ databaseUrl, dataDir }: EmbeddedRowmill): Promise<Map<stri
   const taken = events.filter(({ event }) => event === 'taken');
   for (const each of taken) console.log(`${INBOX}/${each.path} became job ${each.jobId}`);
   return new Map(taken.map((each) => [each.path, each.jobId]));
+}
+
+/** What the page does for a person: upload, pause, pending rows, resume, run here, run again. */
+async function priceUpload(
+  { rowmill, databaseUrl, dataDir }: EmbeddedRowmill,
+  csv: string,
+  things: readonly Thing[],
+): Promise<void> {
+  const settings = loadSettings({
+    flags: { authentication: 'none', apiPort: 0, blobStore: join(dataDir, 'blobs') },
+  });
+  // The server is that of the sources, the pipeline that of the package: the same, for types two.
+  const pipelines = [prices as never];
+  const api = await startApi({ databaseUrl, pipelines, settings, log: createLogger('warn') });
+  try {
+    const client = createClient({ baseUrl: api.url });
+    const { jobId } = await client.upload(
+      new Blob([csv]),
+      { pipeline: 'prices', again: true },
+      { fileName: 'upload.csv' },
+    );
+    console.log(`\nupload.csv became job ${jobId}; no worker runs`);
+    const { pending, slices, again } = await priceWithoutWorkers(client, jobId);
+    console.log(`  paused with ${pending} rows pending; resumed; requests that it ran in: ${slices}`);
+    console.log(`  run ${again.generation}, rows: ${again.rows}; requests that it ran in: ${again.slices}`);
+    await show(rowmill, jobId, 'upload.csv', things);
+  } finally {
+    await api.stop();
+  }
 }
 
 async function show(rowmill: Rowmill, jobId: string, name: string, things: readonly Thing[]): Promise<void> {

@@ -84,7 +84,7 @@ export async function createServer(
       throw new RowmillError('REQUEST_INVALID', 'expected the header Host');
   });
   dropSlowSenders(app, settings);
-  addCrossSiteRules(app, settings);
+  await addCrossSiteRules(app, settings);
   addSecurityHeaders(app, { isHttps });
   // Before its body is read: nobody has to be signed in to send one.
   app.addHook('onRequest', async (request, reply) => {

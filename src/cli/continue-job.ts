@@ -1,8 +1,7 @@
 // Lifts what a job waits for: a pause, a trial, or a budget that was reached and is raised.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
-import { commandsToContinue, isSpent, reachedBudget } from './describe-stop.ts';
+import { commandsToContinue } from './describe-stop.ts';
 import { printedCommand } from './printed-command.ts';
-import { printable } from './progress-lines.ts';
 import { chooseTarget, type TargetOptions } from './remote/choose-target.ts';
 import type { Controlled, JobPort } from './remote/job-port.ts';
 
@@ -23,23 +22,24 @@ export async function changeBudget(
   });
 }
 
-/** `command` is the one that was given, for the hint. Refused while a budget is spent: the job would pause again at once. */
+/** `command` is the one that was given, for the hint of a refusal: it is printed again with a budget that is enough. */
 export async function continueJob(
   port: Pick<JobPort, 'job' | 'resume'>,
   jobId: string,
   command: { words: readonly string[]; where: TargetOptions },
 ): Promise<Controlled> {
-  const job = await port.job(jobId);
-  const reached = reachedBudget(job);
-  if (reached !== null && isSpent(reached)) {
-    const raise = commandsToContinue(job, command.words, chooseTarget(command.where).kind).map((words) =>
-      printedCommand(words, command.where),
-    );
-    throw new RowmillError(
-      'JOB_CONFLICT',
-      `cannot resume job ${jobId}: ${printable(job.pausedBecause ?? '')}`,
-      { hint: `Raise the budget: ${raise.join(' && ')}` },
-    );
+  try {
+    return await port.resume(jobId);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 'BUDGET_USED_UP') throw error;
+    const job = await port.job(jobId);
+    const commands = commandsToContinue(job, command.words, chooseTarget(command.where).kind);
+    // Over a server there is no command for a budget of the owner: its own hint says what to do.
+    if (commands.length === 1 && commands[0]!.length === command.words.length) throw error;
+    const raise = commands.map((words) => printedCommand(words, command.where));
+    throw new RowmillError('BUDGET_USED_UP', (error as Error).message, {
+      hint: `Raise the budget: ${raise.join(' && ')}`,
+      cause: error,
+    });
   }
-  return port.resume(jobId);
 }

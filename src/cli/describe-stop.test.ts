@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { isUsedUp } from '../core/limits/budget-control.ts';
 import type { BudgetStatus } from '../store/views/limits/read-budgets.ts';
-import { commandsToContinue, describeStop, isSpent, reachedBudget } from './describe-stop.ts';
+import { commandsToContinue, describeStop, reachedBudget } from './describe-stop.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import type { ShownJob } from './remote/job-port.ts';
 
@@ -65,7 +66,7 @@ test('a budget of which less is left than the next call costs is raised too, and
   const pausedBecause = 'budget of 4 reached: 3.9 spent; the next call is estimated at 0.5';
   const short = budget('job', { spent: 3.9 });
   expect(reachedBudget(jobWith({ pausedBecause, budgets: [short] }))).toBe(short);
-  expect(isSpent(short)).toBe(false);
+  expect(isUsedUp(short)).toBe(false);
   expect(reachedBudget(jobWith({ pausedBecause, budgets: [budget('job', { max: 8 })] }))).toBe(null);
   const ofDay = 'budget per day of owner anna of 4 reached: 4 spent';
   const tomorrow = [budget('day', { spent: 0 })];

@@ -1,13 +1,11 @@
 // Why a job that was followed stands still, and the command that continues it.
+import { budgetName, isUsedUp } from '../core/limits/budget-control.ts';
 import { amount } from '../core/limits/budget-control.ts';
 import { raiseBudget } from '../core/limits/raise-budget.ts';
 import type { BudgetStatus } from '../store/views/limits/read-budgets.ts';
 import { formatCount, printable } from './progress-lines.ts';
 import type { Target } from './remote/choose-target.ts';
 import type { ShownJob } from './remote/job-port.ts';
-
-/** A budget with less than this left is used up: sums of parts need not come out even. */
-const ROUNDING = 1e-9;
 
 /** A sentence without its full stop. */
 export function describeStop({ jobId, state, pausedBecause, counts, itemCount, held }: ShownJob): string {
@@ -39,17 +37,11 @@ export function reachedBudget({ state, pausedBecause, budgets, ownerId }: ShownJ
   if (state !== 'PAUSED' || pausedBecause === null) return null;
   const all = budgets as unknown as BudgetStatus[];
   const named = all.find((each) => pausedBecause.startsWith(sentenceStart(each, ownerId)));
-  return all.find(isSpent) ?? (named && named.spent > 0 ? named : null);
-}
-
-/** Not even the cheapest call can be paid. */
-export function isSpent({ max, spent, lost }: BudgetStatus): boolean {
-  return max - spent - lost <= ROUNDING * Math.max(max, 1);
+  return all.find(isUsedUp) ?? (named && named.spent > 0 ? named : null);
 }
 
 function sentenceStart({ scope, max }: BudgetStatus, ownerId: string): string {
-  const whose = { job: '', owner: ` of owner ${ownerId}`, day: ` per day of owner ${ownerId}` }[scope];
-  return `budget${whose} of ${amount(max)} reached`;
+  return `${budgetName(scope, ownerId)} of ${amount(max)} reached`;
 }
 
 function raisedBudget({ counts, cost }: ShownJob, { max, spent, lost }: BudgetStatus): number {

@@ -317,13 +317,14 @@ const counters = command('show counters with their totals', 'counters')
   .action(ending(async (options) => (await import('./commands/counters.ts')).showCounters(options)));
 
 counters
-  .command('audit [counter]')
+  .command('check [counter]')
+  .alias('audit')
   .description('compare counters with what was contributed to them, while workers go on')
   .option('--repair', 'set what has drifted to what was contributed')
   .option('--budget-ms <ms>', 'time for it; default: until all is compared', wholeNumber)
   .action(
-    ending(async (counter: string | undefined, _, audit: Command) =>
-      (await import('./commands/counters.ts')).auditCountersOf(counter, audit.optsWithGlobals()),
+    ending(async (counter: string | undefined, _, check: Command) =>
+      (await import('./commands/counters.ts')).checkCountersOf(counter, check.optsWithGlobals()),
     ),
   );
 

@@ -4,17 +4,7 @@
  * from outside, so each is made printable before it is measured, cut and coloured.
  */
 import { stripVTControlCharacters } from 'node:util';
-
-type ProgressState =
-  | 'INGESTING'
-  | 'QUEUED'
-  | 'RUNNING'
-  | 'PAUSED'
-  | 'FINALIZING'
-  | 'DONE'
-  | 'FAILED'
-  | 'CANCELLING'
-  | 'CANCELLED';
+import { isFinished, type JobState } from '../core/jobs/job-state.ts';
 
 type ProgressStatus = 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED' | 'CANCELLED' | 'PENDING' | 'PROCESSING';
 
@@ -28,7 +18,7 @@ interface ProgressErrorGroup {
 export interface ProgressSnapshot {
   jobId: string;
   pipeline: string;
-  state: ProgressState;
+  state: JobState;
   /** Unknown until the input is sealed. */
   total: number | null;
   ingested: number;
@@ -69,7 +59,7 @@ const SGR: Record<Style, readonly [on: number, off: number]> = {
   cyan: [36, 39],
 };
 
-const STATE_STYLE: Record<ProgressState, Style> = {
+const STATE_STYLE: Record<JobState, Style> = {
   INGESTING: 'blue',
   QUEUED: 'blue',
   RUNNING: 'cyan',
@@ -306,7 +296,7 @@ function positionOf(snapshot: ProgressSnapshot): { finished: number; total: numb
 }
 
 function isOver({ state }: ProgressSnapshot): boolean {
-  return state === 'DONE' || state === 'FAILED' || state === 'CANCELLED';
+  return isFinished(state);
 }
 
 /** Null while the total is unknown, and for a job without rows. */

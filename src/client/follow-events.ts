@@ -3,6 +3,7 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { EVENT_KINDS } from '../contract/event-kinds.ts';
 import type { CounterEvent, JobEvent, ProgressEvent } from '../contract/events.ts';
+import { backoffMs, halfJitter } from '../core/retries/backoff.ts';
 import { RowmillApiError } from './rowmill-api-error.ts';
 import { type Connection, retryWaitMs, sendRequest } from './send-request.ts';
 import { randomFraction, waitMs } from './surroundings.ts';
@@ -64,9 +65,10 @@ export async function* readEvents(
       reason = error;
     }
     options.signal?.throwIfAborted();
-    const backoff = Math.min(BACKOFF_MAX_MS, place.firstWaitMs * 2 ** Math.min(failures, 10));
+    const backoff = { firstMs: place.firstWaitMs, capMs: BACKOFF_MAX_MS };
+    const backedOffMs = backoffMs(backoff, failures, halfJitter(randomFraction()));
     failures += 1;
-    const wait = Math.max(backoff * (0.5 + randomFraction() / 2), askedWaitMs(reason));
+    const wait = Math.max(backedOffMs, askedWaitMs(reason));
     options.onReconnect?.(reason, wait);
     await waitMs(wait, options.signal);
   }

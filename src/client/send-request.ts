@@ -1,6 +1,7 @@
 // One request to the server: its address, who asks, and another try where that is safe. Safe are requests that change
 // nothing and those with an idempotency key that their route honours.
 
+import { backoffMs, halfJitter } from '../core/retries/backoff.ts';
 import type { CallOptions } from './route-call.ts';
 import { RowmillApiError, apiErrorOf, unreachable } from './rowmill-api-error.ts';
 import { randomFraction, waitMs } from './surroundings.ts';
@@ -69,8 +70,8 @@ export function retryWaitMs(error: unknown, tried: number): number | null {
   const isPassing =
     error.status === 0 || PASSING_STATUSES.includes(error.status) || error.retryAfterMs !== null;
   if (!isPassing) return null;
-  const backoff = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** tried);
-  return (error.retryAfterMs ?? 0) + backoff * (0.5 + randomFraction() / 2);
+  const backoff = { firstMs: BACKOFF_FIRST_MS, capMs: BACKOFF_MAX_MS };
+  return (error.retryAfterMs ?? 0) + backoffMs(backoff, tried, halfJitter(randomFraction()));
 }
 
 export function headersOf(connection: Connection, options: CallOptions): Headers {

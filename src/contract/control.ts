@@ -71,7 +71,7 @@ export const controlRoutes = defineRoutes({
     path: '/api/jobs/:jobId/resume',
     summary: 'Go on with a paused job, or release what a trial holds.',
     answer: { status: 200, schema: controlled.extend({ released: z.number() }) },
-    errors: ['JOB_CONFLICT'],
+    errors: ['JOB_CONFLICT', 'BUDGET_USED_UP'],
   },
   cancelJob: {
     ...control,

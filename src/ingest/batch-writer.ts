@@ -8,9 +8,10 @@ import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { toStorableText } from '../core/items/storable-json.ts';
 import type { ColumnTypes } from '../core/files/typed-columns.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { type IngestRow, type RejectedRow, storeBatch } from '../engine/items/store-batch.ts';
+import { type IngestRow, storeBatch } from '../engine/items/store-batch.ts';
 import { findItemKeys } from '../store/views/items/find-item-keys.ts';
 import { MAX_RAW_LENGTH } from './row-reader.ts';
+import type { RejectedInput } from '../store/commands/items/copy-rows.ts';
 
 /** What is stored with every batch. */
 export interface IngestCheckpoint {
@@ -36,7 +37,7 @@ export interface BatchWriterOptions {
 interface Gathered {
   rows: IngestRow[];
   lines: number[];
-  rejected: RejectedRow[];
+  rejected: RejectedInput[];
   bytes: number;
 }
 
@@ -105,7 +106,7 @@ export class BatchWriter {
     return this.#storeWhenFull(cut);
   }
 
-  reject(row: RejectedRow): Promise<void> | undefined {
+  reject(row: RejectedInput): Promise<void> | undefined {
     const bytes = Buffer.byteLength(row.raw) + REJECTED_ROW_BYTES;
     const cut = this.#cutBefore(bytes);
     this.#sum(row.raw);
@@ -210,7 +211,7 @@ export class BatchWriter {
   }
 
   /** A key names one row of a job: a later row with the same one is rejected, and says which was first. */
-  async #rejectRepeatedKeys(gathered: Gathered): Promise<{ rows: IngestRow[]; rejected: RejectedRow[] }> {
+  async #rejectRepeatedKeys(gathered: Gathered): Promise<{ rows: IngestRow[]; rejected: RejectedInput[] }> {
     const keys = gathered.rows.flatMap((row) => (row.key === null ? [] : [row.key]));
     if (keys.length === 0) return gathered;
     const known = await findItemKeys(this.#context.db, this.#options.jobId, keys);

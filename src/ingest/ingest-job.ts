@@ -2,14 +2,16 @@
 // whoever comes after a crash goes on at the checkpoint. A file that cannot be read ends the job; anything that may
 // pass (database, blob store) leaves it open to be gone on with.
 
-import type { IngestReport, JobSource } from '../core/files/file-format.ts';
-import { type Checked, checkInput, type InputSchema } from '../pipeline/input-schema.ts';
-import { mapColumns } from '../core/files/map-columns.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
-import { toStorableText } from '../core/items/storable-json.ts';
+import type { IngestReport, JobSource } from '../core/files/file-format.ts';
+
+import { mapColumns } from '../core/files/map-columns.ts';
 import { ColumnTypeGatherer, type ColumnTypes } from '../core/files/typed-columns.ts';
+import { toStorableText } from '../core/items/storable-json.ts';
+import { INGEST_STATES } from '../core/jobs/job-state.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
 import { sealJob } from '../engine/jobs/seal-job.ts';
+import { type Checked, checkInput, type InputSchema } from '../pipeline/input-schema.ts';
 import { turnOfLoop } from '../platform/clock.ts';
 import { faultPoint } from '../platform/fault-point.ts';
 import { keepLease } from '../platform/keep-lease.ts';
@@ -102,7 +104,7 @@ async function isCancelledNow(context: EngineContext, jobId: string): Promise<bo
 
 function refuseUnlessSealed(job: Job): boolean {
   if (job.sealedAt !== null) return true;
-  if (job.state === 'INGESTING' || job.state === 'PAUSED') {
+  if (INGEST_STATES.includes(job.state)) {
     throw new RowmillError(
       'JOB_CONFLICT',
       `another process reads the file of job ${job.jobId}; its lease ends in ${Math.ceil((job.ingestLeaseMs ?? 0) / 1000)} s`,

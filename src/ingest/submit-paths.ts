@@ -12,7 +12,7 @@ import { type SubmitFileOptions, type SubmittedFile, submitFile, submitImages } 
 import type { Pipeline } from '../pipeline/pipeline.ts';
 
 /** Instead of a file: what another program writes. */
-const STANDARD_INPUT = '-';
+export const STANDARD_INPUT = '-';
 
 export async function submitPaths(
   context: EngineContext,
@@ -50,7 +50,7 @@ async function* readAll(handle: FileHandle): AsyncGenerator<Buffer> {
   yield* handle.createReadStream({ autoClose: false, highWaterMark: 1024 * 1024 });
 }
 
-async function filesIn(folder: string): Promise<string[]> {
+export async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   return entries
     .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
@@ -59,7 +59,7 @@ async function filesIn(folder: string): Promise<string[]> {
 }
 
 /** Several files of rows are a mistake, and would end as a job without a row. */
-async function checkHasImage(paths: string[]): Promise<void> {
+export async function checkHasImage(paths: string[]): Promise<void> {
   for (const path of paths) {
     if (isImageType(identifyBytes(await readHead(path)))) return;
   }
@@ -68,14 +68,14 @@ async function checkHasImage(paths: string[]): Promise<void> {
   });
 }
 
-async function* imageFiles(paths: string[]): AsyncGenerator<ImageFile> {
+export async function* imageFiles(paths: string[]): AsyncGenerator<ImageFile> {
   for (const path of paths) {
     await reading(path, stat(path));
     yield { name: basename(path), open: () => createReadStream(path) };
   }
 }
 
-async function reading<T>(path: string, work: Promise<T>): Promise<T> {
+export async function reading<T>(path: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {

@@ -47,7 +47,7 @@ export function createMetrics(events: Events, sources: MetricsSources = {}): Met
   const fenced = counter('rowmill_outcomes_fenced_total', 'Outcomes that came after their lease was lost');
   const counted = counter('rowmill_counter_contributions_total', 'Contributions to counters committed');
   const folded = counter('rowmill_counter_deltas_folded_total', 'Deltas folded into the scopes of counters');
-  const drifted = counter('rowmill_counter_drift_total', 'Rows of counters that an audit found drifted', [
+  const drifted = counter('rowmill_counter_drift_total', 'Rows of counters that a check found drifted', [
     'level',
   ]);
   const rescued = counter('rowmill_leases_rescued_total', 'Leases taken back from workers that are gone');

@@ -1,20 +1,25 @@
 // NOTIFY as a hint that there is something to claim: rate-limited, on its own autocommit statement, never inside
 // a transaction that writes rows. Polling is the truth; everything works with LISTEN off.
 import pg from 'pg';
+import { backoffMs } from '../core/retries/backoff.ts';
 import { monotonicMs, waitMs } from './clock.ts';
 import type { Executor, Statement } from './database.ts';
 import { isThroughPooler } from './is-through-pooler.ts';
 
 const CHANNEL = 'rowmill_work';
 const MIN_INTERVAL_MS = 100;
-const NOTIFY: Statement = { name: 'notify-work', text: `select pg_notify('${CHANNEL}', '')` };
+const RECONNECT = { firstMs: 500, capMs: 30_000 };
+const NOTIFY: Statement = { name: 'notify-work', text: `select pg_notify('${CHANNEL}', $1)` };
 
 export class WorkNotifier {
   readonly #db: Executor;
+  readonly #sender: string;
   #lastMs = Number.NEGATIVE_INFINITY;
 
-  constructor(db: Executor) {
+  /** A listener with the same sender is not woken: it knows already. */
+  constructor(db: Executor, sender = '') {
     this.#db = db;
+    this.#sender = sender;
   }
 
   /** Says at most ten times a second that something is waiting. Failures do not matter. */
@@ -22,19 +27,21 @@ export class WorkNotifier {
     const now = monotonicMs();
     if (now - this.#lastMs < MIN_INTERVAL_MS) return;
     this.#lastMs = now;
-    await this.#db.run(NOTIFY).catch(() => {});
+    await this.#db.run(NOTIFY, [this.#sender]).catch(() => {});
   }
 }
 
 export class WorkListener {
   readonly #url: string;
   readonly #onHint: () => void;
+  readonly #sender: string | undefined;
   readonly #stopping = new AbortController();
   #client: pg.Client | null = null;
   #loop: Promise<void> = Promise.resolve();
 
-  constructor(options: { url: string; onHint: () => void }) {
+  constructor(options: { url: string; onHint: () => void; sender?: string }) {
     this.#url = options.url;
+    this.#sender = options.sender;
     this.#onHint = options.onHint;
   }
 
@@ -52,7 +59,7 @@ export class WorkListener {
   }
 
   async #keepListening(): Promise<void> {
-    for (let delayMs = 500; !this.#stopping.signal.aborted; delayMs = Math.min(delayMs * 2, 30_000)) {
+    for (let failures = 0; !this.#stopping.signal.aborted; failures += 1) {
       const client = new pg.Client({
         connectionString: this.#url,
         application_name: 'rowmill listener',
@@ -63,7 +70,9 @@ export class WorkListener {
         client.on('error', () => resolve());
         client.on('end', () => resolve());
       });
-      client.on('notification', () => this.#onHint());
+      client.on('notification', ({ payload }) => {
+        if (payload !== this.#sender) this.#onHint();
+      });
       try {
         this.#client = client;
         await client.connect();
@@ -73,14 +82,14 @@ export class WorkListener {
           return;
         }
         await client.query(`listen ${CHANNEL}`);
-        delayMs = 500;
+        failures = 0;
         if (this.#stopping.signal.aborted) await client.end();
         await ended;
       } catch {
         void client.end().catch(() => {});
       }
       this.#client = null;
-      await waitMs(delayMs, this.#stopping.signal);
+      await waitMs(backoffMs(RECONNECT, failures), this.#stopping.signal);
     }
   }
 }

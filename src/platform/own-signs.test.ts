@@ -30,7 +30,7 @@ test.each([
   expect(smallerLimit(constrained, 8192 * MIB)).toBe(expected);
 });
 
-test('flushes, connections and the load per core are among the signs, each since the last look', () => {
+test('flushes, connections and the event loop are among the signs, each since the last look', () => {
   const events = new Events();
   let waitedMs = 70;
   const signs = new OwnSigns(events, [{ takeLongestWaitMs: () => waitedMs }, { takeLongestWaitMs: () => 5 }]);
@@ -45,7 +45,7 @@ test('flushes, connections and the load per core are among the signs, each since
     trigger: 'size',
   };
   events.emit('flush.committed', { ...flush, ms: 40, claimToCommitMs: 50 });
-  expect(signs.take()).toMatchObject({ flushMs: 40, poolWaitMs: 70, load: expect.any(Number) });
+  expect(signs.take()).toMatchObject({ flushMs: 40, poolWaitMs: 70, loopDelayMs: expect.any(Number) });
   waitedMs = 0;
   expect(signs.take()).toMatchObject({ flushMs: null, poolWaitMs: 5 });
   signs.stop();

@@ -1,11 +1,8 @@
-// Signs of pressure on the side of this process: flushes, connections, event loop, memory, machine.
-import { availableParallelism, loadavg } from 'node:os';
+// Signs of pressure on the side of this process: flushes, connections, event loop, memory.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics } from 'node:v8';
 import type { Signs } from '../core/limits/back-pressure.ts';
 import { QuantileWindow } from '../core/claims/quantile-window.ts';
-import { RecentLoad } from '../core/limits/recent-load.ts';
-import { monotonicMs } from './clock.ts';
 import type { Database } from './database.ts';
 import type { Events } from './events.ts';
 import { memoryLimitBytes } from './memory-limit.ts';
@@ -16,7 +13,6 @@ export class OwnSigns {
   readonly #databases: readonly Pick<Database, 'takeLongestWaitMs'>[];
   readonly #loopDelay = monitorEventLoopDelay({ resolution: 10 });
   readonly #stopListening: () => void;
-  readonly #load = new RecentLoad();
   readonly #limitBytes: number;
   #flushMs = new QuantileWindow(64);
 
@@ -40,7 +36,6 @@ export class OwnSigns {
       loopDelayMs: this.#loopDelay.percentile(99) / NS_PER_MS,
       // Buffers and the heaps of threads are outside the heap of the main thread, and inside the process.
       memory: Math.max(used / limit, process.memoryUsage.rss() / this.#limitBytes),
-      load: this.#load.note(loadavg()[0]!, monotonicMs()) / availableParallelism(),
     };
     this.#flushMs = new QuantileWindow(64);
     this.#loopDelay.reset();

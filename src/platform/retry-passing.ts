@@ -1,5 +1,7 @@
 // Runs a whole transaction again when it failed for a passing reason: bounded, with jittered backoff.
 // The work must be idempotent, because a commit whose reply was lost counts as a failure here.
+
+import { backoffMs } from '../core/retries/backoff.ts';
 import { waitMs } from './clock.ts';
 import { databaseErrorKind } from './database-error.ts';
 import { randomFraction } from './random.ts';
@@ -20,7 +22,7 @@ export async function retryPassing<T>(work: () => Promise<T>, options: RetryOpti
     } catch (error) {
       if (attempt >= attempts || signal?.aborted || databaseErrorKind(error) !== 'passing') throw error;
       options.onRetry?.(error, attempt);
-      await waitMs(randomFraction() * Math.min(capMs, baseMs * 2 ** attempt), signal);
+      await waitMs(backoffMs({ firstMs: baseMs, capMs }, attempt, randomFraction()), signal);
     }
   }
 }

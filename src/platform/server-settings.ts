@@ -162,6 +162,12 @@ export const SERVER_NUMBERS = {
     max: 2_592_000_000,
     why: 'How long an idempotency key and the answer of its request are kept.',
   },
+  userMaxIdempotencyKeys: {
+    default: 50_000,
+    min: 1,
+    max: 10_000_000,
+    why: 'Idempotency keys of one account that are kept at once.',
+  },
   sessionIdleMs: {
     default: 43_200_000,
     min: 60_000,

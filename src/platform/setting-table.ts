@@ -75,13 +75,6 @@ export const NUMBER_SETTINGS = {
     max: 86_400_000,
     why: 'Time for one handler call unless the phase says otherwise.',
   },
-  rampStarts: {
-    default: 0,
-    min: 0,
-    max: 10_000,
-    why: 'Calls that a phase of a process which starts begins per cycle, until each slot had one; 0: all at once.',
-  },
-  rampCycleMs: { default: 1000, min: 10, max: 600_000, why: 'Length of the cycle of rampStarts.' },
   zombieHandlersMax: {
     default: 100,
     min: 1,
@@ -322,12 +315,6 @@ export const NUMBER_SETTINGS = {
     min: 0.05,
     max: 1,
     why: 'Memory of the process beyond this part of what it may have (heap, container, machine) makes a worker take on less.',
-  },
-  pressureLoad: {
-    default: 4,
-    min: 0.1,
-    max: 10_000,
-    why: 'A machine with a higher load per core makes a worker take on less.',
   },
   resourceSyncMs: {
     default: 250,

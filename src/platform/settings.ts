@@ -77,7 +77,7 @@ function checkedResources(given: unknown): ResourceSettings['resources'] {
 }
 
 /** Settings that need not be whole numbers. */
-const FRACTIONS: readonly NumberKey[] = ['safetyFactor', 'pressureMemory', 'pressureLoad'];
+const FRACTIONS: readonly NumberKey[] = ['safetyFactor', 'pressureMemory'];
 
 function checked(key: NumberKey, given: unknown): number {
   const { min, max } = NUMBER_SETTINGS[key];

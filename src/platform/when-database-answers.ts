@@ -1,6 +1,7 @@
 // The wait of a process that starts while PostgreSQL restarts or recovers: bounded, and logged. Processes that run
 // already have retries of their own.
 import { RowmillError } from '../core/errors/rowmill-error.ts';
+import { backoffMs, halfJitter } from '../core/retries/backoff.ts';
 import { monotonicMs, waitMs as pause } from './clock.ts';
 import { databaseErrorKind, databaseErrorText } from './database-error.ts';
 import type { Logger } from './logger.ts';
@@ -17,9 +18,8 @@ export interface DatabaseWaitOptions {
   signal?: AbortSignal;
 }
 
-const FIRST_PAUSE_MS = 100;
 /** A recovery takes seconds to minutes: asking once a second costs the server nothing. */
-const LONGEST_PAUSE_MS = 1000;
+const PAUSES = { firstMs: 100, capMs: 1000 };
 
 /** Runs `work`, which must be repeatable, again while the server does not answer. Any other error is thrown at once. */
 export async function whenDatabaseAnswers<T>(
@@ -40,8 +40,8 @@ export async function whenDatabaseAnswers<T>(
       const leftMs = waitMs - (monotonicMs() - startedMs);
       if (leftMs <= 0) throw notReady(because, waitMs, error);
       if (failures === 0) onWait({ state: 'waiting', because, waitMs });
-      const ceiling = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
-      await pause(Math.min(leftMs, ceiling * (0.5 + randomFraction() / 2)), signal);
+      const pauseMs = backoffMs(PAUSES, failures, halfJitter(randomFraction()));
+      await pause(Math.min(leftMs, pauseMs), signal);
     }
   }
 }

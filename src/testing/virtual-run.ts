@@ -113,7 +113,7 @@ export class VirtualRun {
         const item = this.#runningItem(RunningItem, stage, waiting);
         const call = this.#open(stage, item, new Map([[item, waiting]]));
         void currentCall
-          .run(call, () => runItem(stage.runtime, item))
+          .run(call, async () => runItem(stage.runtime, item))
           .then((outcome) => {
             this.#record(call, item, outcome);
             this.#end(call);

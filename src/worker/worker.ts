@@ -1,15 +1,14 @@
 // A worker: claims items of the pipelines it knows, runs them, writes their outcomes. This file only connects the
-// parts; each of them has its own.
-import { availableParallelism } from 'node:os';
-import { type Ability, canRun } from '../core/claims/ability.ts';
-import { type LearnedTimes, restoreTimes, sampleTimes } from '../core/jobs/learned-times.ts';
+// parts, each to those before it; each of them has its own file.
+import type { Ability } from '../core/claims/ability.ts';
+import { type LearnedTimes, sampleTimes } from '../core/jobs/learned-times.ts';
 import type { PoolStats } from '../core/limits/pool-stats.ts';
-import { RowmillError } from '../core/errors/rowmill-error.ts';
-import { StartRamp } from '../core/limits/start-ramp.ts';
-import { bookUnrecorded } from '../engine/flush/book-unrecorded.ts';
-import type { EngineContext } from '../engine/engine-context.ts';
-import { finishJob } from '../engine/jobs/finish-job.ts';
+import { JobParams } from '../engine/claims/job-params.ts';
 import { registerDefinitions } from '../engine/counters/known-counters.ts';
+import type { EngineContext } from '../engine/engine-context.ts';
+import { finishJob, leaveToFinalize } from '../engine/jobs/finish-job.ts';
+import { registerWorker, removeSilentWorkers, removeWorker } from '../engine/workers/register-worker.ts';
+import { abilityOf } from '../pipeline/define-pipeline.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import { openBlobStore } from '../platform/blob-store/open-blob-store.ts';
 import { waitMs } from '../platform/clock.ts';
@@ -18,42 +17,32 @@ import { logEvents } from '../platform/log-events.ts';
 import { createLogger, type Logger } from '../platform/logger.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { WorkListener, WorkNotifier } from '../platform/notifier.ts';
-import { OwnSigns } from '../platform/own-signs.ts';
 import type { PeriodicService } from '../platform/periodic-service.ts';
 import { newId } from '../platform/random.ts';
 import { retryPassing } from '../platform/retry-passing.ts';
 import { loadSettings, type Settings } from '../platform/settings.ts';
 import { VERSION } from '../platform/version.ts';
 import { logDatabaseWait, whenDatabaseAnswers } from '../platform/when-database-answers.ts';
-import { beginFinalizing } from '../store/commands/jobs/begin-finalizing.ts';
-import type { Claim } from '../store/commands/spans/claim-items.ts';
-import { registerWorker, removeSilentWorkers, removeWorker } from '../store/commands/jobs/register-worker.ts';
-import {
-  type ClaimableWork,
-  findClaimable,
-  findClaimableOfJob,
-} from '../store/views/spans/find-claimable.ts';
-import { BudgetDesk } from './admission/budget-desk.ts';
+
+import { WorkerLimits } from './admission/worker-limits.ts';
 import { ClaimLoops } from './claims/claim-loops.ts';
-import { abilityOf } from '../pipeline/define-pipeline.ts';
-import type { Phase, Pipeline } from '../pipeline/pipeline.ts';
-import type { Turn } from './claims/exclusive-turns.ts';
-import { FlushWriter } from './flush/flush-writer.ts';
-import { HandlerThreads } from './run/handler-threads.ts';
-import { HeldLeases } from './leases/held-leases.ts';
-import { LeaseKeeper } from './leases/lease-keeper.ts';
-import { PhaseGate } from './admission/phase-gate.ts';
-import { PhasePool } from './run/phase-pool.ts';
-import { phaseRetryPolicy } from '../pipeline/phase-retry-policy.ts';
+import { ClaimsUnderWay } from './claims/claims-under-way.ts';
+import { type LookForWork, lookAtAllJobs, lookAtJob } from './claims/look-for-work.ts';
 import { PoolOrder } from './claims/pool-order.ts';
-import { PressureWatch } from './admission/pressure-watch.ts';
-import { declaredResources, ResourceDesk } from './admission/resource-desk.ts';
-import { ResultColumns } from './flush/result-columns.ts';
-import type { PhaseRuntime } from './run/run-item.ts';
 import { WorkFinder } from './claims/work-finder.ts';
+import { FlushBacklog } from './flush/flush-backlog.ts';
+import { FlushWriter } from './flush/flush-writer.ts';
+import { ResultColumns } from './flush/result-columns.ts';
+import { HeldLeases } from './leases/held-leases.ts';
+import type { Lease } from './leases/lease.ts';
+import { LeaseKeeper } from './leases/lease-keeper.ts';
+import { Background } from './process/background.ts';
 import { openConnections, type WorkerConnections } from './process/worker-connections.ts';
 import { createOwnServices, createSharedServices } from './process/worker-services.ts';
+import { createPools } from './run/create-pools.ts';
+import type { PhasePool } from './run/phase-pool.ts';
 import { ZombieWatch } from './run/zombie-watch.ts';
+import { checkNames, type WorkerOptions } from './worker-options.ts';
 
 /** What outcomes get to be written at a shutdown, however short the drain. */
 const MIN_FLUSH_MS = 2000;
@@ -63,37 +52,7 @@ const RUNS_ONE_ALONE = {
   reason: 'it runs one row with nothing beside it, whose processes ended without an answer before',
 };
 
-export interface WorkerOptions {
-  databaseUrl: string;
-  pipelines: Pipeline[];
-  name?: string;
-  settings?: Partial<Settings>;
-  /** LISTEN only shortens waits; off behind a transaction pooler. */
-  listen?: boolean;
-  /** End the process when a handler blocks its main loop past watchdogMs: right under a supervisor. */
-  killWhenStuck?: boolean;
-  events?: Events;
-  log?: Logger;
-  /** Works on one job and nothing else: see runSlice. */
-  only?: OnlyJob;
-}
-
-/** What a worker that is restricted to one job asks and tells whoever started it. */
-export interface OnlyJob {
-  jobId: string;
-  /** The caller's, and open: opening them and planning the first claim would take a fifth of a short slice. */
-  connections: WorkerConnections;
-  /** Times to start with. */
-  learned: LearnedTimes;
-  /** No claim is larger than what can be done in it. */
-  leftMs: () => number;
-  /** Nothing is held here and nothing is ready; the first that waits is ready then, or null. */
-  onIdle: (readyInMs: number | null) => void;
-  /** A handler was called. */
-  onCall: () => void;
-  /** The last item has ended, and the job waits to be finalized. */
-  onEnded: () => void;
-}
+export type { WorkerOptions };
 
 export interface StopReport {
   /** Outcomes that could not be written before the deadline: their items will run again. */
@@ -110,195 +69,204 @@ export class RowmillWorker {
   readonly #log: Logger;
   readonly #stopLog: () => void;
   readonly #blobs: BlobStore;
+  readonly #background: Background;
   readonly #stopIngest = new AbortController();
-  readonly #claims: EngineContext;
-  readonly #flushes: EngineContext;
-  readonly #control: EngineContext;
-  /** Those that end with this worker. */
-  readonly #opened: EngineContext[];
+  readonly #connections: WorkerConnections;
+  readonly #order = new PoolOrder<PhasePool>();
+  readonly #underWay = new ClaimsUnderWay();
   readonly #columns: ResultColumns;
-  readonly #writer: FlushWriter;
   readonly #keeper: LeaseKeeper;
+  readonly #leases: HeldLeases;
+  readonly #finder: WorkFinder;
+  readonly #backlog: FlushBacklog;
+  readonly #writer: FlushWriter;
+  readonly #limits: WorkerLimits;
+  readonly #zombies: ZombieWatch;
+  readonly #pools: PhasePool[];
   readonly #loops: ClaimLoops;
   readonly #listener: WorkListener | null;
-  readonly #pools: PhasePool[];
-  readonly #order: PoolOrder;
-  readonly #desk: ResourceDesk;
-  readonly #signs: OwnSigns;
-  readonly #pressure: PressureWatch;
-  readonly #budgets: BudgetDesk;
-  readonly #held: HeldLeases;
-  readonly #finder: WorkFinder;
-  readonly #zombies: ZombieWatch;
   readonly #services: PeriodicService[];
-  readonly #background = new Set<Promise<unknown>>();
-  /** Where the next look for work goes on, when there are many owners. */
-  #afterOwner = '';
   #stopped: Promise<StopReport> | null = null;
 
   constructor(options: WorkerOptions) {
-    const { only } = options;
-    this.#abilities = options.pipelines.map((pipeline) => ({
+    const { pipelines, databaseUrl, only } = options;
+    checkNames(pipelines);
+    this.#options = options;
+    this.#abilities = pipelines.map((pipeline) => ({
       ...abilityOf(pipeline),
       ...(only && { jobId: only.jobId }),
     }));
-    const names = options.pipelines.map(({ name, version }) =>
-      version === null ? name : `${name} version ${version}`,
-    );
-    const twice = names.find((name, index) => names.indexOf(name) !== index);
-    if (twice !== undefined) {
-      throw new RowmillError('PIPELINE_INVALID', `two pipelines of this worker are named ${twice}`, {
-        hint: 'Give each a name, or a version, of its own: jobs find their pipeline by it.',
-      });
-    }
-    this.#options = options;
-    this.settings = loadSettings({ flags: options.settings ?? {} });
-    this.events = options.events ?? new Events();
-    this.#log = options.log ?? createLogger();
-    this.#stopLog = logEvents(this.events, this.#log);
-    this.#zombies = new ZombieWatch({
-      max: this.settings.zombieHandlersMax,
-      count: () => this.#pools.reduce((sum, pool) => sum + pool.zombieCount, 0),
-      events: this.events,
-      log: this.#log,
-    });
-    this.#blobs = openBlobStore(this.settings.blobStore);
-    this.#columns = new ResultColumns(this.settings.resultMaxColumns);
-    const shared = { blobs: this.#blobs, events: this.events, settings: this.settings };
-    const connections = only?.connections ?? openConnections(options.databaseUrl, shared, this.#log);
-    this.#claims = connections.claims;
-    this.#flushes = connections.flushes;
-    this.#control = connections.control;
-    this.#opened = only ? [] : [this.#claims, this.#flushes, this.#control];
-    const finder = new WorkFinder({
-      settings: this.settings,
-      events: this.events,
-      look: only ? () => this.#findWorkOf(only) : () => this.#findWork(),
-    });
-    this.#finder = finder;
-    this.#held = new HeldLeases({
-      control: this.#control,
-      writer: () => this.#writer,
-      keeper: () => this.#keeper,
-      pools: () => this.#pools,
-      onLost: () => this.#order.pumpAll(),
-      inBackground: (work) => this.#inBackground(work),
-    });
-    const notifier = new WorkNotifier(this.#control.db);
-    this.#writer = new FlushWriter({
-      context: this.#flushes,
-      workerId: this.workerId,
-      columns: this.#columns,
-      onSettled: (lease) => this.#held.close(lease),
-      onLost: (lease) => this.#held.lose(lease),
-      payUnrecorded: (lease, cost) =>
-        this.#inBackground(bookUnrecorded(this.#control, lease.claim, this.workerId, cost)),
-      onMayFinish: (jobId) => this.#inBackground(this.#finish(jobId)),
-      onNewWork: () => {
-        finder.hint();
-        void notifier.hint();
-      },
-      onRelief: () => this.#order.pumpAll(),
-      isClaiming: (jobId) => this.#loops.isClaiming(jobId),
-    });
-    this.#keeper = new LeaseKeeper({
-      url: options.databaseUrl,
-      watchdogMs: this.settings.watchdogMs,
-      lockFloorMs: this.settings.lockFloorMs,
-      killWhenStuck: options.killWhenStuck ?? false,
-      onLost: (token) => this.#held.withToken(token, (lease) => this.#writer.lose(lease)),
-      onExpired: (token) => this.#held.withToken(token, (lease) => this.#held.stop(lease)),
-      onStuck: (forMs) => this.events.emit('loop.stuck', { forMs }),
-    });
-    this.#loops = new ClaimLoops({
-      claims: this.#claims,
+    const settings = loadSettings({ flags: options.settings ?? {} });
+    const events = options.events ?? new Events();
+    const log = options.log ?? createLogger();
+    [this.settings, this.events, this.#log] = [settings, events, log];
+    this.#stopLog = logEvents(events, log);
+    this.#background = new Background(events);
+    this.#blobs = openBlobStore(settings.blobStore);
+    const shared = { blobs: this.#blobs, events, settings };
+    this.#connections = only?.connections ?? openConnections(databaseUrl, shared, log);
+    this.#columns = new ResultColumns(settings.resultMaxColumns);
+    this.#keeper = this.#createKeeper();
+    this.#leases = new HeldLeases({
       control: this.#control,
       workerId: this.workerId,
-      finder,
-      isCongested: (pool) => this.#writer.isCongestedAt(this.#order.backlogShare(pool)),
-      leftMs: () => only?.leftMs() ?? Number.POSITIVE_INFINITY,
-      onClaim: (pool, claim, leaseMs, turn) => this.#take(pool, claim, leaseMs, turn),
-      onAlone: () => this.#inBackground(this.#register()),
-      onNothing: (jobId) => this.#writer.claimEnded(jobId),
-      inBackground: (work) => this.#inBackground(work),
+      keeper: this.#keeper,
+      background: this.#background,
     });
-    this.#listener =
-      options.listen === false || only
-        ? null
-        : new WorkListener({ url: options.databaseUrl, onHint: () => finder.hint() });
-    this.#desk = new ResourceDesk({
+    this.#finder = new WorkFinder({ settings, events, look: this.#createLook() });
+    this.#backlog = new FlushBacklog(settings, events);
+    this.#writer = this.#createWriter();
+    this.#limits = new WorkerLimits({
       context: this.#control,
       workerId: this.workerId,
-      resources: declaredResources(options.pipelines, this.settings.resources),
-      onPermits: () => this.#order.pumpAll(),
-    });
-    const databases = [this.#claims.db, this.#flushes.db, this.#control.db];
-    this.#signs = new OwnSigns(this.events, databases);
-    this.#pressure = new PressureWatch({
-      settings: this.settings,
-      events: this.events,
-      takeSigns: () => this.#signs.take(),
-      pools: () => this.#pools,
+      pipelines,
+      databases: this.#databases,
       onRelief: () => this.#order.pumpAll(),
     });
-    this.#budgets = new BudgetDesk({
-      context: this.#control,
-      workerId: this.workerId,
-      onBudget: () => this.#order.pumpAll(),
-    });
-    this.#pools = options.pipelines.flatMap((pipeline) =>
-      pipeline.phases.map((phase, index) => this.#createPool(pipeline, phase, index)),
-    );
-    this.#order = new PoolOrder(this.#pools);
-    this.metrics = createMetrics(this.events, {
+    this.#zombies = new ZombieWatch(settings.zombieHandlersMax, events, log);
+    this.#pools = this.#createPools();
+    this.#loops = this.#createLoops();
+    const listens = options.listen !== false && !only;
+    this.#listener = listens
+      ? new WorkListener({ url: databaseUrl, sender: this.workerId, onHint: () => this.hint() })
+      : null;
+    this.metrics = createMetrics(events, {
       pools: () => this.pools(),
-      bufferFullness: () => this.#writer.fullness,
-      databases: this.#opened.map(({ db }) => db),
+      bufferFullness: () => this.#backlog.fullness,
+      databases: only ? [] : this.#databases,
     });
-    // Those who ask why should not wait for the next heartbeat.
-    this.events.on('pressure.changed', ({ from, to }) => {
-      if (from === 1 || to === 1) this.#inBackground(this.#register());
+    // A screen that shows why should not wait for the next heartbeat.
+    events.on('pressure.changed', ({ from, to }) => {
+      if (from === 1 || to === 1) this.#background.run(this.#register());
     });
     const { signal } = this.#stopIngest;
     this.#services = [
-      ...(only ? [] : createSharedServices(this.#control, options.pipelines, signal, this.#log)),
-      ...createOwnServices(this.#control, this.#held, () => this.#register()),
-      this.#pressure.service,
+      ...(only ? [] : createSharedServices(this.#control, pipelines, signal, log)),
+      ...createOwnServices(this.#control, this.#leases, () => this.#register()),
+      this.#limits.service,
     ];
   }
 
+  get #control(): EngineContext {
+    return this.#connections.control;
+  }
+
+  get #databases(): EngineContext['db'][] {
+    const { claims, flushes, control } = this.#connections;
+    return [claims.db, flushes.db, control.db];
+  }
+
+  get #name(): string {
+    return this.#options.name ?? `pid ${process.pid}`;
+  }
+
+  #createKeeper(): LeaseKeeper {
+    const { watchdogMs, lockFloorMs } = this.settings;
+    return new LeaseKeeper({
+      url: this.#options.databaseUrl,
+      watchdogMs,
+      lockFloorMs,
+      killWhenStuck: this.#options.killWhenStuck ?? false,
+      onStuck: (forMs) => this.events.emit('loop.stuck', { forMs }),
+    });
+  }
+
+  #createLook(): LookForWork {
+    const { only } = this.#options;
+    if (!only) return lookAtAllJobs(this.#connections.claims, this.#abilities);
+    const isBusy = (): boolean => this.#leases.size > 0 || this.#underWay.has(only.jobId);
+    return lookAtJob(this.#control, only.jobId, isBusy, only.onIdle);
+  }
+
+  #createWriter(): FlushWriter {
+    const notifier = new WorkNotifier(this.#control.db, this.workerId);
+    return new FlushWriter({
+      context: this.#connections.flushes,
+      workerId: this.workerId,
+      columns: this.#columns,
+      backlog: this.#backlog,
+      claims: this.#underWay,
+      onMayFinish: (jobId) => this.#background.run(this.#finish(jobId)),
+      onNewWork: () => {
+        this.#finder.hint();
+        void notifier.hint();
+      },
+      onRelief: () => this.#order.pumpAll(),
+    });
+  }
+
+  #createPools(): PhasePool[] {
+    const { only, pipelines } = this.#options;
+    return createPools(
+      pipelines,
+      {
+        settings: this.settings,
+        limits: this.#limits,
+        columns: this.#columns,
+        learned: only?.learned ?? {},
+      },
+      {
+        writer: this.#writer,
+        backlog: this.#backlog,
+        order: this.#order,
+        zombies: this.#zombies,
+        finder: this.#finder,
+        log: this.#log,
+        blobs: this.#blobs,
+        ...(only && { onCall: only.onCall }),
+      },
+    );
+  }
+
+  #createLoops(): ClaimLoops {
+    const { claims, control } = this.#connections;
+    const inBackground = (work: Promise<unknown>): void => this.#background.run(work);
+    return new ClaimLoops({
+      context: { claims, control, workerId: this.workerId, params: new JobParams(), inBackground },
+      finder: this.#finder,
+      leases: this.#leases,
+      writer: this.#writer,
+      underWay: this.#underWay,
+      leftMs: () => this.#options.only?.leftMs() ?? Number.POSITIVE_INFINITY,
+      onAlone: () => this.#background.run(this.#register()),
+    });
+  }
+
   async start(): Promise<void> {
-    const counters = this.#options.pipelines.flatMap((pipeline) => pipeline.counters);
+    const { only, pipelines } = this.#options;
     const register = async (): Promise<void> => {
-      await registerDefinitions(this.#control.db, counters);
-      if (this.#options.only) return this.#inBackground(retryPassing(() => this.#register()));
+      await registerDefinitions(
+        this.#control.db,
+        pipelines.flatMap((pipeline) => pipeline.counters),
+      );
+      if (only) return this.#background.run(retryPassing(() => this.#register()));
       await this.#register();
-      await removeSilentWorkers(this.#control.db, this.settings.heartbeatMs * 20);
+      await removeSilentWorkers(this.#control);
     };
     await whenDatabaseAnswers(register, {
-      waitMs: this.#options.only ? 0 : this.settings.databaseStartWaitMs,
+      waitMs: only ? 0 : this.settings.databaseStartWaitMs,
       onWait: logDatabaseWait(this.#log),
     }).catch(async (error: unknown) => {
-      await Promise.allSettled(this.#opened.map(({ db }) => db.close()));
+      await this.#closeConnections();
       throw error;
     });
+    const losses = {
+      onLost: (lease: Lease) => this.#writer.lose(lease),
+      onExpired: (lease: Lease) => void this.#leases.stop(lease),
+    };
     // What is over before its leases are half gone needs nobody to renew them.
-    this.#keeper.start(this.#options.only ? this.settings.lockFloorMs / 6 : 0);
+    this.#keeper.start(losses, only ? this.settings.lockFloorMs / 6 : 0);
     this.#listener?.start();
     for (const service of this.#services) service.start();
     for (const pool of this.#pools) pool.open();
     this.#loops.start(this.#order.inOrder);
     // A slice says in its report what it did.
-    if (!this.#options.only)
+    if (!only)
       this.events.emit('worker.started', {
         workerId: this.workerId,
         name: this.#name,
         pipelines: this.#abilities.map(({ pipeline }) => pipeline),
       });
-  }
-
-  get #name(): string {
-    return this.#options.name ?? `pid ${process.pid}`;
   }
 
   /**
@@ -318,7 +286,10 @@ export class RowmillWorker {
 
   /** What was measured of each phase. */
   learnedTimes(): LearnedTimes {
-    const times = this.#pools.map((pool) => [pool.options.runtime.phase.name, sampleTimes(pool)]);
+    const times = this.#pools.map(({ options, itemMs, demand }) => [
+      options.runtime.phase.name,
+      sampleTimes({ itemMs, claimMs: demand.claimMs }),
+    ]);
     return Object.fromEntries(times) as LearnedTimes;
   }
 
@@ -337,30 +308,24 @@ export class RowmillWorker {
     this.#zombies.stop();
     this.#loops.stop();
     this.#stopIngest.abort();
-    for (const lease of this.#held.all()) this.#held.giveBackUnstarted(lease);
+    for (const lease of this.#leases.all()) this.#leases.giveBackUnstarted(lease);
     const idle = new AbortController();
     const allIdle = Promise.all(this.#pools.map((pool) => pool.whenIdle())).then(() => idle.abort());
     await Promise.race([allIdle, waitMs(drainMs, idle.signal)]);
     for (const pool of this.#pools) pool.abandonRunning(null, new Error('the worker is stopping'));
     await this.#loops.whenStopped();
-    await Promise.all([this.#desk.stop(), this.#budgets.stop()]);
+    await this.#limits.giveBack();
     await this.#writer.drain();
     await Promise.all(this.#services.map((service) => service.stop()));
-    await Promise.allSettled(this.#background);
-    const unpersisted = this.#writer.unpersisted();
-    for (const left of unpersisted) {
-      this.events.emit('worker.unpersisted', {
-        ...left,
-        reason: 'the database did not take it before the deadline',
-      });
-    }
+    await this.#background.settled();
+    const unpersisted = this.#reportUnpersisted();
     await this.#keeper.stop();
     await this.#listener?.stop();
-    await removeWorker(this.#control.db, this.workerId).catch(() => {});
+    await removeWorker(this.#control, this.workerId).catch(() => {});
     await Promise.all(this.#pools.map((pool) => pool.close()));
     this.metrics.stop();
-    this.#signs.stop();
-    await Promise.allSettled(this.#opened.map(({ db }) => db.close()));
+    this.#limits.stop();
+    await this.#closeConnections();
     await this.#blobs.close();
     clearTimeout(deadline);
     if (!this.#options.only)
@@ -372,104 +337,38 @@ export class RowmillWorker {
     return { unpersisted };
   }
 
-  #cutConnections(): void {
-    this.#writer.abort();
-    for (const { db } of this.#opened) db.destroy();
+  #reportUnpersisted(): StopReport['unpersisted'] {
+    const unpersisted = this.#writer.unpersisted();
+    const reason = 'the database did not take it before the deadline';
+    for (const left of unpersisted) this.events.emit('worker.unpersisted', { ...left, reason });
+    return unpersisted;
   }
 
-  #take(pool: PhasePool, claim: Claim, leaseMs: number, turn: Turn): void {
-    const lease = this.#held.open(claim, leaseMs, turn);
-    if (this.#stopped) return this.#writer.drop(lease, claim.items.length);
-    pool.add(lease);
+  #cutConnections(): void {
+    this.#writer.abort();
+    if (!this.#options.only) for (const db of this.#databases) db.destroy();
+  }
+
+  /** Those of a slice are the caller's. */
+  async #closeConnections(): Promise<void> {
+    if (!this.#options.only) await Promise.allSettled(this.#databases.map((db) => db.close()));
   }
 
   /** Finalizing takes as long as the files of the job are large: a slice does it when it has let go of everything else. */
   async #finish(jobId: string): Promise<void> {
     const { only } = this.#options;
     if (!only) await finishJob(this.#control, jobId);
-    else if (await retryPassing(() => beginFinalizing(this.#control.db, jobId))) only.onEnded();
-  }
-
-  #createPool(pipeline: Pipeline, phase: Phase, phaseIndex: number): PhasePool {
-    const runtime: PhaseRuntime = {
-      pipeline,
-      phase,
-      isLastPhase: phaseIndex === pipeline.phases.length - 1,
-      retryPolicy: phaseRetryPolicy(this.settings, phase, pipeline.strategies),
-      resultMaxBytes: this.settings.resultMaxBytes,
-      columns: this.#columns,
-      limits: { emitMaxPerItem: this.settings.emitMaxPerItem },
-    };
-    const slots = phase.concurrency ?? (phase.thread ? Math.max(1, availableParallelism() - 1) : 10);
-    // What answered an earlier slice is not cold.
-    const learned = this.#options.only?.learned[phase.name];
-    const { rampStarts: starts, rampCycleMs: cycleMs } = this.settings;
-    const pool: PhasePool = new PhasePool({
-      runtime,
-      phaseIndex,
-      slots,
-      threads: phase.thread ? this.#createThreads(runtime, slots) : null,
-      timeoutMs: phase.timeoutMs ?? this.settings.itemTimeoutMs,
-      log: this.#log,
-      blobs: this.#blobs,
-      record: (lease, outcome) => this.#writer.record(lease, outcome),
-      drop: (lease, count) => this.#writer.drop(lease, count),
-      mayStart: () =>
-        !this.#writer.isCongestedAt(this.#order.backlogShare(pool)) && this.#order.hasTurn(pool),
-      pressure: () => this.#pressure.factor,
-      gate: new PhaseGate(this.#desk, this.#budgets, phase, runtime.pipeline.strategies),
-      payUnrecorded: (lease, cost) =>
-        this.#inBackground(bookUnrecorded(this.#control, lease.claim, this.workerId, cost)),
-      defer: (lease, seqs, delayMs) => this.#held.defer(lease, seqs, delayMs),
-      onRested: () => this.#order.pumpBehind(pool),
-      ...(this.#options.only && { onCall: this.#options.only.onCall }),
-      onHungry: () => this.#loops.wake(pool),
-      onShort: () => this.#loops.wakeGuests(pool),
-      onRoom: () => this.#finder.hint(),
-      onZombie: () => this.#zombies.check(),
-      ramp: learned?.itemMs.length ? null : new StartRamp({ starts, cycleMs, slots }),
-    });
-    if (learned) restoreTimes(pool, learned);
-    return pool;
-  }
-
-  /** Only what this worker can run as the job wants it. */
-  async #findWork(): Promise<ClaimableWork[]> {
-    const names = [...new Set(this.#abilities.map((ability) => ability.pipeline))];
-    // On a connection for claims: there a plan that was made for an empty queue is by key too.
-    const { work: found, nextOwner } = await findClaimable(this.#claims.db, names, this.#afterOwner);
-    this.#afterOwner = nextOwner;
-    return found.filter((work) => this.#abilities.some((ability) => canRun(ability, work)));
-  }
-
-  async #findWorkOf({ jobId, onIdle }: OnlyJob): Promise<ClaimableWork[]> {
-    const found = await findClaimableOfJob(this.#control.db, jobId);
-    const readyInMs = Math.min(...found.map((work) => work.readyInMs));
-    const isBusy = this.#held.size > 0 || this.#loops.isClaiming(jobId);
-    if (readyInMs > 0 && !isBusy) onIdle(Number.isFinite(readyInMs) ? readyInMs : null);
-    return found;
-  }
-
-  #createThreads(runtime: PhaseRuntime, slots: number): HandlerThreads {
-    const { resultMaxColumns, blobStore } = this.settings;
-    return new HandlerThreads({ runtime, slots, maxColumns: resultMaxColumns, blobStore, log: this.#log });
+    else if (await leaveToFinalize(this.#control, jobId)) only.onEnded();
   }
 
   #register(): Promise<void> {
-    return registerWorker(this.#control.db, {
+    return registerWorker(this.#control, {
       workerId: this.workerId,
       name: this.#name,
       version: VERSION,
       abilities: this.#abilities,
       pools: this.pools(),
-      pressure: this.#loops.isAlone ? RUNS_ONE_ALONE : this.#pressure.told,
+      pressure: this.#loops.isAlone ? RUNS_ONE_ALONE : this.#limits.pressure,
     });
-  }
-
-  #inBackground(work: Promise<unknown>): void {
-    const tracked = work
-      .catch((error: unknown) => this.events.emit('service.failed', { service: 'worker', error }))
-      .finally(() => this.#background.delete(tracked));
-    this.#background.add(tracked);
   }
 }

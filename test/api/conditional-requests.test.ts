@@ -5,9 +5,11 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { RunningApi } from '../../src/api/start-api.ts';
 import { csvOf, doubling, send, uploadForm } from '../support/api-pipelines.ts';
+import { startS3Stub } from '../support/s3-stub.ts';
+import { stopAfterTest } from '../support/stop-after-test.ts';
 import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -146,6 +148,33 @@ describe('a file', () => {
       parts.push(part.bytes);
     }
     expect(Buffer.concat(parts).equals(bytes)).toBe(true);
+  });
+
+  test('is sent in part from a store on S3, too', async () => {
+    const s3 = await startS3Stub();
+    stopAfterTest(() => s3.stop());
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'rowmill');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+    const settings = { blobStore: `s3://${s3.bucket}/ranges?endpoint=${s3.endpoint}`, sweepMs: 60_000 };
+    const api = await startTestApi(database.url, { pipelines: [doubling], settings });
+    const job = { pipeline: 'doubling', again: true, hold: true };
+    const made = await send(api.url, 'POST', '/api/v1/jobs', uploadForm(job, text));
+    await api.context.background.whenIdle();
+    const input = `${api.url}/api/v1/jobs/${made.body.jobId}/files/input`;
+    for (const [range, from, to] of [
+      ['bytes=100-199', 100, 200],
+      ['bytes=-7', bytes.length - 7, bytes.length],
+    ] as const) {
+      const part = await ask(input, { range, 'if-range': etag });
+      expect([part.status, part.headers['content-range']]).toEqual([
+        206,
+        `bytes ${from}-${to - 1}/${bytes.length}`,
+      ]);
+      expect(part.bytes.equals(bytes.subarray(from, to))).toBe(true);
+    }
+    const behind = await ask(input, { range: `bytes=${bytes.length}-` });
+    expect(behind.status).toBe(416);
+    expect((await ask(input)).bytes.equals(bytes)).toBe(true);
   });
 
   test('is sent whole where the range is none, or the file is not the one that the client knows', async () => {

@@ -69,6 +69,28 @@ test('a job is paused, resumed and run to its end inside of requests', async () 
   expect([refused.status, refused.body.code]).toEqual([409, 'JOB_CONFLICT']);
 });
 
+test('a job whose budget is used up is not resumed before the budget is raised', async () => {
+  const paid = definePipeline({ name: 'paid', phases: [{ name: 'only', cost: 1, run: (row) => row }] });
+  const { url } = await startTestApi(database.url, { pipelines: [paid] });
+  const jobId = await makeItems(url, numbers(5), { pipeline: 'paid', budget: { max: 2 } });
+  const post = (action: string) => send(url, 'POST', `/api/jobs/${jobId}/${action}`);
+  expect((await post('kickoff?durationMs=60000')).body).toMatchObject({ state: 'PAUSED', recorded: 2 });
+  const refused = await post('resume');
+  expect(refused.status).toBe(409);
+  expect(refused.body).toMatchObject({
+    code: 'BUDGET_USED_UP',
+    message: `cannot resume job ${jobId}: budget of 2 reached: 2 spent`,
+    hint: expect.stringMatching(/^Raise the budget of the job with PATCH \/api\/v1\/jobs\/:jobId/),
+  });
+  expect((await send(url, 'GET', `/api/jobs/${jobId}`)).body).toMatchObject({
+    state: 'PAUSED',
+    pausedBecause: 'budget of 2 reached: 2 spent',
+  });
+  expect((await send(url, 'PATCH', `/api/jobs/${jobId}`, { budget: { max: 5 } })).status).toBe(200);
+  expect((await post('resume')).body).toMatchObject({ changed: true });
+  expect((await post('kickoff?durationMs=60000')).body).toMatchObject({ state: 'DONE', finished: true });
+});
+
 test('of many resumes, pauses and cancellations at once one says that it changed the job', async () => {
   const { url } = await startTestApi(database.url, { pipelines: [doubling] });
   const jobId = await makeItems(url, numbers(1), { open: true, hold: true });

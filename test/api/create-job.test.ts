@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { newJob } from '../../src/contract/jobs.ts';
+import { newJob } from '../../src/contract/new-job.ts';
 import { definePipeline } from '../../src/index.ts';
 import { parseSources } from '../../src/ingest/sources/source-config.ts';
 import { submitFile } from '../../src/ingest/submit-file.ts';

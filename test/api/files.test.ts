@@ -152,13 +152,13 @@ describe('an export in the background', () => {
   test('that is not ready yet cannot be fetched', async () => {
     const api = await start();
     const jobId = await finishedJob(api, csvOf(1));
-    const lease = `token = gen_random_uuid(), lease_until = now() + interval '1 hour', attempts = 1`;
+    const lease = `prepare_token = gen_random_uuid(), prepare_expires_at = now() + interval '1 hour', attempts = 1`;
     const exportId = await waitingExport(jobId, lease);
     const early = await send(api.url, 'GET', `/api/jobs/${jobId}/files/${exportId}`);
     expect([early.status, early.body.code]).toEqual([409, 'EXPORT_NOT_READY']);
     // The lease of another process is respected, and taken over when it has run out.
     expect(await runExports(api.context.engine, never)).toBe(0);
-    await database.query('update exports set lease_until = now() where export_id = $1', [exportId]);
+    await database.query('update exports set prepare_expires_at = now() where export_id = $1', [exportId]);
     expect(await runExports(api.context.engine, never)).toBe(1);
     expect((await send(api.url, 'GET', `/api/jobs/${jobId}/files/${exportId}`)).status).toBe(200);
   });
@@ -179,7 +179,7 @@ describe('an export in the background', () => {
   test('that crashes its process again and again is given up', async () => {
     const api = await start();
     const jobId = await finishedJob(api, csvOf(1));
-    const lease = `token = gen_random_uuid(), lease_until = now(), attempts = 5`;
+    const lease = `prepare_token = gen_random_uuid(), prepare_expires_at = now(), attempts = 5`;
     const exportId = await waitingExport(jobId, lease);
     await runExports(api.context.engine, never);
     const file = (await filesOf(api.url, jobId)).find(({ fileId }) => fileId === exportId)!;
@@ -194,7 +194,9 @@ describe('an export in the background', () => {
     const blobs = { ...engine.blobs };
     const verify = async (...args: Parameters<typeof blobs.verify>) => {
       // Somebody else takes over while this one is at its last step.
-      await database.query(`update exports set token = gen_random_uuid() where export_id = $1`, [exportId]);
+      await database.query(`update exports set prepare_token = gen_random_uuid() where export_id = $1`, [
+        exportId,
+      ]);
       return engine.blobs.verify(...args);
     };
     await runExports({ ...engine, blobs: { ...blobs, verify } }, never);
@@ -224,7 +226,7 @@ describe('an export in the background', () => {
     await database.query('delete from exports');
     const api = await start({ exportsAtOnce: 1 });
     const jobId = await finishedJob(api, csvOf(1));
-    const lease = `token = gen_random_uuid(), lease_until = now() + interval '1 hour', attempts = 1`;
+    const lease = `prepare_token = gen_random_uuid(), prepare_expires_at = now() + interval '1 hour', attempts = 1`;
     const exportId = await waitingExport(jobId, lease);
     const { status, body, headers } = await send(api.url, 'POST', `/api/jobs/${jobId}/export`);
     expect([status, body.code]).toEqual([429, 'TOO_MANY_EXPORTS']);

@@ -116,6 +116,27 @@ test('a key belongs to its caller, whichever of their API keys they use', async 
   expect((await post(people[0]!, upload)).body).toEqual(ann.body);
 });
 
+test('a new key beyond those that one account may have is refused; known keys and other accounts are not', async () => {
+  const settings = { authentication: 'password', userMaxIdempotencyKeys: 2 } as const;
+  const { url } = await startTestApi(database.url, { settings });
+  const people = [`eve-${newId()}`, `dan-${newId()}`] as const;
+  for (const userId of people) await addUser(database, userId);
+  const post = async (userId: string, key: object) =>
+    send(url, 'POST', '/api/uploads', upload, { ...(await keyHeaders(database, userId, ['write'])), ...key });
+  const [eve, dan] = people;
+  const first = newKey();
+  const { body: made } = await post(eve, first);
+  await post(eve, newKey());
+  const refused = await post(eve, newKey());
+  expect([refused.status, refused.body.code]).toEqual([429, 'TOO_MANY_IDEMPOTENCY_KEYS']);
+  expect(refused.body.message).toContain(
+    'at most 2 idempotency keys of one account (userMaxIdempotencyKeys)',
+  );
+  expect((await post(eve, first)).body).toEqual(made);
+  expect((await post(eve, {})).status).toBe(201);
+  expect((await post(dan, newKey())).status).toBe(201);
+});
+
 test('a request whose process died before the answer was stored is not carried out again while its key is kept', async () => {
   const { url, context } = await startTestApi(database.url);
   const key = newId();

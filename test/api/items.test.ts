@@ -178,7 +178,7 @@ describe('rows by what they are doing', () => {
       { items: '{[11,12)}', generation: 2 },
     ]);
     await database.query(
-      `update spans set owner = $2, token = gen_random_uuid(), expires_at = now() + interval '1 minute'
+      `update spans set worker_id = $2, token = gen_random_uuid(), expires_at = now() + interval '1 minute'
        where job_id = $1 and items @> 3::bigint`,
       [busy, newId()],
     );
@@ -343,7 +343,7 @@ describe('one row', () => {
       [worker],
     );
     await database.query(
-      `update spans set owner = $2, token = gen_random_uuid(), expires_at = now() + interval '1 minute'
+      `update spans set worker_id = $2, token = gen_random_uuid(), expires_at = now() + interval '1 minute'
        where job_id = $1 and items @> 20::bigint`,
       [open, worker],
     );

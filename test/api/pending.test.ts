@@ -34,7 +34,7 @@ async function jobWithSpans(context: EngineContext, spans: Span[], ownerId = 'lo
   const [hour] = await database.query<{ begin: Date }>(`select date_trunc('hour', now()) as begin`);
   for (const { items, agoMs = 0, readyAt, leasedBy } of spans)
     await database.query(
-      `insert into spans (job_id, generation, phase, items, item_count, ready_at, updated_at, owner, token, expires_at)
+      `insert into spans (job_id, generation, phase, items, item_count, ready_at, updated_at, worker_id, token, expires_at)
        values ($1, 1, 0, $2, (select sum(upper(r) - lower(r)) from unnest($2::int8multirange) as u(r)),
          coalesce($3::timestamptz, now()), $6::timestamptz - $4::float8 * interval '1 millisecond', $5,
          case when $5::uuid is not null then gen_random_uuid() end,
@@ -83,7 +83,7 @@ describe('what is pending of a job', () => {
       { items: '{[6,7)}' },
     ]);
     await database.query(
-      `update spans set owner = $2, token = gen_random_uuid(), expires_at = now() + interval '1 minute'
+      `update spans set worker_id = $2, token = gen_random_uuid(), expires_at = now() + interval '1 minute'
        where job_id = $1 and items @> 4::bigint`,
       [jobId, worker],
     );

@@ -1,9 +1,11 @@
 // How a file would be read, asked over HTTP before a job is made.
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import { afterAll, expect, test } from 'vitest';
-import { preview } from '../../src/contract/jobs.ts';
+import { preview } from '../../src/contract/new-job.ts';
 import { parseSources } from '../../src/ingest/sources/source-config.ts';
 import { csvOf, doubling, send, uploadForm } from '../support/api-pipelines.ts';
 import { startTestApi } from '../support/test-api.ts';
@@ -173,4 +175,44 @@ test('what cannot be read is refused with the reason', async () => {
   binary.append('file', new Blob([new Uint8Array([0, 1, 2, 3, 0, 255, 254])]), 'rows.bin');
   const { status, body } = await send(url, 'POST', '/api/jobs/preview', binary);
   expect([status, body.code]).toEqual([415, 'FILE_UNSUPPORTED']);
+});
+
+/** No other test has threads of this size, so a new one is started instead of one that waits for a file. */
+let ownMemoryMb = 301;
+
+/** Resolves with the thread that is about to give this answer. The server never gets it: the file keeps its thread. */
+function threadAtWork(answer: string, memoryMb: number): Promise<Worker> {
+  return new Promise((resolve) => {
+    const onWorker = (thread: Worker): void => {
+      if (thread.resourceLimits?.maxOldGenerationSizeMb !== memoryMb) return;
+      process.off('worker', onWorker);
+      const emit = thread.emit.bind(thread);
+      thread.emit = (event: string, ...details: unknown[]): boolean => {
+        const [message] = details as [{ kind?: string }?];
+        if (event !== 'message' || message?.kind !== answer) return emit(event, ...details);
+        resolve(thread);
+        return true;
+      };
+    };
+    process.on('worker', onWorker);
+  });
+}
+
+test.each([
+  ['while its format is looked for', 'sniffed'],
+  ['while it is opened', 'opened'],
+])('a client that disconnects ends the thread of its file %s', async (_, answer) => {
+  ownMemoryMb += 1;
+  const { url } = await startTestApi(database.url, { pipelines, settings: { xlsxMemoryMb: ownMemoryMb } });
+  const atWork = threadAtWork(answer, ownMemoryMb);
+  const client = new AbortController();
+  const body = uploadForm({ pipeline: 'doubling' }, csvOf(10));
+  const asked = fetch(`${url}/api/jobs/preview`, { method: 'POST', body, signal: client.signal });
+  const thread = await atWork;
+  const ended = once(thread, 'exit');
+  client.abort();
+  await expect(asked).rejects.toThrow('aborted');
+  await ended;
+  const { status } = await send(url, 'POST', '/api/jobs/preview', uploadForm({}, csvOf(10)));
+  expect(status).toBe(200);
 });

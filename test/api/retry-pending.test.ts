@@ -27,7 +27,7 @@ async function expectWhole(jobId: string): Promise<void> {
 async function readyOf(jobId: string): Promise<[number, number][]> {
   const rows = await database.query<{ seq: number; attempt: number }>(
     `select n::int as seq, s.attempt::int from spans s, unnest(s.items) r, generate_series(lower(r), upper(r) - 1) n
-     where s.job_id = $1 and s.owner is null and s.ready_at <= now() order by n`,
+     where s.job_id = $1 and s.worker_id is null and s.ready_at <= now() order by n`,
     [jobId],
   );
   return rows.map(({ seq, attempt }) => [seq, attempt]);

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { delivery, webhook } from '../../src/contract/webhooks.ts';
-import { createJob } from '../../src/engine/jobs/create-job.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { createJob } from '../../src/engine/jobs/create-job.ts';
 import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
 import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
 import { pruneEvents } from '../../src/engine/services/event-pruner.ts';
@@ -76,10 +76,9 @@ const deliveries = (): Promise<DeliveryState[]> =>
     from deliveries order by created_at, delivery_id`);
 
 const countUnderWay = async () =>
-  (await database.query('select from deliveries where lease_token is not null')).length;
+  (await database.query('select from deliveries where token is not null')).length;
 
-const makeDue = () =>
-  database.query('update deliveries set next_attempt_at = now() where lease_token is null');
+const makeDue = () => database.query('update deliveries set next_attempt_at = now() where token is null');
 
 type Sent = { method?: string; body?: unknown };
 
@@ -428,7 +427,7 @@ describe('senders', () => {
     };
     const late = first.sender.runOnce();
     await receiver.whenReceived(1);
-    await database.query('update deliveries set next_attempt_at = now()');
+    await database.query('update deliveries set expires_at = now() where token is not null');
     receiver.answer = (response) => response.writeHead(200).end();
     await second.sender.runOnce();
     release();

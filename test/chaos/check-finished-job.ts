@@ -75,7 +75,7 @@ export async function heldItems(
 ): Promise<number> {
   const rows = await database.query<{ held: number }>(
     `select coalesce(sum(item_count), 0)::int as held from spans
-     where job_id = $1 and owner is not null and ($2::uuid is null or owner = $2)`,
+     where job_id = $1 and worker_id is not null and ($2::uuid is null or worker_id = $2)`,
     [jobId, workerId],
   );
   return rows[0]!.held;

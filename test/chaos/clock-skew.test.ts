@@ -58,7 +58,7 @@ test.each(sample(HOLDERS, 1))(
 
     const leases = await database.query<{ left_ms: number }>(
       `select extract(epoch from expires_at - clock_timestamp())::float8 * 1000 as left_ms
-     from spans where job_id = $1 and owner is not null`,
+     from spans where job_id = $1 and worker_id is not null`,
       [jobId],
     );
     expect(leases.length, 'void: nothing was held').toBeGreaterThan(0);

@@ -2,9 +2,9 @@
 // nothing is done twice, nothing is left behind.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import type { Settings } from '../../src/platform/settings.ts';
-import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import type { Pipeline } from '../../src/pipeline/pipeline.ts';
 import type { RowmillWorker } from '../../src/worker/worker.ts';
 import { type FaultProxy, type FiredFault, startFaultProxy } from '../support/fault-proxy.ts';
@@ -112,7 +112,7 @@ const CUTS: Cut[] = [
   {
     name: 'the finalize lease',
     reply: /UPDATE 1/,
-    cut: (p) => p.cutOnReply({ match: has('set finalize_owner = $2') }),
+    cut: (p) => p.cutOnReply({ match: has('set finalize_worker_id = $2') }),
   },
   {
     name: 'the summary',
@@ -231,11 +231,13 @@ test('the reply to giving items back at a shutdown is lost', async () => {
   const claimed = contextOf(rowmill).events.next('claim.made');
   worker = await rowmill.startWorker([stubborn], { log: silentLogger });
   await claimed;
-  const fired = proxy.cutOnReply({ match: has('set owner = null, token = null') });
+  const fired = proxy.cutOnReply({ match: has('set worker_id = null, token = null') });
   await worker.stop({ drainMs: 50 });
   worker = undefined;
   expect((await fired).reply).toMatch(/UPDATE 1/);
-  const held = await database.query('select 1 from spans where job_id = $1 and owner is not null', [jobId]);
+  const held = await database.query('select 1 from spans where job_id = $1 and worker_id is not null', [
+    jobId,
+  ]);
   expect(held).toEqual([]);
 });
 

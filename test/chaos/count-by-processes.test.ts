@@ -1,8 +1,8 @@
 // Several processes feed the same entities of one counter from jobs with different scopes, the first time and again, and
 // some of them are killed: before and after the commit of a flush, and in the middle of a reprocess. Nobody deadlocks, and
-// every number is what a recount of the rows says, while an audit looks for drift and repairs what was planted.
+// every number is what a recount of the rows says, while a counter check looks for drift and repairs what was planted.
 import { afterEach, expect, test } from 'vitest';
-import { auditCounters } from '../../src/engine/counters/audit-counters.ts';
+import { checkCounters } from '../../src/engine/counters/check-counters.ts';
 import { contextOf, openRowmill, type Rowmill } from '../../src/open-rowmill.ts';
 import { type Child, killAll } from '../support/child-process.ts';
 import { countedEntries, recountCounters } from '../support/counter-recount.ts';
@@ -76,7 +76,7 @@ async function forget(): Promise<void> {
 }
 
 test.each(sample(['flush.before_commit', 'flush.after_commit', 'handler.after_return'] as const, 1))(
-  'counts are exact when one of four processes dies at %s, and while an audit runs',
+  'counts are exact when one of four processes dies at %s, and while a counter check runs',
   async (point) => {
     database.keepIfFailed();
     await forget();
@@ -89,9 +89,9 @@ test.each(sample(['flush.before_commit', 'flush.after_commit', 'handler.after_re
       const ended = Promise.all(jobIds.map((jobId) => whenFinished(rowmill, jobId)));
       let writing = true;
       void ended.finally(() => (writing = false)).catch(() => {});
-      // While they write, right numbers stay right, whatever an audit does; and what is planted is found.
+      // While they write, right numbers stay right, whatever a check does; and what is planted is found.
       while (writing)
-        expect(await auditCounters(contextOf(rowmill), { chunkRows: 7, repair: true })).toMatchObject({
+        expect(await checkCounters(contextOf(rowmill), { chunkRows: 7, repair: true })).toMatchObject({
           drifted: [],
         });
       await ended;
@@ -130,7 +130,7 @@ test('drift that is planted while four processes write is repaired without losin
        select (select count(*) from changed)::int + (select count(*) from t)::int + (select count(*) from s)::int as rows`,
     );
     expect(planted!.rows).toBeGreaterThan(3);
-    const found = await auditCounters(contextOf(rowmill), { chunkRows: 5, repair: true });
+    const found = await checkCounters(contextOf(rowmill), { chunkRows: 5, repair: true });
     expect(found).toMatchObject({ complete: true, repaired: planted!.rows });
     expect(found.drifted).toHaveLength(planted!.rows);
     for (const jobId of jobIds) await whenFinished(rowmill, jobId);
@@ -193,7 +193,7 @@ test.each(sample(['flush.after_commit', 'flush.before_commit'] as const, 1))(
       let writing = true;
       void ended.finally(() => (writing = false)).catch(() => {});
       while (writing)
-        expect(await auditCounters(contextOf(rowmill), { chunkRows: 7 })).toMatchObject({ drifted: [] });
+        expect(await checkCounters(contextOf(rowmill), { chunkRows: 7 })).toMatchObject({ drifted: [] });
       for (const summary of await ended) expect(summary).toMatchObject({ generation: 2 });
       expect(await recountCounters(database)).toEqual([]);
       expect(await countedEntries(database, 'notes')).toEqual(expectedOf(scopes, 2));

@@ -136,7 +136,7 @@ test.each(isDeep ? [1, 2] : [2])('killed at rescue.before_commit, passage %i', a
       );
     }
     await expectKilledAt(victim, RESCUE_POINT);
-    await database.query('update spans set expires_at = now() where job_id = $1 and owner is not null', [
+    await database.query('update spans set expires_at = now() where job_id = $1 and worker_id is not null', [
       jobId,
     ]);
     expect(await heldItems(database, jobId), 'void: nothing was being rescued').toBeGreaterThan(0);

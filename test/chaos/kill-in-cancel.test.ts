@@ -55,7 +55,7 @@ async function startJob(sweepMs: number): Promise<Running> {
   const worker = startWorker(pipeline.name, { sweepMs });
   await worker.waitFor('ready');
   await expect.poll(() => countResults(jobId)).toEqual({ DONE });
-  await database.query('update spans set ready_at = now() where job_id = $1 and owner is null', [jobId]);
+  await database.query('update spans set ready_at = now() where job_id = $1 and worker_id is null', [jobId]);
   await expect.poll(() => heldItems(database, jobId)).toBeGreaterThan(0);
   return { jobId, pipeline: pipeline.name, worker };
 }

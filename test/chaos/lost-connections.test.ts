@@ -61,7 +61,7 @@ test('run goes on when the connections of its progress are cut', async () => {
     ...['run', 'waiting.mjs', 'rows.csv', '--again', '--out', 'a.csv'],
   ]);
   await vi.waitUntil(
-    async () => (await database.query('select from spans where owner is not null')).length > 0,
+    async () => (await database.query('select from spans where worker_id is not null')).length > 0,
     {
       timeout: 45_000,
     },

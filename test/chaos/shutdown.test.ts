@@ -32,7 +32,7 @@ afterEach(async () => {
 
 function waitingSpans(jobId: string): Promise<Record<string, unknown>[]> {
   return database.query(
-    `select distinct owner, attempt, crashes from spans where job_id = $1 order by 1, 2, 3`,
+    `select distinct worker_id, attempt, crashes from spans where job_id = $1 order by 1, 2, 3`,
     [jobId],
   );
 }
@@ -66,7 +66,7 @@ test('SIGTERM under load: what is done is written, the rest is given back at onc
   );
   expect(written!.count, 'every item that was begun is written').toBe(called);
   expect(called, 'void: everything was done').toBeLessThan(items);
-  expect(await waitingSpans(jobId)).toEqual([{ owner: null, attempt: 0, crashes: 0 }]);
+  expect(await waitingSpans(jobId)).toEqual([{ worker_id: null, attempt: 0, crashes: 0 }]);
   expect(await database.query('select 1 from workers where worker_id = $1', [workerId])).toEqual([]);
 
   const next = startChaosWorker({ ...shared, settings: LONG_LEASE });
@@ -132,7 +132,7 @@ test('a handler that never ends does not hold up the shutdown', async () => {
     jobId,
   ]);
   expect(written).toEqual({ count: 10 });
-  expect(await waitingSpans(jobId)).toEqual([{ owner: null, attempt: 0, crashes: 0 }]);
+  expect(await waitingSpans(jobId)).toEqual([{ worker_id: null, attempt: 0, crashes: 0 }]);
 
   startChaosWorker({ databaseUrl: database.url, pipeline: pipeline.name, settings: LONG_LEASE });
   await whenFinished(rowmill, jobId);
@@ -170,7 +170,7 @@ test('rows that wait for a permit go back at once, nothing of the resource stays
     await waitMs(20);
   expect(await worker.stop({ drainMs: 200 })).toEqual({ unpersisted: [] });
   expect(calls).toEqual([]);
-  expect(await waitingSpans(jobId)).toEqual([{ owner: null, attempt: 0, crashes: 0 }]);
+  expect(await waitingSpans(jobId)).toEqual([{ worker_id: null, attempt: 0, crashes: 0 }]);
   expect(await holders()).toEqual([]);
 
   await rowmill.setResource('shut', { paused: null });
@@ -193,7 +193,7 @@ test('a second stop() while the first is under way changes nothing', async () =>
   await stuck;
   const reports = await Promise.all([stopWithin(worker, 200), stopWithin(worker, 200)]);
   expect(reports).toEqual([{ unpersisted: [] }, { unpersisted: [] }]);
-  expect(await waitingSpans(jobId)).toEqual([{ owner: null, attempt: 0, crashes: 0 }]);
+  expect(await waitingSpans(jobId)).toEqual([{ worker_id: null, attempt: 0, crashes: 0 }]);
 });
 
 test('a shutdown while the database does not answer ends by its deadline and says what was not written', async () => {

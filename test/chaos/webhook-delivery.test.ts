@@ -72,8 +72,8 @@ test.each(Object.keys(ARRIVED))('killed at %s', async (point) => {
   await tellWhatIsDue(context, callbackUrl);
   const isHeld = point.startsWith('webhook') ? ARRIVED[point]!.messages : 1;
   expect(receiver.messages).toHaveLength(isHeld);
-  await database.query('update deliveries set next_attempt_at = now() where lease_token is not null');
-  await database.query('update callbacks set next_attempt_at = now() where lease_token is not null');
+  await database.query('update deliveries set expires_at = now() where token is not null');
+  await database.query('update callbacks set expires_at = now() where token is not null');
   // Two at once, so that it is also fought over.
   const other = database.context({ webhookAllow: '127.0.0.1', secretKey: 'none' });
   await Promise.all([context, other].map((each) => tellWhatIsDue(each, callbackUrl)));

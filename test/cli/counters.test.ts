@@ -1,4 +1,4 @@
-// rowmill counters and its audit, as a person runs them: what is printed, and with which exit code they end.
+// rowmill counters and its check, as a person runs them: what is printed, and with which exit code they end.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const rowmill = (...args: string[]) => runCommand({ folder, databaseUrl: database.url }, args);
 
-test('the audit finds what somebody changed by hand, at every level, and repairs it', async () => {
+test('the check finds what somebody changed by hand, at every level, and repairs it', async () => {
   const none = await rowmill('counters');
   expect(none).toMatchObject({
     code: 0,
@@ -59,7 +59,7 @@ test('the audit finds what somebody changed by hand, at every level, and repairs
   expect((await rowmill('counters')).stdout).toMatch(/notes +project +document +notes 50, links 10/);
   const listed = JSON.parse((await rowmill('counters', '--json')).stdout) as unknown[];
   expect(listed).toMatchObject([{ name: 'notes', total: { notes: 50, links: 10 } }]);
-  expect(await rowmill('counters', 'audit')).toMatchObject({
+  expect(await rowmill('counters', 'check')).toMatchObject({
     code: 0,
     stdout: expect.stringContaining('compared 5 entries, 5 entities, 2 scopes'),
   });
@@ -70,7 +70,7 @@ test('the audit finds what somebody changed by hand, at every level, and repairs
   await database.query(`update counter_entities set measured = '{10,9}' where entity = 'd3'`);
   await database.query(`insert into counter_scope_deltas (counter_id, owner_id, scope, change)
                         select counter_id, owner_id, 'p1', '{0,1}' from counter_entries limit 1`);
-  const found = await rowmill('counters', 'audit');
+  const found = await rowmill('counters', 'check');
   expect(found.code).toBe(1);
   expect(found.stdout).toMatch(/DRIFT +notes of \S+, p0 \/ d0: notes is 3, the recount says 10\n/);
   expect(found.stdout).toMatch(/DRIFT +notes of \S+, d3: links is 9, the recount says 3\n/);
@@ -86,15 +86,15 @@ test('the audit finds what somebody changed by hand, at every level, and repairs
     { jobId, problem: expect.stringMatching(/p0 \/ d0: notes is 3, the recount says 10/) },
   ]);
   expect(await doctorOf(other)).toMatchObject({ problems: [], unchecked: null });
-  expect(await rowmill('counters', 'audit', 'unknown')).toMatchObject({
+  expect(await rowmill('counters', 'check', 'unknown')).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('COUNTER_NOT_FOUND'),
   });
 
-  const repaired = await rowmill('counters', 'audit', 'notes', '--repair', '--json');
+  const repaired = await rowmill('counters', 'check', 'notes', '--repair', '--json');
   expect(repaired.code).toBe(0);
   expect(JSON.parse(repaired.stdout)).toMatchObject({ ok: true, repaired: 3, complete: true });
-  expect(await rowmill('counters', 'audit')).toMatchObject({ code: 0 });
+  expect(await rowmill('counters', 'check')).toMatchObject({ code: 0 });
   expect(await recountCounters(database)).toEqual([]);
   expect(
     await database.query(`select detail from audit where action = 'counters.repair' order by at`),
@@ -102,7 +102,7 @@ test('the audit finds what somebody changed by hand, at every level, and repairs
 
   // An entry that is gone: its sums can be repaired, but what was contributed to it is for nothing that is known.
   await database.query(`delete from counter_entries where entity = 'd2'`);
-  const lost = await rowmill('counters', 'audit', '--repair');
+  const lost = await rowmill('counters', 'check', '--repair');
   expect(lost.code).toBe(1);
   expect(lost.stdout).toMatch(
     new RegExp(`LOST +job ${jobId}: 1 contributions of 1 rows are to entries that are gone`),
@@ -120,7 +120,7 @@ test('the audit finds what somebody changed by hand, at every level, and repairs
   await again.whenFinished(jobId);
   await rerun.stop();
   await again.close();
-  expect(await rowmill('counters', 'audit')).toMatchObject({ code: 0 });
+  expect(await rowmill('counters', 'check')).toMatchObject({ code: 0 });
   expect((await rowmill('counters')).stdout).toMatch(/notes 50, links 10/);
   expect(await recountCounters(database)).toEqual([]);
 });

@@ -100,7 +100,7 @@ test('two leases with one token are found', async () => {
     [waiting],
   );
   await database.query(
-    `update spans set owner = gen_random_uuid(), token = '00000000-0000-4000-8000-000000000001', expires_at = now() + interval '1 hour'
+    `update spans set worker_id = gen_random_uuid(), token = '00000000-0000-4000-8000-000000000001', expires_at = now() + interval '1 hour'
      where job_id = $1`,
     [waiting],
   );
@@ -116,7 +116,7 @@ test('a missing summary and a wrong one are found', async () => {
 
 test('a lease that nobody takes back is found', async () => {
   await database.query(
-    `update spans set owner = gen_random_uuid(), token = gen_random_uuid(), expires_at = now() - interval '1 hour' where job_id = $1`,
+    `update spans set worker_id = gen_random_uuid(), token = gen_random_uuid(), expires_at = now() - interval '1 hour' where job_id = $1`,
     [waiting],
   );
   expect((await problems()).liveness?.[0]).toContain('1 leases have expired');

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { png } from '../support/image-writer.ts';
 import { runCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
@@ -63,6 +64,39 @@ test('run reads a named pipe, which does not know its size', async () => {
   expect(stderr).toContain('pipe: csv');
   expect(code).toBe(0);
   expect(readFileSync(join(folder, 'fifo.csv'), 'utf8')).toBe(RESULTS);
+});
+
+test('inspect reads standard input, a named pipe and a folder of images as run does', async () => {
+  const piped = await rowmill(['inspect', '-'], CSV);
+  expect([piped.code, piped.stderr]).toEqual([0, '']);
+  expect(piped.stdout).toContain('1 | one');
+  makePipe(join(folder, 'looked'));
+  const running = rowmill(['inspect', 'looked', '--json']);
+  const writer = spawn('sh', ['-c', 'cat rows.csv > looked'], { cwd: folder });
+  const named = await running;
+  writer.kill();
+  expect(JSON.parse(named.stdout)).toMatchObject({
+    detected: { format: 'csv' },
+    rows: [{ cells: ['1', 'one'] }, { cells: ['2', 'two'] }],
+  });
+
+  mkdirSync(join(folder, 'photos'));
+  writeFileSync(join(folder, 'photos', 'a.png'), png(3, 2));
+  writeFileSync(join(folder, 'photos', 'notes.txt'), 'not an image');
+  const images = await rowmill(['inspect', 'photos', '--json']);
+  expect([images.code, images.stderr]).toEqual([0, '']);
+  const [image, text] = JSON.parse(images.stdout).rows;
+  expect(image).toMatchObject({
+    cells: ['a.png', 'png', expect.any(String), '3', '2', expect.stringMatching(/^images\//)],
+  });
+  expect(text).toMatchObject({ kind: 'rejected', raw: 'notes.txt' });
+  writeFileSync(join(folder, 'one.png'), png(5, 4));
+  expect((await rowmill(['inspect', 'one.png'])).stdout).toMatch(/one\.png \| png \| \d+ \| 5 \| 4/);
+
+  mkdirSync(join(folder, 'tables'));
+  writeFileSync(join(folder, 'tables', 'rows.csv'), CSV);
+  expect((await rowmill(['inspect', 'tables'])).stderr).toContain('FILE_UNSUPPORTED');
+  expect((await rowmill(['inspect', 'nowhere'])).stderr).toContain('cannot read nowhere');
 });
 
 test('a folder is refused as a place for results, before anything runs', async () => {

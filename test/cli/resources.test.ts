@@ -134,6 +134,17 @@ test('a resource is changed, its change stands in the audit, and wrong values ar
   expect(JSON.parse(both.stdout)).toMatchObject({ ok: false, error: { code: 'RESOURCE_INVALID' } });
 });
 
+test('a misspelt name of a resource is refused with a suggestion, and a new name is taken with a note', async () => {
+  const misspelt = await rowmill('resources', 'set', 'apii', '--rate', '5');
+  expect([misspelt.code, misspelt.stdout]).toEqual([1, '']);
+  expect(misspelt.stderr).toContain('there is no resource apii, did you mean api? [RESOURCE_INVALID]');
+  expect(misspelt.stderr).toContain('Known are api.');
+  expect(await database.query(`select name from resources where name = 'apii'`)).toEqual([]);
+  const unused = await rowmill('resources', 'set', 'geocoder', '--rate', '5');
+  expect(unused).toMatchObject({ code: 0, stdout: 'resource geocoder: 5/s\n' });
+  expect(unused.stderr).toContain('note: no worker has used a resource geocoder yet');
+});
+
 test('an owner gets a weight and limits, and loses them again', async () => {
   const bob = newId();
   const set = await rowmill('owners', 'set', bob, '--weight', '3', '--max-jobs', '2', '--max-items', '10');

@@ -128,17 +128,17 @@ test('documents are paged, searched and sorted, a document shows its projects an
   for (const { document, denotations } of ROWS) sums.set(document, (sums.get(document) ?? 0) + denotations);
   const byValue = [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([name]) => name);
   await eventually(async () => (await rowNames(page)).slice(0, 50)).toEqual(byValue.slice(0, 50));
-  await page.getByRole('button', { name: 'Sort by denotations, sorted downwards' }).click();
+  await page.getByRole('button', { name: 'Sort by denotations, sorted descending' }).click();
   await page.waitForURL(/order=asc/);
   await eventually(async () => sums.get((await rowNames(page))[0]!)).toBe(Math.min(...sums.values()));
 
-  await page.getByLabel('What a document begins with').fill('doc 1');
+  await page.getByLabel('Filter by prefix').fill('doc 1');
   await page.waitForURL(/prefix=doc/);
   await eventually(async () => (await rowNames(page)).length).toBe(10);
   // What was chosen stands in the address.
   await page.reload();
   await eventually(async () => (await rowNames(page)).length).toBe(10);
-  expect(await page.getByLabel('What a document begins with').inputValue()).toBe('doc 1');
+  expect(await page.getByLabel('Filter by prefix').inputValue()).toBe('doc 1');
 
   await page.getByRole('link', { name: 'doc 12' }).click();
   await page.getByRole('heading', { name: 'doc 12', level: 1 }).waitFor();
@@ -167,7 +167,7 @@ test('everything goes by keyboard', async () => {
   await page.getByRole('link', { name: 'a/b' }).press('Enter');
   await page.getByRole('heading', { name: 'a/b', level: 1 }).waitFor();
   await page.getByRole('button', { name: 'Sort by relations' }).press('Space');
-  await page.getByRole('button', { name: 'Sort by relations, sorted downwards' }).waitFor();
+  await page.getByRole('button', { name: 'Sort by relations, sorted descending' }).waitFor();
   await page.getByRole('link', { name: 'only' }).press('Enter');
   await page.getByRole('heading', { name: 'only', level: 1 }).waitFor();
 });

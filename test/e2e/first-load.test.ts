@@ -59,7 +59,7 @@ test('a job is shown with one request for it and one for its first rows, without
   const responses: Response[] = [];
   page.on('response', (response) => responses.push(response));
   await page.goto(`${url}/jobs/${jobId}`);
-  await page.getByRole('table', { name: 'Rows of the job' }).getByText('A-7', { exact: true }).waitFor();
+  await page.getByRole('table', { name: 'Job rows' }).getByText('A-7', { exact: true }).waitFor();
   await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
   expect(await codeBytes(responses)).toBeLessThan(250_000);
   const files = responses.map((response) => new URL(response.url()).pathname.split('/').at(-1)!);

@@ -8,7 +8,7 @@ import { useTestDatabase } from '../support/test-database.ts';
 const database = useTestDatabase();
 const browser = useBrowser();
 
-test('the first account is made with the token of the log, and signs in again', async () => {
+test('the first account is created with the token of the log, and signs in again', async () => {
   await database.query('delete from users');
   const lines: Omit<LogEntry, 'atMs'>[] = [];
   const log = capturedLog((entry) => lines.push(entry), null);
@@ -17,16 +17,16 @@ test('the first account is made with the token of the log, and signs in again', 
   const { page, complaints } = await browser.open();
   await page.goto(url);
   await page.getByLabel('Setup token').fill('not the token');
-  await page.getByLabel('Name').fill('ada');
+  await page.getByLabel('Username').fill('ada');
   await page.getByLabel('Password').fill('a long and winding road');
-  await page.getByRole('button', { name: 'Make the account' }).click();
+  await page.getByRole('button', { name: 'Create account' }).click();
   await expect.poll(() => page.getByRole('alert').textContent()).toContain('token');
   await page.getByLabel('Setup token').fill(token);
-  await page.getByRole('button', { name: 'Make the account' }).click();
+  await page.getByRole('button', { name: 'Create account' }).click();
   await page.getByRole('heading', { name: 'No jobs yet' }).waitFor();
-  await page.getByRole('button', { name: 'Sign out ada' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  await page.getByLabel('Name').fill('ada');
+  await page.getByLabel('Username').fill('ada');
   await page.getByLabel('Password').fill('a long and winding road');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();

@@ -79,7 +79,7 @@ test('images are shown small in the grid, large beside it, and those that no bro
     if (request.url().endsWith('/image')) asked.add(request.url());
   });
   await page.goto(`${api.url}/jobs/${jobId}`);
-  const grid = page.getByRole('table', { name: 'Rows of the job' });
+  const grid = page.getByRole('table', { name: 'Job rows' });
   const third = grid.getByRole('img', { name: 'shelf/2.png' });
   await third.waitFor();
   await expect.poll(() => naturalSize(third)).toEqual([3, 20]);
@@ -89,8 +89,8 @@ test('images are shown small in the grid, large beside it, and those that no bro
   expect(asked.size).toBeLessThan(55);
   await expectAccessible(page);
 
-  await page.getByRole('button', { name: 'Go to the last row' }).click();
-  await grid.getByRole('img', { name: 'scan.tiff, which cannot be shown' }).waitFor();
+  await page.getByRole('button', { name: 'Jump to last row' }).click();
+  await grid.getByRole('img', { name: 'scan.tiff (no preview)' }).waitFor();
   expect(await grid.getByText('drawing.svg').count()).toBe(0);
 
   await page.goto(`${api.url}/jobs/${jobId}?row=41`);
@@ -109,8 +109,8 @@ test('rows that came from rows are walked as a tree, with the mouse and by keybo
   await whenFinished(rowmill, jobId);
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}`);
-  await page.getByRole('tab', { name: 'Tree' }).click();
-  const tree = page.getByRole('tree', { name: 'Rows by what they came from' });
+  await page.getByRole('tab', { name: 'Hierarchy' }).click();
+  const tree = page.getByRole('tree', { name: 'Rows by parent' });
   const part = (name: RegExp): Locator => tree.getByRole('treeitem', { name });
   await part(/shop\.example\/start Done 63 below/).waitFor();
   expect(await tree.getByRole('treeitem').count()).toBe(2);
@@ -120,7 +120,7 @@ test('rows that came from rows are walked as a tree, with the mouse and by keybo
     .locator('[data-toggle]')
     .first()
     .click();
-  await part(/imprint\/two Error/).waitFor();
+  await part(/imprint\/two Failed/).waitFor();
   await expect.poll(() => tree.getByRole('treeitem', { level: 2 }).count()).toBe(3);
   await part(/example\/start D/)
     .locator('[data-toggle]')

@@ -52,20 +52,20 @@ const live = (page: Page, words: string) => page.getByRole('status').filter({ ha
 
 test('a session that ended is begun again by the password, over what is open, and what was typed is kept', async () => {
   const { page, complaints } = await openPage(api.url, `/jobs/${jobId}?row=0`);
-  await page.getByRole('button', { name: 'Edit and run again' }).click();
+  await page.getByRole('button', { name: 'Edit & rerun' }).click();
   await page.getByRole('textbox', { name: 'sku' }).fill('right');
   await endSessions();
-  await page.getByRole('button', { name: 'Save and run again' }).click();
+  await page.getByRole('button', { name: 'Save and rerun' }).click();
   const question = page.getByRole('dialog', { name: 'Sign in again' });
   await question.getByLabel('Password').fill('not the password');
   await question.getByRole('button', { name: 'Sign in' }).click();
   await question.getByText('the name or the password is not right').waitFor();
-  expect(await question.getByLabel('Name').inputValue()).toBe(userId);
+  expect(await question.getByLabel('Username').inputValue()).toBe(userId);
   await question.getByLabel('Password').fill(PASSWORD);
   await question.getByRole('button', { name: 'Sign in' }).click();
   await question.waitFor({ state: 'detached' });
   expect(await page.getByRole('textbox', { name: 'sku' }).inputValue()).toBe('right');
-  await page.getByRole('button', { name: 'Save and run again' }).click();
+  await page.getByRole('button', { name: 'Save and rerun' }).click();
   await expect.poll(async () => (await rowmill.job(jobId)).generation).toBe(2);
   expectNoComplaints(complaints);
 });
@@ -92,7 +92,7 @@ test('who comes without a session is led to the sign-in, and is asked once', asy
   await endSessions();
   await page.reload();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-  await page.getByLabel('Name').fill(userId);
+  await page.getByLabel('Username').fill(userId);
   await page.getByLabel('Password').fill(PASSWORD);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('link', { name: 'Harbour' }).waitFor();
@@ -108,25 +108,25 @@ test('what is opened while the server is away takes nothing off the screen, whic
   // A network that drops everything closes nothing: only silence tells.
   proxy.hush();
   await live(page, 'Reconnecting');
-  await live(page, 'Numbers on this page are not up to date');
+  await live(page, 'Numbers on this page are out of date');
   proxy.heal();
   await live(page, 'Live');
   await expect.poll(() => page.getByText('Numbers on this page').count()).toBe(0);
   proxy.cut();
   await live(page, 'Reconnecting');
-  await page.getByRole('button', { name: 'Run failed again…' }).click();
-  await page.getByText('The page goes on when it is back').first().waitFor();
+  await page.getByRole('button', { name: 'Retry unsuccessful…' }).click();
+  await page.locator('[data-messages]').getByText("Can't reach the server. Reconnecting…").first().waitFor();
   expect(await page.getByRole('heading', { name: 'Harbour' }).count()).toBe(1);
   expect(await page.getByText('no such sku').count()).toBeGreaterThan(0);
   // Browsers that keep what failed as missing load the page anew, at the same address; in others it is opened at once.
   page.once('load', () => {
     page
-      .getByRole('button', { name: 'Run failed again…' })
+      .getByRole('button', { name: 'Retry unsuccessful…' })
       .click()
       .catch((error: Error) => complaints.push(error.message));
   });
   proxy.heal();
-  await page.getByRole('dialog', { name: 'Run failed rows again?' }).waitFor();
+  await page.getByRole('dialog', { name: 'Retry unsuccessful rows?' }).waitFor();
   expect(new URL(page.url()).search).toBe('?search=wrong');
   expectNoComplaints(complaints);
 });

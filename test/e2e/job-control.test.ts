@@ -63,7 +63,8 @@ async function openJob(url: string) {
 
 const stateOf = (page: Page) => page.locator('header', { has: page.getByRole('heading') });
 const progressOf = (page: Page) => page.getByRole('region', { name: 'Progress' });
-const liveSign = (page: Page) => page.getByRole('navigation', { name: 'Main' }).getByRole('status');
+const liveSign = (page: Page) =>
+  page.getByRole('navigation', { name: 'Main navigation' }).getByRole('status');
 
 async function countResults(): Promise<number> {
   const [row] = await database.query<{ count: number }>(
@@ -75,7 +76,7 @@ async function countResults(): Promise<number> {
 
 async function countLeased(): Promise<number> {
   const [row] = await database.query<{ count: number }>(
-    'select coalesce(sum(item_count), 0)::int as count from spans where job_id = $1 and owner is not null',
+    'select coalesce(sum(item_count), 0)::int as count from spans where job_id = $1 and worker_id is not null',
     [jobId],
   );
   return row!.count;
@@ -89,7 +90,7 @@ test('a running job is paused, stays where it is, and is resumed to its end', as
 
   await page.getByRole('button', { name: 'Pause', exact: true }).click();
   await stateOf(page).getByText('Paused', { exact: true }).waitFor();
-  await page.getByText('The job is paused').first().waitFor();
+  await page.locator('[data-messages]').getByText('Paused', { exact: true }).first().waitFor();
   expect(await page.getByRole('button', { name: 'Pause', exact: true }).count()).toBe(0);
   // What the worker has not begun it gives back; what it has begun may end, and nothing else may begin.
   await expect.poll(countLeased).toBeLessThanOrEqual(AT_ONCE);
@@ -120,18 +121,18 @@ test('a running job is cancelled after a question, and its rows are shown as can
   await progressOf(page).getByText('Done 5', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await page.getByRole('heading', { name: 'Cancel this job?' }).waitFor();
-  await page.getByRole('button', { name: 'Go back' }).click();
+  await page.getByRole('button', { name: 'Keep running' }).click();
   await page.getByRole('heading', { name: 'Cancel this job?' }).waitFor({ state: 'detached' });
   await stateOf(page).getByText('Running', { exact: true }).waitFor();
 
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-  await page.getByRole('button', { name: 'Cancel the job' }).click();
+  await page.getByRole('button', { name: 'Cancel job' }).click();
   await stateOf(page).getByText('Cancelled', { exact: true }).waitFor();
   await progressOf(page)
     .getByText(`Cancelled ${ROWS - 5}`, { exact: true })
     .waitFor();
   await progressOf(page).getByText('Done 5', { exact: true }).waitFor();
-  const grid = page.getByRole('table', { name: 'Rows of the job' });
+  const grid = page.getByRole('table', { name: 'Job rows' });
   await expect.poll(() => grid.getByText('Cancelled', { exact: true }).count()).toBeGreaterThan(5);
   await expect.poll(() => grid.getByText('Pending', { exact: true }).count()).toBe(0);
   expect(await isSamePage(page)).toBe(true);
@@ -169,7 +170,7 @@ for (const [what, prepare] of Object.entries(DROPS))
     await liveSign(page).getByText('Live', { exact: true }).waitFor();
 
     await drop();
-    await liveSign(page).getByText('Reconnecting', { exact: true }).waitFor();
+    await liveSign(page).getByText('Reconnecting…', { exact: true }).waitFor();
     // What was known stays on the screen while nothing new comes.
     await progressOf(page).getByText('Done 3', { exact: true }).waitFor();
     turnstile.admit(ROWS);
@@ -177,12 +178,12 @@ for (const [what, prepare] of Object.entries(DROPS))
     expect(await progressOf(page).getByText(`Done ${ROWS}`, { exact: true }).count()).toBe(0);
 
     // What was asked for meanwhile has failed, and is asked for again without anybody's help.
-    await page.getByText(/^Rows could not be fetched/).waitFor();
+    await page.getByText(/^Couldn't load rows/).waitFor();
     await heal();
     await liveSign(page).getByText('Live', { exact: true }).waitFor();
     await stateOf(page).getByText('Done', { exact: true }).waitFor();
     await progressOf(page).getByText(`Done ${ROWS}`, { exact: true }).waitFor();
-    const grid = page.getByRole('table', { name: 'Rows of the job' });
+    const grid = page.getByRole('table', { name: 'Job rows' });
     await expect.poll(() => grid.getByText('Done', { exact: true }).count()).toBeGreaterThan(10);
     await expect.poll(() => grid.getByText('Pending', { exact: true }).count()).toBe(0);
     expect(await isSamePage(page)).toBe(true);

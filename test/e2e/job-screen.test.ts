@@ -52,18 +52,18 @@ test('a failed row is found, corrected and run again, and the export has what th
   const { page, complaints } = await browser.open();
   await page.goto(`${address}?tab=errors`);
   await page.getByRole('button', { name: 'Show rows' }).click();
-  const grid = page.getByRole('table', { name: 'Rows of the job' });
+  const grid = page.getByRole('table', { name: 'Job rows' });
   await expect.poll(() => grid.getByRole('rowheader').allInnerTexts()).toEqual(['7', '107', '207']);
 
   await grid.getByRole('button', { name: 'Open row 107' }).click();
-  await page.getByRole('button', { name: 'Edit and run again' }).click();
+  await page.getByRole('button', { name: 'Edit & rerun' }).click();
   await page.getByLabel('sku', { exact: true }).fill('sku-107');
-  await page.getByRole('button', { name: 'Save and run again' }).click();
+  await page.getByRole('button', { name: 'Save and rerun' }).click();
   await page.getByRole('dialog').getByText('Done', { exact: true }).first().waitFor();
   await page.getByRole('button', { name: 'Close' }).first().click();
   await expect.poll(() => grid.getByRole('rowheader').allInnerTexts()).toEqual(['7', '207']);
 
-  await page.getByRole('button', { name: 'Export this view' }).click();
+  await page.getByRole('button', { name: 'Download' }).click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('menuitem', { name: 'CSV', exact: true }).click(),
@@ -81,12 +81,12 @@ test('a file of 300 columns shows its results and exports every column', async (
   const { address } = await openJob([{ sku: 'A-1', ...wide }]);
   const { page, complaints } = await browser.open();
   await page.goto(address);
-  const grid = page.getByRole('table', { name: 'Rows of the job' });
+  const grid = page.getByRole('table', { name: 'Job rows' });
   await grid.getByText('cell 10', { exact: true }).waitFor();
   const heads = await grid.getByRole('columnheader').allInnerTexts();
   expect(heads.slice(-3)).toEqual(['price', 'note', 'Error']);
   await grid.getByText(HOSTILE, { exact: true }).waitFor();
-  await page.getByRole('button', { name: 'Export this view' }).click();
+  await page.getByRole('button', { name: 'Download' }).click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('menuitem', { name: 'CSV', exact: true }).click(),
@@ -126,10 +126,10 @@ test('the rows of each choice are shown, however quickly one follows another on 
   await page.goto(address);
   const slow = await page.context().newCDPSession(page);
   const choices = page.getByRole('region', { name: 'Progress' });
-  const grid = page.getByRole('table', { name: 'Rows of the job' });
+  const grid = page.getByRole('table', { name: 'Job rows' });
   for (let at = 0; at < depth(8, 30); at += 1) {
     await slow.send('Emulation.setCPUThrottlingRate', { rate: 1 + (at % 5) * 2 });
-    const [name, first] = at % 2 === 0 ? (['Error 3', '7'] as const) : (['Done 297', '0'] as const);
+    const [name, first] = at % 2 === 0 ? (['Failed 3', '7'] as const) : (['Done 297', '0'] as const);
     await choices.getByRole('link', { name }).click();
     await expect.poll(() => grid.getByRole('rowheader').first().textContent()).toBe(first);
   }

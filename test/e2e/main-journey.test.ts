@@ -62,11 +62,12 @@ async function openPage(name: string) {
   return { ...opened, file };
 }
 
-const gridOf = (page: Page) => page.getByRole('table', { name: 'Rows of the job' });
+const gridOf = (page: Page) => page.getByRole('table', { name: 'Job rows' });
 const progressOf = (page: Page) => page.getByRole('region', { name: 'Progress' });
 
 /** Statuses stand in files as the API has them. */
-const asWord = (status: string): string => status.toUpperCase().replaceAll(' ', '_');
+const asWord = (status: string): string =>
+  status === 'Failed' ? 'ERROR' : status.toUpperCase().replaceAll(' ', '_');
 
 /** The columns and rows of the grid, as the file should have them. */
 async function readGrid(page: Page): Promise<string[][]> {
@@ -97,43 +98,43 @@ test('a messy file is mapped, run, watched, corrected, and taken home as the gri
   await page.getByRole('link', { name: 'New job' }).first().click();
   await page.getByLabel('Pipeline').selectOption('prices');
   await page.getByLabel('File to upload').setInputFiles(file);
-  await page.getByText('Say which column is sku.').waitFor();
+  await page.getByText('Match the required column: sku.').waitFor();
   await page.getByLabel('sku', { exact: false }).first().selectOption('Article');
   // Before anything is paid for, the row says what is wrong with it.
   await page
     .getByText(/^Expected a number, got "/i)
     .first()
     .waitFor();
-  await page.getByRole('button', { name: 'Start the job' }).click();
+  await page.getByRole('button', { name: 'Start job' }).click();
 
   await page.getByRole('heading', { name: 'products.csv' }).waitFor();
   await progressOf(page).getByText('Done 2', { exact: true }).waitFor();
   await progressOf(page).getByText('Not found 1', { exact: true }).waitFor();
   await expectAccessible(page);
 
-  await progressOf(page).getByRole('link', { name: 'Error 2' }).click();
+  await progressOf(page).getByRole('link', { name: 'Failed 2' }).click();
   await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['2', '4']);
   await gridOf(page).getByRole('button', { name: 'Open row 2' }).click();
-  await page.getByRole('button', { name: 'Edit and run again' }).click();
+  await page.getByRole('button', { name: 'Edit & rerun' }).click();
   await page.getByLabel('sku', { exact: true }).fill('A-4');
-  await page.getByRole('button', { name: 'Save and run again' }).click();
+  await page.getByRole('button', { name: 'Save and rerun' }).click();
   await page.getByRole('dialog').getByText('Done', { exact: true }).first().waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Close' }).first().click();
   await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['4']);
   // The job itself has ended too: nothing on the screen moves any more.
   // Of the two that failed one would fail again: it is not counted before somebody asks for it.
-  await page.getByRole('button', { name: 'Run 1 failed again' }).click();
-  const question = page.getByRole('dialog', { name: 'Run failed rows again?' });
-  await question.getByText('1 row is left out: 1 failed permanently.').waitFor();
-  await question.getByRole('button', { name: 'Run 1 row again' }).waitFor();
-  await question.getByLabel('Also failures that are known to be permanent').check();
-  await question.getByRole('button', { name: 'Run 2 rows again' }).waitFor();
-  await question.getByRole('button', { name: 'Go back' }).click();
-  await page.getByRole('button', { name: 'Statuses: Error' }).click();
-  await page.getByRole('menuitem', { name: 'All statuses' }).click();
+  await page.getByRole('button', { name: 'Retry 1 row…' }).click();
+  const question = page.getByRole('dialog', { name: 'Retry unsuccessful rows?' });
+  await question.getByText('1 row skipped: 1 permanent failure.').waitFor();
+  await question.getByRole('button', { name: 'Retry 1 row' }).waitFor();
+  await question.getByLabel('Include permanent failures').check();
+  await question.getByRole('button', { name: 'Retry 2 rows' }).waitFor();
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Status: Failed' }).click();
+  await page.getByRole('menuitem', { name: 'Any status' }).click();
   await expect.poll(() => gridOf(page).getByRole('rowheader').count()).toBe(5);
 
-  await page.getByRole('button', { name: 'Export this view' }).click();
+  await page.getByRole('button', { name: 'Download' }).click();
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('menuitem', { name: 'CSV', exact: true }).click(),
@@ -188,25 +189,25 @@ test('the same is done by keyboard alone', async () => {
   // One letter: a list that waited too long for the next takes it for the first of another word.
   await page.keyboard.type('p');
   const picking = page.waitForEvent('filechooser');
-  await pressOn(page, page.getByRole('button', { name: 'Pick a file' }));
+  await pressOn(page, page.getByRole('button', { name: 'Browse files' }));
   await (await picking).setFiles(file);
-  await page.getByText('Say which column is sku.').waitFor();
+  await page.getByText('Match the required column: sku.').waitFor();
   await tabTo(page, page.getByLabel('sku', { exact: false }).first());
   await page.keyboard.type('A');
-  await page.getByText('Say which column is sku.').waitFor({ state: 'detached' });
-  await pressOn(page, page.getByRole('button', { name: 'Start the job' }));
+  await page.getByText('Match the required column: sku.').waitFor({ state: 'detached' });
+  await pressOn(page, page.getByRole('button', { name: 'Start job' }));
 
   await page.getByRole('heading', { name: 'keyboard.csv' }).waitFor();
-  await pressOn(page, progressOf(page).getByRole('link', { name: 'Error 2' }));
+  await pressOn(page, progressOf(page).getByRole('link', { name: 'Failed 2' }));
   await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['2', '4']);
   await pressOn(page, gridOf(page));
   await page.keyboard.press('Enter');
   await page.getByRole('dialog', { name: /^Row 2/ }).waitFor();
-  await pressOn(page, page.getByRole('button', { name: 'Edit and run again' }));
+  await pressOn(page, page.getByRole('button', { name: 'Edit & rerun' }));
   await tabTo(page, page.getByLabel('sku', { exact: true }));
   await page.keyboard.press('Control+a');
   await page.keyboard.type('A-4');
-  await pressOn(page, page.getByRole('button', { name: 'Save and run again' }));
+  await pressOn(page, page.getByRole('button', { name: 'Save and rerun' }));
   await page.getByRole('dialog').getByText('Done', { exact: true }).first().waitFor();
   // The first may go to the message in the corner.
   await expect
@@ -216,12 +217,12 @@ test('the same is done by keyboard alone', async () => {
     })
     .toBe(0);
   await expect.poll(() => gridOf(page).getByRole('rowheader').allInnerTexts()).toEqual(['4']);
-  await page.getByRole('button', { name: 'Run 1 failed again' }).waitFor();
+  await page.getByRole('button', { name: 'Retry 1 row…' }).waitFor();
 
-  await pressOn(page, page.getByRole('button', { name: 'Statuses: Error' }));
-  await chooseInMenu(page, page.getByRole('menuitem', { name: 'All statuses' }));
+  await pressOn(page, page.getByRole('button', { name: 'Status: Failed' }));
+  await chooseInMenu(page, page.getByRole('menuitem', { name: 'Any status' }));
   await expect.poll(() => gridOf(page).getByRole('rowheader').count()).toBe(5);
-  await pressOn(page, page.getByRole('button', { name: 'Export this view' }));
+  await pressOn(page, page.getByRole('button', { name: 'Download' }));
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     chooseInMenu(page, page.getByRole('menuitem', { name: 'CSV', exact: true })),

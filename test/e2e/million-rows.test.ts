@@ -113,7 +113,7 @@ async function openGrid({
   const { page, complaints } = await browser.open({ calm });
   const heap = await page.context().newCDPSession(page);
   await page.goto(`${api.url}/jobs/${jobId}`);
-  const grid = page.getByRole('table', { name: 'Rows of the job' });
+  const grid = page.getByRole('table', { name: 'Job rows' });
   await grid.getByText('product 0', { exact: true }).waitFor();
   return { page, grid, complaints, heap };
 }
@@ -202,7 +202,7 @@ test('filters of a million rows find all that fits, and the last of it', async (
   const failed = ROWS / 2 / FAILED_EVERY;
   await page
     .getByRole('region', { name: 'Progress' })
-    .getByRole('link', { name: /^Error/ })
+    .getByRole('link', { name: /^Failed/ })
     .click();
   const wanted = Array.from({ length: failed }, (_, at) => at * FAILED_EVERY + 7);
   await expect.poll(async () => (await expectFilled(grid)).slice(0, 3)).toEqual(wanted.slice(0, 3));
@@ -215,11 +215,11 @@ test('filters of a million rows find all that fits, and the last of it', async (
     });
   }
   expect([...found].sort((a, b) => a - b)).toEqual(wanted);
-  await page.getByText(`${failed} rows`, { exact: true }).waitFor();
+  await page.getByText(`${failed} matches`, { exact: true }).waitFor();
 
   await page.getByLabel('Search rows').fill('product 495007');
   await expect.poll(async () => (await seenRows(grid)).seqs).toEqual([495_007]);
-  await page.getByText('1 row', { exact: true }).waitFor();
+  await page.getByText('1 match', { exact: true }).waitFor();
   expect(await page.locator('*').count()).toBeLessThan(NODES_MAX);
   expectNoComplaints(complaints);
 });

@@ -27,10 +27,10 @@ test('without pipelines, workers and jobs every screen says how they come to be'
   const { page, complaints } = await browser.open();
   const screens = [
     ['/jobs', 'No jobs yet', 'rowmill submit'],
-    ['/jobs/new', 'There is no pipeline yet', 'rowmill server pipelines/price-lookup.ts'],
-    ['/workers', 'No worker has been here', 'rowmill worker'],
-    ['/resources', 'No resource yet', 'A pipeline declares'],
-    ['/webhooks', 'No webhooks yet', 'A webhook is an address'],
+    ['/jobs/new', 'No pipelines yet', 'rowmill server pipelines/price-lookup.ts'],
+    ['/workers', 'No workers yet', 'rowmill worker'],
+    ['/resources', 'No resources yet', 'Pipelines declare'],
+    ['/webhooks', 'No webhooks yet', 'Rowmill sends a signed request'],
   ] as const;
   for (const [path, heading, words] of screens) {
     await page.goto(api.url + path);
@@ -49,7 +49,7 @@ test('a job that no worker can run says what it waits for and how to start one',
   await page.getByText(/^No worker (is running|has the pipeline prices)/).waitFor();
   await page.getByText('rowmill worker', { exact: true }).waitFor();
   await expectAccessible(page);
-  await page.getByRole('link', { name: 'See the workers' }).click();
+  await page.getByRole('link', { name: 'View workers' }).click();
   await page.getByRole('heading', { name: 'Workers', exact: true }).waitFor();
 });
 
@@ -64,7 +64,7 @@ test('a file that could not be read says why, and leads to a new job', async () 
   await page.goto(`${api.url}/jobs/${jobId}`);
   await page.getByText('elements, without its closing bracket').waitFor();
   await page.getByRole('heading', { name: 'No rows', exact: true }).waitFor();
-  await page.getByText('The file could not be read; above it says why.').waitFor();
+  await page.getByText("The file couldn't be read (see above).").waitFor();
   await expectAccessible(page);
   await page.getByRole('link', { name: 'New job' }).last().click();
   await page.getByRole('heading', { name: 'New job' }).waitFor();
@@ -79,11 +79,11 @@ test('a trial that is over says so, and what waits', async () => {
   try {
     const { page } = await browser.open();
     await page.goto(`${api.url}/jobs/${jobId}`);
-    await page.getByText('The trial is over: the other 3 rows wait').waitFor();
+    await page.getByText('Test run finished — 3 rows waiting').waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Run the other 3 rows' }).click();
+    await page.getByRole('button', { name: 'Run remaining 3 rows' }).click();
     await rowmill.whenFinished(jobId);
-    await page.getByText('The trial is over').waitFor({ state: 'detached' });
+    await page.getByText('Test run finished').waitFor({ state: 'detached' });
   } finally {
     await worker.stop();
   }

@@ -46,7 +46,7 @@ async function openAs(userId: string, path: string, options: { dark?: boolean; w
 const SCREENS = [
   ['/jobs', 'Jobs'],
   ['/jobs/new', 'New job'],
-  ['/pending', 'Pending'],
+  ['/pending', 'In progress'],
   ['/workers', 'Workers'],
   ['/resources', 'Resources'],
   ['/webhooks', 'Webhooks'],
@@ -79,13 +79,13 @@ test('no screen is wider than a phone', async () => {
   }
 });
 
-test('a key is made after the password was given again, shown once, and ended', async () => {
+test('a key is created after the password was confirmed, shown once, and revoked', async () => {
   const { page, complaints } = await openAs('ada', '/settings?tab=keys');
   await database.query(`update sessions set confirmed_at = now() - interval '1 day'`);
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByLabel('Name').fill('nightly import');
-  await page.getByRole('button', { name: 'Make the key' }).click();
-  await page.getByRole('heading', { name: 'Your password, please' }).waitFor();
+  await page.getByRole('button', { name: 'Create key' }).click();
+  await page.getByRole('heading', { name: 'Confirm your password' }).waitFor();
   await page.getByLabel('Password', { exact: true }).fill('not the password');
   await page.getByRole('button', { name: 'Confirm' }).click();
   await page.getByRole('alert').waitFor();
@@ -94,11 +94,11 @@ test('a key is made after the password was given again, shown once, and ended', 
   const key = await page.getByLabel('API key', { exact: true }).inputValue();
   const answer = await fetch(`${api.url}/api/session`, { headers: { authorization: `Bearer ${key}` } });
   expect(await answer.json()).toMatchObject({ userId: 'ada', via: 'key', scopes: ['read'] });
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'Done' }).click();
   expect(await page.content()).not.toContain(key);
-  await page.getByRole('button', { name: 'End the key nightly import' }).click();
-  await page.getByRole('button', { name: 'End the key', exact: true }).click();
-  await page.getByText('The key nightly import has ended.').first().waitFor();
+  await page.getByRole('button', { name: 'Revoke nightly import' }).click();
+  await page.getByRole('button', { name: 'Revoke key', exact: true }).click();
+  await page.getByText('Key revoked').first().waitFor();
   const refused = await fetch(`${api.url}/api/session`, { headers: { authorization: `Bearer ${key}` } });
   expect(refused.status).toBe(401);
   expectNoComplaints(complaints);
@@ -107,8 +107,8 @@ test('a key is made after the password was given again, shown once, and ended', 
 test('somebody is added, sees neither people nor the jobs of others, and loses keys and webhooks as the boxes say', async () => {
   const { page } = await openAs('ada', '/settings?tab=people');
   const grace = newId();
-  await page.getByRole('button', { name: 'Add somebody' }).click();
-  await page.getByLabel('Name').fill(grace);
+  await page.getByRole('button', { name: 'Add person' }).click();
+  await page.getByLabel('Username').fill(grace);
   await page.getByLabel('Role').selectOption('viewer');
   await page.getByLabel('Password', { exact: true }).fill('another quiet harbour');
   await page.getByRole('button', { name: 'Add', exact: true }).click();
@@ -116,16 +116,16 @@ test('somebody is added, sees neither people nor the jobs of others, and loses k
   const { page: hers } = await openAs(grace, '/jobs');
   await hers.getByRole('heading', { name: 'No jobs yet' }).waitFor();
   expect(await hers.getByRole('link', { name: 'New job' }).count()).toBe(0);
-  expect(await hers.getByLabel('Of everybody').count()).toBe(0);
+  expect(await hers.getByLabel("Show everyone's jobs").count()).toBe(0);
   await hers.goto(`${api.url}/settings?tab=people`);
   await hers.getByRole('heading', { name: 'You', exact: true }).waitFor();
   expect(await hers.getByRole('link', { name: 'People and teams' }).count()).toBe(0);
 
   const change = async (fill: (dialog: Locator) => Promise<void>) => {
-    await page.getByRole('button', { name: `Change ${grace}` }).click();
-    const dialog = page.getByRole('dialog', { name: `Change ${grace}` });
+    await page.getByRole('button', { name: `Edit ${grace}` }).click();
+    const dialog = page.getByRole('dialog', { name: `Edit ${grace}` });
     await fill(dialog);
-    await dialog.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
   };
   const key = await keyHeaders(database, grace, ['read']);
@@ -151,28 +151,28 @@ test('somebody is added, sees neither people nor the jobs of others, and loses k
   });
   expect(made.status).toBe(201);
   const newKey = await keyHeaders(database, grace, ['read']);
-  await change((dialog) => dialog.getByLabel('Shut out').check());
+  await change((dialog) => dialog.getByLabel('Deactivate').check());
   expect([await statusOf(session), await statusOf(newKey)]).toEqual([401, 401]);
   const hooks = await database.query('select state from webhooks where owner_id = $1', [grace]);
   expect(hooks).toEqual([{ state: 'DISABLED' }]);
 });
 
-test('a webhook is made, tested, seen to fail, and sent again', async () => {
+test('a webhook is created, tested, seen to fail, and sent again', async () => {
   const { page, complaints } = await openAs('ada', '/webhooks');
   await page.getByRole('button', { name: 'New webhook' }).click();
-  await page.getByLabel('Address').fill(receiver.url);
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByLabel('URL').fill(receiver.url);
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
   expect(await page.getByLabel('Secret', { exact: true }).inputValue()).toMatch(/^whsec_/);
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'Done' }).click();
   receiver.answer = (response) => response.writeHead(500).end();
   await page.getByRole('button', { name: 'Send a test' }).click();
-  await page.getByText('The test message did not arrive').first().waitFor();
+  await page.getByText('Test failed').first().waitFor();
   receiver.answer = (response) => response.writeHead(200).end();
   await page.getByRole('button', { name: 'Resend webhook.test' }).first().click();
   await receiver.whenReceived(2);
   expect(receiver.messages[1]!.id).toBe(receiver.messages[0]!.id);
   await page.getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('button', { name: 'Delete it' }).click();
+  await page.getByRole('button', { name: 'Delete webhook' }).click();
   await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor();
   expectNoComplaints(complaints);
 });
@@ -182,15 +182,15 @@ test('what is wrong with the form of a job is told, and money is asked about bef
   const name = `${newId()}.csv`;
   const buffer = Buffer.from(`sku\nA-1\n${name}\n`);
   await page.getByLabel('File to upload').setInputFiles({ name, mimeType: 'text/csv', buffer });
-  await page.getByText('All 2 rows were looked at').waitFor();
-  await page.getByRole('button', { name: 'Start the job' }).click();
-  await page.getByText('This is needed.').waitFor();
+  await page.getByText('Checked all 2 rows').waitFor();
+  await page.getByRole('button', { name: 'Start job' }).click();
+  await page.getByText('Required', { exact: true }).waitFor();
   await page.getByLabel('country').fill('de');
-  await page.getByRole('button', { name: 'Start the job' }).click();
+  await page.getByRole('button', { name: 'Start job' }).click();
   await page.getByRole('heading', { name: 'Start without a budget?' }).waitFor();
-  await page.getByRole('button', { name: 'Go back' }).click();
-  await page.getByLabel('Hold it').check();
-  await page.getByRole('button', { name: 'Store the rows' }).click();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByLabel("Don't start yet").check();
+  await page.getByRole('button', { name: 'Upload only' }).click();
   await page.getByRole('heading', { name }).waitFor();
   const [job] = await database.query<{ params: unknown }>('select params from jobs where name = $1', [name]);
   expect(job).toMatchObject({ params: { country: 'de' } });
@@ -199,25 +199,25 @@ test('what is wrong with the form of a job is told, and money is asked about bef
   await page.getByLabel(`Select ${name}`).check();
   await expect.poll(() => page.getByRole('button', { name: 'Resume 1' }).count()).toBe(1);
   await page.getByRole('button', { name: 'Cancel 1' }).click();
-  await page.getByRole('button', { name: 'Cancel the job' }).click();
-  await page.getByText('1 job is being cancelled.').first().waitFor();
+  await page.getByRole('button', { name: 'Cancel job' }).click();
+  await page.getByText('Cancelling 1 job').first().waitFor();
 });
 
 test('screens and jobs are reached by keyboard alone', async () => {
   const { page } = await openAs('ada', '/jobs');
   await page.getByRole('heading', { name: 'Jobs', exact: true }).waitFor();
   await page.keyboard.press('Control+k');
-  await page.getByPlaceholder(/Go to a screen/).waitFor();
+  await page.getByPlaceholder(/Search pages and jobs/).waitFor();
   await expectAccessible(page);
   await page.keyboard.type('webh');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Webhooks', exact: true }).waitFor();
   await page.keyboard.press('?');
-  await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Keyboard shortcuts', exact: true }).waitFor();
   await page.keyboard.press('Escape');
-  await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor({ state: 'detached' });
+  await page.getByRole('heading', { name: 'Keyboard shortcuts', exact: true }).waitFor({ state: 'detached' });
   await page.keyboard.press('Control+k');
-  await page.getByPlaceholder(/Go to a screen/).waitFor();
+  await page.getByPlaceholder(/Search pages and jobs/).waitFor();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'New job', exact: true }).waitFor();

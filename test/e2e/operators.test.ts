@@ -61,26 +61,26 @@ test('rows that wait for another try are tried now, from the job and from the da
   isBusy = false;
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}?tab=pending`);
-  await page.getByLabel('Choose row 2').check();
+  await page.getByLabel('Select row 2').check();
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Try 1 now' }).click();
-  await page.getByText('1 row is tried as soon as a worker is free').first().waitFor();
+  await page.getByRole('button', { name: 'Retry 1 now' }).click();
+  await page.getByText('Retrying 1 row now').first().waitFor();
   await expect.poll(counts, WAIT).toEqual([3, 1]);
-  await page.getByLabel('Choose row 2').waitFor({ state: 'detached' });
+  await page.getByLabel('Select row 2').waitFor({ state: 'detached' });
 
-  await page.getByLabel('Changed to').fill('2020-01-01');
-  await page.getByText('No row fits what is chosen above.').waitFor();
+  await page.getByLabel('Updated to').fill('2020-01-01');
+  await page.getByText('No matching rows.').waitFor();
   expect(page.url()).toContain('to=2020-01-01');
 
   await page.goto(`${api.url}/pending`);
-  await page.getByLabel('Choose row 0 of Waiting').check();
-  await page.getByRole('button', { name: 'Try 1 now' }).click();
+  await page.getByLabel('Select row 0 of Waiting').check();
+  await page.getByRole('button', { name: 'Retry 1 now' }).click();
   await expect.poll(counts, WAIT).toEqual([2, 2]);
 
   await page.goto(`${api.url}/jobs/${jobId}?tab=pending`);
-  await page.getByRole('button', { name: 'Try all that wait now' }).click();
+  await page.getByRole('button', { name: 'Retry all now' }).click();
   await rowmill.whenFinished(jobId);
-  await page.getByRole('heading', { name: 'Nothing is pending' }).waitFor();
+  await page.getByRole('heading', { name: 'Nothing in progress' }).waitFor();
   expectNoComplaints(complaints);
 });
 
@@ -100,9 +100,9 @@ test('rows that wait have their columns, come by scrolling, lead to their job, a
   const jobId = await rowmill.submit(unworked, rows, { name: 'Unworked' });
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/pending?jobType=${name}`);
-  const dashboard = page.getByRole('region', { name: 'Pending rows' });
+  const dashboard = page.getByRole('region', { name: 'Unfinished rows' });
   await dashboard.getByText('Title 0', { exact: true }).waitFor();
-  for (const heading of ['Row', 'Summary', 'Status', 'Attempts', 'Locked by', 'Updated', 'Type', 'Job'])
+  for (const heading of ['Row', 'Summary', 'Status', 'Attempts', 'Worker', 'Updated', 'Pipeline', 'Job'])
     expect(await dashboard.getByRole('columnheader', { name: heading, exact: true }).count(), heading).toBe(
       1,
     );
@@ -121,7 +121,7 @@ test('rows that wait have their columns, come by scrolling, lead to their job, a
   expect(page.url()).toContain(jobId);
 
   await page.goto(`${api.url}/jobs/${jobId}?tab=pending`);
-  const tab = page.getByRole('table', { name: 'Rows that have not ended' });
+  const tab = page.getByRole('table', { name: 'Unfinished rows' });
   await tab.getByText('Title 0', { exact: true }).waitFor();
   for (const heading of [
     'Row',
@@ -129,9 +129,9 @@ test('rows that wait have their columns, come by scrolling, lead to their job, a
     'Status',
     'Phase',
     'Attempts',
-    'With',
-    'Changed',
-    'Job type',
+    'Worker',
+    'Updated',
+    'Pipeline',
     'Progress',
   ])
     expect(await tab.getByRole('columnheader', { name: heading, exact: true }).count(), heading).toBe(1);
@@ -145,7 +145,7 @@ test('rows that wait have their columns, come by scrolling, lead to their job, a
 
   await page.getByRole('button', { name: 'Process now' }).click();
   expect(await rowmill.whenFinished(jobId)).toMatchObject({ counts: { DONE: 250 } });
-  await page.getByRole('heading', { name: 'Nothing is pending' }).waitFor();
+  await page.getByRole('heading', { name: 'Nothing in progress' }).waitFor();
   expectNoComplaints(complaints);
 });
 
@@ -167,14 +167,14 @@ test('a resource is looked at over time', async () => {
   await page.goto(`${api.url}/resources`);
   await page.getByRole('button', { name: `History of maps ${key}` }).click();
   await page.getByRole('heading', { name: `History of maps · ${key}` }).waitFor();
-  await page.getByRole('img', { name: 'Calls at once over time, at most 4 used' }).waitFor();
+  await page.getByRole('img', { name: 'Concurrent calls over time, at most 4 used' }).waitFor();
   // 30 samples are 29 stretches.
-  await page.getByRole('img', { name: 'Calls per second over time, 3,480 in all' }).waitFor();
-  await page.getByRole('img', { name: 'Refused calls over time, 58 in all' }).waitFor();
+  await page.getByRole('img', { name: 'Calls per second over time, 3,480 in total' }).waitFor();
+  await page.getByRole('img', { name: 'Rate-limited calls over time, 58 in total' }).waitFor();
   await expect.poll(() => page.getByRole('dialog').locator('canvas').count()).toBe(3);
   await expectAccessible(page);
   await page.getByLabel('Time', { exact: true }).selectOption('24');
-  await page.getByRole('img', { name: 'Refused calls over time, 58 in all' }).waitFor();
+  await page.getByRole('img', { name: 'Rate-limited calls over time, 58 in total' }).waitFor();
   expectNoComplaints(complaints);
 });
 
@@ -195,15 +195,15 @@ test('an owner is given another share, and a source is scanned', async () => {
   const api = await startTestApi(database.url, { pipelines: [pipeline], sources });
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/settings?tab=owners`);
-  await page.getByRole('button', { name: 'Set for somebody' }).click();
+  await page.getByRole('button', { name: 'Add quota' }).click();
   await page.getByLabel('Owner', { exact: true }).fill(grace);
-  await page.getByLabel('Weight').fill('3');
-  await page.getByLabel('Rows at once').fill('40');
+  await page.getByLabel('Share of workers').fill('3');
+  await page.getByLabel('Max rows').fill('40');
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByRole('button', { name: `Change ${grace}` }).click();
-  expect(await page.getByLabel('Weight').inputValue()).toBe('3');
-  await page.getByLabel('Rows at once').fill('');
+  await page.getByRole('button', { name: `Edit quota for ${grace}` }).click();
+  expect(await page.getByLabel('Share of workers').inputValue()).toBe('3');
+  await page.getByLabel('Max rows').fill('');
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   const owners = await database.query(`select weight::int, max_in_flight from owners where owner_id = $1`, [
@@ -243,13 +243,15 @@ test('a long search says how far it is, is stopped, and goes on', async () => {
   const status = page.getByRole('region', { name: 'Rows' }).getByRole('status');
   await expect
     .poll(() => status.textContent(), WAIT)
-    .toMatch(/^0 rows so far, looked at [\d,]+ of 150,000…$/);
+    .toMatch(/^0 matches so far \(searched [\d,]+ of 150,000\)…$/);
   await page.getByRole('button', { name: 'Stop', exact: true }).click();
-  await expect.poll(() => status.textContent(), WAIT).toMatch(/^0 rows so far, looked at [\d,]+ of 150,000$/);
+  await expect
+    .poll(() => status.textContent(), WAIT)
+    .toMatch(/^0 matches so far \(searched [\d,]+ of 150,000\)$/);
   await expectAccessible(page);
   open();
-  await page.getByRole('button', { name: 'Go on looking' }).click();
-  await page.getByRole('table', { name: 'Rows of the job' }).getByText('needle').waitFor(WAIT);
-  await expect.poll(() => status.textContent(), WAIT).toBe('1 row');
+  await page.getByRole('button', { name: 'Keep searching' }).click();
+  await page.getByRole('table', { name: 'Job rows' }).getByText('needle').waitFor(WAIT);
+  await expect.poll(() => status.textContent(), WAIT).toBe('1 match');
   expectNoComplaints(complaints);
 });

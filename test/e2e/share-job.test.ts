@@ -36,19 +36,19 @@ test('the link to a view leads somebody else to the same rows', async () => {
   const { page, complaints } = await browser.open();
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(address);
-  await page.getByRole('link', { name: 'Error 1' }).click();
-  const grid = page.getByRole('table', { name: 'Rows of the job' });
+  await page.getByRole('link', { name: 'Failed 1' }).click();
+  const grid = page.getByRole('table', { name: 'Job rows' });
   await expect.poll(() => grid.getByRole('rowheader').allInnerTexts()).toEqual(['1']);
-  await page.getByRole('button', { name: 'Copy the link to this view' }).click();
-  await page.getByText('The link to this view is in the clipboard').first().waitFor();
+  await page.getByRole('button', { name: 'Copy link' }).click();
+  await page.getByText('Link copied').first().waitFor();
   const fromGrid = await copied(page);
-  await page.getByRole('button', { name: 'More to do with this job' }).click();
-  await page.getByRole('menuitem', { name: 'Copy the link to this view' }).click();
+  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('menuitem', { name: 'Copy link' }).click();
   await expect.poll(() => copied(page)).toBe(fromGrid);
 
   const { page: other } = await browser.open();
   await other.goto(fromGrid);
-  const theirs = other.getByRole('table', { name: 'Rows of the job' });
+  const theirs = other.getByRole('table', { name: 'Job rows' });
   await expect.poll(() => theirs.getByRole('rowheader').allInnerTexts()).toEqual(['1']);
   expectNoComplaints(complaints);
 });
@@ -76,9 +76,9 @@ test('Escape leaves the open row first, and the message after it', async () => {
   // Messages wait for somebody who looks elsewhere: none may go away by itself here.
   await page.evaluate(`setInterval(() => dispatchEvent(new Event('blur')), 50)`);
   const drawer = page.getByRole('dialog', { name: /^Row 1/ });
-  await drawer.getByRole('button', { name: 'Edit and run again' }).click();
+  await drawer.getByRole('button', { name: 'Edit & rerun' }).click();
   await drawer.getByLabel('sku', { exact: true }).fill('good');
-  await drawer.getByRole('button', { name: 'Save and run again' }).click();
+  await drawer.getByRole('button', { name: 'Save and rerun' }).click();
   const message = page.locator('[data-messages] li');
   await message.first().waitFor();
   await page.keyboard.press('Escape');

@@ -54,39 +54,39 @@ test('one change corrects all rows of a group, and another group is skipped', as
   await rowmill.whenFinished(jobId);
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
-  const groups = page.getByRole('list', { name: 'Groups of errors' }).getByRole('listitem');
+  const groups = page.getByRole('list', { name: 'Error groups' }).getByRole('listitem');
   await expect.poll(() => groups.count(), WAIT).toBe(2);
   await groups
     .first()
     .getByRole('img', { name: /^Over time: at most/ })
     .waitFor();
 
-  await page.getByRole('button', { name: /More to do with the rows of .*refused http/ }).click();
-  await page.getByRole('menuitem', { name: 'Change a field' }).click();
+  await page.getByRole('button', { name: /More actions for .*refused http/ }).click();
+  await page.getByRole('menuitem', { name: 'Edit a field' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Field').selectOption('url');
-  await dialog.getByLabel('Change', { exact: true }).selectOption('replace');
+  await dialog.getByLabel('Action', { exact: true }).selectOption('replace');
   await dialog.getByLabel('Find').fill('http:');
   await dialog.getByLabel('Replace with').fill('https:');
   await expectAccessible(page);
-  await dialog.getByRole('button', { name: 'Show what it changes' }).click();
-  await dialog.getByText('10 rows of 10 change.').waitFor();
+  await dialog.getByRole('button', { name: 'Preview' }).click();
+  await dialog.getByText('10 of 10 rows will change.').waitFor();
   await dialog.getByText('https://shop.example/3', { exact: true }).waitFor();
-  await dialog.getByText('It may cost about 10').waitFor();
+  await dialog.getByText('Estimated cost ≈ 10').waitFor();
   await expectAccessible(page);
-  await dialog.getByRole('button', { name: 'Change and run 10 rows' }).click();
+  await dialog.getByRole('button', { name: 'Apply and retry 10 rows' }).click();
   // Row 21 had both: it is met by the other error now.
-  await page.getByText('10 rows were changed and run again').first().waitFor();
+  await page.getByText('Retrying 10 edited rows').first().waitFor();
   await rowmill.whenFinished(jobId);
   await expect.poll(() => groups.count(), WAIT).toBe(1);
-  await page.getByText('3 rows ended with it').waitFor();
+  await groups.getByText('3 rows', { exact: true }).waitFor();
 
-  await page.getByRole('button', { name: /More to do with the rows of .*no sku/ }).click();
-  await page.getByRole('menuitem', { name: 'Skip them' }).click();
+  await page.getByRole('button', { name: /More actions for .*no sku/ }).click();
+  await page.getByRole('menuitem', { name: 'Skip…' }).click();
   await dialog.getByLabel('Reason').fill('not sold any more');
   await expectAccessible(page);
   await dialog.getByRole('button', { name: 'Skip 3 rows' }).click();
-  await page.getByText('3 rows were skipped').first().waitFor();
+  await page.getByText('3 rows skipped').first().waitFor();
   await page.getByRole('heading', { name: 'No errors' }).waitFor();
   await rowmill.whenFinished(jobId);
   const { counts } = (await rowmill.progress(jobId))!;
@@ -106,8 +106,8 @@ test('rows that could not be read are counted, listed and downloaded', async () 
   await rowmill.whenFinished(jobId);
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}`);
-  await page.getByRole('link', { name: '65 of the file rejected' }).click();
-  const table = page.getByRole('region', { name: 'Rejected rows' });
+  await page.getByRole('link', { name: "65 lines couldn't be read" }).click();
+  const table = page.getByRole('region', { name: 'Unreadable lines' });
   await table.getByText('a-1,b,<b>c</b>,d').waitFor();
   expect(await table.getByRole('rowheader').first().textContent()).toBe('3');
   expect(await table.getByRole('rowheader').count()).toBe(65);
@@ -128,7 +128,7 @@ test('rows that could not be read are counted, listed and downloaded', async () 
   );
   await page.goto(`${api.url}/jobs/${jobId}?tab=errors`);
   await page.getByText('50 of 60 groups, the largest first', { exact: true }).waitFor();
-  const groups = page.getByRole('list', { name: 'Groups of errors' }).getByRole('listitem');
+  const groups = page.getByRole('list', { name: 'Error groups' }).getByRole('listitem');
   expect(await groups.count()).toBe(50);
   await page.getByRole('button', { name: 'Show more' }).click();
   await page.getByText('60 groups', { exact: true }).waitFor();
@@ -147,16 +147,16 @@ test('a job that paused for money is given more and goes on', async () => {
   await expect.poll(async () => (await rowmill.job(jobId))!.state, WAIT).toBe('PAUSED');
   const { page, complaints } = await browser.open();
   await page.goto(`${api.url}/jobs/${jobId}`);
-  await page.getByRole('button', { name: 'Raise the budget' }).click();
-  const whole = page.getByLabel('The whole job, over all its runs');
+  await page.getByRole('button', { name: 'Increase budget' }).click();
+  const whole = page.getByLabel('Job budget (all runs)');
   expect(await whole.inputValue()).toBe('3');
   await whole.fill('lots');
-  await page.getByText('A number from 0, such as 12.50.').waitFor();
-  expect(await page.getByRole('button', { name: /^Allow/ }).isDisabled()).toBe(true);
+  await page.getByText('Enter an amount, e.g. 12.50').waitFor();
+  expect(await page.getByRole('button', { name: /^(Set to|Remove limit)/ }).isDisabled()).toBe(true);
   await whole.fill('20');
-  await page.getByText('Up to 17 more may be spent.').waitFor();
+  await page.getByText('Allows 17 more.').waitFor();
   await expectAccessible(page);
-  await page.getByRole('button', { name: 'Allow 20 and resume' }).click();
+  await page.getByRole('button', { name: 'Set to 20 and resume' }).click();
   await rowmill.whenFinished(jobId);
   await page.getByText('Finished', { exact: true }).waitFor();
   const audit = await database.query<{ action: string }>(

@@ -106,26 +106,26 @@ test('neither of two people finds, opens, reads or changes the job of the other'
     expect(await page.getByText(other.jobName).count()).toBe(0);
 
     await page.keyboard.press('Control+k');
-    const palette = page.getByRole('dialog', { name: 'Go anywhere' });
+    const palette = page.getByRole('dialog', { name: 'Command palette' });
     await palette.getByText(me.jobName).waitFor();
     expect(await palette.getByText(other.jobName).count()).toBe(0);
     await palette.getByRole('combobox').fill(other.jobName);
-    await palette.getByText('Nothing fits.').waitFor();
+    await palette.getByText('No results').waitFor();
     await palette.getByRole('combobox').fill(other.jobId);
-    await palette.getByText('Nothing fits.').waitFor();
+    await palette.getByText('No results').waitFor();
     await page.keyboard.press('Escape');
 
     await page.goto(`${api.url}/pending`);
     await page.getByText(`${me.secret} 15`).first().waitFor();
     expect(await page.getByText(other.secret).count()).toBe(0);
     await page.goto(`${api.url}/pending?jobId=${other.jobId}`);
-    await page.getByRole('heading', { name: 'Nothing is pending' }).waitFor();
+    await page.getByRole('heading', { name: 'Nothing in progress' }).waitFor();
 
     // The address of the job itself, of a row of it, and of its parts.
     const missing = newId();
     for (const part of ['', '?row=0', '?tab=files', '?tab=pending']) {
       await page.goto(`${api.url}/jobs/${other.jobId}${part}`);
-      await page.getByRole('heading', { name: 'This did not work' }).waitFor();
+      await page.getByRole('heading', { name: 'Something went wrong' }).waitFor();
       await page.getByText(`there is no job ${other.jobId}`).waitFor();
       expect(await page.getByText(other.secret).count()).toBe(0);
       expect(await page.getByText(other.jobName).count()).toBe(0);
@@ -165,12 +165,12 @@ test('what happens to the job of one person is not told on the page of the other
     })()`);
   await ada.page.getByRole('link', { name: ada.jobName }).click();
   await ada.page.getByRole('button', { name: 'Cancel', exact: true }).click();
-  await ada.page.getByRole('button', { name: 'Cancel the job' }).click();
+  await ada.page.getByRole('button', { name: 'Cancel job' }).click();
   await ada.page.getByText('Cancelled', { exact: true }).first().waitFor();
   // An event of his own that comes after it: by then hers would have come.
   await ben.page.getByRole('link', { name: ben.jobName }).click();
   await ben.page.getByRole('button', { name: 'Cancel', exact: true }).click();
-  await ben.page.getByRole('button', { name: 'Cancel the job' }).click();
+  await ben.page.getByRole('button', { name: 'Cancel job' }).click();
   await expect.poll(async () => ((await told.jsonValue()) as string[]).join('')).toContain(ben.jobId);
   expect(((await told.jsonValue()) as string[]).join('')).not.toContain(ada.jobId);
 });

@@ -39,8 +39,8 @@ async function chooseFile(url: string, file: ReturnType<typeof fileOf>) {
   });
   await page.goto(`${url}/jobs/new?pipeline=prices`);
   await page.getByLabel('File to upload').setInputFiles(file);
-  await page.getByText('4. How it runs').waitFor();
-  await page.getByLabel('Hold it').check();
+  await page.getByText('4. Options').waitFor();
+  await page.getByLabel("Don't start yet").check();
   return opened;
 }
 
@@ -69,14 +69,14 @@ test('an upload is paused, and goes on where it stopped', async () => {
       ? undefined
       : route.continue(),
   );
-  await page.getByRole('button', { name: 'Store the rows' }).click();
+  await page.getByRole('button', { name: 'Upload only' }).click();
   await expect.poll(() => offsets.at(-1)).toBe(3 * PART_BYTES);
   await page.getByRole('button', { name: 'Pause' }).click();
-  await page.getByText(/^Paused: 3[.,]\d+ MB of 5[.,]\d+ MB are there$/).waitFor();
-  expect(await page.getByRole('button', { name: 'Store the rows' }).count()).toBe(0);
+  await page.getByText(/^Paused at 3[.,]\d+ MB of 5[.,]\d+ MB$/).waitFor();
+  expect(await page.getByRole('button', { name: 'Upload only' }).count()).toBe(0);
   await page.unroute('**/parts?offset=*');
   offsets = [];
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
   await expectJob(page, file);
   expect(offsets).toEqual([3, 4, 5].map((at) => at * PART_BYTES));
   expectNoComplaints(complaints);
@@ -87,12 +87,12 @@ test('an upload whose connection was cut says what is there, and goes on behind 
   const proxy = await startCuttableProxy(api.url);
   const { page } = await chooseFile(proxy.url, file);
   proxy.cutAfter(Math.floor(2.5 * PART_BYTES));
-  await page.getByRole('button', { name: 'Store the rows' }).click();
+  await page.getByRole('button', { name: 'Upload only' }).click();
   await page.getByRole('alert').waitFor();
-  await page.getByText(/^2[.,]\d+ MB of 5[.,]\d+ MB are there already/).waitFor();
+  await page.getByText(/^2[.,]\d+ MB of 5[.,]\d+ MB already uploaded/).waitFor();
   proxy.heal();
   offsets = [];
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
   await expectJob(page, file);
   expect(offsets).toEqual([2, 3, 4, 5].map((at) => at * PART_BYTES));
 });
@@ -103,7 +103,7 @@ test('over connections that break again and again the file goes in smaller parts
   const { page } = await chooseFile(proxy.url, file);
   // No part of the first size ever comes through.
   const { cuts } = proxy.cutEach(Math.floor(0.7 * PART_BYTES));
-  await page.getByRole('button', { name: 'Store the rows' }).click();
+  await page.getByRole('button', { name: 'Upload only' }).click();
   await expectJob(page, file);
   expect(cuts()).toBeGreaterThan(0);
   const parts = await database.query<{ bytes: string }>('select bytes from upload_parts order by start');
@@ -124,19 +124,19 @@ test('over a slow connection the bar moves within a part, and a pause tells what
     });
   await network.send('Network.enable');
   await throttle(200_000);
-  await page.getByRole('button', { name: 'Store the rows' }).click();
+  await page.getByRole('button', { name: 'Upload only' }).click();
   const whole = Array.from({ length: 7 }, (_, at) =>
     Math.round((100 * Math.min(at * PART_BYTES, file.buffer.length)) / file.buffer.length),
   );
   const bar = page.getByRole('progressbar', { name: 'Upload' });
   await expect.poll(async () => whole.includes(Number(await bar.getAttribute('aria-valuenow')))).toBe(false);
   await page.getByRole('button', { name: 'Pause' }).click();
-  await page.getByText(/^Paused: .* are there$/).waitFor();
+  await page.getByText(/^Paused at /).waitFor();
   const [upload] = await database.query<{ received: string }>('select received from uploads');
   const percent = Math.round((100 * Number(upload!.received)) / file.buffer.length);
   expect(await bar.getAttribute('aria-valuenow')).toBe(String(percent));
   await throttle(-1);
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
   await expectJob(page, file);
 });
 
@@ -145,9 +145,9 @@ test('an upload that is cancelled is gone from the server', async () => {
   await page.route('**/parts?offset=*', (route) =>
     route.request().url().endsWith(`offset=${PART_BYTES}`) ? undefined : route.continue(),
   );
-  await page.getByRole('button', { name: 'Store the rows' }).click();
+  await page.getByRole('button', { name: 'Upload only' }).click();
   await expect.poll(() => offsets.at(-1)).toBe(PART_BYTES);
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.getByRole('button', { name: 'Store the rows' }).waitFor();
+  await page.getByRole('button', { name: 'Upload only' }).waitFor();
   await expect.poll(() => database.query('select 1 from uploads')).toEqual([]);
 });

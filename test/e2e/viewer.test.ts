@@ -181,7 +181,7 @@ async function controls(page: Page): Promise<Locator> {
 }
 
 /** There is one for each column or row. */
-const OF_EACH = /^(Arrange column|Open row|Choose row) .*/;
+const OF_EACH = /^(Column options:|Open row|Select row) .*/;
 
 async function namesOf(page: Page): Promise<string[]> {
   const names = await (await controls(page)).evaluateAll((found) =>
@@ -249,7 +249,7 @@ test('somebody who may only look is offered what a key of theirs can be for, and
   await page.getByRole('button', { name: 'New key' }).click();
   await page.getByLabel('Name').fill('all that there is');
   for (const box of await page.getByRole('dialog').getByRole('checkbox').all()) await box.check();
-  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.getByRole('button', { name: 'Create key' }).click();
   await page.getByLabel('API key', { exact: true }).waitFor();
   expect(refused).toEqual([]);
 });
@@ -270,38 +270,38 @@ test('a member has besides what a viewer has just what the server refuses to vie
   for (const path of EVERYWHERE.flatMap(([, screens]) => screens())) {
     for (const { page, show } of [viewer, member]) {
       await show(path);
-      const row = page.getByRole('checkbox', { name: 'Choose row 0' });
+      const row = page.getByRole('checkbox', { name: 'Select row 0' });
       if (path.includes('overview') && (await row.count()) > 0) await row.check();
     }
     const less = await namesOf(viewer.page);
     for (const name of await namesOf(member.page)) if (name !== '' && !less.includes(name)) besides.add(name);
   }
   expect([...besides].toSorted()).toEqual([
+    'Browse files',
     'Cancel',
-    'Change',
-    'Change the budget',
-    'Choose row 0',
-    'Choose row 0 of Waiting',
     'Delete',
     'Disable',
-    'Edit and run again',
-    'End the key test',
-    'More to do with the rows of not_found: not sold any more',
-    'New secret',
+    'Edit',
+    'Edit & rerun',
+    'More actions for not_found: not sold any more',
     'New webhook',
     'Pause',
-    'Pick a file',
     'Process now',
-    'Run 1 failed again',
-    'Run again…',
-    'Run the other 1 row',
-    'Run these again…',
+    'Rerun…',
+    'Retry 1 row…',
+    'Retry all now',
+    'Retry…',
+    'Revoke test',
+    'Rotate secret',
+    'Run remaining 1 row',
     'Select Trial',
     'Select Waiting',
-    'Select all jobs that are shown',
+    'Select all shown',
     'Select prices.csv',
+    'Select row 0',
+    'Select row 0 of Waiting',
     'Send a test',
-    'Try all that wait now',
-    'Use it',
+    'Set a budget',
+    'Use this file',
   ]);
 });

@@ -22,7 +22,7 @@ import { fitsFormat, sniffText } from '../../src/ingest/formats/sniff-text.ts';
 import { dateKindOf, numberText } from '../../src/ingest/formats/xlsx/cell-text.ts';
 import { decodeEscapes } from '../../src/ingest/formats/xlsx/shared-strings.ts';
 import { openSheetTable } from '../../src/ingest/formats/xlsx/sheet-table.ts';
-import { attributeOf, createXmlReader } from '../../src/ingest/formats/xlsx/xml-reader.ts';
+import { createXmlReader } from '../../src/ingest/formats/xlsx/xml-reader.ts';
 import { withZip } from '../../src/ingest/formats/zip-archive.ts';
 import type { RowReader } from '../../src/ingest/row-reader.ts';
 import { heldName, parseHeldName } from '../../src/ingest/sources/source-file-id.ts';
@@ -106,7 +106,7 @@ async function readAll(reader: RowReader): Promise<void> {
 }
 
 function readXml(text: string): void {
-  const reader = createXmlReader('part', { open: (_, tag) => void attributeOf(tag, 'r') });
+  const reader = createXmlReader('part', { open: (_, tag) => void tag.attributes.r });
   // As small as pieces can be: what is not complete must not be read again for each.
   for (const piece of text) reader.write(piece);
   reader.end();

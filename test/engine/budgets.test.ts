@@ -116,7 +116,11 @@ describe('a job that reaches its budget', () => {
     expect(progress.counts).toMatchObject({ DONE: 50, PENDING: 50, PROCESSING: 0 });
     expect(await rowmill.budgets(jobId)).toMatchObject([{ scope: 'job', max: 5, lost: 0, reserved: 0 }]);
 
-    await rowmill.resume(jobId);
+    await expect(rowmill.resume(jobId)).rejects.toMatchObject({
+      code: 'BUDGET_USED_UP',
+      message: `cannot resume job ${jobId}: budget of 5 reached: 5 spent`,
+      hint: expect.stringContaining('`setBudget`'),
+    });
     expect(await pausedReason(jobId)).toBe('budget of 5 reached: 5 spent');
     expect(calls).toBe(50);
 

@@ -1,18 +1,18 @@
 // Callbacks of pipelines: called after what they tell is committed, again until they went well, and never in the way of
 // the job.
 import { afterEach, describe, expect, test } from 'vitest';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
 import { diagnose } from '../../src/engine/jobs/diagnose.ts';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
-import type { PipelineCallbacks } from '../../src/pipeline/pipeline-callbacks.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { runCallbacks } from '../../src/engine/services/callback-runner.ts';
 import { openRowmill } from '../../src/open-rowmill.ts';
+import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
+import type { PipelineCallbacks } from '../../src/pipeline/pipeline-callbacks.ts';
 import { silentLogger } from '../../src/platform/logger.ts';
 import { newId } from '../../src/platform/random.ts';
 import { claimCallback } from '../../src/store/commands/jobs/claim-callback.ts';
-import { definePipeline } from '../../src/pipeline/define-pipeline.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
@@ -141,7 +141,7 @@ describe('onDone', () => {
       onDone: async () => {
         calls += 1;
         if (calls > 1) return;
-        await makeDue();
+        await database.query('update callbacks set expires_at = now() where token is not null');
         await run(database.context(), { onDone: () => (calls += 1) });
         throw new Error('too late');
       },
@@ -256,7 +256,7 @@ test('a claim takes one callback, also where the database knows of only one', as
   const kinds = ['done', 'itemError', 'phaseDone'] as const;
   const request = { pipeline: 'told', version: null, kinds, token: newId(), leaseMs: 60_000 };
   expect(await claimCallback(context.db, request)).toMatchObject({ kind: 'done', attempts: 1 });
-  expect(await database.query('select 1 from callbacks where lease_token is not null')).toHaveLength(1);
+  expect(await database.query('select 1 from callbacks where token is not null')).toHaveLength(1);
 });
 
 test('what a pipeline does not want is removed, and what is of others is left', async () => {

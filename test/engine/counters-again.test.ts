@@ -1,10 +1,10 @@
 // Counters of rows that run again: at any time they are what the results of the rows say. Rows that wait, are tried again or
 // are cancelled count as before; rows that have another result count what that says, and nothing of what they did before.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { auditCounters, type CounterAudit } from '../../src/engine/counters/audit-counters.ts';
+import { type CounterCheck, checkCounters } from '../../src/engine/counters/check-counters.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { finishJob } from '../../src/engine/jobs/finish-job.ts';
 import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
+import { finishJob } from '../../src/engine/jobs/finish-job.ts';
 import { skipErrorGroup } from '../../src/engine/reprocess/skip-error-group.ts';
 import {
   defineCounter,
@@ -230,15 +230,15 @@ describe('a row that ran again', () => {
         }
         return { counts: [['a/d', { notes: 100 }]], ...(attempt < 3 && { ends: 'busy' }) };
       };
-      const audits: Promise<CounterAudit>[] = [];
-      events.on('flush.committed', () => audits.push(auditCounters(contextOf(rowmill))));
+      const checks: Promise<CounterCheck>[] = [];
+      events.on('flush.committed', () => checks.push(checkCounters(contextOf(rowmill))));
       const worker = await rowmill.startWorker([pipeline]);
       await vi.waitFor(async () => {
         expect(held).toBe(2);
         expect(await counted()).toEqual({ 'a/d': '207,0' });
       }, 30_000);
-      expect(audits.length).toBeGreaterThan(2);
-      for (const audit of await Promise.all(audits)) expect(audit.drifted).toEqual([]);
+      expect(checks.length).toBeGreaterThan(2);
+      for (const check of await Promise.all(checks)) expect(check.drifted).toEqual([]);
       await rowmill.cancel(jobId);
       await worker.stop();
       expect(await counted()).toEqual({ 'a/d': '207,0' });
@@ -336,7 +336,7 @@ describe('a row that ends without a call', () => {
       expect(
         await claimItems(contextOf(rowmill).db, claimRequest(jobId, { phase: 1, maxItems: 1, workerId })),
       ).not.toBeNull();
-    await database.query('update spans set crashes = 2 where owner = $1', [workerId]);
+    await database.query('update spans set crashes = 2 where worker_id = $1', [workerId]);
     return { jobId, workerId };
   }
 
@@ -367,7 +367,7 @@ describe('a row that ends without a call', () => {
       expect(report).toEqual({ leases: 3, failedItems: 3 });
       const results = await newestResults(jobId);
       expect(results.map(([status]) => status)).toEqual(Array(3).fill('ERROR'));
-      expect(results.map(([, error]) => /still counts: .*rowmill counters audit/.test(error!))).toEqual([
+      expect(results.map(([, error]) => /still counts: .*rowmill counters check/.test(error!))).toEqual([
         false,
         true,
         false,
@@ -457,7 +457,7 @@ describe('numbers that somebody lowered', () => {
         'DONE',
         'DONE',
       ]);
-      for (const n of [2, 3, 4]) expect(results[n]![1]).toMatch(/still counts: .*rowmill counters audit/);
+      for (const n of [2, 3, 4]) expect(results[n]![1]).toMatch(/still counts: .*rowmill counters check/);
       for (const n of [2, 3])
         expect(results[n]![1]).toMatch(/^the outcome cannot be stored: a counter would leave the range/);
       expect(results[4]![1]).toMatch(/^no such page/);
@@ -496,7 +496,7 @@ describe('numbers that somebody lowered', () => {
 });
 
 async function expectRepaired(context: EngineContext): Promise<void> {
-  const audit = await auditCounters(context, { repair: true });
-  expect(audit.drifted.length).toBeGreaterThan(0);
-  expect(await auditCounters(context)).toMatchObject({ drifted: [], complete: true });
+  const check = await checkCounters(context, { repair: true });
+  expect(check.drifted.length).toBeGreaterThan(0);
+  expect(await checkCounters(context)).toMatchObject({ drifted: [], complete: true });
 }

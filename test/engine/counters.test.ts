@@ -1,10 +1,10 @@
 // Counters, fed by real workers: what counts, what is taken back, and what happens to numbers that cannot be stored.
 import { afterEach, describe, expect, test } from 'vitest';
-import { auditCounters } from '../../src/engine/counters/audit-counters.ts';
+import { checkCounters } from '../../src/engine/counters/check-counters.ts';
+import { registerDefinitions } from '../../src/engine/counters/known-counters.ts';
+import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
 import { deleteJob, removeRemains } from '../../src/engine/jobs/delete-job.ts';
 import { finishJob } from '../../src/engine/jobs/finish-job.ts';
-import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
-import { registerDefinitions } from '../../src/engine/counters/known-counters.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import {
@@ -318,7 +318,7 @@ describe('what is taken back', () => {
         [],
       );
       expect(await countedEntries(database, notes.name)).toEqual(before);
-      expect(await auditCounters(context)).toMatchObject({ drifted: [], complete: true });
+      expect(await checkCounters(context)).toMatchObject({ drifted: [], complete: true });
       // A replacement voids what is settled too.
       await runToEnd(rowmill, pipeline, [{ scope: 'a', entity: 'd0', mode: 'replace', notes: 1 }]);
       expect(await countedEntries(database, notes.name)).toEqual({ 'a/d0': '1,0', 'a/d1': '16,0' });

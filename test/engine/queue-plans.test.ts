@@ -58,7 +58,7 @@ async function fill(): Promise<void> {
        select $1, 2, 0, int8multirange(int8range(n, n + 1)), 1, ${readyAt} from generate_series(${from}, ${from} + $2::bigint - 1) n`,
     );
   await database.query(
-    `insert into spans (job_id, span_id, generation, phase, items, item_count, owner, token, expires_at)
+    `insert into spans (job_id, span_id, generation, phase, items, item_count, worker_id, token, expires_at)
      select $1, l.span_id, 2, 0, int8multirange(int8range(n, n + 2)), 2, $2, $2, now() + interval '1 hour'
      from unnest($3::bigint[]) with ordinality as l(span_id, place)
      cross join lateral (select $4 + 2 * (l.place - 1) as n) x`,

@@ -12,48 +12,52 @@ import {
   resource,
 } from '../../src/index.ts';
 import { contextOf } from '../../src/open-rowmill.ts';
-import { monotonicMs, waitMs } from '../../src/platform/clock.ts';
+import { waitMs } from '../../src/platform/clock.ts';
 import type { Settings } from '../../src/platform/settings.ts';
 import { listResources } from '../../src/store/views/limits/list-resources.ts';
-import { isDeep } from '../support/depth.ts';
+import { isDeep, LONG } from '../support/depth.ts';
+import {
+  databaseMs,
+  expectPlaces,
+  holdersOf,
+  passTime,
+  readResource,
+  until,
+  whenHeard,
+} from '../support/resource-row.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
 
-/** A service that notes when calls come, and how many are there at once. */
+/** A service that counts its calls, and how many are there at once. */
 class CountingService {
-  readonly starts: { atMs: number; key: string }[] = [];
+  /** The keys of all calls, in their order. */
+  readonly called: string[] = [];
   readonly most = new Map<string, number>();
   readonly #now = new Map<string, number>();
-  answerMs = 20;
   answer: (key: string) => unknown = () => ({ ok: true });
+  /** Calls are answered once this has resolved. */
+  whenAnswering: () => Promise<void> = () => waitMs(20);
+
+  get calls(): number {
+    return this.called.length;
+  }
+
+  /** Calls of a key that are under way. */
+  now(key = ''): number {
+    return this.#now.get(key) ?? 0;
+  }
 
   async call(key = ''): Promise<unknown> {
-    const atMs = monotonicMs();
-    this.starts.push({ atMs, key });
-    const now = (this.#now.get(key) ?? 0) + 1;
+    this.called.push(key);
+    const now = this.now(key) + 1;
     this.#now.set(key, now);
     this.most.set(key, Math.max(this.most.get(key) ?? 0, now));
-    await waitMs(this.answerMs);
-    this.#now.set(key, this.#now.get(key)! - 1);
+    await this.whenAnswering();
+    this.#now.set(key, this.now(key) - 1);
     const answer = this.answer(key);
     if (answer instanceof Error) throw answer;
     return answer;
-  }
-
-  /** Starts in the busiest stretch of this length. */
-  mostStartsIn(ms: number, key?: string): number {
-    const times = this.starts
-      .filter((start) => key === undefined || start.key === key)
-      .map(({ atMs }) => atMs);
-    return Math.max(0, ...times.map((from, at) => times.slice(at).filter((atMs) => atMs < from + ms).length));
-  }
-
-  /** Over the time from the first call to the last. */
-  get perSecond(): number {
-    const first = this.starts[0]!.atMs;
-    const last = this.starts.at(-1)!.atMs;
-    return ((this.starts.length - 1) / (last - first)) * 1000;
   }
 }
 
@@ -64,6 +68,7 @@ afterEach(async () => {
   await Promise.all(workers.map((worker) => worker.stop({ drainMs: 0 })));
   workers = [];
   await rowmill.close();
+  await database.query('truncate resources, resource_overrides');
 });
 
 let made = 0;
@@ -108,21 +113,27 @@ async function startWorkers(
 const rows = (count: number, key?: (n: number) => string) =>
   Array.from({ length: count }, (_, n) => ({ n, ...(key && { key: key(n) }) }));
 
+const heard = (name: string): Promise<void> =>
+  whenHeard(database, name, contextOf(rowmill).settings.resourceLeaseMs);
+
 describe('three workers together', () => {
+  // How close calls come to each other, and within any second, is in test/simulation/slow-workers.test.ts.
   test('start no more calls per second than declared', async () => {
     const service = new CountingService();
-    const pipeline = await startWorkers(service, { count: 3, limits: { a1: { ratePerSecond: 100 } } });
-    const jobId = await rowmill.submit(pipeline, rows(400));
+    const pipeline = await startWorkers(service, { count: 3, limits: { a1: { ratePerSecond: 20 } } });
+    // So few that a slow machine could make more.
+    const sinceMs = await databaseMs(database);
+    const jobId = await rowmill.submit(pipeline, rows(60));
     await rowmill.whenFinished(jobId);
-    expect(service.perSecond).toBeLessThanOrEqual(101);
-    // A timer that comes late lets the next call come close behind it.
-    expect(service.mostStartsIn(1000)).toBeLessThanOrEqual(110);
+    expect(service.calls).toBe(60);
+    await expectPlaces(database, service.calls, { name: 'a1', perSecond: 20, sinceMs });
   });
 
   test('have no more calls under way than declared, and as many', async () => {
     const service = new CountingService();
+    service.whenAnswering = () => until(() => service.most.get('')! >= 7);
     const pipeline = await startWorkers(service, { count: 3, limits: { a2: { concurrency: 7 } } });
-    const jobId = await rowmill.submit(pipeline, rows(600));
+    const jobId = await rowmill.submit(pipeline, rows(300));
     await rowmill.whenFinished(jobId);
     expect(service.most.get('')).toBe(7);
   });
@@ -135,17 +146,20 @@ test('keys have limits of their own, and one that is busy does not keep others w
     limits: { b1: { concurrency: 1, minDelayMs: 100 } },
     uses: [resource<{ key: string }>('b1', (row) => row.key)],
   });
+  const sinceMs = await databaseMs(database);
   // The first 30 rows are all of one key.
   const jobId = await rowmill.submit(
     pipeline,
     rows(70, (n) => (n < 30 ? 'slow' : `host${n % 10}`)),
   );
   await rowmill.whenFinished(jobId);
-  expect([...service.most.values()].every((most) => most === 1)).toBe(true);
-  // Who comes too late for a place by up to 30 ms still uses it, and the next may be in time.
-  for (const key of service.most.keys()) expect(service.mostStartsIn(60, key), key).toBe(1);
-  const called = service.starts.map(({ key }) => key);
-  expect(called.indexOf('host3')).toBeLessThan(called.lastIndexOf('slow'));
+  expect(service.most.size).toBe(11);
+  for (const [key, most] of service.most) {
+    expect(most, key).toBe(1);
+    const calls = service.called.filter((each) => each === key).length;
+    await expectPlaces(database, calls, { name: 'b1', key, perSecond: 10, sinceMs });
+  }
+  expect(service.called.indexOf('host3')).toBeLessThan(service.called.lastIndexOf('slow'));
 });
 
 test('a key can follow the strategy of the call, and a key of null uses nothing of the resource', async () => {
@@ -181,9 +195,10 @@ test('a key can follow the strategy of the call, and a key of null uses nothing 
 
 test.runIf(isDeep)(
   'more keys than fit in memory: rows of a busy key are given back until their turn',
+  LONG,
   async () => {
     const service = new CountingService();
-    service.answerMs = 1;
+    service.whenAnswering = () => waitMs(1);
     const pipeline = await startWorkers(service, {
       limits: { b2: { minDelayMs: 2 } },
       uses: [resource<{ key: string }>('b2', (row) => row.key)],
@@ -194,7 +209,7 @@ test.runIf(isDeep)(
       rows(2600, (n) => (n < 2500 ? 'busy' : 'other')),
     );
     await rowmill.whenFinished(jobId);
-    const place = service.starts.findLastIndex((start) => start.key === 'other');
+    const place = service.called.lastIndexOf('other');
     expect(place).toBeLessThan(1500);
     const attempts = await database.query('select distinct attempt from results where job_id = $1', [jobId]);
     expect(attempts).toEqual([{ attempt: 1 }]);
@@ -204,32 +219,36 @@ test.runIf(isDeep)(
 test('an item that waits for a permit holds no slot, and its wait is not its timeout', async () => {
   const service = new CountingService();
   const pipeline = await startWorkers(service, { limits: { c1: { ratePerSecond: 3 } }, timeoutMs: 3000 });
-  const jobId = await rowmill.submit(pipeline, rows(15));
+  const jobId = await rowmill.submit(pipeline, rows(12));
   const summary = await rowmill.whenFinished(jobId);
-  expect(summary.counts.DONE).toBe(15);
+  expect(summary.counts.DONE).toBe(12);
   expect(summary.phases[0]!.retried).toBe(0);
 });
 
-const until = async (is: () => boolean): Promise<void> => {
-  while (!is()) await waitMs(10);
-};
-
-test('an answer that asks to be left alone stops all workers for that long', async () => {
+test('an answer that asks to be left alone stops all workers until its time is over', async () => {
   const service = new CountingService();
-  let refusedAtMs = 0;
+  let isRefusing = false;
   service.answer = () => {
-    if (refusedAtMs > 0 || service.starts.length < 20) return { ok: true };
-    refusedAtMs = monotonicMs();
-    return httpError({ status: 429, headers: { 'retry-after': '5' } });
+    if (!isRefusing) return { ok: true };
+    isRefusing = false;
+    return httpError({ status: 429, headers: { 'retry-after': '200' } });
   };
   const pipeline = await startWorkers(service, { count: 3, limits: { d1: { concurrency: 4 } } });
-  // More than they would do in that time.
-  const jobId = await rowmill.submit(pipeline, rows(3000));
-  const since = (ms: number) => service.starts.filter(({ atMs }) => atMs > refusedAtMs + ms);
-  await until(() => refusedAtMs > 0 && since(5000).length > 0);
+  const jobId = await rowmill.submit(pipeline, rows(10_000));
+  await until(async () => service.calls > 20 && (await holdersOf(database, 'd1')).length === 3);
+  const paused = contextOf(rowmill).events.next('resource.decided', ({ kind }) => kind === 'pause');
+  isRefusing = true;
+  expect((await paused).reason).toMatch(/^the service asked to be left alone for \d+ ms$/);
+  await heard('d1');
+  const { calls } = service;
+  await heard('d1');
+  expect(service.calls).toBe(calls);
+  const { nowMs, state } = await readResource(database, 'd1');
+  expect(state.pausedUntilMs).toBeGreaterThan(nowMs);
+
+  await passTime(database, 'd1', '{pausedUntilMs}');
+  await until(() => service.calls > calls);
   await rowmill.cancel(jobId);
-  // The others hear of it with their next sync, of which there are several in three seconds.
-  expect(since(3000).filter(({ atMs }) => atMs < refusedAtMs + 4900)).toEqual([]);
 });
 
 test('an operator pauses, raises and lowers a resource while it is used; each change is in the audit', async () => {
@@ -237,30 +256,37 @@ test('an operator pauses, raises and lowers a resource while it is used; each ch
   const pipeline = await startWorkers(service, { count: 2, limits: { e1: { ratePerSecond: 50 } } });
   const set = (change: object) =>
     overrideResource(contextOf(rowmill), { name: 'e1', change, actor: 'tests' });
-  const jobId = await rowmill.submit(pipeline, rows(100_000));
-  await until(() => service.starts.length > 20);
+  const sinceMs = await databaseMs(database);
+  const jobId = await rowmill.submit(pipeline, rows(10_000));
+  await until(() => service.calls > 20);
   await set({ paused: true });
-  const pausedAtMs = monotonicMs();
-  // All hear of it with their next sync, of which there are several in two seconds.
-  await until(() => monotonicMs() > pausedAtMs + 3000);
-  expect(service.starts.filter(({ atMs }) => atMs > pausedAtMs + 2000)).toEqual([]);
+  await heard('e1');
+  const { calls } = service;
+  await expectPlaces(database, calls, { name: 'e1', perSecond: 50, sinceMs });
+  await heard('e1');
+  expect(service.calls).toBe(calls);
   const [listed] = await listResources(contextOf(rowmill).db, 'e1', 10);
   expect(listed).toMatchObject({ name: 'e1', override: { paused: true }, limits: { ratePerSecond: 50 } });
 
+  const resumedMs = await databaseMs(database);
   await set({ paused: null, ratePerSecond: 200 });
-  // More than it was before.
-  await until(() => {
-    const nowMs = monotonicMs();
-    return service.starts.filter(({ atMs }) => atMs > nowMs - 1000).length > 80;
-  });
-  expect(service.mostStartsIn(1000)).toBeLessThanOrEqual(215);
+  await until(() => service.calls > calls + 200);
+  const more = service.calls - calls;
+  await expectPlaces(database, more, { name: 'e1', perSecond: 200, sinceMs: resumedMs });
+  // The line has the places of the higher rate.
+  expect((await readResource(database, 'e1')).state.perSecond).toBe(200);
+
+  await set({ ratePerSecond: 20 });
+  await heard('e1');
+  expect((await readResource(database, 'e1')).state.perSecond).toBe(20);
   await rowmill.cancel(jobId);
   const audit = await database.query<{ actor: string; detail: { change: object } }>(
     `select actor, detail from audit where subject = 'resource e1' order by audit_id`,
   );
-  expect(audit.slice(-2).map(({ actor, detail }) => [actor, detail.change])).toEqual([
+  expect(audit.slice(-3).map(({ actor, detail }) => [actor, detail.change])).toEqual([
     ['tests', { paused: true }],
     ['tests', { paused: null, ratePerSecond: 200 }],
+    ['tests', { ratePerSecond: 20 }],
   ]);
 });
 
@@ -269,22 +295,30 @@ test('a service that only fails is left alone, and used again when it answers', 
   let isDown = true;
   service.answer = () => (isDown ? Object.assign(new Error('down'), { status: 503 }) : { ok: true });
   const pipeline = await startWorkers(service, { count: 2, limits: { f1: { concurrency: 5 } } });
-  const jobId = await rowmill.submit(pipeline, rows(200));
-  const opened = new Promise<void>((resolve) => {
-    for (const worker of workers)
-      worker.events.on('resource.decided', ({ kind, to }) => {
-        if (kind === 'circuit' && to === 'open') resolve();
-      });
+  /** Calls so far, at each opening of the circuit. */
+  const callsAtOpening: number[] = [];
+  contextOf(rowmill).events.on('resource.decided', ({ kind, to }) => {
+    if (kind === 'circuit' && to === 'open') callsAtOpening.push(service.calls);
   });
-  await opened;
-  // The other worker hears of it with its next sync.
-  await waitMs(1500);
-  const calls = service.starts.length;
-  await waitMs(500);
-  // Calls that probe; there would be a hundred and more.
-  expect(service.starts.length - calls, 'while it is open').toBeLessThan(10);
+  const jobId = await rowmill.submit(pipeline, rows(200));
+  await until(() => callsAtOpening.length > 0);
+  // From here on the failure of a call is synced before the next but one can start.
+  service.whenAnswering = () => heard('f1');
+  for (let openings = 1; openings < 5; openings += 1) {
+    await until(() => callsAtOpening.length >= openings);
+    await passTime(database, 'f1', '{circuit,openUntilMs}');
+  }
+  await until(() => callsAtOpening.length >= 5);
+  const probes = callsAtOpening.slice(2).map((calls, at) => calls - callsAtOpening[at + 1]!);
+  console.log(`calls at each opening of the circuit: ${callsAtOpening.join(', ')}`);
+  // The second opening is behind all calls that had their permit before the first. Then one call at a time probes.
+  expect(Math.max(...probes)).toBeLessThanOrEqual(2);
+
+  const { calls } = service;
+  service.whenAnswering = () => waitMs(20);
   isDown = false;
+  await passTime(database, 'f1', '{circuit,openUntilMs}');
   const summary = await rowmill.whenFinished(jobId);
   expect(summary.counts.DONE).toBe(200);
-  expect(service.starts.length).toBeLessThan(350);
+  expect(service.calls - calls).toBeLessThanOrEqual(200);
 });

@@ -73,7 +73,7 @@ async function sliceUntilFinished(
 }
 
 const leases = async (jobId: string): Promise<unknown[]> =>
-  database.query('select * from spans where job_id = $1 and owner is not null', [jobId]);
+  database.query('select * from spans where job_id = $1 and worker_id is not null', [jobId]);
 const workers = async (): Promise<unknown[]> => database.query('select * from workers');
 
 async function expectExact(jobId: string, counts: Record<string, number>): Promise<void> {

@@ -117,7 +117,7 @@ test('a call that answered is not a suspect any more', async () => {
   const batch = { jobId, generation: 1, phase: 0, workerId: newId(), flushId: newId() };
   await flushOutcomes(context, { ...batch, leases: [{ ...claim, outcomes }] }, false);
   expect(await waitingSpans(jobId)).toEqual([{ items: '{[0,1)}', crashes: 0 }]);
-  await rescueLeases(context, { deadWorkerId: await ownerOf(jobId) });
+  await rescueLeases(context, { deadWorkerId: await holderOf(jobId) });
   expect(await waitingSpans(jobId)).toEqual([
     { items: '{[0,1)}', crashes: 0 },
     { items: '{[1,2)}', crashes: 2 },
@@ -129,8 +129,8 @@ test('a lease that expires once makes no suspects; one whose process was seen to
   const jobId = await jobWithItems(context, { items: 4 });
   const lose = async (isSeen: boolean): Promise<void> => {
     expect(await claimItems(context.db, claimRequest(jobId))).not.toBeNull();
-    const deadWorkerId = await ownerOf(jobId);
-    await database.query('update spans set expires_at = now() where job_id = $1 and owner is not null', [
+    const deadWorkerId = await holderOf(jobId);
+    await database.query('update spans set expires_at = now() where job_id = $1 and worker_id is not null', [
       jobId,
     ]);
     await rescueLeases(context, isSeen ? { deadWorkerId } : { expiredOfJobId: jobId });
@@ -148,16 +148,16 @@ test('a lease that expires once makes no suspects; one whose process was seen to
   expect(await waitingSpans(jobId)).toEqual(halves);
 });
 
-async function ownerOf(jobId: string): Promise<string> {
-  const [lease] = await database.query<{ owner: string }>(
-    'select owner from spans where job_id = $1 and owner is not null',
+async function holderOf(jobId: string): Promise<string> {
+  const [lease] = await database.query<{ worker_id: string }>(
+    'select worker_id from spans where job_id = $1 and worker_id is not null',
     [jobId],
   );
-  return lease!.owner;
+  return lease!.worker_id;
 }
 
 const waitingSpans = (jobId: string): Promise<{ items: string; crashes: number }[]> =>
   database.query(
-    'select items::text, crashes from spans where job_id = $1 and owner is null order by lower(items)',
+    'select items::text, crashes from spans where job_id = $1 and worker_id is null order by lower(items)',
     [jobId],
   );

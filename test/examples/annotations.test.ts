@@ -166,8 +166,8 @@ describe('a text that is written differently', () => {
   });
 });
 
-describe('rowmill counters audit', () => {
-  const audit = () => runCommand({ folder, databaseUrl: database.url }, ['counters', 'audit', '--json']);
+describe('rowmill counters check', () => {
+  const check = () => runCommand({ folder, databaseUrl: database.url }, ['counters', 'check', '--json']);
 
   it('agrees with the recount, and finds a number that is one off', async () => {
     for (const upload of [first, added, replaced]) {
@@ -175,7 +175,7 @@ describe('rowmill counters audit', () => {
       recount.take(upload);
     }
     const { pairs } = recount.size();
-    const right = await audit();
+    const right = await check();
     expect([right.code, right.stderr]).toEqual([0, '']);
     expect(JSON.parse(right.stdout)).toMatchObject({
       ok: true,
@@ -188,7 +188,7 @@ describe('rowmill counters audit', () => {
       'update counter_entries set measured[1] = measured[1] + 1 where scope = $1 and entity = $2',
       [project, document],
     );
-    const wrong = await audit();
+    const wrong = await check();
     expect(wrong.code).not.toBe(0);
     expect(JSON.parse(wrong.stdout)).toMatchObject({ ok: false });
     expect(wrong.stdout).toContain(JSON.stringify(document));

@@ -14,6 +14,7 @@ import { generateSite, HOSTS, LIMITED_HOST, reachablePages } from '../../example
 import { crawler, normalizeUrl } from '../../examples/crawler/pipeline.ts';
 import { type RunningSite, startSite } from '../../examples/crawler/start-site.ts';
 import { waitMs } from '../../src/platform/clock.ts';
+import { isDeep } from '../support/depth.ts';
 import { checkInvariants } from '../support/invariants.ts';
 import { runCommand } from '../support/run-command.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -96,6 +97,50 @@ describe('a crawl by two workers', () => {
     expect([...calls.keys()].filter((id) => !reachable.has(id))).toEqual([]);
   });
 });
+
+// A round of a crawl, from one flush to the next, costs some ten transactions, and a site has as many rounds as levels at the
+// least: a crawl of a few hundred pages is over before that is one per twenty pages. What a worker does per second is set far
+// apart, because it depends on how busy the machine is and not on the pages.
+test.runIf(isDeep)(
+  'a whole crawl takes 95 % fewer transactions than one per page, claims and limits included',
+  async () => {
+    const large = generateSite({ pages: 8000, seed: 7 });
+    const running = await startSite(large, { latencyMs: [0, 1], limitPerSecond: 10_000 });
+    cleanups.push(() => running.stop());
+    const settings = {
+      emitMaxDepth: 100,
+      // As the design of the batching has it.
+      flushMaxDelayMs: 5000,
+      // Work comes from flushes: several claims at once would find nothing, and so would looks between flushes.
+      claimConcurrency: 1,
+      pollMinMs: 5000,
+      pollMaxMs: 5000,
+      controlLookMs: 5000,
+      sweepMs: 30_000,
+      resourceSyncMs: 5000,
+      resourceLeaseMs: 100_000,
+      // More at once than there are slots: what waits for a host is given back and fetched again.
+      resources: { host: { concurrency: 12, minDelayMs: 0, adaptive: false } },
+    };
+    const rowmill = await openRowmill({ databaseUrl: database.url, settings });
+    cleanups.push(() => rowmill.close());
+    const bytes = (async function* () {
+      yield Buffer.from(`${running.startUrl}\n`);
+    })();
+    const params = { hosts: running.hosts };
+    const worker = await rowmill.startWorker([crawler]);
+    const { jobId } = await rowmill.submitFile(crawler, { name: 'start.txt', bytes }, { params });
+    const { total } = await rowmill.whenFinished(jobId, AbortSignal.timeout(290_000));
+    const spent = await worker.metrics.snapshot();
+    await worker.stop();
+    expect(checkCrawl(large, running, await readCrawl(rowmill, jobId)).problems).toEqual([]);
+    const ends = ['commit', 'rollback'].map((end) => spent[`database_transactions{end=${end}}`]!);
+    expect((ends[0]! + ends[1]!) / total, `${ends.join(' + ')} transactions for ${total} pages`).toBeLessThan(
+      0.05,
+    );
+  },
+  300_000,
+);
 
 /** Far more than a worker has claimed and not started. */
 const FAR_PAGES = 3000;

@@ -7,16 +7,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readXlsx } from 'hucre/xlsx';
 import { openRowmill, type Rowmill, type RowmillWorker } from 'rowmill';
+import { createClient } from 'rowmill/client';
 import { runPipeline } from 'rowmill/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { compareWithTruth, type PricedRow } from '../../examples/prices/compare-with-truth.ts';
 import { generateThings, inventoryCsv, type Things } from '../../examples/prices/generate-things.ts';
 import { type Photo, photographs, zipPhotos } from '../../examples/prices/photo-set.ts';
 import { prices, RETAILERS } from '../../examples/prices/pipeline.ts';
+import { priceWithoutWorkers } from '../../examples/prices/price-without-workers.ts';
 import { startRetailerService } from '../../examples/prices/retailer-service.ts';
 import type { StandIn, StandInOptions } from '../../examples/stand-in-server.ts';
 import { runScan } from '../../src/cli/commands/scan.ts';
 import { send } from '../support/api-pipelines.ts';
+import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { startFtpServer } from '../support/ftp-server.ts';
 import { startS3Stub } from '../support/s3-stub.ts';
 import { sha256Of } from '../support/take-whole-file.ts';
@@ -24,6 +27,7 @@ import { startTestApi } from '../support/test-api.ts';
 import { useTestDatabase } from '../support/test-database.ts';
 
 const database = useTestDatabase();
+const browser = useBrowser();
 const folder = mkdtempSync(join(tmpdir(), 'rowmill-prices-'));
 const pipelinePath = fileURLToPath(new URL('../../examples/prices/pipeline.ts', import.meta.url));
 const calm: StandInOptions = { seed: 5, latencyMs: [0, 10] };
@@ -222,42 +226,34 @@ describe('the prices example', () => {
     const list = generateThings({ count: 30, seed: 25, prefix: 'page' });
     const service = await start([list], [], calm);
     await worker.stop();
-    const { url, context } = await startTestApi(database.url, {
+    const { url } = await startTestApi(database.url, {
       pipelines: [prices as never],
       settings: { blobStore: join(folder, 'blobs'), resourceSyncMs: 50 },
     });
-    const form = new FormData();
-    form.append('job', JSON.stringify({ pipeline: 'prices', again: true }));
-    form.append('file', new Blob([inventoryCsv(list)]), 'inventory.csv');
-    const { jobId } = (await send(url, 'POST', '/api/jobs', form)).body as { jobId: string };
-    await context.background.whenIdle();
-    const act = (action: string, body?: object) => send(url, 'POST', `/api/jobs/${jobId}/${action}`, body);
-    const pending = async (): Promise<unknown[]> =>
-      (await send(url, 'GET', `/api/jobs/${jobId}/pending?pageSize=100`)).body.items as unknown[];
-    const kickOff = async (): Promise<void> => {
-      for (;;) {
-        const { status, body } = await act('kickoff?durationMs=5000');
-        expect(status).toBe(200);
-        if (body.finished) return;
-      }
-    };
-
-    expect((await act('pause')).status).toBe(200);
-    // A price that is not a number is an error of the upload already.
-    expect(await pending()).toHaveLength(list.things.filter(({ fate }) => fate !== 'unreadable').length);
+    const { page, complaints } = await browser.open();
+    await page.goto(`${url}/jobs/new?pipeline=prices`);
+    const file = { name: 'inventory.csv', mimeType: 'text/csv', buffer: Buffer.from(inventoryCsv(list)) };
+    await page.getByLabel('File to upload').setInputFiles(file);
+    await page.getByRole('button', { name: 'Start the job' }).click();
+    await page.getByRole('heading', { name: 'inventory.csv' }).waitFor();
+    const jobId = /jobs\/([0-9a-f-]{36})/.exec(page.url())![1]!;
     expect(service.answers('market')).toEqual({});
-    expect((await act('resume')).status).toBe(200);
-    await kickOff();
-    expect(await pending()).toEqual([]);
-    expect(compareWithTruth(await rowsOf(jobId), list.things)).toEqual([]);
 
-    // Rows that were never valid cannot run again.
-    const again = list.things.filter(({ fate }) => fate === 'unknown').length;
-    const { status, body } = await act('reprocess', { scope: 'job' });
-    expect(again).toBeGreaterThan(0);
-    expect([status, body.generation, body.selected]).toEqual([202, 2, again]);
-    await kickOff();
+    const client = createClient({ baseUrl: url });
+    const { pending, slices, again } = await priceWithoutWorkers(client, jobId);
+    const withFate = (fate: string): number => list.things.filter((thing) => thing.fate === fate).length;
+    // A price that is not a number is an error of the upload already, and cannot run again.
+    expect(pending).toBe(list.things.length - withFate('unreadable'));
+    expect(slices).toBeGreaterThan(0);
+    expect(withFate('unknown')).toBeGreaterThan(0);
+    expect(again).toMatchObject({ generation: 2, rows: withFate('unknown') });
     expect(compareWithTruth(await rowsOf(jobId), list.things)).toEqual([]);
+    // The page followed all of it.
+    await page
+      .getByText(`Done ${list.things.length - withFate('unreadable') - withFate('unknown')}`)
+      .first()
+      .waitFor();
+    expectNoComplaints(complaints);
     worker = await rowmill.startWorker([prices]);
   });
 });

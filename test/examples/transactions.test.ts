@@ -151,7 +151,7 @@ describe('a batch', () => {
       expect(await victim.exited, victim.stderrTail).toEqual({ code: null, signal: 'SIGKILL' });
       expect(victim.events.filter(({ event }) => event === 'fault')).toMatchObject([{ name: point }]);
       // The dead one holds the callback for longer than the test wants to wait.
-      await database.query('update callbacks set next_attempt_at = now() where lease_token is not null');
+      await database.query('update callbacks set expires_at = now() where token is not null');
       startWorker();
       startWorker();
       await rowmill.whenFinished(jobId, patience());

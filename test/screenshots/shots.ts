@@ -29,7 +29,7 @@ async function dropMessyFile(page: Page): Promise<void> {
   await page.getByLabel('File to upload').setInputFiles(file);
   await page.getByLabel('sku', { exact: false }).first().selectOption('Article');
   await page.getByLabel('quantity', { exact: false }).first().selectOption('Quantiy');
-  await page.getByText(/rows were looked at/).waitFor();
+  await page.getByText(/Checked (all|the first)/).waitFor();
 }
 
 export function shotsOf({
@@ -97,7 +97,7 @@ async function selectTwo(page: Page): Promise<void> {
 
 async function checkFile(page: Page): Promise<void> {
   await dropMessyFile(page);
-  await page.getByRole('heading', { name: '3. Check' }).scrollIntoViewIfNeeded();
+  await page.getByRole('heading', { name: '3. Match columns and check' }).scrollIntoViewIfNeeded();
   await page.evaluate(`document.querySelector('h2:nth-of-type(1)'); scrollTo(0, 420)`);
 }
 
@@ -116,11 +116,11 @@ async function openFirstRow(page: Page): Promise<void> {
 
 async function editFirstRow(page: Page): Promise<void> {
   await openFirstRow(page);
-  await page.getByRole('button', { name: 'Edit and run again' }).click();
+  await page.getByRole('button', { name: 'Edit & rerun' }).click();
 }
 
 async function runAgain(page: Page): Promise<void> {
-  await page.getByRole('button', { name: /failed again/ }).click();
+  await page.getByRole('button', { name: /^Retry / }).click();
   await page.getByRole('dialog').waitFor();
 }
 
@@ -141,10 +141,10 @@ async function openHistory(page: Page): Promise<void> {
 
 async function openPalette(page: Page): Promise<void> {
   await page.keyboard.press('Control+k');
-  await page.getByPlaceholder(/Go to a screen/).waitFor();
+  await page.getByPlaceholder(/Search pages and jobs/).waitFor();
 }
 
 async function openKeys(page: Page): Promise<void> {
   await page.keyboard.press('?');
-  await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+  await page.getByRole('heading', { name: 'Keyboard shortcuts', exact: true }).waitFor();
 }

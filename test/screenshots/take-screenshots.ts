@@ -24,7 +24,7 @@ async function takeAll(): Promise<void> {
       path: '/',
       act: async (page) => {
         await page.getByLabel('Setup token').fill('x'.repeat(setupToken.length));
-        await page.getByLabel('Name').fill('ada');
+        await page.getByLabel('Username').fill('ada');
       },
     });
   });

@@ -138,7 +138,7 @@ async function expectEnd(
 /** Whatever is open is worked off once the job may run and the lost leases are back. */
 async function drain({ jobId }: Meeting, admin: pg.Client): Promise<void> {
   await admin.query(
-    'update spans set owner = null, token = null, expires_at = null, ready_at = now() where job_id = $1',
+    'update spans set worker_id = null, token = null, expires_at = null, ready_at = now() where job_id = $1',
     [jobId],
   );
   await drainJob(engine, jobId);

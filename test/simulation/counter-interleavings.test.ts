@@ -1,21 +1,21 @@
 // Every order in which flushes that feed the same counters, some of them in a later generation, can meet each other, a
-// cancellation, a rescue, the removal of a job, the folder and the audit, on real connections. Whatever came first: nobody
+// cancellation, a rescue, the removal of a job, the folder and the counter check, on real connections. Whatever came first: nobody
 // deadlocks, no number is lost, and all sums are those of a recount.
 import type pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Contribution, defineCounter } from '../../src/core/items/counter.ts';
-import { auditCounters } from '../../src/engine/counters/audit-counters.ts';
-import { decideCancel } from '../../src/engine/jobs/cancel-job.ts';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
-import { finishJob } from '../../src/engine/jobs/finish-job.ts';
-import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
+import { checkCounters } from '../../src/engine/counters/check-counters.ts';
 import { registerDefinitions } from '../../src/engine/counters/known-counters.ts';
-import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
+import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
 import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
+import { decideCancel } from '../../src/engine/jobs/cancel-job.ts';
+import { finishJob } from '../../src/engine/jobs/finish-job.ts';
+import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import { newId } from '../../src/platform/random.ts';
-import { cancelItems } from '../../src/store/commands/spans/cancel-items.ts';
 import { settleContributions } from '../../src/store/commands/counters/settle-contributions.ts';
+import { cancelItems } from '../../src/store/commands/spans/cancel-items.ts';
 import { countedEntries, recountCounters } from '../support/counter-recount.ts';
 import { forEveryInterleaving, type Session } from '../support/interleave.ts';
 import { useTestDatabase } from '../support/test-database.ts';
@@ -68,7 +68,7 @@ async function leasedJob(admin: pg.Client, items: number): Promise<Lease> {
     [lease.jobId, items],
   );
   const { rows } = await admin.query<{ span_id: string }>(
-    `insert into spans (job_id, generation, phase, items, item_count, owner, token, expires_at)
+    `insert into spans (job_id, generation, phase, items, item_count, worker_id, token, expires_at)
      values ($1, 1, 0, int8multirange(int8range(0, $2)), $2, gen_random_uuid(), $3, now() + interval '1 hour') returning span_id`,
     [lease.jobId, items, lease.token],
   );
@@ -80,7 +80,7 @@ async function leasedAgain(admin: pg.Client, { jobId }: Lease): Promise<Lease> {
   await reprocessJob(engine, jobId, { statuses: 'all' });
   const token = newId();
   const { rows } = await admin.query<{ span_id: string; generation: number }>(
-    `update spans set owner = $3, token = $2, expires_at = now() + interval '1 hour' where job_id = $1
+    `update spans set worker_id = $3, token = $2, expires_at = now() + interval '1 hour' where job_id = $1
      returning span_id, generation`,
     [jobId, token, HOLDER],
   );
@@ -362,7 +362,7 @@ describe('a flush of a later generation', () => {
           jobs: { A: ['', '', ''] },
         });
         for (const name of ['one', 'two'])
-          await admin.query('update spans set owner = $2, crashes = 2 where job_id = $1', [
+          await admin.query('update spans set worker_id = $2, crashes = 2 where job_id = $1', [
             meeting.jobs.get(name)!.jobId,
             CRASHED,
           ]);
@@ -373,11 +373,11 @@ describe('a flush of a later generation', () => {
   });
 });
 
-describe('the audit', () => {
+describe('the counter check', () => {
   const old = ['+p/a 5', '+p/m 7', '+q/a 3'];
   const added = ['+q/a 1', '+p/a 20', '=p/m 2'];
-  const audit = session(
-    'audit',
+  const counterCheck = session(
+    'check',
     [
       'find-drift-of-entries',
       'lock-drifted-entries',
@@ -385,7 +385,7 @@ describe('the audit', () => {
       'find-drift-of-entities',
       'lock-drifted-entities',
     ],
-    (context) => auditCounters(context, { repair: true }),
+    (context) => checkCounters(context, { repair: true }),
   );
 
   test('finds nothing in numbers that are right, whatever is being written', async () => {
@@ -393,8 +393,8 @@ describe('the audit', () => {
       databaseUrl,
       sessions: [
         flushing('A', added, ['change-counter-entries', 'copy-counter-contributions']),
-        session('audit', ['find-drift-of-entries', 'find-drift-of-entities'], async (context) => {
-          expect(await auditCounters(context)).toMatchObject({ drifted: [], complete: true });
+        session('check', ['find-drift-of-entries', 'find-drift-of-entities'], async (context) => {
+          expect(await checkCounters(context)).toMatchObject({ drifted: [], complete: true });
         }),
         flushing('old', ['', '+p/m 8', '=q/a 6'], ['change-and-take-back']),
       ],
@@ -408,7 +408,7 @@ describe('the audit', () => {
   test('repairs what drifted and loses nothing of what is written meanwhile', async () => {
     await forEveryInterleaving({
       databaseUrl,
-      sessions: [flushing('A', added, ['change-counter-entries']), audit],
+      sessions: [flushing('A', added, ['change-counter-entries']), counterCheck],
       setup: async (admin) => {
         const meeting = await seedMeeting(admin, { before: { old }, jobs: { A: added } });
         await admin.query(`update counter_entries set measured = '{1000}' where scope = 'q'`);
@@ -421,7 +421,7 @@ describe('the audit', () => {
       },
       check: async () => {
         // What a replacement met in the middle of the repair is found by the next one.
-        await auditCounters(engine, { repair: true });
+        await checkCounters(engine, { repair: true });
         await check([{ 'p/a': '25', 'p/m': '2', 'q/a': '4' }]);
       },
     });
@@ -432,7 +432,7 @@ describe('the audit', () => {
       databaseUrl,
       sessions: ['one', 'two'].map((name) =>
         session(name, ['find-drift-of-scopes', 'repair-scopes'], (context) =>
-          auditCounters(context, { repair: true }),
+          checkCounters(context, { repair: true }),
         ),
       ),
       setup: async (admin) => {

@@ -14,7 +14,7 @@ import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { sweep } from '../../src/engine/services/sweeper.ts';
 import type { Executor } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
-import { type Claim, claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { releaseAllBut, releaseLease } from '../../src/store/commands/spans/release-items.ts';
 import { RENEW_LEASES } from '../../src/store/commands/spans/renew-leases.ts';
 import { sealJobRow } from '../../src/store/commands/jobs/seal-job.ts';
@@ -37,7 +37,7 @@ beforeAll(() => {
 
 /** What the sessions of one order found, by session. */
 interface Meeting extends SeededJob {
-  claims: Map<string, Claim | null>;
+  claims: Map<string, ClaimedSpan | null>;
   flushes: Map<string, FlushReport>;
   rescues: Map<string, RescueReport>;
   /** Sessions that were told that they ended the job. */
@@ -203,7 +203,7 @@ async function expectEnded({ jobId }: Meeting, admin: pg.Client, done: number): 
 async function expectDrains(meeting: Meeting, admin: pg.Client, done: number): Promise<void> {
   await expectSound(meeting, admin);
   await admin.query(
-    'update spans set owner = null, token = null, expires_at = null, ready_at = now() where job_id = $1',
+    'update spans set worker_id = null, token = null, expires_at = null, ready_at = now() where job_id = $1',
     [meeting.jobId],
   );
   await drainJob(engine, meeting.jobId);
@@ -855,8 +855,8 @@ describe('several leases at once', () => {
   // Fails until a rescue settles its leases in the order of job and phase: error groups are locked in lease order.
   test('of two dead workers are failed by two rescues without a deadlock', async () => {
     const [first, second] = [newId(), newId()];
-    const lone = (seq: number, phase: number, owner: string) =>
-      ({ items: [[seq, seq + 1]], phase, crashes: 2, lease: { owner } }) as const;
+    const lone = (seq: number, phase: number, workerId: string) =>
+      ({ items: [[seq, seq + 1]], phase, crashes: 2, lease: { workerId } }) as const;
     await forEveryInterleaving({
       databaseUrl,
       sessions: [

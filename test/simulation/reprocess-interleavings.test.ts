@@ -14,7 +14,7 @@ import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
 import { sweep } from '../../src/engine/services/sweeper.ts';
 import { newId } from '../../src/platform/random.ts';
 import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.ts';
-import { type Claim, claimItems } from '../../src/store/commands/spans/claim-items.ts';
+import { type ClaimedSpan, claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { claimFinalize } from '../../src/store/commands/jobs/finalize-lease.ts';
 import { foldLedgerOf } from '../../src/store/commands/results/fold-ledger.ts';
 import { openGeneration } from '../../src/store/commands/jobs/open-generation.ts';
@@ -42,7 +42,7 @@ const ITEMS = 5;
 const FIRST_COUNTS = { DONE: 3, ERROR: 1, NOT_FOUND: 1, SKIPPED: 0, CANCELLED: 0 };
 
 interface Meeting extends SeededJob {
-  claims: Map<string, Claim | null>;
+  claims: Map<string, ClaimedSpan | null>;
   recorded: number;
   fenced: number;
   opened: boolean;
@@ -177,7 +177,7 @@ const working = (stops: string[]): Session<Meeting> =>
     const claim = await claimItems(context.db, claimOf(meeting, false));
     meeting.claims.set('work', claim);
     if (!claim) return;
-    const lease = { ...claim, owner: '', items: claim.ranges };
+    const lease = { ...claim, workerId: '', items: claim.ranges };
     const outcomes = claim.items.map(({ seq }) => doneOutcome(seq));
     if (await flushAs(context, meeting, claim.generation, lease, outcomes))
       await finishJob(context, meeting.jobId);
@@ -212,7 +212,7 @@ async function expectSound({ jobId }: Meeting, admin: pg.Client): Promise<void> 
 async function expectEnds(meeting: Meeting, admin: pg.Client, { hasEdits = false } = {}): Promise<FoundJob> {
   const { jobId } = meeting;
   await expectSound(meeting, admin);
-  await admin.query('update spans set owner = null, token = null, expires_at = null where job_id = $1', [
+  await admin.query('update spans set worker_id = null, token = null, expires_at = null where job_id = $1', [
     jobId,
   ]);
   await drainJob(engine, jobId, { hasEdits });
@@ -451,7 +451,7 @@ describe('a reprocess of a paused job', () => {
         seen.add(wasRefused ? 'refused' : `took ${rows[0]!.selected}`);
         if (!wasRefused && rows[0]!.continues) seen.add('continued');
         await admin.query(
-          'update spans set owner = null, token = null, expires_at = null where job_id = $1',
+          'update spans set worker_id = null, token = null, expires_at = null where job_id = $1',
           [meeting.jobId],
         );
         await drainJob(engine, meeting.jobId);

@@ -10,13 +10,13 @@ export interface SeededSpan {
   attempt?: number;
   crashes?: number;
   /** Held by a worker; waiting without. */
-  lease?: { owner?: string; expired?: boolean };
+  lease?: { workerId?: string; expired?: boolean };
 }
 
 export interface SeededLease {
   spanId: number;
   token: string;
-  owner: string;
+  workerId: string;
   phase: number;
   attempt: number;
   crashes: number;
@@ -48,10 +48,10 @@ export async function seedJob(
   );
   const leases: SeededLease[] = [];
   for (const { phase = 0, items, attempt = 0, crashes = 0, lease } of job.spans) {
-    const owner = lease?.owner ?? newId();
+    const workerId = lease?.workerId ?? newId();
     const token = newId();
     const { rows } = await admin.query<{ span_id: string }>(
-      `insert into spans (job_id, generation, phase, items, item_count, attempt, crashes, owner, token, expires_at)
+      `insert into spans (job_id, generation, phase, items, item_count, attempt, crashes, worker_id, token, expires_at)
        values ($1, 1, $2, $3, $4, $5, $6, $7, $8, now() + $9::interval) returning span_id`,
       [
         jobId,
@@ -60,13 +60,13 @@ export async function seedJob(
         countSeqs(items),
         attempt,
         crashes,
-        lease ? owner : null,
+        lease ? workerId : null,
         lease ? token : null,
         lease ? (lease.expired ? '-1 second' : '1 hour') : null,
       ],
     );
     if (lease)
-      leases.push({ spanId: Number(rows[0]!.span_id), token, owner, phase, attempt, crashes, items });
+      leases.push({ spanId: Number(rows[0]!.span_id), token, workerId, phase, attempt, crashes, items });
   }
   // Items that wait at the second phase have come through the first one, and what has no span is done.
   await admin.query(

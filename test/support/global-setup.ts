@@ -20,7 +20,6 @@ const WITHOUT_PRESSURE = {
   PRESSURE_POOL_WAIT_MS: '3600000',
   PRESSURE_LOOP_DELAY_MS: '3600000',
   PRESSURE_MEMORY: '1',
-  PRESSURE_LOAD: '10000',
 };
 
 /** Nothing of a test outlives its run, and nobody kills this server. */

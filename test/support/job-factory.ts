@@ -1,10 +1,12 @@
 // Rows for tests: jobs with items, and spans exactly as a test wants them.
 
+import type { Claim } from '../../src/engine/claims/claim-work.ts';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { addItems } from '../../src/engine/items/add-items.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
+import type { Executor } from '../../src/platform/database.ts';
 import { newId } from '../../src/platform/random.ts';
-import type { ClaimRequest } from '../../src/store/commands/spans/claim-items.ts';
+import { type ClaimRequest, claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import type { TestDatabase } from './test-database.ts';
 
 export interface JobShape {
@@ -79,4 +81,11 @@ export function claimRequest(jobId: string, request: Partial<ClaimRequest> = {})
     leaseMs: 60_000,
     ...request,
   };
+}
+
+/** The claim as a worker has it, of a job without parameters, limits and budget. */
+export async function claimWhole(db: Executor, request: ClaimRequest): Promise<Claim> {
+  const span = (await claimItems(db, request))!;
+  const owner = { ownerId: 'local', weight: 1, maxInFlight: null };
+  return { ...span, owner, budget: null, itemCosts: null, params: {} };
 }

@@ -102,7 +102,7 @@ async function describeDatabase(client: pg.Client): Promise<string> {
     ],
     [
       'spans',
-      `select job_id, span_id, generation, phase, items::text, attempt, crashes, owner, ready_at, expires_at, clock_timestamp() as now
+      `select job_id, span_id, generation, phase, items::text, attempt, crashes, worker_id, ready_at, expires_at, clock_timestamp() as now
        from spans where job_id in (select job_id from jobs order by created_at desc limit 5) order by job_id, span_id limit 20`,
     ],
     [

@@ -25,7 +25,7 @@ async function standing(rowmill: Rowmill, jobId: string): Promise<string> {
   const { rows } = await contextOf(rowmill).db.run(
     {
       name: 'standing-of-a-job',
-      text: `select span_id::int, phase, items::text, owner, attempt, crashes, ready_at, expires_at, clock_timestamp() as now
+      text: `select span_id::int, phase, items::text, worker_id, attempt, crashes, ready_at, expires_at, clock_timestamp() as now
            from spans where job_id = $1 order by span_id limit 20`,
     },
     [jobId],

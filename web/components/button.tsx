@@ -1,4 +1,4 @@
-// Buttons: one for what the screen is for, plain ones for the rest, and one that warns.
+// Buttons: primary for the main action of a screen, plain and quiet for the rest, danger for destructive ones.
 import type { ButtonHTMLAttributes, Ref } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
@@ -22,7 +22,7 @@ export function buttonClass(
 ): string {
   return classNames(
     'inline-flex items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap',
-    // A title says why, so the pointer reaches it.
+    // The title explains a disabled button, so the pointer must still reach it.
     'disabled:opacity-50 disabled:cursor-not-allowed',
     size === 'small' ? 'h-7 px-2 text-[13px]' : 'h-9 px-3.5',
     KINDS[kind],

@@ -1,4 +1,4 @@
-// A chart over time as a screen shows it: its place until it is there, and in words where it cannot be drawn.
+// A chart over time: reserves its space while it loads, and falls back to text when it cannot be drawn.
 import { lazy, Suspense } from 'react';
 import { fetchPart } from '../lib/fetch-part.ts';
 import { Guard } from './guard.tsx';
@@ -6,7 +6,7 @@ import type { TimeChartProps } from './time-chart.tsx';
 
 const TimeChart = lazy(() => fetchPart(() => import('./time-chart.tsx')));
 
-/** Null: its numbers are being fetched. `empty` stands in its place while there is nothing to draw. */
+/** `drawn` is null while the numbers load. `empty` is shown while there is nothing to draw. */
 export function Chart({ drawn, empty }: { drawn: TimeChartProps | null; empty?: string }) {
   if (!drawn) return <ChartSpace />;
   if (empty !== undefined && drawn.lines.every(({ values }) => values.every((value) => !value)))
@@ -20,7 +20,6 @@ export function Chart({ drawn, empty }: { drawn: TimeChartProps | null; empty?: 
   );
 }
 
-/** Words and colours of its lines. */
 export function ChartLegend({ parts }: { parts: readonly (readonly [string, string])[] }) {
   return (
     <span className="flex gap-3">

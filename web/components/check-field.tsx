@@ -1,4 +1,4 @@
-// Something that is on or off, with its words beside it and, if need be, what that means.
+// A checkbox with its label and an optional hint.
 import { type InputHTMLAttributes, type ReactNode, useId } from 'react';
 import { classNames } from '../lib/class-names.ts';
 

@@ -1,4 +1,4 @@
-// Asks before money is spent or something cannot be taken back. The words say what will happen.
+// Asks before an action that costs money or cannot be undone. The text describes the effect.
 import { type ReactNode, useState } from 'react';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -7,14 +7,17 @@ export interface ConfirmProps {
   open: boolean;
   onClose: () => void;
   title: string;
-  /** What the button does, as a verb: "Cancel the job". */
+  /** Label of the button, as a verb: "Cancel job". */
   action: string;
+  /** Label of the button that changes nothing. */
+  cancel?: string;
   danger?: boolean;
   children: ReactNode;
   onConfirm: () => Promise<unknown>;
 }
 
-export function Confirm({ open, onClose, title, action, danger = false, children, onConfirm }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { open, onClose, title, action, cancel = 'Cancel', danger = false, children, onConfirm } = props;
   const [isBusy, setBusy] = useState(false);
   const confirm = async () => {
     setBusy(true);
@@ -30,7 +33,7 @@ export function Confirm({ open, onClose, title, action, danger = false, children
       <div className="flex flex-col gap-4">
         <div className="text-muted">{children}</div>
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Go back</Button>
+          <Button onClick={onClose}>{cancel}</Button>
           <Button kind={danger ? 'danger' : 'primary'} disabled={isBusy} onClick={() => void confirm()}>
             {action}
           </Button>

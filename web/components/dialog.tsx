@@ -1,4 +1,4 @@
-// A question or form over the page. Escape and the cross close it; focus stays inside and goes back afterwards.
+// A dialog over the page. Escape and the cross close it; focus stays inside and returns afterwards.
 import { X } from 'lucide-react';
 import { Dialog as Parts } from 'radix-ui';
 import { type ReactNode, useEffect, useEffectEvent, useRef } from 'react';
@@ -11,12 +11,12 @@ export interface DialogProps {
   title: ReactNode;
   description?: ReactNode;
   children: ReactNode;
-  /** From the side, for what is looked at beside the list. */
+  /** Opens as a panel at the side, so that the list stays visible. */
   side?: boolean;
 }
 
 export function Dialog({ open, onClose, title, description, children, side = false }: DialogProps) {
-  // Dialogs here have no trigger of their own, to which the focus would go back by itself.
+  // Dialogs here have no trigger element, so the focus is restored by hand.
   const before = useRef<Element | null>(null);
   const close = useEffectEvent(onClose);
   useEffect(() => (open ? addOpenDialog(() => close()) : undefined), [open]);

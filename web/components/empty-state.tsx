@@ -1,4 +1,4 @@
-// A screen with nothing on it says what belongs there and how it gets there.
+// An empty screen or list: what belongs here and how to get it.
 import type { ReactNode } from 'react';
 
 export function EmptyState({
@@ -10,7 +10,7 @@ export function EmptyState({
   title: string;
   children: ReactNode;
   action?: ReactNode;
-  /** There is nothing else on the screen: this is its heading. */
+  /** The empty state is the whole screen, so its title is the h1. */
   isScreen?: boolean;
 }) {
   const Heading = isScreen ? 'h1' : 'h2';

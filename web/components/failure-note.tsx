@@ -1,4 +1,4 @@
-// What went wrong in a part of a screen, and what to do about it.
+// An error in a part of a screen, with a hint and an optional action.
 import type { ReactNode } from 'react';
 import { errorWords } from '../lib/error-words.ts';
 

@@ -1,4 +1,4 @@
-// A label, its field, a hint, and what is wrong with it, tied together for screen readers.
+// A label, its field, a hint and an error, connected for screen readers.
 import { type InputHTMLAttributes, type ReactNode, useId } from 'react';
 import { classNames } from '../lib/class-names.ts';
 

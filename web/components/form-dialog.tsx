@@ -1,4 +1,4 @@
-// A form over the page: it sends what was filled in, closes when that went well, and says what is wrong otherwise.
+// A form in a dialog. It submits, closes on success and shows the error otherwise.
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { NotConfirmed } from '../lib/with-password.ts';
 import { Button } from './button.tsx';
@@ -8,7 +8,7 @@ import { FailureNote } from './failure-note.tsx';
 export interface FormDialogProps {
   title: string;
   description?: ReactNode;
-  /** What the button does, as a verb. */
+  /** Label of the button, as a verb. */
   action: string;
   onClose: () => void;
   onSubmit: (form: FormData) => Promise<unknown>;
@@ -38,7 +38,7 @@ export function FormDialog({ title, description, action, onClose, onSubmit, chil
         {children}
         {error !== null && <FailureNote error={error} />}
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Go back</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={isBusy}>
             {action}
           </Button>

@@ -1,8 +1,8 @@
-// Keeps a part of a screen that fails from taking the rest with it.
+// An error boundary: a part of a screen that throws does not take the rest with it.
 import { Component, type ReactNode } from 'react';
 
 export interface GuardProps {
-  /** Stands where the part would. */
+  /** Shown instead of the part. */
   fallback: ReactNode;
   children: ReactNode;
 }

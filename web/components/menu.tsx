@@ -1,20 +1,20 @@
-// A button that opens a list of things to do.
+// A button that opens a menu.
 import { ChevronDown } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { buttonClass } from './button.tsx';
 
-/** Inside the main part of the page: what stands outside of every landmark is hard to find by ear. */
+/** Menus render inside the main landmark: screen readers hardly find content outside of landmarks. */
 export const menuPlace = (): HTMLElement | null => document.getElementById('content');
 
 export interface MenuProps {
   label: ReactNode;
-  /** For screen readers, when the label is a picture. */
+  /** Accessible name, for a label that is only an icon. */
   name?: string;
   kind?: 'plain' | 'quiet';
   size?: 'normal' | 'small';
-  /** No arrow beside the label. */
+  /** Hides the arrow beside the label. */
   bare?: boolean;
   children: ReactNode;
 }
@@ -61,7 +61,7 @@ export function MenuItem({ onSelect, disabled = false, children, className }: Me
   );
 }
 
-/** An entry that leads somewhere, or fetches a file. */
+/** A menu item that is a link or a download. */
 export function MenuLink({
   href,
   download = false,

@@ -1,4 +1,4 @@
-// What is fetched and made only when it is first opened, and stays from then on.
+// Mounts its content when it is first opened, and keeps it mounted.
 import { type ReactNode, Suspense, useState } from 'react';
 
 export function OnceOpen({ open, children }: { open: boolean; children: ReactNode }) {

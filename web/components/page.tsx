@@ -1,4 +1,4 @@
-// A screen: its heading, what can be done on it, and its content.
+// The layout of a screen: heading, actions and content.
 import type { ReactNode } from 'react';
 
 export interface PageProps {

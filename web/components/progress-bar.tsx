@@ -1,4 +1,4 @@
-// How far a job is, by status: one bar, told in words for those who cannot see it.
+// Progress of a job by status: one bar, with a text alternative.
 import { formatCount, formatPercent } from '../lib/format.ts';
 import { statusWord } from './status-chip.tsx';
 
@@ -23,7 +23,7 @@ export function ProgressBar({ counts, total, className = 'h-2' }: ProgressBarPro
   const words = PARTS.filter(([status]) => of(status) > 0).map(
     ([status]) => `${formatCount(of(status))} ${statusWord(status).toLowerCase()}`,
   );
-  const label = `${formatPercent(total === 0 ? 0 : ended / total)} ended${words.length > 0 ? `: ${words.join(', ')}` : ''}`;
+  const label = `${formatPercent(total === 0 ? 0 : ended / total)} finished${words.length > 0 ? `: ${words.join(', ')}` : ''}`;
   return (
     <div
       role="img"

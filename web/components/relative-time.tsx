@@ -1,4 +1,4 @@
-// A time told from now, with the exact one on hover. All of them turn on one timer.
+// A relative time, with the exact time on hover. All of them share one timer.
 import { useSyncExternalStore } from 'react';
 import { formatExact, formatRelative } from '../lib/format.ts';
 

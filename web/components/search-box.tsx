@@ -1,4 +1,4 @@
-// A text to search for. It counts when somebody pauses to type.
+// A search field that reports its text after a pause in typing.
 import { useEffect, useState } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { inputClass } from './field.tsx';
@@ -15,7 +15,7 @@ const PAUSE_MS = 250;
 export function SearchBox({ label, value, onChange, className }: SearchBoxProps) {
   const [text, setText] = useState(value);
   const [told, setTold] = useState(value);
-  // The address changed by other means than this box, as by going back.
+  // The URL changed by other means than this box, such as the back button.
   if (value !== told) {
     setTold(value);
     setText(value);

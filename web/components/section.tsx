@@ -1,10 +1,10 @@
-// A part of a screen on its own ground, with a heading unless its content says what it is.
+// A card of a screen, with an optional heading.
 import { type ReactNode, useId } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
 export interface SectionProps {
   title?: ReactNode;
-  /** At the right of the heading: a fact about the part, or what can be done with it. */
+  /** At the right of the heading: a fact or an action. */
   aside?: ReactNode;
   className?: string;
   children: ReactNode;

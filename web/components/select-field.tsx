@@ -1,4 +1,4 @@
-// A choice out of a few, with its label.
+// A select with its label.
 import type { ReactNode, SelectHTMLAttributes } from 'react';
 import { classNames } from '../lib/class-names.ts';
 import { Field, inputClass } from './field.tsx';
@@ -7,7 +7,6 @@ export interface SelectFieldProps extends Omit<SelectHTMLAttributes<HTMLSelectEl
   label: ReactNode;
   hint?: ReactNode;
   error?: string | undefined;
-  /** Value and words of each. */
   choices: readonly (readonly [value: string, words: string])[];
 }
 

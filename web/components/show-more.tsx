@@ -1,16 +1,16 @@
-// The end of a list that has more pages.
+// The button at the end of a list that has more pages.
 import { useEffect, useRef } from 'react';
 import { Button } from './button.tsx';
 
 export interface ShowMoreProps {
-  /** What `useInfiniteQuery` answers. */
+  /** The result of `useInfiniteQuery`. */
   of: {
     hasNextPage: boolean;
     isFetchingNextPage: boolean;
     isFetchNextPageError?: boolean;
     fetchNextPage: () => Promise<unknown>;
   };
-  /** The next page comes when somebody has scrolled to the end; the button is there for the keyboard, and after a failure. */
+  /** Loads the next page on scrolling to the end; the button remains for the keyboard and after a failure. */
   byScrolling?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// A secret that is shown this once, with a button that copies it.
+// A secret that is shown only once, with a button to copy it.
 import { Check, Copy } from 'lucide-react';
 import { useState } from 'react';
 import { copyText } from '../lib/copy-text.ts';
@@ -14,7 +14,7 @@ export function ShownOnce({ label, text }: { label: string; text: string }) {
       <div className="min-w-0 flex-1">
         <TextField
           label={label}
-          hint="It is not shown again: keep it now."
+          hint="Copy it now — you won't see it again."
           readOnly
           value={text}
           className="font-mono text-[13px]"

@@ -1,11 +1,11 @@
-// How often something was over time, in the space of a word. What it says is said in words too.
+// Frequency over time as an inline chart, with a text alternative.
 
 export interface SparklineProps {
-  /** Where the picture begins and ends. */
+  /** Time range of the chart. */
   fromMs: number;
   toMs: number;
   steps: { fromMs: number; stepMs: number; counts: readonly number[] };
-  /** The picture in words. */
+  /** Text alternative. */
   label: string;
 }
 

@@ -1,4 +1,4 @@
-// Statuses of rows and states of jobs, told by word and colour; never by colour alone.
+// Statuses of rows and states of jobs as a word and a colour, never as a colour alone.
 import { classNames } from '../lib/class-names.ts';
 
 const TONES: Record<string, string> = {
@@ -15,14 +15,24 @@ const TONES: Record<string, string> = {
   FINALIZING: 'bg-info-soft text-info',
   DELIVERED: 'bg-good-soft text-good',
   ACTIVE: 'bg-good-soft text-good',
-  WORKING: 'bg-good-soft text-good',
+
   DEAD: 'bg-bad-soft text-bad',
   CANCELLING: 'bg-quiet-soft text-quiet',
   PARTLY_SUCCEEDED: 'bg-warn-soft text-warn',
   NONE_SUCCEEDED: 'bg-bad-soft text-bad',
 };
 
+/** Statuses that the page calls something other than the API does. */
+const WORDS: Record<string, string> = {
+  ERROR: 'Failed',
+  PROCESSING: 'Assigned',
+  HELD: 'On hold',
+  ACTIVE: 'Enabled',
+  DEAD: 'Failed',
+};
+
 export function statusWord(status: string): string {
+  if (WORDS[status] !== undefined) return WORDS[status];
   const word = status.replaceAll('_', ' ').toLowerCase();
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
@@ -43,7 +53,7 @@ export function StatusChip({ status, className }: { status: string; className?: 
 
 const OUTCOMES: Record<string, string> = { partly: 'PARTLY_SUCCEEDED', failed: 'NONE_SUCCEEDED' };
 
-/** Beside the state of a job that is done: a job in which rows failed is not just done. */
+/** Shown beside the state of a finished job in which rows failed. */
 export function OutcomeChip({ state, outcome }: { state: string | null; outcome: string | null }) {
   const status = state === 'DONE' && outcome !== null ? OUTCOMES[outcome] : undefined;
   return status === undefined ? null : <StatusChip status={status} />;

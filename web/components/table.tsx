@@ -1,12 +1,12 @@
-// Rows under headings. On a narrow screen the table scrolls inside its frame, by keyboard too.
+// A table that scrolls inside its frame on a narrow screen, by keyboard too.
 import type { ReactNode } from 'react';
 import { classNames } from '../lib/class-names.ts';
 
 export interface TableProps {
-  /** Said to screen readers. */
+  /** Accessible name. */
   label: string;
   headings: readonly ReactNode[];
-  /** Which columns hold numbers: their headings stand above them at the right. */
+  /** Indexes of the columns that hold numbers: their headings are right-aligned. */
   numbers?: readonly number[];
   children: ReactNode;
 }
@@ -42,7 +42,7 @@ export function Table({ label, headings, numbers = [], children }: TableProps) {
   );
 }
 
-/** Buttons at the end of a row do not make it taller. */
+/** Buttons in the last cell do not make the row taller. */
 export const rowClass = 'border-b border-line last:border-0 hover:bg-sunken [&>td:last-child_button]:-my-1';
 export const cellClass = 'px-3 py-2.5 align-top';
 export const numberClass = `${cellClass} text-right tabular-nums`;

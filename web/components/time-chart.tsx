@@ -1,4 +1,4 @@
-// A chart over time. Fetched when it is first shown; drawn in the colours of the page, also when they change.
+// A chart over time, loaded when it is first shown and redrawn when the theme changes.
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -7,7 +7,7 @@ import { TIME_STEPS_S, timeMark, timeRange } from './time-axis.ts';
 
 export interface ChartLine {
   label: string;
-  /** A colour of style.css: --good. */
+  /** A colour variable of style.css: --good. */
   colour: string;
   values: readonly (number | null)[];
   filled?: boolean;
@@ -17,16 +17,16 @@ export interface TimeChartProps {
   /** Seconds since 1970. */
   times: readonly number[];
   lines: readonly ChartLine[];
-  /** With the highest mark of the axis, so that all have one unit. */
+  /** Called with the highest mark of the axis, so that all marks share a unit. */
   format: (value: number, highest: number) => string;
-  /** The chart in words. */
+  /** Text alternative. */
   label: string;
-  /** A value holds until the next time, instead of on the way there. */
+  /** Draws steps: a value holds until the next time. */
   stepped?: boolean;
 }
 
 const HEIGHT_PX = 132;
-/** Colours that depend on light or dark are known only where they are used. */
+/** Colours that depend on the theme are known only in the document. */
 function resolvedColour(within: HTMLElement, name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${name})`;
@@ -89,7 +89,7 @@ export default function TimeChart({ times, lines, format, label, stepped = false
                 width: 1.5,
                 spanGaps: true,
                 ...(stepped && { paths: uPlot.paths.stepped!({ align: 1 }) }),
-                // A line needs two of them.
+                // A line needs two points: with fewer, the points are drawn.
                 points: { show: !stepped && values.filter((value) => value !== null).length < 3 },
                 ...(filled && { fill: stroke.replace('rgb(', 'rgba(').replace(')', ', 0.15)') }),
               };

@@ -1,4 +1,4 @@
-// Short messages in the corner: what was done, with a way to take it back, or what went wrong and what to do.
+// Short messages in the corner: a completed action, with undo, or an error with a hint.
 import { X } from 'lucide-react';
 import { Toast } from 'radix-ui';
 import { useSyncExternalStore } from 'react';
@@ -32,7 +32,7 @@ export function sayError(error: unknown): void {
   change([...messages, { id: lastId, ...errorWords(error), kind: 'bad' }]);
 }
 
-/** Escape means the dialog, unless the focus is in a message. */
+/** Escape closes the dialog unless the focus is in a message. */
 function leaveDialogFirst(event: KeyboardEvent): void {
   const isInMessage = event.target instanceof Element && event.target.closest('[data-messages]') !== null;
   if (!isInMessage && closeTopDialog()) event.preventDefault();

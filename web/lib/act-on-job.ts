@@ -1,4 +1,4 @@
-// Does something to a job and tells how it went. What is shown of the job is fetched anew either way.
+// Runs an action on a job, reports the result, and refetches the job either way.
 import { say, sayError } from '../components/toasts.tsx';
 import { queries } from './client.ts';
 

@@ -1,4 +1,4 @@
-// A value of a row as a cell shows it: always text.
+// Text of a field of a row; objects are shown as JSON.
 
 export function cellText(record: unknown, key: string): string {
   if (record === null || typeof record !== 'object' || Array.isArray(record)) return '';

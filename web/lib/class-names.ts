@@ -1,4 +1,4 @@
-// Classes from parts that may be missing; later ones win over earlier ones of the same kind.
+// Joins class names; later Tailwind classes override earlier ones of the same kind.
 import { type ClassValue, clsx } from 'clsx';
 import { twMerge } from 'tailwind-merge';
 

@@ -1,4 +1,4 @@
-// The one client of the page, and how its errors and answers are kept.
+// The API client of the page and its query cache.
 import { QueryClient } from '@tanstack/react-query';
 import { type Client, createClient } from '../../src/client/create-client.ts';
 import { RowmillApiError } from '../../src/client/rowmill-api-error.ts';
@@ -11,7 +11,7 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5000,
-      // The client repeats what is worth repeating.
+      // The client already retries.
       retry: false,
       refetchOnWindowFocus: true,
     },
@@ -22,13 +22,13 @@ export function isSignedOut(error: unknown): boolean {
   return error instanceof RowmillApiError && error.status === 401;
 }
 
-/** A refusal for want of a session, where there was one, is told to the page. */
+/** Reports a refused request to `sessionEnd` when there was a session before. */
 export function noticeSessionEnd(error: unknown): void {
   const isRefused = error instanceof RowmillApiError && error.code === 'UNAUTHENTICATED';
   if (isRefused && queries.getQueryData(['session']) !== undefined) sessionEnd.notice();
 }
 
-/** The client, each of whose requests notices the end of the session. Streams of events tell it by themselves. */
+/** Wraps every request of the client so that it notices the end of the session. Event streams notice it themselves. */
 function noticing(plain: Client): Client {
   type Method = (...given: unknown[]) => unknown;
   const methods = Object.entries(plain as unknown as Record<string, Method>).map(([name, method]) => [

@@ -1,4 +1,4 @@
-// What this server has and allows.
+// Features and limits of this server.
 import { useQuery } from '@tanstack/react-query';
 import { client } from './client.ts';
 

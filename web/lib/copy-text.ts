@@ -1,5 +1,5 @@
-// Puts a text into the clipboard. Browsers offer it only to pages that came over a safe connection; the others get the old
-// way, which copies what is selected.
+// Copies a text to the clipboard. Browsers offer the clipboard API only over secure connections; other pages fall back
+// to execCommand, which copies the current selection.
 
 export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
@@ -7,11 +7,11 @@ export async function copyText(text: string): Promise<void> {
   area.value = text;
   area.style.position = 'fixed';
   area.style.opacity = '0';
-  // A dialog takes the focus back from what is outside of it.
+  // An open dialog traps the focus, so the text area goes inside it.
   (document.querySelector('[role=dialog]') ?? document.body).append(area);
   area.select();
   const worked = document.execCommand('copy');
   area.remove();
   if (!worked)
-    throw new Error('The browser did not let this page copy. Select the text and copy it by hand.');
+    throw new Error("Couldn't copy — your browser blocked it. Select the text and copy it manually.");
 }

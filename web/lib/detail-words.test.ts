@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { detailWords } from './detail-words.ts';
+import { detailWords, selectionWords } from './detail-words.ts';
 
-test('what is written down is told in words, without what is empty', () => {
+test('details are put in words, without empty values', () => {
   expect(
     detailWords({
       selected: 34,
@@ -13,15 +13,15 @@ test('what is written down is told in words, without what is empty', () => {
       note: null,
       change: { override: {} },
     }),
-  ).toEqual(['34 rows', 'left out: exhausted 2', 'statuses ERROR, NOT_FOUND', 'include permanent', 'run 2']);
+  ).toEqual(['34 rows', 'skipped: exhausted 2', 'statuses ERROR, NOT_FOUND', 'include permanent', 'run 2']);
 });
 
-test('what is not an object has no words', () => {
+test('values other than objects have no words', () => {
   expect(detailWords(null)).toEqual([]);
   expect(detailWords('text')).toEqual([]);
 });
 
-test('rows that were chosen are told as they are counted on the screen', () => {
+test('selected rows are named by the numbers on the screen', () => {
   const filter = {
     seqs: [
       [0, 2],
@@ -33,4 +33,15 @@ test('rows that were chosen are told as they are counted on the screen', () => {
     'filter: rows 0 to 1, 7, 1,000 to 1,499',
     'format csv',
   ]);
+});
+
+test('the selection of a run names its rows', () => {
+  expect(selectionWords({ statuses: ['ERROR', 'NOT_FOUND'] })).toEqual(['failed and not found rows']);
+  expect(selectionWords({ edited: 1 })).toEqual(['1 edited row']);
+  expect(selectionWords({ statuses: ['ERROR'], search: 'a', includePermanent: true })).toEqual([
+    'failed rows',
+    'search a',
+    'include permanent',
+  ]);
+  expect(selectionWords(null)).toEqual([]);
 });

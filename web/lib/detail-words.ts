@@ -1,8 +1,11 @@
-// What is written down with an event or a change, in words: { ratePerSecond: 8, leftOut: { permanent: 2 } } is
-// "rate per second 8", "left out: permanent 2". Nothing is said about what is empty.
+// Details of an event or an audit entry in words: { ratePerSecond: 8, leftOut: { permanent: 2 } } becomes "rate per
+// second 8" and "skipped: permanent 2". Empty values are omitted.
 
+import { statusWord } from '../components/status-chip.tsx';
 import { formatCount } from './format.ts';
 
+/** Fields that the page calls something other than the API does. */
+const NAMES: Record<string, string> = { leftOut: 'skipped' };
 const COUNTS_ROWS = ['selected', 'items', 'itemCount'];
 
 export function detailWords(detail: unknown): string[] {
@@ -19,11 +22,27 @@ export function detailWords(detail: unknown): string[] {
   });
 }
 
+/** The selection of a run: { statuses: ['ERROR', 'NOT_FOUND'] } becomes "failed and not found rows". */
+export function selectionWords(selection: unknown): string[] {
+  if (!isRecord(selection)) return [];
+  const { statuses, edited, ...rest } = selection;
+  const words: string[] = [];
+  if (Array.isArray(statuses) && statuses.length > 0)
+    words.push(`${listWords(statuses.map((status) => statusWord(String(status)).toLowerCase()))} rows`);
+  if (typeof edited === 'number')
+    words.push(`${formatCount(edited)} edited ${edited === 1 ? 'row' : 'rows'}`);
+  return [...words, ...detailWords(rest)];
+}
+
+/** "a", "a and b", "a, b and c". */
+function listWords(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+}
+
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Counts of a group, such as what was left out and why. */
 function withoutZeros(counts: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
 }
@@ -35,15 +54,16 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/** Ranges are stored without their end. */
+/** Stored ranges exclude their end. */
 function rangeWords(range: unknown): string {
   if (!Array.isArray(range)) return String(range);
   const [from, to] = range as [number, number];
   return to - from === 1 ? formatCount(from) : `${formatCount(from)} to ${formatCount(to - 1)}`;
 }
 
-/** leftOut: left out. */
+/** ratePerSecond: rate per second. */
 function nameWords(name: string): string {
+  if (NAMES[name] !== undefined) return NAMES[name];
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll('_', ' ');
 }
 

@@ -2,23 +2,23 @@ import { expect, test } from 'vitest';
 import { RowmillApiError, unreachable } from '../../src/client/rowmill-api-error.ts';
 import { errorWords } from './error-words.ts';
 
-test('a refusal is told as the server tells it', () => {
+test('a refusal has the message and hint of the server', () => {
   const error = new RowmillApiError({ code: 'JOB_CONFLICT', message: 'it has ended', hint: 'reprocess it' });
   expect(errorWords(error)).toEqual({ text: 'it has ended', hint: 'reprocess it' });
 });
 
-test('a server that cannot be reached is not told with commands of a terminal', () => {
+test('an unreachable server has a hint without terminal commands', () => {
   const { text, hint } = errorWords(unreachable('', new Error('fetch failed')));
-  expect(text).toBe('The server could not be reached.');
+  expect(text).toBe("Can't reach the server.");
   expect(hint).not.toContain('rowmill');
 });
 
-test('anything else that is thrown has words too', () => {
+test('any other thrown value has a message', () => {
   expect(errorWords(new Error('broken'))).toEqual({ text: 'broken', hint: '' });
   expect(errorWords('broken')).toEqual({ text: 'broken', hint: '' });
 });
 
-test('what is wrong with a form is told by field, without what only programs need', () => {
+test('problems of a form are listed by field, without the path of the request', () => {
   const error = new RowmillApiError({
     code: 'REQUEST_INVALID',
     message: 'body.days: expected a number, got a text',

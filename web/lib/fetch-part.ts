@@ -1,11 +1,11 @@
-// Parts of the page are fetched when they are first shown. While the server is away they are waited for. Browsers keep a part
-// that could not be fetched as missing, and a server that came back with another version has others: then the page is loaded
-// anew, at the address where it was.
+// Loads code of the page when it is first shown. While the server is unreachable, it waits. Browsers remember a failed
+// import as missing, and a server that returns with another version has other files: then the page reloads at its
+// current URL.
 import { sayError } from '../components/toasts.tsx';
 import { client } from './client.ts';
 
 const ASK_AGAIN_MS = 1000;
-/** A part that is missing so soon after the page was loaded anew is missing for good. */
+/** A part that is still missing this soon after a reload is missing for good. */
 const RELOADED_LATELY_MS = 10_000;
 const RELOADED = 'rowmill-reloaded';
 
@@ -18,7 +18,7 @@ export async function fetchPart<Part>(load: () => Promise<Part>): Promise<Part> 
   }
 }
 
-/** All parts that are missing wait for the same answer, and it is said once that they do. */
+/** All missing parts wait for the same answer, and one message reports it. */
 let waiting: Promise<void> | null = null;
 
 function serverAnswers(): Promise<void> {
@@ -34,8 +34,7 @@ async function askForAnswer(): Promise<void> {
       await client.getHealth();
       return;
     } catch {
-      if (failures === 0)
-        sayError(new Error('The server could not be reached. The page goes on when it is back.'));
+      if (failures === 0) sayError(new Error("Can't reach the server. Reconnecting…"));
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
     }
   }

@@ -44,7 +44,7 @@ describe('numbers for people', () => {
     [0.001, '3.6/h'],
   ])('%d per second is %s', (rate, text) => expect(formatRate(rate)).toBe(text));
 
-  test('times are told from now', () => {
+  test('times are relative to now', () => {
     const now = Date.parse('2026-01-01T12:00:00Z');
     expect(formatRelative('2026-01-01T11:59:57Z', now)).toBe('just now');
     expect(formatRelative('2026-01-01T11:52:00Z', now)).toBe('8 min ago');

@@ -1,7 +1,7 @@
-// Numbers, sizes and times as people read them. Nothing here needs a formatter of Intl before somebody
-// asks for an exact time: the first one of a page costs ten milliseconds and more of its load.
+// Numbers, sizes and times for people. Intl formatters are created on first use: the first one of a page costs ten
+// milliseconds or more of its load time.
 
-/** With a comma between thousands. */
+/** With commas between thousands. */
 export function formatCount(count: number): string {
   const [whole = '', part] = String(Number(count.toFixed(3))).split('.');
   const grouped = whole.replace(/\B(?=(?:\d{3}){1,7}$)/g, ',');
@@ -10,11 +10,11 @@ export function formatCount(count: number): string {
 
 const SHORT_UNITS = ['', 'K', 'M', 'B', 'T'];
 
-/** 950, 1.2K, 13M: one digit behind the point at the most. */
+/** 950, 1.2K, 13M: at most one decimal. */
 export function formatShort(count: number): string {
   let unit = 0;
   let value = roundedTo(count, 1);
-  // What is rounded up to a thousand is one of the next unit.
+  // A value that rounds up to a thousand belongs to the next unit.
   while (Math.abs(value) >= 1000 && unit < SHORT_UNITS.length - 1) {
     unit += 1;
     value = roundedTo(count / 1000 ** unit, 1);
@@ -22,7 +22,7 @@ export function formatShort(count: number): string {
   return `${formatCount(value)}${SHORT_UNITS[unit]}`;
 }
 
-/** Halves go away from zero, as people round them, and as the number is written: 1.005 is a half. */
+/** Rounds halves away from zero, by the decimal notation of the number: 1.005 counts as a half. */
 function roundedTo(value: number, digits: number): number {
   return (Math.sign(value) * Math.round(Number(`${Math.abs(value)}e${digits}`))) / 10 ** digits;
 }
@@ -87,7 +87,7 @@ function coarse(ms: number): string {
   return `${Math.floor(ms / size)} ${unit}`;
 }
 
-/** Per second below one a second is read per minute or hour. Marks of an axis have the unit of the highest. */
+/** Rates below one per second are shown per minute or hour. Marks of an axis share the unit of the highest. */
 export function formatRate(perSecond: number, unitOf = perSecond): string {
   if (perSecond === 0) return '0/s';
   if (unitOf >= 1 && perSecond < 1) return `${Number(perSecond.toPrecision(2))}/s`;
@@ -97,7 +97,7 @@ export function formatRate(perSecond: number, unitOf = perSecond): string {
   return `${(perSecond * 3600).toFixed(1)}/h`;
 }
 
-/** What was paid, in the unit of the pipeline: amounts far below one keep their first digits. */
+/** A cost in the unit of the pipeline. Amounts below one keep two significant digits. */
 export function formatCost(amount: number): string {
   if (amount === 0) return '0';
   if (Math.abs(amount) >= 1) {

@@ -1,4 +1,4 @@
-// A job and what belongs to it, as the API answers them.
+// Types of a job and its parts, and facts derived from them.
 import type { z } from 'zod';
 import type { jobFile } from '../../src/contract/files.ts';
 import type { errorGroup, item, itemDetail, pendingItem } from '../../src/contract/items.ts';
@@ -11,21 +11,21 @@ export type ErrorGroup = z.infer<typeof errorGroup>;
 export type PendingItem = z.infer<typeof pendingItem>;
 export type JobFile = z.infer<typeof jobFile>;
 
-/** Statuses of rows that can be run again. */
-export const ENDED_STATUSES = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
+/** Statuses of rows that can be rerun. */
+export const FINISHED_STATUSES = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'] as const;
 
-/** Rows that have ended can be run again when the job has ended, or while it is paused. */
-export function canRunAgain(state: string): boolean {
+/** Finished rows can be rerun when the job is finished or paused. */
+export function canRerun(state: string): boolean {
   return state === 'DONE' || state === 'CANCELLED' || state === 'FAILED' || state === 'PAUSED';
 }
 
-/** What a row has cost so far on average; null: nothing was paid, or nothing has ended. */
+/** Average cost of a finished row so far. Null: no cost was reported, or no row is finished. */
 export function costPerRow({ cost, counts }: Pick<Job, 'cost' | 'counts'>): number | null {
-  const ended = counts.DONE + counts.ERROR + counts.NOT_FOUND;
-  return cost > 0 && ended > 0 ? cost / ended : null;
+  const finished = counts.DONE + counts.ERROR + counts.NOT_FOUND;
+  return cost > 0 && finished > 0 ? cost / finished : null;
 }
 
-/** Format of the file that a job came from; null: its rows did not come from a file. */
+/** Format of the input file. Null: the rows did not come from a file. */
 export function formatOf(source: Job['source']): string | null {
   const format = source?.detected.format;
   return typeof format === 'string' ? format : null;

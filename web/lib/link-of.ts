@@ -1,4 +1,4 @@
-// The address that a cell holds, when it is one of the web and nothing else.
+// The http(s) URL of a cell that holds nothing else.
 
 export function linkOf(text: string): string | null {
   if (!/^https?:\/\/\S+$/i.test(text)) return null;

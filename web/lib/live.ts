@@ -1,5 +1,4 @@
-// One event stream for the whole page. Events refresh what is shown of their job; while the stream is down the page says
-// so and tries again by itself.
+// One event stream for the whole page. Events refresh the queries of their job; the stream reconnects by itself.
 import { useEffect, useSyncExternalStore } from 'react';
 import type { CounterEvent, ProgressEvent } from '../../src/contract/events.ts';
 import { client, isSignedOut, noticeSessionEnd, queries } from './client.ts';
@@ -15,7 +14,7 @@ const counterListeners = new Set<(event: CounterEvent) => void>();
 
 function become(next: LiveState): void {
   if (state === next) return;
-  // What happened while nobody listened is fetched anew.
+  // Events were missed while the stream was down: refetch everything.
   if (next === 'live' && state === 'lost') refresh(queries);
   state = next;
   for (const listener of listeners) listener();
@@ -42,7 +41,7 @@ async function listen(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** A session that ended is over for the stream too, until somebody signs in again. */
+/** Without a session the stream waits until the user signs in again. */
 async function keepListening(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
@@ -57,7 +56,6 @@ async function keepListening(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Listens while the page is shown. */
 export function useLiveEvents(): void {
   useEffect(() => {
     const stop = new AbortController();
@@ -75,7 +73,7 @@ export function useProgress(listener: (progress: ProgressEvent) => void): void {
   }, [listener]);
 }
 
-/** Totals of the counters of whoever looks at the page. */
+/** Totals of the user's own counters. */
 export function useCounterEvents(listener: (event: CounterEvent) => void): void {
   useEffect(() => {
     counterListeners.add(listener);

@@ -1,15 +1,15 @@
-// Dialogs that are open, the last on top. The library gives Escape to whatever appeared last, and a message in the corner
-// that appears over an open dialog is not what somebody wants to leave.
+// Open dialogs, the topmost last. Radix gives Escape to the element that appeared last, which may be a message over the
+// dialog; users mean the dialog.
 
 const open: (() => void)[] = [];
 
-/** Returns what takes it off again. */
+/** Returns a function that removes the dialog. */
 export function addOpenDialog(close: () => void): () => void {
   open.push(close);
   return () => void open.splice(open.indexOf(close), 1);
 }
 
-/** False when there is none. */
+/** Returns false when no dialog is open. */
 export function closeTopDialog(): boolean {
   open.at(-1)?.();
   return open.length > 0;

@@ -1,30 +1,30 @@
-// What the server would let a caller do, for the page: nothing is offered that it would refuse.
+// Permissions of the user, decided by the same route table as on the server: the page offers nothing that the server
+// would refuse.
 import { type Caller, maySeeAll, refusalOf, scopesOf } from '../../src/contract/permission.ts';
 import { ROUTES, type RouteName } from '../../src/contract/routes.ts';
 import type { Scope } from '../../src/contract/scopes.ts';
 
 export interface Permission {
-  /** Whether none of these would be refused. */
+  /** Whether the server would allow all of these routes. */
   can: (...routes: readonly RouteName[]) => boolean;
-  /** Why one of them would be, as a sentence; null: none would. */
+  /** The reason for a refusal, as a sentence. Null: all are allowed. */
   whyNot: (...routes: readonly RouteName[]) => string | null;
-  /** Whether things of everybody can be listed, where there is more than one person. */
+  /** Whether the user can list everyone's jobs, keys and webhooks. */
   seesAll: boolean;
-  /** What a new API key may be for. */
+  /** Scopes that a new API key can have. */
   keyScopes: readonly Scope[];
 }
 
-/** Of nobody: nothing. */
 export function permissionOf(
   session: (Caller & { via: 'session' | 'key' | 'none' }) | undefined,
 ): Permission {
   const whyNot = (...routes: readonly RouteName[]): string | null => {
-    if (!session) return 'Nobody is signed in.';
+    if (!session) return "You're not signed in.";
     for (const name of routes) {
       const refusal = refusalOf(session, ROUTES[name]);
       if (refusal?.lacks === 'role')
-        return `Your role is ${session.role}. This takes the role ${refusal.needed}; an administrator can give it to you.`;
-      if (refusal) return `The API key in use does not have the scope ${refusal.needed}, which this takes.`;
+        return `You're a ${session.role}. Ask an admin for the ${refusal.needed} role to do this.`;
+      if (refusal) return `This API key is missing the scope ${refusal.needed}.`;
     }
     return null;
   };

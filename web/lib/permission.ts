@@ -1,4 +1,4 @@
-// What the server would let whoever is signed in do.
+// Permissions of the signed-in user.
 import { useMemo } from 'react';
 import { type Permission, permissionOf } from './permission-of.ts';
 import { useSession } from './session.ts';

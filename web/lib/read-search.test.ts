@@ -10,12 +10,12 @@ const read = readSearch({
   to: path,
 });
 
-test('what fits is taken out of the address', () => {
+test('valid values are read from the URL', () => {
   const given = { tab: 'files', search: 'lamp', name: 'a', row: 0, all: true, to: '/jobs' };
   expect(read(given)).toEqual(given);
 });
 
-test('what does not fit, and what nobody reads, is left out', () => {
+test('invalid and unknown values are dropped', () => {
   expect(read({})).toEqual({});
   expect(
     read({ tab: 'else', search: 'too long', name: '', row: 1.5, all: 'yes', to: 'https://else', more: 1 }),

@@ -1,5 +1,4 @@
-// Reads what stands behind the question mark of an address. What does not fit is left out: an address that somebody cut or
-// mistyped shows the screen as it usually is.
+// Reads the query string of a URL. Invalid values are dropped, so a truncated or mistyped link shows the default view.
 
 type Reader<Value> = (given: unknown) => Value | undefined;
 
@@ -20,7 +19,7 @@ export function readSearch<const Readers extends Record<string, Reader<unknown>>
   };
 }
 
-/** Not empty where `min` is 1. The router takes texts that look like numbers for numbers. */
+/** The router parses texts that look like numbers as numbers, so they are converted back. */
 export function text({ min = 0, max = 10_000 } = {}): Reader<string> {
   return (given) => {
     if (typeof given === 'object' && given !== null) return undefined;

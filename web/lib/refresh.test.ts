@@ -2,7 +2,7 @@ import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { expect, test, vi } from 'vitest';
 import { refresh } from './refresh.ts';
 
-/** A query whose answers are given by the test. */
+/** A query that the test answers. */
 function asking() {
   const queries = new QueryClient({ defaultOptions: { queries: { staleTime: 60_000, retry: false } } });
   const asked: ((answer: string) => void)[] = [];
@@ -19,7 +19,7 @@ function asking() {
   return { queries, asked, options, whenAsked, whenKnown, look };
 }
 
-test('a first answer that was asked for before a change is asked for again', async () => {
+test('a first fetch that began before a change is repeated', async () => {
   const { queries, asked, whenAsked, whenKnown, look } = asking();
   look();
   await whenAsked(1);
@@ -30,7 +30,7 @@ test('a first answer that was asked for before a change is asked for again', asy
   await whenKnown('after');
 });
 
-test('also when it was asked for ahead, and is looked at later', async () => {
+test('a prefetch that began before a change is repeated', async () => {
   const { queries, asked, options, whenAsked, whenKnown, look } = asking();
   void queries.prefetchQuery(options);
   await whenAsked(1);
@@ -41,7 +41,7 @@ test('also when it was asked for ahead, and is looked at later', async () => {
   await whenAsked(2);
 });
 
-test('what is known and looked at is asked for again at once, and others are left alone', async () => {
+test('loaded queries in use are refetched at once, others are left alone', async () => {
   const { queries, asked, whenAsked, whenKnown, look } = asking();
   look();
   await whenAsked(1);

@@ -1,10 +1,10 @@
-// What has changed is fetched anew.
+// Refetches queries after a change.
 import type { QueryClient, QueryKey } from '@tanstack/react-query';
 
-/** All queries whose key begins so. */
+/** Refetches all queries whose key begins with `queryKey`. */
 export function refresh(queries: QueryClient, queryKey: QueryKey = []): void {
-  // The first answer of a query is waited for, not asked for anew, and then counts as fresh. It may have left the server
-  // before the change: once it is kept, it is asked for again.
+  // A first fetch in flight is not refetched and would count as fresh, although its answer may have left the server
+  // before the change. It is refetched as soon as it arrives.
   for (const query of queries.getQueryCache().findAll({ queryKey })) {
     if (query.state.data !== undefined || query.state.fetchStatus === 'idle') continue;
     const again = () => void queries.invalidateQueries({ queryKey: query.queryKey, exact: true });

@@ -1,4 +1,4 @@
-// A name for a request, so that the same one can be sent again without happening twice.
+// An idempotency key: the same request can be sent again without a second effect.
 
 export function newRequestKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));

@@ -1,4 +1,4 @@
-// Rows that wait for another try are tried now; told how many of them did wait.
+// Retries waiting rows now and reports how many were waiting.
 import { say, sayError } from '../components/toasts.tsx';
 import { client, queries } from './client.ts';
 import { formatCount } from './format.ts';
@@ -8,13 +8,13 @@ export interface WaitingRow {
   seq: number;
 }
 
-/** All of a job. */
+/** Retries all waiting rows of a job. */
 export async function retryAllNow(jobId: string): Promise<void> {
   await tell(async () => (await client.retryPending({ jobId })).readied);
   await queries.invalidateQueries({ queryKey: ['job', jobId] });
 }
 
-/** Of any number of jobs. */
+/** Retries these rows, from any number of jobs. */
 export async function retryRowsNow(rows: readonly WaitingRow[]): Promise<void> {
   const byJob = new Map<string, number[]>();
   for (const { jobId, seq } of rows) byJob.set(jobId, [...(byJob.get(jobId) ?? []), seq]);
@@ -32,8 +32,8 @@ async function tell(retry: () => Promise<number>): Promise<void> {
     const readied = await retry();
     say(
       readied === 0
-        ? 'None of them waits for another try any more'
-        : `${formatCount(readied)} ${readied === 1 ? 'row is' : 'rows are'} tried as soon as a worker is free`,
+        ? 'None of these rows is waiting to retry'
+        : `Retrying ${formatCount(readied)} ${readied === 1 ? 'row' : 'rows'} now`,
     );
   } catch (error) {
     sayError(error);

@@ -1,4 +1,4 @@
-// What the server wrote into the page: the path in front of all others, and the nonce for styles that libraries add.
+// Values that the server wrote into the page: the base path, and the nonce for styles that libraries inject.
 import { setNonce } from 'get-nonce';
 
 function metaContent(name: string): string {

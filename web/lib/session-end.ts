@@ -1,5 +1,5 @@
-// The session can end while the page is open: overnight, by a new password, or in another tab. Whoever meets that says so
-// here; the page asks for the password, and goes on where it was.
+// The session can expire while the page is open: overnight, after a password change, or by signing out in another tab.
+// A request that notices it reports it here; the page asks for the password and continues.
 
 const listeners = new Set<() => void>();
 let hasEnded = false;
@@ -18,7 +18,7 @@ export const sessionEnd = {
   },
   isKnown: (): boolean => hasEnded,
   notice: (): void => change(true),
-  /** Nobody signed in now; the next request that is refused asks again. */
+  /** The user closed the dialog; the next refused request opens it again. */
   putOff: (): void => change(false),
   signedIn(): void {
     change(false);
@@ -26,6 +26,6 @@ export const sessionEnd = {
     waiting = [];
     for (const each of told) each();
   },
-  /** Settles when somebody has signed in again. */
+  /** Resolves when the user has signed in again. */
   over: (): Promise<void> => new Promise((resolve) => waiting.push(resolve)),
 };

@@ -1,4 +1,4 @@
-// Who is signed in.
+// The signed-in user.
 import { useQuery } from '@tanstack/react-query';
 import { client, queries } from './client.ts';
 

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it; kept in the browser.
+// The theme: light, dark or the system's, stored in the browser.
 import { useSyncExternalStore } from 'react';
 
 export type Theme = 'system' | 'light' | 'dark';

@@ -1,4 +1,4 @@
-// Days as somebody picks them, as the times between which something happened, in the time zone of the reader.
+// Turns picked days into a time range in the user's time zone; the last day is included.
 
 export function timeRange(from: string | undefined, to: string | undefined): { from?: string; to?: string } {
   const start = startOfDay(from, 0);
@@ -6,7 +6,7 @@ export function timeRange(from: string | undefined, to: string | undefined): { f
   return { ...(start && { from: start }), ...(end && { to: end }) };
 }
 
-/** Of this day, or of one so many days later. */
+/** Midnight of the day, plus a number of days. */
 function startOfDay(day: string | undefined, later: number): string | null {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day ?? '');
   if (!match) return null;

@@ -1,5 +1,4 @@
-// Some actions need the password again. They are tried; when the server asks for it, a dialog does, and the action is
-// repeated.
+// Some actions need the password again. When the server asks for it, a dialog opens and the action is repeated.
 import { RowmillApiError } from '../../src/client/rowmill-api-error.ts';
 
 type Answer = (isGiven: boolean) => void;
@@ -7,10 +6,10 @@ type Answer = (isGiven: boolean) => void;
 let waiting: Answer | null = null;
 const listeners = new Set<() => void>();
 
-/** Thrown when nobody gave the password. */
+/** Thrown when the user closes the dialog without a password. */
 export class NotConfirmed extends Error {
   constructor() {
-    super('It was not done: the password was not given.');
+    super('Cancelled — password not entered.');
   }
 }
 
@@ -36,7 +35,7 @@ function change(next: Answer | null): void {
   for (const listener of listeners) listener();
 }
 
-/** For the dialog: whether somebody waits for the password, and how it went. */
+/** Lets the dialog know that an action waits, and answers it. */
 export const passwordQuestion = {
   subscribe(listener: () => void): () => void {
     listeners.add(listener);

@@ -1,4 +1,4 @@
-// Addresses of the page. Screens are fetched when they are first shown; what is chosen on them stands in the address.
+// Routes of the page. Screens load when they are first shown; filters and selections are in the URL.
 import {
   createRootRoute,
   createRoute,
@@ -17,7 +17,7 @@ import { FailedScreen } from '../screens/failed-screen.tsx';
 import { prefetchJob } from '../screens/job/prefetch-job.ts';
 import { MissingScreen } from '../screens/missing-screen.tsx';
 
-/** What stands outside the frame brings its own landmark. */
+/** Pages outside the app shell need their own landmark. */
 const failedPage = ({ error }: { error: unknown }) => (
   <main>
     <FailedScreen error={error} />
@@ -53,7 +53,7 @@ const signIn = createRoute({
   ),
 });
 
-/** Everything behind the sign-in. */
+/** Routes behind the sign-in. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
@@ -61,14 +61,14 @@ const shell = createRoute({
   errorComponent: failedPage,
   beforeLoad: async ({ location, matches }): Promise<void> => {
     const session = queries.ensureQueryData({ queryKey: ['session'], queryFn: () => client.getSession() });
-    // While it is asked who is there, the screen is fetched.
+    // Load the screen while the session is being checked.
     for (const { routeId, params } of matches) {
       if (routeId === jobRoute.id) prefetchJob(params.jobId!, readJobSearch(location.search));
       void router.loadRouteChunk(router.routesById[routeId]);
     }
     try {
       const caller = await session;
-      // An administrator passed on the link to a list of everybody's things: others see their own.
+      // A link of an administrator with `all` shows other users their own things.
       const { all, ...search } = location.search as { all?: unknown };
       if (all !== undefined && !maySeeAll(caller))
         throw redirect({ to: location.pathname as '/jobs', search, replace: true });
@@ -110,15 +110,15 @@ export const newJobRoute = createRoute({
 
 const readJobSearch = readSearch({
   tab: oneOf(['items', 'tree', 'pending', 'errors', 'rejected', 'files', 'generations', 'activity']),
-  /** Charts and limits are shown. */
+  /** Whether charts and limits are shown. */
   overview: flag,
   statuses: text(),
   search: text({ max: 1000 }),
   phase: wholeNumber,
   errorGroup: text(),
-  /** Which of the pending rows are listed. */
+  /** Status filter of the tab "In progress". */
   pending: oneOf(['PENDING', 'PROCESSING', 'RETRYING', 'HELD']),
-  /** Days between which they changed last. */
+  /** Range of days in which the rows were updated. */
   from: text(),
   to: text(),
   /** The row whose drawer is open. */
@@ -202,9 +202,9 @@ export const countersRoute = createRoute({
 });
 
 const readCounterSearch = readSearch({
-  /** Entities unless it says otherwise. */
+  /** Lists entities unless set. */
   list: oneOf(['scopes']),
-  /** What the screen is of: the scopes of an entity, or the entities of a scope. */
+  /** The entity or scope that the screen shows. */
   entity: text({ min: 1, max: 1000 }),
   scope: text({ min: 1, max: 500 }),
   prefix: text({ max: 1000 }),

@@ -1,4 +1,4 @@
-// The frame of every screen: where one can go, whether the page is live, who is signed in.
+// The frame of every screen: navigation, connection state, theme and account.
 import { Link, Outlet } from '@tanstack/react-router';
 import {
   Activity,
@@ -15,11 +15,13 @@ import {
   Settings,
   Sigma,
   Sun,
+  UserRound,
   Webhook,
 } from 'lucide-react';
 import { type ReactNode, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { Toasts } from '../components/toasts.tsx';
 import { classNames } from '../lib/class-names.ts';
+import { commandKey } from '../lib/command-key.ts';
 import { useConfiguration } from '../lib/configuration.ts';
 import { type LiveState, useLiveEvents, useLiveState } from '../lib/live.ts';
 import { usePermission } from '../lib/permission.ts';
@@ -32,7 +34,7 @@ const linkClass =
 
 const SCREENS = [
   ['/jobs', 'Jobs', Activity],
-  ['/pending', 'Pending', Hourglass],
+  ['/pending', 'In progress', Hourglass],
   ['/workers', 'Workers', Server],
   ['/resources', 'Resources', Gauge],
   ['/counters', 'Counters', Sigma],
@@ -40,7 +42,7 @@ const SCREENS = [
   ['/settings', 'Settings', Settings],
 ] as const;
 
-/** The router shows what it has in one go. Put off, frame and screen are drawn in small steps. */
+/** The router renders everything at once. Deferred, frame and screen render in small steps. */
 export function AppShell() {
   const isBegun = useDeferredValue(true, false);
   return isBegun && <Frame />;
@@ -60,7 +62,7 @@ function Frame() {
         Skip to content
       </a>
       <nav
-        aria-label="Main"
+        aria-label="Main navigation"
         className="flex flex-wrap items-center gap-1 border-b border-line bg-surface px-3 py-2 md:sticky md:top-0 md:h-dvh md:w-52 md:shrink-0 md:flex-col md:flex-nowrap md:items-stretch md:overflow-y-auto md:border-r md:border-b-0 md:p-3"
       >
         <Link
@@ -72,14 +74,14 @@ function Frame() {
         <button
           type="button"
           onClick={() => setOverlay('palette')}
-          aria-label="Go to… (screens and jobs)"
+          aria-label="Search or jump to…"
           aria-keyshortcuts="Control+K Meta+K"
           className={classNames(linkClass, 'md:mb-2 md:border md:border-line')}
         >
           <Search size={16} aria-hidden />
-          <span className="hidden flex-1 text-left md:inline">Go to…</span>
+          <span className="hidden flex-1 text-left md:inline">Search or jump to…</span>
           <kbd aria-hidden className="hidden font-mono text-xs md:inline">
-            Ctrl K
+            {commandKey === '⌘' ? '⌘K' : 'Ctrl K'}
           </kbd>
         </button>
         <button
@@ -121,21 +123,21 @@ function Frame() {
   );
 }
 
-/** What this server does not have, or this person may not do. */
+/** Screens that this server does not have or that the user may not open. */
 function useHiddenScreens(): readonly string[] {
   const configuration = useConfiguration();
-  const canMake = usePermission().can('createJob');
+  const canCreate = usePermission().can('createJob');
   const hasPending = configuration.data?.features.pendingDashboard === true;
   return useMemo(
-    () => [...(hasPending ? [] : ['/pending']), ...(canMake ? [] : ['/jobs/new'])],
-    [hasPending, canMake],
+    () => [...(hasPending ? [] : ['/pending']), ...(canCreate ? [] : ['/jobs/new'])],
+    [hasPending, canCreate],
   );
 }
 
 const LIVE_WORDS: Record<LiveState, string> = {
-  connecting: 'Connecting',
+  connecting: 'Connecting…',
   live: 'Live',
-  lost: 'Reconnecting',
+  lost: 'Reconnecting…',
 };
 
 function LiveSign() {
@@ -154,10 +156,10 @@ function LiveSign() {
   );
 }
 
-/** A server that restarts is back within this time: nobody needs to hear of it. */
+/** A restarting server is back within this time, so the notice waits. */
 const LOST_MS = 1000;
 
-/** Says that the numbers on the screen are old. */
+/** A notice that the numbers on the screen are out of date. */
 function LostNotice() {
   const isLost = useLiveState() === 'lost';
   const [isShown, setShown] = useState(false);
@@ -173,7 +175,7 @@ function LostNotice() {
     <div role="status" className="sticky top-0 z-30">
       {isShown && (
         <p className="bg-warn-soft px-4 py-2 text-warn">
-          The server cannot be reached. Numbers on this page are not up to date.
+          Can't reach the server. Numbers on this page are out of date.
         </p>
       )}
     </div>
@@ -187,9 +189,9 @@ const THEME_ICONS: Record<Theme, ReactNode> = {
   dark: <Moon size={16} aria-hidden />,
 };
 const THEME_WORDS: Record<Theme, string> = {
-  system: 'System colours',
-  light: 'Light colours',
-  dark: 'Dark colours',
+  system: 'Theme: system',
+  light: 'Theme: light',
+  dark: 'Theme: dark',
 };
 
 function ThemeSwitch() {
@@ -199,7 +201,7 @@ function ThemeSwitch() {
       type="button"
       onClick={() => setTheme(NEXT_THEME[theme])}
       className={linkClass}
-      aria-label={`${THEME_WORDS[theme]}. Change`}
+      aria-label={`${THEME_WORDS[theme]}. Change theme`}
     >
       {THEME_ICONS[theme]} {THEME_WORDS[theme]}
     </button>
@@ -215,17 +217,18 @@ function Account() {
     <>
       {whyNot !== null && (
         <p title={whyNot} className="flex items-center gap-2.5 px-2.5 py-1 text-[13px] text-muted">
-          <Eye size={16} className="shrink-0" aria-hidden /> You can look, not change
+          <Eye size={16} className="shrink-0" aria-hidden /> View only
         </p>
       )}
-      <button
-        type="button"
-        onClick={() => signOut()}
-        className={linkClass}
+      <p
         title={`Signed in as ${session.data.userId}`}
+        className="flex items-center gap-2.5 px-2.5 py-1 text-[13px] text-muted"
       >
-        <LogOut size={16} className="shrink-0" aria-hidden />
-        <span className="truncate">Sign out {session.data.userId}</span>
+        <UserRound size={16} className="shrink-0" aria-hidden />
+        <span className="truncate">{session.data.userId}</span>
+      </p>
+      <button type="button" onClick={() => signOut()} className={linkClass}>
+        <LogOut size={16} className="shrink-0" aria-hidden /> Sign out
       </button>
     </>
   );

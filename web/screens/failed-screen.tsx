@@ -1,4 +1,4 @@
-// Something went wrong with a whole screen: what, and what to do.
+// The error of a whole screen, with a hint and the request id.
 import { RowmillApiError } from '../../src/client/rowmill-api-error.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -10,7 +10,7 @@ export function FailedScreen({ error }: { error: unknown }) {
   return (
     <EmptyState
       isScreen
-      title="This did not work"
+      title="Something went wrong"
       action={<Button onClick={() => location.reload()}>Try again</Button>}
     >
       <p>{text}</p>

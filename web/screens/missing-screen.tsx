@@ -1,4 +1,4 @@
-// There is nothing at this address.
+// The page for unknown URLs.
 import { Link } from '@tanstack/react-router';
 import { EmptyState } from '../components/empty-state.tsx';
 
@@ -6,14 +6,14 @@ export function MissingScreen() {
   return (
     <EmptyState
       isScreen
-      title="There is nothing here"
+      title="Page not found"
       action={
         <Link to="/jobs" className="font-medium text-accent hover:underline">
-          Go to the jobs
+          Back to jobs
         </Link>
       }
     >
-      The address may be cut off, or what it showed was removed.
+      The link may be incomplete, or the item was deleted.
     </EmptyState>
   );
 }

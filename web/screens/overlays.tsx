@@ -1,5 +1,4 @@
-// What can open over any screen: the palette, the list of keys, and the questions for the password. Fetched when first
-// needed.
+// Overlays of every screen: command palette, keyboard shortcuts and password dialogs. Loaded on first use.
 import { useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useSyncExternalStore } from 'react';
 import { fetchPart } from '../lib/fetch-part.ts';
@@ -83,7 +82,7 @@ function isTyping(target: EventTarget | null): boolean {
   );
 }
 
-/** A dialog is open: keys belong to it. */
+/** An open dialog blocks the shortcuts. */
 function isBlocked(): boolean {
   return document.querySelector('[role=dialog]') !== null;
 }

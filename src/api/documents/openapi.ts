@@ -141,7 +141,8 @@ export function errorsOf(route: Route): ErrorCode[] {
   if (route.access !== 'open') codes.push('UNAUTHENTICATED', 'FORBIDDEN');
   if (mediaTypesOf(route).length > 0) codes.push('BODY_TOO_LARGE', 'MEDIA_TYPE_UNSUPPORTED');
   if (route.answer.hasRanges) codes.push('RANGE_UNSATISFIABLE');
-  if (honoursKey(route)) codes.push('IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_IN_USE');
+  if (honoursKey(route))
+    codes.push('IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_IN_USE', 'TOO_MANY_IDEMPOTENCY_KEYS');
   if (route.path.includes(':jobId')) codes.push('JOB_NOT_FOUND');
   return [...new Set(codes)];
 }

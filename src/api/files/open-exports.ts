@@ -2,17 +2,17 @@
 // the background.
 import type { fileRoutes } from '../../contract/files.ts';
 import type { QueryOf } from '../../contract/route.ts';
-import { parseSeqList } from '../../core/items/parse-seq-list.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { auditJob } from '../../engine/jobs/audit-job.ts';
+import { parseSeqList } from '../../core/items/parse-seq-list.ts';
 import { type BackgroundExport, prepareExport } from '../../engine/exports/prepare-export.ts';
 import { runExports } from '../../engine/exports/run-exports.ts';
+import { recordAudit } from '../../engine/record-audit.ts';
 import { exportJob } from '../../export/export-job.ts';
-import { RetryLaterError } from '../requests/answer-error.ts';
-import type { ApiContext } from '../api-context.ts';
-import type { Handler } from '../requests/handler.ts';
-import { listJobFiles, shownFile } from '../jobs/list-job-files.ts';
 import { sendDownload } from '../answers/send-download.ts';
+import type { ApiContext } from '../api-context.ts';
+import { listJobFiles, shownFile } from '../jobs/list-job-files.ts';
+import { RetryLaterError } from '../requests/answer-error.ts';
+import type { Handler } from '../requests/handler.ts';
 
 type ExportQuery = QueryOf<typeof fileRoutes.exportJob>;
 
@@ -26,7 +26,7 @@ export const streamExport: Handler<typeof fileRoutes.exportJob> = async (request
     const bytesOf = exportJob(db, { ...asked, jobId: job.jobId, pageRows: settings.exportPageRows, signal });
     // Before the first byte: what is wrong with it is still an answer.
     await bytesOf.prepare();
-    await auditJob(db, engine, job.jobId, 'job.export', asked);
+    await recordAudit(db, engine, { action: 'job.export', subject: `job ${job.jobId}`, detail: asked });
     return { bytesOf, name: bytesOf.fileName, contentType: bytesOf.contentType };
   });
 };

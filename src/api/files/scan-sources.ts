@@ -2,7 +2,7 @@
 import type { operationRoutes } from '../../contract/operations.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
-import { noteScan } from '../../engine/jobs/note-scan.ts';
+import { recordAudit } from '../../engine/record-audit.ts';
 import { openSource } from '../../ingest/sources/open-source.ts';
 import type { ScanReport } from '../../ingest/sources/scan-source.ts';
 import type { SourceConfig } from '../../ingest/sources/source-config.ts';
@@ -10,6 +10,7 @@ import { createTakeFile } from '../../ingest/sources/take-file.ts';
 import { watchSources } from '../../ingest/sources/watch-sources.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { Events } from '../../platform/events.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
 import type { Handler } from '../requests/handler.ts';
 
 interface Found {
@@ -34,9 +35,9 @@ export const scanSources: Handler<typeof operationRoutes.scanSources> = async (
     const adapter = openSource(config, engine.settings);
     return { config, adapter, takeFile: createTakeFile(context, pipeline, config) };
   });
-  await noteScan(
-    engine,
-    configs.map(({ name }) => name),
+  const detail = { sources: configs.map(({ name }) => name) };
+  await retryPassing(() =>
+    recordAudit(engine.db, engine, { action: 'sources.scan', subject: 'sources', detail }),
   );
   const found = new Map<string, Found>(configs.map(({ name }) => [name, { jobs: [], failed: [] }]));
   collect(events, found);

@@ -2,7 +2,7 @@
 // aside and looked at as a preview does; where none or more than one fits, the caller has to say which.
 import { createReadStream } from 'node:fs';
 import type { z } from 'zod';
-import type { newJob } from '../../contract/jobs.ts';
+import type { newJob } from '../../contract/new-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { previewFile } from '../../ingest/preview-file.ts';
 import { withSpooledFile } from '../../ingest/spool-file.ts';

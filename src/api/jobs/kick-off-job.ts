@@ -1,7 +1,7 @@
 // POST /api/jobs/:jobId/kickoff: a time slice of the job inside the request, whether or not workers run.
 import type { controlRoutes } from '../../contract/control.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { auditJob } from '../../engine/jobs/audit-job.ts';
+import { recordAudit } from '../../engine/record-audit.ts';
 import { runSlice } from '../../worker/process/run-slice.ts';
 import { RetryLaterError } from '../requests/answer-error.ts';
 import type { Handler } from '../requests/handler.ts';
@@ -23,7 +23,11 @@ export const kickOffJob: Handler<typeof controlRoutes.kickoffJob> = async (reque
       query.durationMs,
     );
   try {
-    await auditJob(context.engine.db, request.engine, job.jobId, 'job.kickoff', query);
+    await recordAudit(context.engine.db, request.engine, {
+      action: 'job.kickoff',
+      subject: `job ${job.jobId}`,
+      detail: query,
+    });
     const { pipelines, slices, log } = context;
     return {
       ...(await runSlice(slices, job.jobId, query.durationMs, { pipelines: [...pipelines], signal, log })),

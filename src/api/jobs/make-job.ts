@@ -2,8 +2,8 @@
 // and the job is written down; reading the rows of a file goes on in the background.
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import type { createdJob } from '../../contract/jobs.ts';
-import { type jobRoutes, newJob } from '../../contract/jobs.ts';
+import type { jobRoutes } from '../../contract/jobs.ts';
+import { type createdJob, newJob } from '../../contract/new-job.ts';
 import { checkPays } from '../../core/limits/budget.ts';
 import { checkParams } from '../../pipeline/check-params.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';

@@ -1,10 +1,10 @@
 // What pages of other sites may make a browser do here: nothing. Browsers say where a request comes from; a request that
 // changes something with the rights of a cookie has to come from our own page, and so has every request with the rights of
 // the machine it comes from.
+import cors from '@fastify/cors';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { Settings } from '../../platform/settings.ts';
-import { addVary } from './add-vary.ts';
 
 type SiteSettings = Pick<Settings, 'apiPublicUrl' | 'authentication' | 'corsOrigins'>;
 
@@ -51,9 +51,9 @@ export function checkPublicUrl({ apiPublicUrl }: SiteSettings): void {
     );
 }
 
-export function addCrossSiteRules(app: FastifyInstance, settings: SiteSettings): void {
+export async function addCrossSiteRules(app: FastifyInstance, settings: SiteSettings): Promise<void> {
   if (settings.authentication === 'none') refuseForeignHosts(app, settings);
-  else shareWithListedOrigins(app, settings);
+  else await shareWithListedOrigins(app, settings);
 }
 
 /** Without accounts a page whose name was pointed to this machine would have all rights; its requests still carry the name. */
@@ -69,23 +69,18 @@ function refuseForeignHosts(app: FastifyInstance, settings: SiteSettings): void 
 }
 
 /** Pages of listed sites may use the API with a key; cookies are never sent for them. */
-function shareWithListedOrigins(app: FastifyInstance, { corsOrigins }: SiteSettings): void {
+async function shareWithListedOrigins(app: FastifyInstance, { corsOrigins }: SiteSettings): Promise<void> {
   const origins = listedOrigins(corsOrigins);
   if (origins.size === 0) return;
-  app.addHook('onRequest', async (request, reply) => {
-    addVary(reply, 'Origin');
-    const { origin } = request.headers;
-    if (origin === undefined || !origins.has(origin)) return;
-    void reply
-      .header('access-control-allow-origin', origin)
-      .header('access-control-expose-headers', EXPOSED_HEADERS);
-    if (request.method !== 'OPTIONS' || !request.headers['access-control-request-method']) return;
-    return reply
-      .header('access-control-allow-methods', ALLOWED_METHODS)
-      .header('access-control-allow-headers', ALLOWED_HEADERS)
-      .header('access-control-max-age', PREFLIGHT_SECONDS)
-      .code(204)
-      .send();
+  await app.register(cors, {
+    // False: no header says anything about this server, and a preflight is refused as any other method is.
+    origin: (origin, answer) => answer(null, origin !== undefined && origins.has(origin) ? origin : false),
+    methods: ALLOWED_METHODS,
+    allowedHeaders: ALLOWED_HEADERS,
+    exposedHeaders: EXPOSED_HEADERS,
+    maxAge: PREFLIGHT_SECONDS,
+    // A refusal of its own would not have the one shape of refusals.
+    strictPreflight: false,
   });
 }
 

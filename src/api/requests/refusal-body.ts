@@ -30,11 +30,12 @@ export function refusalBody(
   };
 }
 
-/** The first hint that does not send its reader to the command line. */
+/** The first hint that does not send its reader to the command line; one that is made for HTTP replaces the general one. */
 export function apiHintOf(code: string, hint: string): string {
   const entry: RegisteredError = isErrorCode(code) ? ERROR_REGISTRY[code] : ERROR_REGISTRY.INTERNAL_ERROR;
+  const own = hint === entry.hint ? undefined : hint;
   return (
-    [hint, entry.apiHint, entry.hint].find((each) => each !== undefined && !COMMAND_LINE.test(each)) ?? ''
+    [own, entry.apiHint, entry.hint].find((each) => each !== undefined && !COMMAND_LINE.test(each)) ?? ''
   );
 }
 

@@ -25,6 +25,8 @@ test('a page of a list says where it began and ended, and a slow request that it
   noting.note('listItems', 3, { requestId, query: { cursor: 'a' }, answer: { items: [1, 2], next: 'b' } });
   noting.note('listItems', 1000, { requestId, query: {}, answer: { items: [], next: null } });
   noting.note('getStats', 5000, { requestId, query: {}, answer: {} });
+  // As long as it was asked to work.
+  noting.note('kickoffJob', 5000, { requestId, query: {}, answer: {} });
   expect(said).toEqual([
     'debug a page of a list listItems a b 2',
     'warn a request was slow listItems   0',

@@ -4,6 +4,8 @@ import type { RouteName } from '../../contract/routes.ts';
 import type { ApiContext } from '../api-context.ts';
 
 const BUCKETS_MS = [5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000];
+/** Its caller chooses how long it takes. */
+const LONG_ROUTE: RouteName = 'kickoffJob';
 
 export class RequestNotes {
   readonly #log: ApiContext['log'];
@@ -25,7 +27,7 @@ export class RequestNotes {
   /** Cursors are shown as handlers have them: which row a page began at can be read from them. */
   note(route: RouteName, ms: number, { requestId, query, answer }: Noted): void {
     this.#ms.observe({ route }, ms);
-    const isSlow = ms >= this.#slowMs;
+    const isSlow = ms >= this.#slowMs && route !== LONG_ROUTE;
     const page = pageOf(query, answer);
     if (!isSlow && page === null) return;
     const detail = { requestId, route, ms: Math.round(ms), ...page };

@@ -2,12 +2,12 @@
 import { Readable } from 'node:stream';
 import type { fileRoutes } from '../../contract/files.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { auditJob } from '../../engine/jobs/audit-job.ts';
+import { recordAudit } from '../../engine/record-audit.ts';
 import { chooseBytes, rangeOf } from '../answers/choose-bytes.ts';
-import type { Handlers } from '../requests/handler.ts';
-import { listJobFiles, shownFile } from '../jobs/list-job-files.ts';
-import { prepareInBackground, streamExport } from '../files/open-exports.ts';
 import { sendDownload } from '../answers/send-download.ts';
+import { prepareInBackground, streamExport } from '../files/open-exports.ts';
+import { listJobFiles, shownFile } from '../jobs/list-job-files.ts';
+import type { Handlers } from '../requests/handler.ts';
 
 export const fileHandlers: Handlers<typeof fileRoutes> = {
   exportJob: streamExport,
@@ -42,7 +42,11 @@ export const fileHandlers: Handlers<typeof fileRoutes> = {
       });
       try {
         const detail = { fileId: file.fileId, name, sha256 };
-        await auditJob(engine.db, engine, job.jobId, 'job.file_download', detail);
+        await recordAudit(engine.db, engine, {
+          action: 'job.file_download',
+          subject: `job ${job.jobId}`,
+          detail,
+        });
       } catch (error) {
         bytesOf.destroy();
         throw error;

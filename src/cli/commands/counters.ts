@@ -1,10 +1,10 @@
-// rowmill counters: the counters of a database with their totals, and the audit that compares them with what was
+// rowmill counters: the counters of a database with their totals, and the check that compares them with what was
 // contributed (docs/counters.md).
 import {
-  type AuditCountersOptions,
-  auditCounters,
-  type CounterAudit,
-} from '../../engine/counters/audit-counters.ts';
+  type CheckCountersOptions,
+  type CounterCheck,
+  checkCounters,
+} from '../../engine/counters/check-counters.ts';
 import { counterTotals } from '../../store/views/counters/counter-totals.ts';
 import { contextOf } from '../../open-rowmill.ts';
 import { listCounters } from '../../store/views/counters/find-counter.ts';
@@ -19,7 +19,7 @@ interface ListOptions extends ServerOptions {
   json?: boolean;
 }
 
-export interface AuditOptions extends ListOptions {
+export interface CheckOptions extends ListOptions {
   repair?: boolean;
   budgetMs?: number;
 }
@@ -51,26 +51,26 @@ export async function showCounters(options: ListOptions): Promise<number> {
 }
 
 /** As for the doctor: 0 only when everything was compared, nothing is lost, and nothing differs or all of it was repaired. */
-export async function auditCountersOf(counter: string | undefined, options: AuditOptions): Promise<number> {
+export async function checkCountersOf(counter: string | undefined, options: CheckOptions): Promise<number> {
   return withRowmill(options, async (rowmill) => {
     const context = contextOf(rowmill);
     const by = { actor: currentAccount(), requestId: null, address: null };
-    const asked: AuditCountersOptions = {
+    const asked: CheckCountersOptions = {
       repair: options.repair === true,
       ...(counter !== undefined && { counter }),
       ...(options.budgetMs !== undefined && { budgetMs: options.budgetMs }),
     };
-    const audit = await auditCounters({ ...context, by }, asked);
-    const isRight = audit.drifted.length === 0 || asked.repair === true;
-    const ok = audit.complete && isRight && audit.lost.length === 0;
-    if (options.json) console.log(JSON.stringify({ ok, ...audit }));
-    else for (const line of auditLines(audit, asked.repair === true)) console.log(line);
+    const check = await checkCounters({ ...context, by }, asked);
+    const isRight = check.drifted.length === 0 || asked.repair === true;
+    const ok = check.complete && isRight && check.lost.length === 0;
+    if (options.json) console.log(JSON.stringify({ ok, ...check }));
+    else for (const line of checkLines(check, asked.repair === true)) console.log(line);
     return ok ? EXIT.ok : EXIT.error;
   });
 }
 
-function auditLines(
-  { checked, drifted, lost, unlisted, repaired, complete }: CounterAudit,
+function checkLines(
+  { checked, drifted, lost, unlisted, repaired, complete }: CounterCheck,
   repair: boolean,
 ): string[] {
   const lines = drifted.map(({ counter, ownerId, scope, entity, measures }) => {

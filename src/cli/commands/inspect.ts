@@ -1,11 +1,10 @@
-// rowmill inspect <file>: how a file would be read, before anything is stored.
+// rowmill inspect <file>: how a file, a pipe or a folder of images would be read, before anything is stored.
 import { cellText } from '../../core/files/export-columns.ts';
 import { fieldsOf } from '../../pipeline/input-schema.ts';
 import { mapColumns } from '../../core/files/map-columns.ts';
 import { type CheckBounds, checkRows } from '../../ingest/check-rows.ts';
-import { withRows } from '../../ingest/open-rows.ts';
+import { withRowsAt } from '../../ingest/inspect-path.ts';
 import { previewEncoder } from '../../ingest/preview-encoder.ts';
-import { readLimits } from '../../ingest/read-options.ts';
 import type { ReadRow } from '../../ingest/row-reader.ts';
 import { loadSettings } from '../../platform/settings.ts';
 import { describeCheck, describeColumns, describeFormat } from '../describe-file.ts';
@@ -27,7 +26,7 @@ export async function inspect(file: string, options: InspectOptions): Promise<nu
   const settings = loadSettings({ flags: options.set ?? {} });
   const pipeline = options.pipeline === undefined ? null : await choosePipeline(options.pipeline);
   const { map = {}, rows: shown = 5 } = options;
-  return withRows(file, readFormatOptions(options), readLimits(settings), async (reader) => {
+  return withRowsAt(file, readFormatOptions(options), settings, async (reader) => {
     const fields = pipeline === null ? null : fieldsOf(pipeline.input);
     const mapped = reader.headers === null ? null : mapColumns(reader.headers, fields, map);
     const columns = mapped?.columns.filter((column) => column !== null) ?? [];

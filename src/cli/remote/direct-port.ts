@@ -1,8 +1,9 @@
 // Commands directly on the database.
-import { outcomeSoFar } from '../../core/jobs/job-outcome.ts';
+
+import { listedJobs, showJob } from '../../api/jobs/show-job.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
 import { limitedBy } from '../../core/jobs/limited-by.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { readRows } from '../../export/read-rows.ts';
 import { writeExportFile } from '../../export/write-file.ts';
@@ -10,8 +11,9 @@ import { contextOf, type Rowmill } from '../../open-rowmill.ts';
 import { waitMs } from '../../platform/clock.ts';
 import { databaseErrorKind } from '../../platform/database-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import { jobsPage } from '../../store/views/jobs/jobs-page.ts';
 import { listWorkers } from '../../store/views/jobs/list-workers.ts';
-import { type Job, listJobs } from '../../store/views/jobs/read-job.ts';
+import type { Job } from '../../store/views/jobs/read-job.ts';
 import { currentAccount } from '../current-account.ts';
 import { findJob } from '../find-job.ts';
 import { STANDARD_OUTPUT } from '../format-of-path.ts';
@@ -39,17 +41,14 @@ import {
 const REFRESH_MS = 200;
 const TOP_ERRORS = 5;
 const RECENT_RESOURCES = 20;
-/** Newest jobs that are looked through for a filter. */
-const LOOK_THROUGH = 1000;
 
 export function directPort(rowmill: Rowmill, description: string): JobPort {
   const { db, settings } = contextOf(rowmill);
-  const shownJob = async (job: Job): Promise<ShownJob> => toShownJob(await detailsOf(rowmill, job));
   const stateOf = async (jobId: string) => (await rowmill.job(jobId)).state;
   return {
     description,
-    findJob: async (prefix) => shownJob(await findJob(rowmill, prefix)),
-    job: async (jobId) => shownJob(await rowmill.job(jobId)),
+    findJob: async (prefix) => shown(rowmill, await findJob(rowmill, prefix)),
+    job: async (jobId) => shown(rowmill, await rowmill.job(jobId)),
     listJobs: (request) => chosenJobs(rowmill, request),
     async summary(jobId) {
       const summary = await rowmill.summary(jobId);
@@ -110,67 +109,17 @@ export function directPort(rowmill: Rowmill, description: string): JobPort {
   };
 }
 
-/** As GET /api/jobs/:jobId has it. */
-async function detailsOf(rowmill: Rowmill, job: Job): Promise<ShownJob> {
-  const [listed, progress, blockedBecause, slowBecause, budgets] = await Promise.all([
-    listedJob(rowmill, job),
-    rowmill.progress(job.jobId),
-    rowmill.blockedBecause(job),
-    rowmill.slowBecause(job),
-    rowmill.budgets(job.jobId),
-  ]);
-  const { phases, source, ingestReport, updatesJobId, budget, lastError } = job;
-  return {
-    ...listed,
-    phases,
-    source: source && {
-      kind: source.kind,
-      name: source.name,
-      bytes: source.bytes,
-      sha256: source.sha256,
-      detected: { ...source.detected },
-    },
-    ingestReport: ingestReport as Record<string, number>,
-    updatesJobId,
-    budget,
-    budgets: budgets.map((each) => ({ ...each })),
-    held: progress.held,
-    retrying: progress.retrying,
-    limited: progress.limited,
-    endedThisRun: progress.endedThisRun,
-    workers: progress.workers,
-    blockedBecause,
-    slowBecause,
-    lastError,
-  };
-}
-
-async function listedJob(rowmill: Rowmill, job: Job): Promise<ListedJob> {
-  const { counts, cost } = await rowmill.progress(job.jobId);
-  return toListedJob({
-    ...job,
-    outcome: outcomeSoFar(job.state, counts),
-    counts,
-    cost,
-    sealed: job.sealedAt !== null,
-    createdAt: job.createdAt.toISOString(),
-    startedAt: job.startedAt?.toISOString() ?? null,
-    finishedAt: job.finishedAt?.toISOString() ?? null,
-  });
+async function shown(rowmill: Rowmill, job: Job): Promise<ShownJob> {
+  // Services of other pipelines may be among them: this process knows no pipeline.
+  return toShownJob(await showJob(contextOf(rowmill), job, rowmill.resources()));
 }
 
 async function chosenJobs(rowmill: Rowmill, request: JobListRequest): Promise<ListedJob[]> {
-  const { limit, states, pipeline, search } = request;
-  const isFiltered = states !== undefined || pipeline !== undefined || search !== undefined;
-  const wanted = search?.toLowerCase();
-  const newest = await listJobs(contextOf(rowmill).db, isFiltered ? Math.max(limit, LOOK_THROUGH) : limit);
-  const chosen = newest.filter(
-    (job) =>
-      (states?.includes(job.state) ?? true) &&
-      (pipeline === undefined || job.pipeline === pipeline) &&
-      (wanted === undefined || job.name.toLowerCase().includes(wanted) || job.jobId.startsWith(wanted)),
-  );
-  return Promise.all(chosen.slice(0, limit).map((job) => listedJob(rowmill, job)));
+  const { limit, states = null, pipeline = null, search = null } = request;
+  const { db } = contextOf(rowmill);
+  const rows = await jobsPage(db, { owners: null, states, pipeline, search, after: null, limit });
+  const toListed = await listedJobs(contextOf(rowmill), rows);
+  return rows.map((row) => toListedJob(toListed(row)));
 }
 
 async function firstItems(
@@ -229,7 +178,7 @@ async function* watchDirectly(
 ): AsyncGenerator<WatchedJob> {
   const look = async (): Promise<WatchedJob> => {
     const [job, errors, resources] = await Promise.all([
-      rowmill.job(jobId).then((each) => detailsOf(rowmill, each)),
+      rowmill.job(jobId).then((each) => shown(rowmill, each)),
       rowmill.errorGroups(jobId, TOP_ERRORS),
       rowmill.resources({ limit: RECENT_RESOURCES }),
     ]);

@@ -74,6 +74,12 @@ export const ERROR_REGISTRY = {
   RESOURCE_INVALID: { status: 400, hint: 'docs/resources.md lists what can be set of a resource.' },
   OWNER_INVALID: { status: 400, hint: 'docs/fairness.md lists what can be set of an owner.' },
   BUDGET_INVALID: { status: 400, hint: 'docs/budgets.md says what budgets are made of.' },
+  BUDGET_USED_UP: {
+    status: 409,
+    hint: 'Raise the budget with `setBudget` or `setOwnerBudget`, then resume the job. A budget per day starts again at midnight UTC.',
+    apiHint:
+      'Raise the budget of the job with PATCH /api/v1/jobs/:jobId and {"budget":{"max":…}}, then resume the job. Only an administrator can raise a budget of the owner; one per day starts again at midnight UTC.',
+  },
   COUNTER_INVALID: { status: 400, hint: 'docs/counters.md says what counters are made of and fed with.' },
   COUNTER_NOT_FOUND: {
     status: 404,
@@ -82,7 +88,7 @@ export const ERROR_REGISTRY = {
   },
   COUNTER_DRIFTED: {
     status: 409,
-    hint: 'Run `rowmill counters audit --repair`, and find out what changed the numbers.',
+    hint: 'Run `rowmill counters check --repair`, and find out what changed the numbers.',
     apiHint: 'An administrator has to repair the counters; docs/counters.md describes it.',
   },
   NOTHING_TO_REPROCESS: {
@@ -175,6 +181,10 @@ export const ERROR_REGISTRY = {
     status: 409,
     hint: 'Try again in a moment. If it stays so, its server ended before the answer was stored: look what it did, and use a new key.',
     retryAfterMs: 1000,
+  },
+  TOO_MANY_IDEMPOTENCY_KEYS: {
+    status: 429,
+    hint: 'Send the request without a key, or wait until older keys are forgotten (idempotencyKeepMs); an administrator can raise userMaxIdempotencyKeys.',
   },
   RATE_LIMITED: { status: 429, hint: 'Wait as long as the header Retry-After says.' },
   SERVER_BUSY: {

@@ -27,6 +27,15 @@ describe('errors that differ only in particulars', () => {
     ['e-mail addresses', 'no user ann@example.com', 'no user bob.x@mail.example'],
     ['names of people', 'no price for Anna Miller', 'no price for Jean-Luc Picard'],
     ['names at the end', 'for lack of a price for Anna Maria Miller.', 'for lack of a price for Bo Li.'],
+    ['one name after its kind', 'brand Acme is unknown', 'brand McFlurry is unknown'],
+    ['one name at the end', 'there is no customer Anna.', "there is no customer O'Neil."],
+    ['one name that is announced', 'no product named Kettle', 'no product named Zed'],
+    ['a name of one word or two', 'city Paris not found', 'city Bad Homburg not found'],
+    ['hosts', 'getaddrinfo ENOTFOUND shop.example', 'getaddrinfo ENOTFOUND a1.b-2.example.org'],
+    ['hosts with ports', 'connect ECONNREFUSED shop.example:443', 'connect ECONNREFUSED 10.0.0.1:80'],
+    ['values of naming keys', 'refused (userId=anna)', 'refused (userId=bo)'],
+    ['values of other naming keys', 'gone: order_id=x', 'gone: order_id=7y'],
+    ['files', 'cannot open /data/in/anna.pdf', 'cannot open photos/bo.pdf'],
     ['product codes', 'SKU-1001 was not found', 'SKU-77 was not found'],
     ['white space', 'it  failed\n here', 'it failed here '],
   ])('are one group when they differ in %s', (_, a, b) => {
@@ -44,6 +53,13 @@ describe('errors that differ only in particulars', () => {
     ['status codes', 'the service answered 429', 'the service answered 503'],
     ['words', 'the brand is unknown', 'the price is unknown'],
     ['words with capitals', 'answered Bad Gateway', 'answered Service Unavailable'],
+    ['types', 'expected an instance of Buffer', 'expected an instance of Array'],
+    ['nouns of a German message', 'Keine Marke gefunden', 'Kein Preis gefunden'],
+    ['fields', 'no value for Price', 'no value for Brand'],
+    ['keys that only end alike', 'refused: valid=never', 'refused: valid=later'],
+    ['reasons', 'refused: reason=expired', 'refused: reason=blocked'],
+    ['places in a row', '/items/price must be a number', '/items/brand must be a number'],
+    ['what a kind of thing lacks', 'user ID is missing', 'user is missing'],
   ])('are two groups when they differ in %s', (_, a, b) => {
     expect(signature(a)).not.toBe(signature(b));
   });
@@ -77,6 +93,21 @@ const particulars = fc.oneof(
   pairOf(quoted('"')),
   pairOf(quoted("'")),
   pairOf(quoted('`')),
+  // With the word that announces it, and one that follows: the next name would belong to it.
+  pairOf(
+    fc
+      .tuple(
+        fc.constantFrom(...'ABCÄÖŁЖ'),
+        fc.string({ unit: fc.constantFrom(...'abcäłж'), minLength: 1, maxLength: 8 }),
+      )
+      .map((parts) => `customer ${parts.join('')} has`),
+  ),
+  pairOf(fc.domain().map((host) => `ENOTFOUND ${host}`)),
+  pairOf(
+    fc
+      .string({ unit: fc.constantFrom(...'abcXYZ123_'), minLength: 1 })
+      .map((value) => `customer_id=${value}`),
+  ),
 );
 const words = fc.constantFrom('no', 'price', 'for', 'brand', "can't", 'open', '(timeout)', 'row:', 'E_BUSY');
 
@@ -110,6 +141,13 @@ describe('a signature', () => {
       'http://x/1',
       'for Anna',
       'Miller',
+      'customer',
+      'brand Acme',
+      'ENOTFOUND',
+      'a.example',
+      'id=',
+      'userId=x,',
+      '/a/b.txt.',
       'Bo.',
       'x@y',
     );

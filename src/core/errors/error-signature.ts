@@ -1,4 +1,5 @@
-// Groups errors that differ only in the particulars: numbers, ids, addresses, quoted values, names of several words.
+// Groups errors that differ only in the particulars: numbers, ids, addresses, quoted values, names where the words before
+// them announce one. A group is also skipped or changed as a whole, so two errors in one group are worse than two groups.
 
 const MAX_SIGNATURE_LENGTH = 200;
 
@@ -33,24 +34,50 @@ function replaceNumber(run: string): string {
   return run.slice(0, start) + (/^[45]\d\d$/.test(word) ? word : '<n>');
 }
 
-/** Words that names often follow. Capitals elsewhere are often the error itself: `Bad Gateway`. */
-const BEFORE_NAMES = ['for', 'of', 'named', 'called'];
+/**
+ * Words that names follow, and how many words a name has behind them. Capitals elsewhere are often the error itself: `Bad
+ * Gateway`, `instance of Buffer`, every noun of a German message.
+ */
+const BEFORE_NAMES: Readonly<Record<string, number>> = {
+  for: 2,
+  of: 2,
+  ...Object.fromEntries(
+    [
+      'named',
+      'called',
+      'user',
+      'customer',
+      'person',
+      'author',
+      'company',
+      'brand',
+      'city',
+      'town',
+      'country',
+      'street',
+    ].map((word) => [word, 1]),
+  ),
+};
 
-/** Two words or more that begin with a capital: `no price for Anna Miller`. */
+/** `no price for Anna Miller`, `brand Acme is unknown`, `userId=anna`, `ENOTFOUND shop.example`, `/data/in/a.pdf`. */
 function replaceNames(text: string): string {
   const words = text.split(' ');
   const shape: string[] = [];
   for (let i = 0; i < words.length; ) {
     const word = words[i]!;
-    shape.push(word);
+    shape.push(
+      HOST_ERRORS.has(words[i - 1] ?? '') ? replaceHost(word) : replacePath(replaceNamedValue(word)),
+    );
     i += 1;
-    if (!BEFORE_NAMES.includes(word)) continue;
+    const least = Object.hasOwn(BEFORE_NAMES, word) ? BEFORE_NAMES[word]! : null;
+    if (least === null) continue;
+    const isName = least === 1 ? isSingleName : isNameWord;
     let end = i;
-    while (isNameWord(words[end] ?? '')) end += 1;
+    while (isName(words[end] ?? '')) end += 1;
     // The name may end the sentence.
-    const mark = /[.,;:!?)]$/.exec(words[end] ?? '')?.[0] ?? '';
-    if (mark !== '' && isNameWord(words[end]!.slice(0, -1))) end += 1;
-    if (end - i < 2) continue;
+    const mark = markAtEnd(words[end] ?? '');
+    if (mark !== '' && isName(words[end]!.slice(0, -1))) end += 1;
+    if (end - i < least) continue;
     shape.push(`<name>${words[end - 1]!.endsWith(mark) ? mark : ''}`);
     i = end;
   }
@@ -59,4 +86,65 @@ function replaceNames(text: string): string {
 
 function isNameWord(word: string): boolean {
   return word.split('-').every((part) => /^\p{Lu}\p{Ll}+$/u.test(part));
+}
+
+/** Also `McDonald` and `O'Neil`, but not `ID`. */
+function isSingleName(word: string): boolean {
+  return /^\p{Lu}[\p{L}'’-]+$/u.test(word) && /\p{Ll}/u.test(word);
+}
+
+function markAtEnd(word: string): string {
+  return /[.,;:!?)]$/.exec(word)?.[0] ?? '';
+}
+
+/** Codes of Node that a host follows. */
+const HOST_ERRORS: ReadonlySet<string> = new Set([
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+]);
+
+function replaceHost(word: string): string {
+  const mark = markAtEnd(word);
+  const host = word.slice(0, word.length - mark.length);
+  return /^[\w.:[\]-]+$/.test(host) && /[.:]/.test(host) ? `<host>${mark}` : word;
+}
+
+/** Last words of keys whose value names one thing. Other values may be the reason: `reason=expired`. */
+const NAMING_KEYS: ReadonlySet<string> = new Set([
+  'id',
+  'key',
+  'name',
+  'title',
+  'user',
+  'customer',
+  'sku',
+  'email',
+  'file',
+  'path',
+  'host',
+  'domain',
+]);
+
+/** `userId=anna` */
+function replaceNamedValue(word: string): string {
+  const at = word.indexOf('=');
+  if (at === -1) return word;
+  const mark = markAtEnd(word);
+  if (at + 1 >= word.length - mark.length) return word;
+  const key = word.slice(0, at);
+  const last = key.split(/\P{L}|(?<=\p{Ll})(?=\p{Lu})/u).at(-1)!;
+  return NAMING_KEYS.has(last.toLowerCase()) ? `${key}=<value>${mark}` : word;
+}
+
+/** A file in a folder: `/data/in/a.pdf`. A path without an ending may be a place in the row: `/items/price`. */
+function replacePath(word: string): string {
+  const mark = markAtEnd(word);
+  const path = word.slice(0, word.length - mark.length);
+  const at = path.lastIndexOf('/');
+  return at !== -1 && /\.[a-z]\w{0,4}$/i.test(path.slice(at + 1)) ? `<path>${mark}` : word;
 }

@@ -24,26 +24,43 @@ export const JOB_STATES = [
 ] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-export const CLAIMABLE_STATES: readonly JobState[] = ['INGESTING', 'QUEUED', 'RUNNING'];
+type States = readonly JobState[];
 
-const MOVES: Record<JobState, readonly JobState[]> = {
-  INGESTING: ['QUEUED', 'RUNNING', 'PAUSED', 'CANCELLING', 'FAILED'],
-  QUEUED: ['RUNNING', 'PAUSED', 'FINALIZING', 'CANCELLING'],
-  RUNNING: ['PAUSED', 'FINALIZING', 'CANCELLING'],
-  PAUSED: ['INGESTING', 'QUEUED', 'RUNNING', 'CANCELLING', 'FAILED'],
-  FINALIZING: ['DONE', 'FAILED', 'CANCELLED', 'CANCELLING'],
-  DONE: ['QUEUED'],
-  FAILED: ['QUEUED'],
-  CANCELLING: ['FINALIZING'],
-  CANCELLED: ['QUEUED'],
-};
+/** Items may be claimed. */
+export const CLAIMABLE_STATES: States = ['INGESTING', 'QUEUED', 'RUNNING'];
+/** Its file may be read and items may be added, as long as the job is not sealed. */
+export const INGEST_STATES: States = ['INGESTING', 'PAUSED'];
+/** Complete once it is sealed and its last span is gone. */
+export const COMPLETABLE_STATES: States = ['QUEUED', 'RUNNING'];
+/** Its items are run, or will be when it is resumed. */
+export const OPEN_STATES: States = [...CLAIMABLE_STATES, 'PAUSED'];
+export const FINISHED_STATES: States = ['DONE', 'FAILED', 'CANCELLED'];
 
-export function canMove(from: JobState, to: JobState): boolean {
-  return MOVES[from].includes(to);
+/**
+ * Every change of the state. A statement of the store that makes one names it, and takes the states before it from here
+ * (store/job-states.ts). A paused job that is reopened stays paused: that is not a change.
+ */
+export const TRANSITIONS = {
+  seal: { from: ['INGESTING'], to: COMPLETABLE_STATES },
+  start: { from: ['QUEUED'], to: ['RUNNING'] },
+  pause: { from: CLAIMABLE_STATES, to: ['PAUSED'] },
+  resume: { from: ['PAUSED'], to: CLAIMABLE_STATES },
+  failIngest: { from: INGEST_STATES, to: ['FAILED'] },
+  cancel: { from: [...OPEN_STATES, 'FINALIZING'], to: ['CANCELLING'] },
+  beginFinalizing: { from: [...COMPLETABLE_STATES, 'CANCELLING'], to: ['FINALIZING'] },
+  finish: { from: ['FINALIZING'], to: FINISHED_STATES },
+  reopen: { from: FINISHED_STATES, to: ['QUEUED'] },
+} satisfies Record<string, { from: States; to: States }>;
+export type Transition = keyof typeof TRANSITIONS;
+
+export function canMove(before: JobState, after: JobState): boolean {
+  return Object.values<{ from: States; to: States }>(TRANSITIONS).some(
+    ({ from, to }) => from.includes(before) && to.includes(after),
+  );
 }
 
 export function isFinished(state: JobState): boolean {
-  return state === 'DONE' || state === 'FAILED' || state === 'CANCELLED';
+  return FINISHED_STATES.includes(state);
 }
 
 /** It ends by itself, soon. */
@@ -57,11 +74,11 @@ export type ControlAction = 'pause' | 'resume' | 'cancel' | 'reprocess';
  * States from which an action moves a job, or opens a generation of one that stays PAUSED. From others it is refused, or has
  * happened already.
  */
-const CONTROLLABLE: Record<ControlAction, readonly JobState[]> = {
-  pause: CLAIMABLE_STATES,
-  resume: ['PAUSED'],
-  cancel: ['INGESTING', 'QUEUED', 'RUNNING', 'PAUSED', 'FINALIZING'],
-  reprocess: ['DONE', 'CANCELLED', 'FAILED', 'PAUSED'],
+const CONTROLLABLE: Record<ControlAction, States> = {
+  pause: TRANSITIONS.pause.from,
+  resume: TRANSITIONS.resume.from,
+  cancel: TRANSITIONS.cancel.from,
+  reprocess: [...TRANSITIONS.reopen.from, 'PAUSED'],
 };
 
 export function canControl(action: ControlAction, state: JobState): boolean {

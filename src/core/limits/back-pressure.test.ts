@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { adaptPressure, NO_PRESSURE, type Pressure, type SignBounds, type Signs } from './back-pressure.ts';
 
-const BOUNDS: SignBounds = { flushMs: 2000, poolWaitMs: 500, loopDelayMs: 500, memory: 0.85, load: 8 };
-const CALM: Signs = { flushMs: 50, poolWaitMs: 1, loopDelayMs: 20, memory: 0.3, load: 1 };
+const BOUNDS: SignBounds = { flushMs: 2000, poolWaitMs: 500, loopDelayMs: 500, memory: 0.85 };
+const CALM: Signs = { flushMs: 50, poolWaitMs: 1, loopDelayMs: 20, memory: 0.3 };
 
 function pressureAfter(looks: Signs[], from: Pressure = NO_PRESSURE): Pressure {
   return looks.reduce((pressure, signs) => adaptPressure(pressure, signs, BOUNDS), from);
@@ -12,7 +12,7 @@ function pressureAfter(looks: Signs[], from: Pressure = NO_PRESSURE): Pressure {
 describe('a worker', () => {
   it('takes everything on while nothing is wrong, and when nothing is known', () => {
     expect(pressureAfter([CALM, CALM])).toEqual(NO_PRESSURE);
-    const unknown: Signs = { flushMs: null, poolWaitMs: null, loopDelayMs: null, memory: null, load: null };
+    const unknown: Signs = { flushMs: null, poolWaitMs: null, loopDelayMs: null, memory: null };
     expect(pressureAfter([unknown])).toEqual(NO_PRESSURE);
   });
 
@@ -32,7 +32,6 @@ describe('a worker', () => {
     ['flushMs', 0.25],
     ['poolWaitMs', 0.25],
     ['loopDelayMs', 0.25],
-    ['load', 0.25],
   ] as const)('lets go by at most half in one look because of %s, and keeps a part of %f', (sign, part) => {
     const drowning = { ...CALM, [sign]: 1e9 };
     expect(pressureAfter([drowning]).factor).toBe(0.5);
@@ -41,7 +40,7 @@ describe('a worker', () => {
 
   it('does not take on more when another sign than memory is over its bound', () => {
     const low = pressureAfter(looks(50, { ...CALM, memory: 1 }));
-    expect(pressureAfter([{ ...CALM, load: 100 }], low).factor).toBe(low.factor);
+    expect(pressureAfter([{ ...CALM, loopDelayMs: 1e5 }], low).factor).toBe(low.factor);
   });
 
   it('comes back more slowly while a sign is near its bound, but does', () => {
@@ -53,7 +52,7 @@ describe('a worker', () => {
 
   it('is back at everything within 15 looks after others were slow, and 32 after anything', () => {
     const sign = fc.double({ min: 0, max: 1e6, noNaN: true });
-    const shared = { flushMs: sign, poolWaitMs: sign, loopDelayMs: sign, load: sign };
+    const shared = { flushMs: sign, poolWaitMs: sign, loopDelayMs: sign };
     const memory = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
       fc.property(fc.array(fc.record({ ...shared, memory: fc.constant(0.3) })), (signs) => {
@@ -84,7 +83,7 @@ it('on a step the factor settles in a band of a tenth and does not swing', () =>
 
 it('the factor stays in its bounds whatever is measured', () => {
   const sign = fc.option(fc.oneof(fc.double(), fc.integer()), { nil: null });
-  const signs = fc.record({ flushMs: sign, poolWaitMs: sign, loopDelayMs: sign, memory: sign, load: sign });
+  const signs = fc.record({ flushMs: sign, poolWaitMs: sign, loopDelayMs: sign, memory: sign });
   fc.assert(
     fc.property(fc.array(signs), (looks) => {
       const { factor } = pressureAfter(looks);

@@ -1,5 +1,5 @@
-// How much a worker takes on, from what it notices of its own side: slow flushes, waiting for connections, a busy event
-// loop, memory, a machine that others use. The worst of them decides. It falls at once, by as much as the sign is over its bound, and comes back
+// How much a worker takes on, from the signs of its own side: slow flushes, waiting for connections, a late event loop,
+// memory. The worst of them decides. The factor falls at once, by as much as the sign is over its bound, and comes back
 // slowly, so that a worker that drowns lets go and one that recovers does not swing.
 
 export interface Signs {
@@ -11,8 +11,6 @@ export interface Signs {
   loopDelayMs: number | null;
   /** Part of the memory that may be used, 0 to 1. */
   memory: number | null;
-  /** Processes that want the machine, per core. */
-  load: number | null;
 }
 
 export type SignName = keyof Signs;

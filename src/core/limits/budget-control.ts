@@ -5,6 +5,7 @@
 // cost. What is spent and what is held together stay within the limit; only a call that costs more than its estimate can
 // go beyond it. A worker that is gone keeps what it held: its calls may have been paid. If it was only slow and comes
 // back, what it tells takes the place of that guess.
+import type { BudgetScope } from './work-budget.ts';
 
 export interface BudgetHolder {
   /** Set aside: for calls under way, and for those that may start. */
@@ -166,6 +167,18 @@ function takeHolder(state: BudgetState, holderId: string): { settled: number } |
   state.lost =
     Object.keys(state.gone).length === 0 && state.lost - gone.held < ROUNDING ? 0 : state.lost - gone.held;
   return gone;
+}
+
+/** Not even the cheapest call can be paid. */
+export function isUsedUp({ max, spent, lost }: { max: number; spent: number; lost: number }): boolean {
+  return max - spent - lost <= ROUNDING * Math.max(max, 1);
+}
+
+/** The subject of `budgetSentence`. */
+export function budgetName(scope: BudgetScope, ownerId: string): string {
+  return { job: 'budget', owner: `budget of owner ${ownerId}`, day: `budget per day of owner ${ownerId}` }[
+    scope
+  ];
 }
 
 /** For people: `budget of 5 reached: 4.98 spent`. */

@@ -1,5 +1,6 @@
 // Leaves a service alone that only fails. After a run of failures nothing is sent for a while; then single calls probe,
 // and the first good answer closes the circuit again.
+import { backoffMs } from '../retries/backoff.ts';
 
 export interface CircuitState {
   state: 'closed' | 'open' | 'probing';
@@ -29,6 +30,6 @@ export function moveCircuit(
   const run = answered > 0 ? 0 : circuit.run + failed;
   const opens = (state === 'probing' && failed > 0 && !probing) || (state === 'closed' && run >= runToOpen);
   if (!opens) return { ...circuit, state, run };
-  const waitMs = Math.min(MAX_OPEN_MS, FIRST_OPEN_MS * 2 ** circuit.opened);
+  const waitMs = backoffMs({ firstMs: FIRST_OPEN_MS, capMs: MAX_OPEN_MS }, circuit.opened);
   return { state: 'open', run, opened: circuit.opened + 1, openUntilMs: nowMs + waitMs };
 }

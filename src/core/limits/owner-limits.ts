@@ -1,3 +1,11 @@
 // What an operator may set of an owner: how much of the workers it gets, and how much it may have at once.
 export const MAX_OWNER_WEIGHT = 1000;
 export const MAX_OWNER_LIMIT = 1_000_000;
+
+/** Whose work it is, and what the owner may have. */
+export interface WorkOwner {
+  ownerId: string;
+  weight: number;
+  /** Items under way at once; null: any number. */
+  maxInFlight: number | null;
+}

@@ -1,4 +1,5 @@
 // How long a supervisor waits before it starts the next worker process.
+import { backoffMs, halfJitter } from './backoff.ts';
 
 export interface RestartHistory {
   /** Children in a row that could not start: the database is away, a module does not load. */
@@ -17,6 +18,5 @@ const CAP_MS = 10_000;
 export function restartDelayMs({ failedStarts, quickDeaths }: RestartHistory, random: number): number {
   const step = Math.max(failedStarts, quickDeaths - FREE_DEATHS);
   if (step <= 0) return 0;
-  const ceiling = Math.min(CAP_MS, FIRST_MS * 2 ** (step - 1));
-  return ceiling * (0.5 + random / 2);
+  return backoffMs({ firstMs: FIRST_MS, capMs: CAP_MS }, step - 1, halfJitter(random));
 }

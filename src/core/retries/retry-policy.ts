@@ -1,6 +1,7 @@
 // When a failed attempt is tried again: attempts, base, factor and cap per error class, with full jitter.
 // Retry-After is a floor, and is capped, so that one bad header cannot park an item for a year.
 import type { ErrorClass, Failure } from '../items/outcome.ts';
+import { backoffMs } from './backoff.ts';
 
 export interface RetryRule {
   /** Calls that may fail in this class, the last one included. 1 means: never retried. */
@@ -47,8 +48,8 @@ export function retryDelay(
 ): number | null {
   const rule = policy[failure.class];
   if (attempt >= rule.maxAttempts) return null;
-  const ceiling = Math.min(rule.capMs, rule.baseMs * rule.factor ** (attempt - 1));
-  const backoff = Math.ceil(random * ceiling);
+  const { baseMs: firstMs, capMs, factor } = rule;
+  const backoff = Math.ceil(backoffMs({ firstMs, capMs, factor }, attempt - 1, random));
   if (failure.retryAfterMs === null || !(failure.retryAfterMs >= 0)) return backoff;
   // Everybody was told the same moment: spread over a little more than that.
   const asked = Math.min(failure.retryAfterMs, failure.asked ? RETRY_LATER_CAP_MS : RETRY_AFTER_CAP_MS);

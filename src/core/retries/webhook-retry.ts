@@ -1,4 +1,5 @@
 // When a message that did not arrive is sent again, and when it is given up.
+import { backoffMs, fifthJitter } from './backoff.ts';
 
 const FIRST_DELAY_MS = 5000;
 /** With twenty attempts they spread over about three days. */
@@ -13,7 +14,8 @@ export function webhookDelayMs(
   retryAfterMs: number | null = null,
 ): number | null {
   if (attempt >= maxAttempts) return null;
-  const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.8 + 0.4 * fraction);
+  const backoff = { firstMs: FIRST_DELAY_MS, capMs: MAX_DELAY_MS };
+  const delayMs = backoffMs(backoff, attempt - 1, fifthJitter(fraction));
   return Math.max(Math.round(delayMs), Math.min(retryAfterMs ?? 0, MAX_DELAY_MS));
 }
 

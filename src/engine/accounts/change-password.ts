@@ -8,7 +8,7 @@ import { revokeKeysOf } from '../../store/commands/accounts/revoke-keys.ts';
 import { giveBackSignInAttempts } from '../../store/commands/accounts/sign-in-attempts.ts';
 import { replacePassword } from '../../store/commands/accounts/update-user.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { auditAccount } from './audit-account.ts';
+import { recordAudit } from '../record-audit.ts';
 import { checkPassword } from './check-password.ts';
 import { type PasswordProof, provePassword } from './prove-password.ts';
 
@@ -37,7 +37,7 @@ export async function changePassword(
         await insertSession(tx, { tokenHash: hashToken(token), userId, passwordHash: next, maxMs });
       await giveBackSignInAttempts(tx, proof.attempts);
       const detail = given.revokeKeys ? { endedKeys: await revokeKeysOf(tx, userId) } : {};
-      await auditAccount(tx, context, { action: 'user.password', subject: `user ${userId}`, detail });
+      await recordAudit(tx, context, { action: 'user.password', subject: `user ${userId}`, detail });
       return true;
     }),
   );

@@ -5,14 +5,14 @@ import type { Role } from '../../core/accounts/role.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { disableWebhooksOf } from '../../store/commands/events/change-webhooks.ts';
 import { endSessionsOf } from '../../store/commands/accounts/end-sessions.ts';
 import { lockAdmins } from '../../store/commands/accounts/lock-admins.ts';
 import { revokeKeysOf } from '../../store/commands/accounts/revoke-keys.ts';
 import { updateUser } from '../../store/commands/accounts/update-user.ts';
+import { disableWebhooksOf } from '../../store/commands/events/change-webhooks.ts';
 import { readUser, type User } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { auditAccount } from './audit-account.ts';
+import { recordAudit } from '../record-audit.ts';
 import { checkPassword } from './check-password.ts';
 import { asMissingTeam } from './missing-team.ts';
 
@@ -50,7 +50,7 @@ export async function changeUser(context: EngineContext, userId: string, given: 
       const endedWebhooks = change.disabled ? await disableWebhooksOf(tx, userId) : 0;
       const secret = password !== undefined && { password: 'new' };
       const detail = { ...change, ...secret, endedKeys, ...(endedWebhooks > 0 && { endedWebhooks }) };
-      await auditAccount(tx, context, { action: 'user.change', subject: `user ${userId}`, detail });
+      await recordAudit(tx, context, { action: 'user.change', subject: `user ${userId}`, detail });
       return (await readUser(tx, userId))!;
     }),
   );

@@ -3,7 +3,7 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { giveBackSignInAttempts } from '../../store/commands/accounts/sign-in-attempts.ts';
 import { confirmSessionRow } from '../../store/commands/accounts/touch-session.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { auditAccount } from './audit-account.ts';
+import { recordAudit } from '../record-audit.ts';
 import { type PasswordProof, provePassword } from './prove-password.ts';
 
 export async function confirmSession(
@@ -17,7 +17,7 @@ export async function confirmSession(
     context.db.transaction(async (tx) => {
       if (!(await confirmSessionRow(tx, tokenHash))) return false;
       await giveBackSignInAttempts(tx, proof.attempts);
-      await auditAccount(tx, context, { action: 'sign-in.confirmed', subject: `user ${userId}` });
+      await recordAudit(tx, context, { action: 'sign-in.confirmed', subject: `user ${userId}` });
       return true;
     }),
   );

@@ -4,7 +4,7 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken, newKeyId, newToken } from '../../platform/secret-token.ts';
 import { insertKey, lockAccount } from '../../store/commands/accounts/insert-key.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { auditAccount } from './audit-account.ts';
+import { recordAudit } from '../record-audit.ts';
 
 export interface MadeKey {
   keyId: string;
@@ -39,7 +39,7 @@ export async function createKey(
           { hint: 'Revoke keys that are not used any more.' },
         );
       const detail = { userId, name, scopes, days };
-      await auditAccount(tx, context, { action: 'key.create', subject: `key ${keyId}`, detail });
+      await recordAudit(tx, context, { action: 'key.create', subject: `key ${keyId}`, detail });
       return made;
     }),
   );

@@ -4,14 +4,14 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { insertTeam } from '../../store/commands/accounts/insert-team.ts';
 import type { Team } from '../../store/views/accounts/list-teams.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { auditAccount } from './audit-account.ts';
+import { recordAudit } from '../record-audit.ts';
 
 export async function createTeam(context: EngineContext, teamId: string): Promise<Team> {
   return retryPassing(() =>
     context.db.transaction(async (tx) => {
       const createdAt = await insertTeam(tx, teamId);
       if (createdAt === null) throw new RowmillError('ACCOUNT_CONFLICT', `there is a team ${teamId} already`);
-      await auditAccount(tx, context, { action: 'team.create', subject: `team ${teamId}` });
+      await recordAudit(tx, context, { action: 'team.create', subject: `team ${teamId}` });
       return { teamId, members: [], createdAt };
     }),
   );

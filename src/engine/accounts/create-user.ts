@@ -7,7 +7,7 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { insertUser } from '../../store/commands/accounts/insert-user.ts';
 import { readPasswordHash, readUser, type User } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { auditAccount } from './audit-account.ts';
+import { recordAudit } from '../record-audit.ts';
 import { checkPassword } from './check-password.ts';
 import { asMissingTeam } from './missing-team.ts';
 
@@ -30,7 +30,7 @@ export async function createUser(
         },
       );
       if (inserted)
-        await auditAccount(tx, context, {
+        await recordAudit(tx, context, {
           action: 'user.create',
           subject: `user ${userId}`,
           detail: { role, teamId },

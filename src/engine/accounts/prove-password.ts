@@ -11,7 +11,7 @@ import {
 } from '../../store/commands/accounts/sign-in-attempts.ts';
 import { readPasswordHash } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { auditAccount } from './audit-account.ts';
+import { recordAudit } from '../record-audit.ts';
 
 /** How long to stay away when too many passwords are being checked at once. */
 const BUSY_MS = 5000;
@@ -50,6 +50,6 @@ export async function provePassword(
   }
   // What somebody types as a name that there is not may be a password: it is not written down.
   const subject = passwordHash === null ? 'user unknown' : `user ${userId}`;
-  await retryPassing(() => auditAccount(db, context, { action: 'sign-in.failed', subject }));
+  await retryPassing(() => recordAudit(db, context, { action: 'sign-in.failed', subject }));
   return { kind: 'wrong' };
 }

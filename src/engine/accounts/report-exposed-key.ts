@@ -1,7 +1,7 @@
 // A key that works was sent in an address, where proxies and histories keep it. It is refused there, and its owner can read
 // in the audit that it should be replaced.
-import { insertAudit } from '../../store/commands/jobs/insert-audit.ts';
 import type { Caller, EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-audit.ts';
 import { findKeyCaller } from './find-caller.ts';
 
 export async function reportExposedKey(
@@ -12,10 +12,13 @@ export async function reportExposedKey(
 ): Promise<void> {
   const found = await findKeyCaller(context, keyId, secret);
   if (found)
-    await insertAudit(context.db, {
-      ...by,
-      action: 'key.exposed',
-      subject: `key ${keyId}`,
-      detail: { userId: found.userId },
-    });
+    await recordAudit(
+      context.db,
+      { by },
+      {
+        action: 'key.exposed',
+        subject: `key ${keyId}`,
+        detail: { userId: found.userId },
+      },
+    );
 }

@@ -3,7 +3,7 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { revokeKeyRow } from '../../store/commands/accounts/revoke-keys.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { auditAccount } from './audit-account.ts';
+import { recordAudit } from '../record-audit.ts';
 
 /** Null owners: of anybody. */
 export async function revokeKey(
@@ -17,7 +17,7 @@ export async function revokeKey(
       if (revoked === null) throw keyNotFound(keyId);
       if (!revoked.isNew) return;
       const detail = { userId: revoked.userId };
-      await auditAccount(tx, context, { action: 'key.revoke', subject: `key ${keyId}`, detail });
+      await recordAudit(tx, context, { action: 'key.revoke', subject: `key ${keyId}`, detail });
     }),
   );
 }

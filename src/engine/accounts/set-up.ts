@@ -9,7 +9,7 @@ import { insertFirstUser } from '../../store/commands/accounts/insert-user.ts';
 import { consumeSetupToken, offerSetupToken } from '../../store/commands/accounts/setup-token.ts';
 import { hasUsers, readPasswordHash } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { auditAccount } from './audit-account.ts';
+import { recordAudit } from '../record-audit.ts';
 import { checkPassword } from './check-password.ts';
 import { refuseReserved } from './create-user.ts';
 
@@ -46,7 +46,7 @@ export async function setUp(
       made = passwordHash;
       if (!(await insertFirstUser(tx, userId, passwordHash))) throw setupDone();
       await insertSession(tx, { tokenHash, userId, passwordHash, maxMs });
-      await auditAccount(tx, context, { actor: userId, action: 'setup', subject: `user ${userId}` });
+      await recordAudit(tx, context, { actor: userId, action: 'setup', subject: `user ${userId}` });
     }),
   );
   return { token, tokenHash };

@@ -6,7 +6,7 @@ import { endSession, removeExpiredSessions } from '../../store/commands/accounts
 import { insertSession } from '../../store/commands/accounts/insert-session.ts';
 import { giveBackSignInAttempts } from '../../store/commands/accounts/sign-in-attempts.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { auditAccount } from './audit-account.ts';
+import { recordAudit } from '../record-audit.ts';
 import { type PasswordProof, provePassword } from './prove-password.ts';
 
 export type SignedIn =
@@ -30,7 +30,7 @@ export async function signIn(
       if (given.previous) await endSession(tx, given.previous);
       if (!(await insertSession(tx, { tokenHash, userId, passwordHash, maxMs }))) return false;
       await giveBackSignInAttempts(tx, attempts);
-      await auditAccount(tx, context, { actor: userId, action: 'sign-in', subject: `user ${userId}` });
+      await recordAudit(tx, context, { actor: userId, action: 'sign-in', subject: `user ${userId}` });
       return true;
     }),
   );

@@ -7,8 +7,8 @@ import { insertExport } from '../../store/commands/files/insert-export.ts';
 import { lockOwner } from '../../store/commands/limits/lock-owner.ts';
 import { countPreparingExports } from '../../store/views/exports/list-exports.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
-import { auditJob } from '../jobs/audit-job.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-audit.ts';
 
 /** What is stored of a request; the rest belongs to the run. */
 export type BackgroundExport = Pick<
@@ -49,7 +49,11 @@ export async function prepareExport(
           `expected at most ${settings.exportsAtOnce} exports of ${ownerId} to be prepared at once (exportsAtOnce)`,
           { hint: 'Try again when one has ended.' },
         );
-      await auditJob(tx, context, jobId, 'job.export_prepare', { exportId, ...stored });
+      await recordAudit(tx, context, {
+        action: 'job.export_prepare',
+        subject: `job ${jobId}`,
+        detail: { exportId, ...stored },
+      });
     }),
   );
   return exportId;

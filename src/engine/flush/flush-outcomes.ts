@@ -1,55 +1,28 @@
 // The flush: the one transaction in which a worker records the outcomes of parts of its leases. The fence comes
 // first; everything after it concerns only outcomes whose lease is still held.
+import { NO_FAILURES } from '../../core/errors/failure-counts.ts';
 import type { Contribution } from '../../core/items/counter.ts';
-import { errorSignature } from '../../core/errors/error-signature.ts';
-import { addFailure, NO_FAILURES } from '../../core/errors/failure-counts.ts';
-import type { ErrorClass, Failure, ItemStatus } from '../../core/items/outcome.ts';
+import type { Failure, ItemStatus } from '../../core/items/outcome.ts';
 import { countSeqs, rangesOf, type SeqRanges } from '../../core/items/seq-ranges.ts';
 import type { Transaction } from '../../platform/database.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import type { Settings } from '../../platform/settings.ts';
-import type { RanAgain } from '../../store/commands/counters/change-entries.ts';
-import {
-  copyAttemptErrors,
-  copyResults,
-  copyStageOutputs,
-  jsonField,
-  NULL_FIELD,
-  textField,
-} from '../../store/commands/items/copy-rows.ts';
-import { type FencedLeases, fenceLeases } from '../../store/commands/spans/fence-leases.ts';
 import {
   insertChildren,
   lockJobForChildren,
   type NewChild,
 } from '../../store/commands/items/insert-children.ts';
-import {
-  countStatus,
-  emptyLedgerCounts,
-  insertLedgerEntry,
-} from '../../store/commands/results/insert-ledger-entry.ts';
+import { insertLedgerEntry } from '../../store/commands/results/insert-ledger-entry.ts';
 import { insertResultColumns } from '../../store/commands/results/insert-result-columns.ts';
+import { upsertErrorGroups } from '../../store/commands/results/upsert-error-groups.ts';
+import { type FencedLeases, fenceLeases } from '../../store/commands/spans/fence-leases.ts';
 import { insertSpans, type NewSpan } from '../../store/commands/spans/insert-spans.ts';
-import {
-  addToGroup,
-  type ErrorGroupDelta,
-  upsertErrorGroups,
-} from '../../store/commands/results/upsert-error-groups.ts';
 import type { StoredCounter } from '../../store/views/counters/find-counter.ts';
 import { ledgerHasEntry } from '../../store/views/results/find-ledger-entry.ts';
-import {
-  type Counted,
-  type CountedItem,
-  countContributions,
-  countersOf,
-} from '../counters/count-contributions.ts';
+import { type Counted, countContributions, countersOf } from '../counters/count-contributions.ts';
 import { countedBefore } from '../counters/counted-before.ts';
 import type { EngineContext } from '../engine-context.ts';
-
-const LAST_PHASE = 32_767;
-
-/** Why a row was skipped stands behind the columns of real results. */
-export const BEHIND_RESULTS = 1_000_000;
+import { FlushContents } from './flush-contents.ts';
 
 export interface RecordedOutcome {
   seq: number;
@@ -59,6 +32,8 @@ export interface RecordedOutcome {
   failure: Failure | null;
   delayMs: number;
   handlerMs: number;
+  /** About what it takes in memory and on the wire; set once, when it is recorded. */
+  bytes?: number;
   /** What the call cost; nothing when nothing is known of a cost. */
   cost?: number | null | undefined;
   /** Keys of the result, when one of them may be new to the job. */
@@ -166,118 +141,45 @@ async function writeOutcomes(
   itemCount: number | null,
   { counters, takesBack }: { counters: ReadonlyMap<string, StoredCounter>; takesBack: boolean },
 ): Promise<FlushReport> {
-  const { jobId, generation, phase } = batch;
-  const counts = emptyLedgerCounts();
-  const groups = new Map<string, ErrorGroupDelta>();
-  const spans = new SpanCollector(phase);
-  const lostTokens: string[] = [];
-  const columns = new Map<string, number>();
-  const children: NewChild[] = [];
-  const counted: CountedItem[] = [];
-  const ranAgain: RanAgain[] = [];
-  const withCost = hasCosts(batch);
-  let results = '';
-  let outputs = '';
-  let retries = '';
-  let recorded = 0;
-  let emptied = false;
-
-  for (const lease of batch.leases) {
-    const isEmpty = held.get(lease.token);
-    if (isEmpty === undefined) {
-      counts.fenced += lease.outcomes.length;
-      if (withCost) counts.fencedCost += sumCost(lease.outcomes);
-      lostTokens.push(lease.token);
-      continue;
-    }
-    emptied ||= isEmpty;
-    recorded += lease.outcomes.length;
-    if (withCost) counts.cost += sumCost(lease.outcomes);
-    const attempt = lease.attempt + 1;
-    const middle = `\t${generation}\t${phase}\t`;
-    for (const outcome of lease.outcomes) {
-      const { seq, failure, json } = outcome;
-      const cost = withCost ? `\t${outcome.cost ?? NULL_FIELD}` : '';
-      counts.handlerMs += outcome.handlerMs;
-      if (json !== null) counts.bytes += json.length;
-      for (const child of outcome.children ?? [])
-        children.push({ ...child, bytes: Buffer.byteLength(child.json), parentSeq: seq });
-      if (outcome.counted) counted.push({ seq, counted: outcome.counted });
-      // The result of this phase is another one now; that of an item which ended has no later phases.
-      if (takesBack && outcome.kind !== 'retry' && !outcome.keepsCounted)
-        ranAgain.push({ seq, lastPhase: outcome.kind === 'advance' ? phase : LAST_PHASE });
-      const signature = failure === null ? null : errorSignature(failure.class, failure.message);
-      if (failure !== null) addToGroup(groups, signature!, failure, seq, outcome.kind === 'terminal');
-      if (outcome.kind === 'terminal') {
-        countStatus(counts, outcome.status);
-        const first = outcome.status === 'DONE' ? 0 : BEHIND_RESULTS;
-        for (const [position, name] of (outcome.columns ?? []).entries()) {
-          if (!columns.has(name)) columns.set(name, first + position);
-        }
-        results += `${jobId}\t${seq}${middle}${attempt}\t${outcome.status}\t${Math.round(outcome.handlerMs * 10) / 10}\t${
-          failure === null ? '\\N\t\\N' : `${failure.class}\t${textField(failure.message)}`
-        }\t${json === null ? NULL_FIELD : jsonField(json)}\t${signature === null ? NULL_FIELD : textField(signature)}${cost}\n`;
-      } else if (outcome.kind === 'advance') {
-        counts.advanced += 1;
-        outputs += `${jobId}\t${seq}${middle}${json === null ? `0\t${NULL_FIELD}` : `${Buffer.byteLength(json)}\t${jsonField(json)}`}${cost}\n`;
-        spans.advance(lease.priority, seq);
-      } else {
-        counts.retried += 1;
-        retries += `${jobId}\t${seq}${middle}${attempt}\t${failure!.class}\t${textField(failure!.message)}${cost}\n`;
-        spans.retry(lease, failure!.class, outcome.delayMs, seq);
-      }
-    }
-  }
-
-  if (results) await copyResults(tx, results, withCost);
-  const named = [...columns].map(([name, position]) => ({ name, position }));
-  await insertResultColumns(tx, jobId, generation, named, settings.resultMaxColumns);
-  if (outputs) await copyStageOutputs(tx, outputs, withCost);
-  if (retries) await copyAttemptErrors(tx, retries, withCost);
-  const added = spans.collect();
-  if (children.length > 0 && itemCount !== null) {
-    const bounds = { maxDepth: settings.emitMaxDepth, maxItems: settings.emitMaxItems };
-    const { ranges } = await insertChildren(tx, jobId, itemCount, children, bounds);
-    for (const { priority, from, to } of ranges) {
-      added.push({
-        phase: 0,
-        items: [[from, to]],
-        priority,
-        delayMs: 0,
-        attempt: 0,
-        failures: NO_FAILURES,
-        crashes: 0,
-      });
-    }
-  }
+  const { jobId, generation, phase, workerId } = batch;
+  const contents = new FlushContents(batch, takesBack);
+  for (const lease of batch.leases) contents.add(lease, held.get(lease.token));
+  const { counts, counted, ranAgain } = contents;
+  await contents.lines.copy(tx);
+  const columns = [...contents.columns].map(([name, position]) => ({ name, position }));
+  await insertResultColumns(tx, jobId, generation, columns, settings.resultMaxColumns);
+  const added = contents.spans.collect();
+  if (contents.children.length > 0 && itemCount !== null)
+    added.push(...(await storeChildren(tx, jobId, itemCount, contents.children, settings)));
   await insertSpans(tx, jobId, generation, added);
-  await upsertErrorGroups(tx, jobId, generation, phase, [...groups.values()]);
+  await upsertErrorGroups(tx, jobId, generation, phase, [...contents.groups.values()]);
   // Last of all that others may wait for.
   const changes =
     counted.length > 0 || ranAgain.length > 0
       ? await countContributions(tx, batch, counted, counters, ranAgain)
       : undefined;
-  await insertLedgerEntry(
-    tx,
-    { jobId, entryId: batch.flushId, generation, phase, workerId: batch.workerId },
-    counts,
-  );
+  await insertLedgerEntry(tx, { jobId, entryId: batch.flushId, generation, phase, workerId }, counts);
   return {
-    recorded,
+    recorded: contents.recorded,
     fenced: counts.fenced,
-    lostTokens,
-    mayFinish: emptied && added.length === 0,
+    lostTokens: contents.lostTokens,
+    mayFinish: contents.hasEmptied && added.length === 0,
     hasNewWork: added.some((span) => span.delayMs === 0),
     counted: changes,
   };
 }
 
-function hasCosts(batch: FlushBatch): boolean {
-  return batch.leases.some((lease) => lease.outcomes.some(({ cost }) => cost !== null && cost !== undefined));
-}
-
-function sumCost(outcomes: readonly RecordedOutcome[]): number {
-  return outcomes.reduce((sum, { cost }) => sum + (cost ?? 0), 0);
+/** Emitted items wait at the first phase. */
+async function storeChildren(
+  tx: Transaction,
+  jobId: string,
+  itemCount: number,
+  children: NewChild[],
+  { emitMaxDepth: maxDepth, emitMaxItems: maxItems }: Settings,
+): Promise<NewSpan[]> {
+  const { ranges } = await insertChildren(tx, jobId, itemCount, children, { maxDepth, maxItems });
+  const fresh = { phase: 0, delayMs: 0, attempt: 0, failures: NO_FAILURES, crashes: 0 };
+  return ranges.map(({ priority, from, to }) => ({ ...fresh, priority, items: [[from, to]] }));
 }
 
 function emits(batch: FlushBatch): boolean {
@@ -287,48 +189,4 @@ function emits(batch: FlushBatch): boolean {
 function committedBefore(batch: FlushBatch): FlushReport {
   const recorded = batch.leases.reduce((sum, lease) => sum + lease.outcomes.length, 0);
   return { recorded, fenced: 0, lostTokens: [], mayFinish: true, hasNewWork: true };
-}
-
-/** Gathers the spans that a flush leaves behind: as few rows as there are different ready times. */
-class SpanCollector {
-  readonly #phase: number;
-  readonly #seqs = new Map<string, { span: Omit<NewSpan, 'items'>; seqs: number[] }>();
-
-  constructor(phase: number) {
-    this.#phase = phase;
-  }
-
-  advance(priority: number, seq: number): void {
-    const span = {
-      phase: this.#phase + 1,
-      priority,
-      delayMs: 0,
-      attempt: 0,
-      failures: NO_FAILURES,
-      crashes: 0,
-    };
-    this.#add(span, seq);
-  }
-
-  retry(lease: LeaseOutcomes, errorClass: ErrorClass, delayMs: number, seq: number): void {
-    // It answered, so it ends no process: what was counted against it is forgotten.
-    // Ready times are rounded up to a tenth of the delay, so that retries of one flush share spans.
-    const step = Math.max(50, 10 ** Math.floor(Math.log10(Math.max(delayMs, 10))));
-    const rounded = Math.ceil(delayMs / step) * step;
-    const { priority } = lease;
-    const attempt = lease.attempt + 1;
-    const failures = addFailure(lease.failures, errorClass);
-    this.#add({ phase: this.#phase, priority, delayMs: rounded, attempt, failures, crashes: 0 }, seq);
-  }
-
-  #add(span: Omit<NewSpan, 'items'>, seq: number): void {
-    const key = `${span.phase} ${span.priority} ${span.delayMs} ${span.attempt} ${span.failures}`;
-    const known = this.#seqs.get(key);
-    if (known) known.seqs.push(seq);
-    else this.#seqs.set(key, { span, seqs: [seq] });
-  }
-
-  collect(): NewSpan[] {
-    return [...this.#seqs.values()].map(({ span, seqs }) => ({ ...span, items: rangesOf(seqs) }));
-  }
 }

@@ -1,14 +1,17 @@
 // Takes back the leases of workers that are gone. Safe to run everywhere at once: rows are skipped when
 // somebody else holds them, and taking a lease back destroys its token, which fences the old holder.
-import { type CrashVerdict, crashMessage, judgeCrash, judgeExpiry } from '../../core/retries/crash-policy.ts';
+
 import { errorSignature } from '../../core/errors/error-signature.ts';
 import { countSeqs, eachSeq, formatRanges } from '../../core/items/seq-ranges.ts';
+import { type CrashVerdict, crashMessage, judgeCrash, judgeExpiry } from '../../core/retries/crash-policy.ts';
 import type { Transaction } from '../../platform/database.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { copyResults } from '../../store/commands/items/copy-rows.ts';
+import { takeBackContributions } from '../../store/commands/counters/take-back-contributions.ts';
+import { OutcomeLines } from '../../store/commands/items/copy-outcomes.ts';
 import { emptyLedgerCounts, insertLedgerEntry } from '../../store/commands/results/insert-ledger-entry.ts';
+import { upsertErrorGroups } from '../../store/commands/results/upsert-error-groups.ts';
 import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
 import {
   deleteSpan,
@@ -17,8 +20,6 @@ import {
   lockLostLeases,
   requeueSpan,
 } from '../../store/commands/spans/lock-lost-leases.ts';
-import { takeBackContributions } from '../../store/commands/counters/take-back-contributions.ts';
-import { upsertErrorGroups } from '../../store/commands/results/upsert-error-groups.ts';
 import { CounterRangeError, explainRange, STILL_COUNTS } from '../counters/counter-range-error.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { finishJob } from '../jobs/finish-job.ts';
@@ -41,7 +42,7 @@ export async function rescueLeases(
     for (const { lease, failed } of settled) {
       total.leases += 1;
       total.failedItems += failed;
-      const { jobId, phase, owner: workerId } = lease;
+      const { jobId, phase, workerId } = lease;
       context.events.emit('lease.rescued', {
         jobId,
         phase,
@@ -146,12 +147,11 @@ async function settleLease(
 async function failItem(tx: Transaction, lease: LostLease, message: string): Promise<void> {
   const { jobId, generation, phase } = lease;
   const signature = errorSignature('crashed', message);
-  let lines = '';
-  for (const seq of eachSeq(lease.items)) {
-    lines += `${jobId}\t${seq}\t${generation}\t${phase}\t${lease.attempt + 1}\tERROR\t\\N\tcrashed\t${message}\t\\N\t${signature}\n`;
-  }
+  const failed = new OutcomeLines(lease);
+  for (const seq of eachSeq(lease.items))
+    failed.result(seq, lease.attempt + 1, 'ERROR', null, { class: 'crashed', message }, null, signature);
   await deleteSpan(tx, jobId, lease.spanId);
-  await copyResults(tx, lines);
+  await failed.copy(tx);
   await upsertErrorGroups(tx, jobId, generation, phase, [
     {
       signature,
@@ -164,7 +164,7 @@ async function failItem(tx: Transaction, lease: LostLease, message: string): Pro
   ]);
   await insertLedgerEntry(
     tx,
-    { jobId, entryId: newId(), generation, phase, workerId: lease.owner },
+    { jobId, entryId: newId(), generation, phase, workerId: lease.workerId },
     { ...emptyLedgerCounts(), error: countSeqs(lease.items) },
   );
 }

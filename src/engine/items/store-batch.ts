@@ -2,63 +2,52 @@
 // together, so a killed ingest knows exactly how far it came, and workers may start on the first batch.
 import { errorSignature } from '../../core/errors/error-signature.ts';
 import { NO_FAILURES } from '../../core/errors/failure-counts.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { IngestReport } from '../../core/files/file-format.ts';
 import type { InputColumn } from '../../core/items/input-column.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { rangesOf, subtractRanges } from '../../core/items/seq-ranges.ts';
+import { INGEST_STATES } from '../../core/jobs/job-state.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Transaction } from '../../platform/database.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
+import { OutcomeLines } from '../../store/commands/items/copy-outcomes.ts';
 import {
   copyItems,
   copyRejectedRows,
-  copyResults,
-  jsonField,
-  NULL_FIELD,
-  textField,
+  type ItemRow,
+  type RejectedInput,
 } from '../../store/commands/items/copy-rows.ts';
 import { countTakenOver } from '../../store/commands/items/count-taken-over.ts';
+import { type ReservedSeqs, reserveSeqs } from '../../store/commands/items/reserve-seqs.ts';
+import { takeOverResults } from '../../store/commands/items/take-over-results.ts';
 import {
   countStatus,
   emptyLedgerCounts,
   insertLedgerEntry,
   type LedgerCounts,
 } from '../../store/commands/results/insert-ledger-entry.ts';
-import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
-import { type ReservedSeqs, reserveSeqs } from '../../store/commands/items/reserve-seqs.ts';
-import { takeOverResults } from '../../store/commands/items/take-over-results.ts';
 import {
   addToGroup,
   type ErrorGroupDelta,
   upsertErrorGroups,
 } from '../../store/commands/results/upsert-error-groups.ts';
+import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
 import { hasItems } from '../../store/views/items/has-items.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
-import { auditJob } from '../jobs/audit-job.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-audit.ts';
 
-export interface IngestRow {
-  /** Input as JSON text that jsonb takes. */
-  json: string;
-  key: string | null;
-  summary: string | null;
-  repair: string | null;
+export interface IngestRow extends ItemRow {
   /** What the input schema has against it: the item ends as ERROR at once. */
   invalid: string | null;
-}
-
-export interface RejectedRow {
-  line: number;
-  reason: string;
-  raw: string;
 }
 
 export interface IngestBatch {
   jobId: string;
   rows: IngestRow[];
-  rejected: RejectedRow[];
+  rejected: RejectedInput[];
   /** Rows that were rejected before this batch. */
   rejectedBefore: number;
   /** Stored with the batch: where the source has to go on after a crash. */
@@ -103,8 +92,9 @@ export async function storeBatch(context: EngineContext, batch: IngestBatch): Pr
         const reserved = await reserveSeqs(tx, { ...batch, count: rows.length, batchId });
         if (!reserved) return refuseUnlessStored(tx, batch, batchId);
         await checkRepeated(tx, batch);
-        if (rows.length > 0) await copyItems(tx, itemLines(jobId, reserved.firstSeq, rows));
-        if (batch.rejected.length > 0) await copyRejectedRows(tx, rejectedLines(batch));
+        if (rows.length > 0) await copyItems(tx, jobId, reserved.firstSeq, rows);
+        if (batch.rejected.length > 0)
+          await copyRejectedRows(tx, jobId, batch.rejectedBefore, batch.rejected);
         const open = await storeKnownResults(tx, batch, reserved, stored);
         if (open.length > 0) {
           const { generation, priority, trialItems } = reserved;
@@ -121,7 +111,12 @@ export async function storeBatch(context: EngineContext, batch: IngestBatch): Pr
             ].filter(({ items }) => items.length > 0),
           );
         }
-        if (batch.audited) await auditJob(tx, context, jobId, 'job.items_append', { items: rows.length });
+        if (batch.audited)
+          await recordAudit(tx, context, {
+            action: 'job.items_append',
+            subject: `job ${jobId}`,
+            detail: { items: rows.length },
+          });
       },
       () => faultPoint('ingest.before_commit'),
     );
@@ -131,36 +126,6 @@ export async function storeBatch(context: EngineContext, batch: IngestBatch): Pr
   const bytes = rows.reduce((sum, row) => sum + row.json.length, 0);
   context.events.emit('items.added', { jobId, items: rows.length, bytes, ms: stored.ms });
   return stored;
-}
-
-const PIECE_LENGTH = 64 * 1024;
-
-/** In pieces: a text of megabytes, put together row by row, outlives the young generation, and memory grows with it. */
-function itemLines(jobId: string, firstSeq: number, rows: IngestRow[]): Buffer[] {
-  const pieces: Buffer[] = [];
-  let piece = '';
-  let seq = firstSeq;
-  for (const { json, key, summary, repair } of rows) {
-    piece += `${jobId}\t${seq}\t${Buffer.byteLength(json)}\t${jsonField(json)}\t${
-      key === null ? NULL_FIELD : textField(key)
-    }\t${summary === null ? NULL_FIELD : textField(summary)}\t${repair === null ? NULL_FIELD : textField(repair)}\n`;
-    seq += 1;
-    if (piece.length < PIECE_LENGTH) continue;
-    pieces.push(Buffer.from(piece));
-    piece = '';
-  }
-  pieces.push(Buffer.from(piece));
-  return pieces;
-}
-
-function rejectedLines({ jobId, rejected, rejectedBefore }: IngestBatch): string {
-  let lines = '';
-  let ordinal = rejectedBefore;
-  for (const { line, reason, raw } of rejected) {
-    lines += `${jobId}\t${ordinal}\t${line}\t${textField(reason)}\t${textField(raw)}\n`;
-    ordinal += 1;
-  }
-  return lines;
 }
 
 /** Rows whose end is known at ingest get it here. What is left waits for workers. */
@@ -204,17 +169,18 @@ async function storeKnownResults(
     if (taken.length > 0) await countTakenOver(tx, jobId, taken.length);
   }
 
-  let lines = '';
+  const refused = new OutcomeLines({ jobId, generation, phase: 0 });
   for (const [index, { invalid }] of rows.entries()) {
     const seq = firstSeq + index;
     if (invalid === null || ended.has(seq)) continue;
     const { counts, groups } = end(seq, 0);
     counts.error += 1;
-    const signature = errorSignature('invalid', invalid);
-    addToGroup(groups, signature, { class: 'invalid', message: invalid }, seq, true);
-    lines += `${jobId}\t${seq}\t${generation}\t0\t0\tERROR\t${NULL_FIELD}\tinvalid\t${textField(invalid)}\t${NULL_FIELD}\t${textField(signature)}\n`;
+    const failure = { class: 'invalid', message: invalid } as const;
+    const signature = errorSignature(failure.class, invalid);
+    addToGroup(groups, signature, failure, seq, true);
+    refused.result(seq, 0, 'ERROR', null, failure, null, signature);
   }
-  if (lines) await copyResults(tx, lines);
+  await refused.copy(tx);
   for (const [phase, { counts, groups }] of byPhase) {
     await upsertErrorGroups(tx, jobId, generation, phase, [...groups.values()]);
     await insertLedgerEntry(tx, { jobId, entryId: newId(), generation, phase, workerId: null }, counts);
@@ -240,7 +206,7 @@ async function refuseUnlessStored(tx: Transaction, batch: IngestBatch, batchId: 
   const job = await readJob(tx, jobId);
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (job.ingestBatch === batchId) return;
-  if (job.sealedAt === null && (job.state === 'INGESTING' || job.state === 'PAUSED')) {
+  if (job.sealedAt === null && INGEST_STATES.includes(job.state)) {
     throw batch.lease === null
       ? new RowmillError('JOB_BUSY', `another process is adding items to job ${jobId}`)
       : new RowmillError('JOB_CONFLICT', `another process reads the file of job ${jobId}`, {

@@ -6,6 +6,7 @@ import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken } from '../../platform/secret-token.ts';
 import {
+  isKeyBoundReached,
   type KeptAnswer,
   readKey,
   releaseKey,
@@ -32,6 +33,7 @@ const TRIES = 3;
 
 export async function reserveAnswer(context: EngineContext, request: KeyedRequest): Promise<Reserved> {
   const { db, settings } = context;
+  const { idempotencyKeepMs: keepMs, userMaxIdempotencyKeys: maxKeys } = settings;
   const key = { caller: request.caller, keyHash: hashToken(request.key) };
   const requestHash = hashToken(request.asked);
   // Made once: a reservation whose reply was lost finds its own row.
@@ -42,11 +44,14 @@ export async function reserveAnswer(context: EngineContext, request: KeyedReques
     release: () => retryPassing(() => releaseKey(db, key, token)),
   };
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const isNew = await retryPassing(() =>
-      reserveKey(db, key, { requestHash, token, keepMs: settings.idempotencyKeepMs }),
-    );
+    const isNew = await retryPassing(() => reserveKey(db, key, { requestHash, token, keepMs, maxKeys }));
     if (isNew) return reserved;
     const kept = await retryPassing(() => readKey(db, key));
+    if (kept === null && (await isKeyBoundReached(db, key.caller, maxKeys)))
+      throw new RowmillError(
+        'TOO_MANY_IDEMPOTENCY_KEYS',
+        `expected at most ${maxKeys} idempotency keys of one account (userMaxIdempotencyKeys), got one more`,
+      );
     if (kept === null) continue;
     if (kept.token === token) return reserved;
     if (!kept.requestHash.equals(requestHash))

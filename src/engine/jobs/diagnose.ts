@@ -6,10 +6,10 @@ import { Database } from '../../platform/database.ts';
 import { databaseErrorKind } from '../../platform/database-error.ts';
 import { Events } from '../../platform/events.ts';
 import { toRowmillError } from '../../platform/to-rowmill-error.ts';
-import { findProblems, INVARIANTS, type Problem } from '../../store/views/health/check-invariants.ts';
 import { listOutputFiles } from '../../store/views/exports/list-output-files.ts';
-import { auditCounters, type CounterDrift } from '../counters/audit-counters.ts';
-import { auditJobCounters } from '../counters/audit-job-counters.ts';
+import { findProblems, INVARIANTS, type Problem } from '../../store/views/health/check-invariants.ts';
+import { type CounterDrift, checkCounters } from '../counters/check-counters.ts';
+import { checkJobCounters } from '../counters/check-job-counters.ts';
 
 const LISTED_DRIFT = 100;
 
@@ -58,8 +58,8 @@ export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {
     }
     invariants.push(
       scope.jobId === null
-        ? await checkCounters(db, budgetMs)
-        : await checkJobCounters(db, scope.jobId, budgetMs),
+        ? await reportCounters(db, budgetMs)
+        : await reportJobCounters(db, scope.jobId, budgetMs),
     );
     if (options.blobs) invariants.push(await checkFiles(db, options.blobs, scope, budgetMs));
   } catch (cause) {
@@ -74,48 +74,48 @@ export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {
   };
 }
 
-async function checkCounters(db: Database, budgetMs: number): Promise<InvariantReport> {
+async function reportCounters(db: Database, budgetMs: number): Promise<InvariantReport> {
   const says = 'counters are what was contributed to them';
-  return checkedCounters(says, async (report) => {
-    const audit = await auditCounters({ db, events: new Events() }, { budgetMs, maxListed: LISTED_DRIFT });
-    for (const drift of audit.drifted) report.problems.push({ jobId: null, problem: driftText(drift) });
-    if (audit.unlisted > 0)
-      report.problems.push({ jobId: null, problem: `and ${audit.unlisted} more rows of counters` });
-    for (const { jobId, contributions, items } of audit.lost)
+  return counterReport(says, async (report) => {
+    const check = await checkCounters({ db, events: new Events() }, { budgetMs, maxListed: LISTED_DRIFT });
+    for (const drift of check.drifted) report.problems.push({ jobId: null, problem: driftText(drift) });
+    if (check.unlisted > 0)
+      report.problems.push({ jobId: null, problem: `and ${check.unlisted} more rows of counters` });
+    for (const { jobId, contributions, items } of check.lost)
       report.problems.push({
         jobId,
         problem: `${contributions} contributions of ${items} rows are to entries of counters that are gone`,
       });
-    if (!audit.complete) {
-      const { entries, entities, scopes } = audit.checked;
+    if (!check.complete) {
+      const { entries, entities, scopes } = check.checked;
       report.unchecked = `only ${entries} entries, ${entities} entities and ${scopes} scopes were compared within ${budgetMs} ms`;
     }
   });
 }
 
 /** Only the entries: what several jobs counted cannot be told apart in the sums over them. */
-async function checkJobCounters(db: Database, jobId: string, budgetMs: number): Promise<InvariantReport> {
+async function reportJobCounters(db: Database, jobId: string, budgetMs: number): Promise<InvariantReport> {
   const says = 'entries of counters that the job counts in are what was contributed to them';
-  return checkedCounters(says, async (report) => {
-    const audit = await auditJobCounters(db, jobId, budgetMs);
-    for (const drift of audit.drifted.slice(0, LISTED_DRIFT))
+  return counterReport(says, async (report) => {
+    const check = await checkJobCounters(db, jobId, budgetMs);
+    for (const drift of check.drifted.slice(0, LISTED_DRIFT))
       report.problems.push({ jobId, problem: driftText(drift) });
-    if (audit.drifted.length > LISTED_DRIFT)
+    if (check.drifted.length > LISTED_DRIFT)
       report.problems.push({
         jobId,
-        problem: `and ${audit.drifted.length - LISTED_DRIFT} more rows of counters`,
+        problem: `and ${check.drifted.length - LISTED_DRIFT} more rows of counters`,
       });
-    if (audit.gone > 0)
+    if (check.gone > 0)
       report.problems.push({
         jobId,
-        problem: `${audit.gone} entries of counters that it counts in are gone`,
+        problem: `${check.gone} entries of counters that it counts in are gone`,
       });
-    if (!audit.complete)
-      report.unchecked = `only ${audit.checked} entries were compared within ${budgetMs} ms`;
+    if (!check.complete)
+      report.unchecked = `only ${check.checked} entries were compared within ${budgetMs} ms`;
   });
 }
 
-async function checkedCounters(
+async function counterReport(
   says: string,
   check: (report: InvariantReport) => Promise<void>,
 ): Promise<InvariantReport> {

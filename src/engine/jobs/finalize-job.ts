@@ -2,11 +2,13 @@
 // and the short transaction that writes summary, event and state together; the finalize token is the fence. No lock is
 // held while bytes move. A store that is down delays the summary, with the reason on the job. Files that ended or stalled
 // the processes that wrote them are given up: the job fails, with its summary and without files.
+
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { OutputFile } from '../../core/files/output-format.ts';
+import { toStorableText } from '../../core/items/storable-json.ts';
 import { type GenerationDiff, generationDiff } from '../../core/jobs/generation-diff.ts';
 import { outcomeOf } from '../../core/jobs/job-outcome.ts';
-import type { OutputFile } from '../../core/files/output-format.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { toStorableText } from '../../core/items/storable-json.ts';
+import { backoffMs, halfJitter } from '../../core/retries/backoff.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { keepLease } from '../../platform/keep-lease.ts';
 import { newId, randomFraction } from '../../platform/random.ts';
@@ -22,8 +24,8 @@ import { insertCallbacks } from '../../store/commands/jobs/insert-callbacks.ts';
 import { insertSummary } from '../../store/commands/jobs/insert-summary.ts';
 import { compareGenerations } from '../../store/views/jobs/compare-generations.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordChange } from './record-change.ts';
 import { deleteOtherAttempts, writeOutputFiles } from '../exports/write-output-files.ts';
+import { recordChange } from './record-change.ts';
 
 const FIRST_DELAY_MS = 500;
 
@@ -50,8 +52,8 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
     const wrote = (count: number): Promise<void> => noteOutputFile(db, jobId, token, count);
     if (failure === null) files = await writeOutputFiles(context, ending, wrote, lease.signal);
   } catch (error) {
-    const delayMs =
-      Math.min(settings.finalizeRetryMaxMs, FIRST_DELAY_MS * 2 ** attempt) * (0.5 + randomFraction() / 2);
+    const backoff = { firstMs: FIRST_DELAY_MS, capMs: settings.finalizeRetryMaxMs };
+    const delayMs = backoffMs(backoff, attempt, halfJitter(randomFraction()));
     const reason = `the output files could not be written: ${(error as Error).message}`;
     await postponeFinalize(db, { jobId, token, delayMs, reason: toStorableText(reason, 2000) });
     context.events.emit('finalize.delayed', { jobId, generation, attempt, delayMs, error });

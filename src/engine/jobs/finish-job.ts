@@ -8,8 +8,12 @@ import { finalizeJob } from './finalize-job.ts';
 
 /** True when this call ended the job. */
 export async function finishJob(context: EngineContext, jobId: string): Promise<boolean> {
-  const won = await retryPassing(() => beginFinalizing(context.db, jobId));
-  if (!won) return false;
+  if (!(await leaveToFinalize(context, jobId))) return false;
   faultPoint('finish.after_commit');
   return finalizeJob(context, jobId);
+}
+
+/** The same without the finalizing, which takes as long as the files of the job are large. */
+export async function leaveToFinalize({ db }: EngineContext, jobId: string): Promise<boolean> {
+  return retryPassing(() => beginFinalizing(db, jobId));
 }

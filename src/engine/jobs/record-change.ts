@@ -1,9 +1,9 @@
 // Writes down what happened to a job, in the transaction of the change: the event that streams and webhooks tell, and
 // the audit row that says who did it. Called only where the change took place.
 import type { Transaction } from '../../platform/database.ts';
-import { insertAudit } from '../../store/commands/jobs/insert-audit.ts';
 import { insertJobEvent } from '../../store/commands/events/insert-job-event.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-audit.ts';
 
 export interface Change {
   jobId: string;
@@ -14,9 +14,6 @@ export interface Change {
   detail?: Record<string, unknown>;
 }
 
-/** Who changes things without the server. */
-const LIBRARY = 'library';
-
 export async function recordChange(
   tx: Transaction,
   context: Pick<EngineContext, 'by'>,
@@ -24,13 +21,4 @@ export async function recordChange(
 ): Promise<void> {
   if (kind !== undefined) await insertJobEvent(tx, [jobId], kind, detail);
   if (action !== undefined) await recordAudit(tx, context, { action, subject: `job ${jobId}`, detail });
-}
-
-/** Who did what to something that is not a job. */
-export async function recordAudit(
-  tx: Transaction,
-  { by }: Pick<EngineContext, 'by'>,
-  entry: { action: string; subject: string; detail: Record<string, unknown> },
-): Promise<void> {
-  await insertAudit(tx, { actor: LIBRARY, ...by, ...entry });
 }

@@ -3,9 +3,14 @@
 import { CLAIMABLE_STATES, type JobState } from '../../core/jobs/job-state.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { endTrial } from '../../store/commands/jobs/end-trial.ts';
-import { releaseHeld } from '../../store/commands/spans/release-held.ts';
 import { resumeJobRow } from '../../store/commands/jobs/resume-job.ts';
+import { releaseHeld } from '../../store/commands/spans/release-held.ts';
+import { budgetName, budgetSentence, isUsedUp } from '../../core/limits/budget-control.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../engine-context.ts';
+import type { Executor } from '../../platform/database.ts';
+import { readBudgets } from '../../store/views/limits/read-budgets.ts';
+import { readJob } from '../../store/views/jobs/read-job.ts';
 import { finishJob } from './finish-job.ts';
 import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
@@ -22,6 +27,7 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
   const change = { jobId, kind: 'job.resumed', action: 'job.resume' };
   const resumed = await retryPassing(() =>
     context.db.transaction(async (tx) => {
+      await refuseIfUsedUp(tx, jobId);
       const state = await resumeJobRow(tx, jobId);
       if (state !== null) await recordChange(tx, context, change);
       return state;
@@ -45,4 +51,14 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
   );
   if (released !== null) context.events.emit('job.resumed', { jobId, state, released });
   return { changed: released !== null, state, released: released ?? 0 };
+}
+
+/** A job that a budget paused and that cannot pay for any call would pause again at once. */
+async function refuseIfUsedUp(tx: Executor, jobId: string): Promise<void> {
+  const job = await readJob(tx, jobId);
+  if (job === null || job.pausedBecause === null) return;
+  const usedUp = (await readBudgets(tx, jobId)).find(isUsedUp);
+  if (usedUp === undefined) return;
+  const sentence = budgetSentence(budgetName(usedUp.scope, job.ownerId), usedUp.max, usedUp, null);
+  throw new RowmillError('BUDGET_USED_UP', `cannot resume job ${jobId}: ${sentence}`);
 }

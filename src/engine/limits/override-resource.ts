@@ -1,11 +1,12 @@
 // An operator changes what a resource may do while things run. Workers hear of it with their next sync; who changed what
 // stands in the audit.
-import type { ResourceOverride } from '../../core/limits/resource-limits.ts';
+
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import type { ResourceOverride } from '../../core/limits/resource-limits.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { insertAudit } from '../../store/commands/jobs/insert-audit.ts';
 import { type OverrideChange, overrideResourceRow } from '../../store/commands/limits/override-resource.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-audit.ts';
 
 export interface ResourceChange {
   name: string;
@@ -25,8 +26,7 @@ export async function overrideResource(
     context.db.transaction(async (tx) => {
       const override = await overrideResourceRow(tx, { name, key }, change);
       const detail = { key, change, override };
-      await insertAudit(tx, {
-        ...context.by,
+      await recordAudit(tx, context, {
         actor,
         action: 'resource.override',
         subject: `resource ${name}`,

@@ -1,11 +1,12 @@
 // Changes what a job or an owner may spend, while things run. Who changed what stands in the audit. A job that paused
 // because of it goes on when it is resumed.
-import { checkBudget, isAmount, type JobBudget } from '../../core/limits/budget.ts';
+
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { checkBudget, isAmount, type JobBudget } from '../../core/limits/budget.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { insertAudit } from '../../store/commands/jobs/insert-audit.ts';
 import { setJobBudget, setOwnerBudget } from '../../store/commands/limits/set-budget.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-audit.ts';
 
 export async function setBudget(
   context: EngineContext,
@@ -20,7 +21,7 @@ export async function setBudget(
       const budget = await setJobBudget(tx, jobId, { max: change.max, perItem: change.perItem });
       if (!budget) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
       const detail = { change, budget };
-      await insertAudit(tx, { ...context.by, actor, action: 'job.budget', subject: `job ${jobId}`, detail });
+      await recordAudit(tx, context, { actor, action: 'job.budget', subject: `job ${jobId}`, detail });
       return budget;
     }),
   );
@@ -49,8 +50,7 @@ export async function setBudgetOfOwner(
     context.db.transaction(async (tx) => {
       const budget = await setOwnerBudget(tx, ownerId, { perDay: change.perDay, total: change.total });
       const detail = { change, budget };
-      await insertAudit(tx, {
-        ...context.by,
+      await recordAudit(tx, context, {
         actor,
         action: 'owner.budget',
         subject: `owner ${ownerId}`,

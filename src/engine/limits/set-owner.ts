@@ -1,11 +1,12 @@
 // An operator says what an owner may have of the workers. The weight counts from the next look for work, a limit on items
 // from the next sync; who changed what stands in the audit.
-import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../../core/limits/owner-limits.ts';
+
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../../core/limits/owner-limits.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { insertAudit } from '../../store/commands/jobs/insert-audit.ts';
 import { type OwnerChange, type OwnerLimits, setOwnerRow } from '../../store/commands/limits/set-owner.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { recordAudit } from '../record-audit.ts';
 
 export async function setOwner(
   context: EngineContext,
@@ -18,13 +19,7 @@ export async function setOwner(
     context.db.transaction(async (tx) => {
       const limits = await setOwnerRow(tx, ownerId, change);
       const subject = `owner ${ownerId}`;
-      await insertAudit(tx, {
-        ...context.by,
-        actor,
-        action: 'owner.set',
-        subject,
-        detail: { change, limits },
-      });
+      await recordAudit(tx, context, { actor, action: 'owner.set', subject, detail: { change, limits } });
       return limits;
     }),
   );

@@ -4,6 +4,7 @@ import {
   type BudgetGrant,
   type BudgetReport,
   type BudgetState,
+  budgetName,
   budgetSentence,
   initialBudgetState,
   onDay,
@@ -82,13 +83,8 @@ async function pause(
   limit: number | null,
   state: BudgetState,
 ): Promise<{ jobId: string; reason: string }[]> {
-  const [kind, owner] = [scope.slice(0, scope.indexOf(':')), scope.slice(scope.indexOf(':') + 1)];
-  const what =
-    kind === 'job'
-      ? 'budget'
-      : kind === 'owner'
-        ? `budget of owner ${owner}`
-        : `budget per day of owner ${owner}`;
+  const kind = scope.slice(0, scope.indexOf(':')) as BudgetScope;
+  const what = budgetName(kind, scope.slice(kind.length + 1));
   const reason = budgetSentence(what, limit, state, next);
   const paused = await pauseAtBudget(tx, jobIds, reason, kind === 'job' ? limit : null);
   return paused.map((jobId) => ({ jobId, reason }));

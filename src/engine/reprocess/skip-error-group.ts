@@ -21,7 +21,7 @@ import { awaitFinished } from '../jobs/await-finished.ts';
 import { chooseSeqs } from './choose-seqs.ts';
 import { CounterRangeError, explainRange } from '../counters/counter-range-error.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { BEHIND_RESULTS } from '../flush/flush-outcomes.ts';
+import { BEHIND_RESULTS } from '../flush/flush-contents.ts';
 import { recordChange } from '../jobs/record-change.ts';
 import { changedMeanwhile, endGivenUp } from './reprocess-job.ts';
 

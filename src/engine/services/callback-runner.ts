@@ -9,6 +9,8 @@ import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { runCallback, wantedKinds } from '../jobs/run-callback.ts';
 
 const LOOK_MS = 1000;
+/** Pipelines without callbacks only remove those that an earlier version of them left. */
+const IDLE_LOOK_MS = 10_000;
 
 export async function runCallbacks(
   context: EngineContext,
@@ -41,7 +43,7 @@ export function createCallbackRunner(
 ): PeriodicService {
   return new PeriodicService({
     name: 'callback runner',
-    intervalMs: LOOK_MS,
+    intervalMs: pipelines.some((each) => wantedKinds(each).wanted.length > 0) ? LOOK_MS : IDLE_LOOK_MS,
     events: context.events,
     work: () => runCallbacks(context, pipelines, log, signal),
   });

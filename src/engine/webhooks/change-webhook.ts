@@ -3,7 +3,7 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { changeWebhookRow } from '../../store/commands/events/change-webhooks.ts';
 import type { Webhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../jobs/record-change.ts';
+import { recordAudit } from '../record-audit.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
 import { checkWebhookUrl, guardOf } from './webhook-target.ts';
 

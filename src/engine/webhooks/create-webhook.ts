@@ -7,7 +7,7 @@ import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
 import { insertWebhook, isCreatorDisabled } from '../../store/commands/events/change-webhooks.ts';
 import { readWebhook, type Webhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../jobs/record-change.ts';
+import { recordAudit } from '../record-audit.ts';
 import { secretBoxOf } from './secret-box-of.ts';
 import { checkWebhookUrl, guardOf, secretPurpose } from './webhook-target.ts';
 

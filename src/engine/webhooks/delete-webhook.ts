@@ -2,7 +2,7 @@
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { deleteWebhookRow } from '../../store/commands/events/change-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../jobs/record-change.ts';
+import { recordAudit } from '../record-audit.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
 
 export async function deleteWebhook(
@@ -16,7 +16,7 @@ export async function deleteWebhook(
     return context.db.transaction(async (tx) => {
       if (await deleteWebhookRow(tx, webhookId, owners)) {
         const subject = `webhook ${webhookId}`;
-        await recordAudit(tx, context, { action: 'webhook.delete', subject, detail: {} });
+        await recordAudit(tx, context, { action: 'webhook.delete', subject });
       } else if (attempts === 1) throw webhookNotFound(webhookId);
     });
   });

@@ -5,7 +5,7 @@ import { resend } from '../../store/commands/events/claim-deliveries.ts';
 import type { Delivery } from '../../store/views/events/list-deliveries.ts';
 import { readWebhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../jobs/record-change.ts';
+import { recordAudit } from '../record-audit.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
 
 export async function resendDelivery(

@@ -6,7 +6,7 @@ import { SECRET_PREFIX } from '../../platform/webhook-signature.ts';
 import { rotateSecret } from '../../store/commands/events/change-webhooks.ts';
 import { readWebhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../jobs/record-change.ts';
+import { recordAudit } from '../record-audit.ts';
 import { secretBoxOf } from './secret-box-of.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
 import { secretPurpose } from './webhook-target.ts';
@@ -24,7 +24,7 @@ export async function rotateWebhookSecret(
     context.db.transaction(async (tx) => {
       if (await rotateSecret(tx, { webhookId, owners, secret: stored, bothMs: BOTH_MS })) {
         const subject = `webhook ${webhookId}`;
-        await recordAudit(tx, context, { action: 'webhook.rotate', subject, detail: {} });
+        await recordAudit(tx, context, { action: 'webhook.rotate', subject });
       } else if ((await readWebhook(tx, webhookId, owners)) === null) throw webhookNotFound(webhookId);
     }),
   );

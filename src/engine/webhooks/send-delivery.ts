@@ -17,7 +17,7 @@ import {
 } from '../../store/commands/events/claim-deliveries.ts';
 import type { Delivery } from '../../store/views/events/list-deliveries.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../jobs/record-change.ts';
+import { recordAudit } from '../record-audit.ts';
 import { secretBoxOf } from './secret-box-of.ts';
 import { secretPurpose } from './webhook-target.ts';
 

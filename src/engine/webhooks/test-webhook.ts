@@ -5,7 +5,7 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { insertTestDelivery } from '../../store/commands/events/claim-deliveries.ts';
 import type { Delivery } from '../../store/views/events/list-deliveries.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { recordAudit } from '../jobs/record-change.ts';
+import { recordAudit } from '../record-audit.ts';
 import { sendDelivery } from './send-delivery.ts';
 import { webhookNotFound } from './webhook-not-found.ts';
 import { guardOf } from './webhook-target.ts';
@@ -28,7 +28,7 @@ export async function testWebhook(
     db.transaction(async (tx) => {
       const inserted = await insertTestDelivery(tx, { webhookId, owners, body, token: newId(), leaseMs });
       if (inserted === null) throw webhookNotFound(webhookId);
-      await recordAudit(tx, context, { action: 'webhook.test', subject: `webhook ${webhookId}`, detail: {} });
+      await recordAudit(tx, context, { action: 'webhook.test', subject: `webhook ${webhookId}` });
       return inserted;
     }),
   );

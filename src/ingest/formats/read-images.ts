@@ -88,6 +88,21 @@ async function storeImage(
   return `${JSON.stringify({ file: name, type, bytes: described.image.bytes, width, height, blob })}\n`;
 }
 
+/** The rows that a job of these images would have. The images are read one after the other and not stored. */
+export function imageSetReader(files: () => AsyncIterable<ImageFile>, limits: ReadLimits): RowReader {
+  return {
+    detected: { format: 'images', encoding: 'utf-8', warnings: [] },
+    headers: [...IMAGE_HEADERS],
+    async *rows() {
+      let line = 0;
+      for await (const text of storeImageSet(files(), async (_, sha256) => `images/${sha256}`, limits)) {
+        line += 1;
+        if (line > 1) yield [toRow(line, text.toString().trim())];
+      }
+    },
+  };
+}
+
 export async function openImageManifest(path: string, limits: ReadLimits): Promise<RowReader> {
   return imageManifestReader(path, limits);
 }

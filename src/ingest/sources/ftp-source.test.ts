@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   type FtpServerOptions,
   type FtpTestServer,
@@ -165,13 +165,19 @@ describe('the address that PASV names', () => {
 describe('a file', () => {
   it('is taken only after two looks that found the same size and time', async () => {
     const server = await start();
-    const { scan } = poller(server, {}, 100);
+    // So long that nothing gets old by itself between two statements, however slow the machine is.
+    const stableMs = 3_600_000;
+    const now = performance.now.bind(performance);
+    let passedMs = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
+    onTestFinished(() => clock.mockRestore());
+    const { scan } = poller(server, {}, stableMs);
     writeFileSync(join(server.root, 'a.csv'), 'x');
     expect(await scan()).toMatchObject({ taken: 0, waiting: 1 });
     writeFileSync(join(server.root, 'a.csv'), 'xx');
-    await new Promise((resolve) => setTimeout(resolve, 120));
+    passedMs += stableMs;
     expect(await scan()).toMatchObject({ taken: 0, waiting: 1 });
-    await new Promise((resolve) => setTimeout(resolve, 120));
+    passedMs += stableMs;
     expect(await scan()).toMatchObject({ taken: 1 });
     expect(await jobs()).toEqual([{ name: 'a.csv', sha256: sha256Of('xx') }]);
   });

@@ -19,7 +19,7 @@ import { useTestDatabase } from '../../../test/support/test-database.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import type { Settings } from '../../platform/settings.ts';
-import { claimSourceFile } from '../../store/commands/files/claim-source-file.ts';
+import { claimSourceFile } from '../../store/commands/files/source-file-lease.ts';
 import { createFolderSource } from './folder-source.ts';
 import { MAX_TRIES, type ScanReport, scanSource } from './scan-source.ts';
 import type { SourceAdapter } from './source-adapter.ts';

@@ -16,12 +16,15 @@ import { databaseErrorKind } from '../../platform/database-error.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { keepLease } from '../../platform/keep-lease.ts';
 import { newId } from '../../platform/random.ts';
-import { claimSourceFile } from '../../store/commands/files/claim-source-file.ts';
-import { finishSourceFile } from '../../store/commands/files/finish-source-file.ts';
-import { forgetSourceFile } from '../../store/commands/files/forget-source-file.ts';
-import { releaseSourceFile } from '../../store/commands/files/release-source-file.ts';
-import { renewSourceFile, type SourceFileClaim } from '../../store/commands/files/renew-source-file.ts';
-import { takeOverSourceFile } from '../../store/commands/files/take-over-source-file.ts';
+import {
+  claimSourceFile,
+  finishSourceFile,
+  forgetSourceFile,
+  releaseSourceFile,
+  renewSourceFile,
+  type SourceFileClaim,
+  takeOverSourceFile,
+} from '../../store/commands/files/source-file-lease.ts';
 import { findSourceFiles } from '../../store/views/files/find-source-files.ts';
 import { listAbandonedSourceFiles } from '../../store/views/files/list-abandoned-source-files.ts';
 import { checkWhileReading, type ReadProblem } from './check-while-reading.ts';

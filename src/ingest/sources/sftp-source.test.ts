@@ -1,7 +1,7 @@
 // The SFTP adapter against an SSH server in this process: host keys, faults, and files that change.
 import { existsSync, readdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type SftpTestServer, startSftpServer } from '../../../test/support/sftp-server.ts';
 import { sha256Of, takeWholeFile } from '../../../test/support/take-whole-file.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
@@ -131,13 +131,19 @@ it('a file becomes one job and moves to .done; links are refused', async () => {
 describe('a file', () => {
   it('is taken only after two looks that found the same size and time', async () => {
     const server = await start();
-    const { scan } = poller(server, {}, 100);
+    // So long that nothing gets old by itself between two statements, however slow the machine is.
+    const stableMs = 3_600_000;
+    const now = performance.now.bind(performance);
+    let passedMs = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + passedMs);
+    onTestFinished(() => clock.mockRestore());
+    const { scan } = poller(server, {}, stableMs);
     writeFileSync(join(server.root, 'a.csv'), 'x');
     expect(await scan()).toMatchObject({ taken: 0, waiting: 1 });
     writeFileSync(join(server.root, 'a.csv'), 'xx');
-    await new Promise((resolve) => setTimeout(resolve, 120));
+    passedMs += stableMs;
     expect(await scan()).toMatchObject({ taken: 0, waiting: 1 });
-    await new Promise((resolve) => setTimeout(resolve, 120));
+    passedMs += stableMs;
     expect(await scan()).toMatchObject({ taken: 1 });
     expect(await jobs()).toEqual([{ name: 'a.csv', sha256: sha256Of('xx') }]);
   });

@@ -5,10 +5,12 @@ import { toStorableText } from '../../core/items/storable-json.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { keepLease } from '../../platform/keep-lease.ts';
 import { newId } from '../../platform/random.ts';
-import { claimSourceFile } from '../../store/commands/files/claim-source-file.ts';
-import { finishSourceFile } from '../../store/commands/files/finish-source-file.ts';
-import { forgetSourceFile } from '../../store/commands/files/forget-source-file.ts';
-import { renewSourceFile } from '../../store/commands/files/renew-source-file.ts';
+import {
+  claimSourceFile,
+  finishSourceFile,
+  forgetSourceFile,
+  renewSourceFile,
+} from '../../store/commands/files/source-file-lease.ts';
 import type { FileToSubmit } from '../submit-file.ts';
 import { checkWhileReading } from './check-while-reading.ts';
 import { openSource } from './open-source.ts';

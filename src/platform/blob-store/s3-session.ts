@@ -3,6 +3,7 @@
 // is not decided here.
 import type { S3 } from '@aws-sdk/client-s3';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { backoffMs } from '../../core/retries/backoff.ts';
 import { waitMs } from '../clock.ts';
 import { randomFraction } from '../random.ts';
 import { S3Failure, toS3Failure } from './s3-failure.ts';
@@ -59,7 +60,10 @@ export function openS3Session(location: S3Location, options: S3Options = {}): S3
   }
 
   function backOff(attempt: number, signal?: AbortSignal): Promise<void> {
-    return waitMs(randomFraction() * Math.min(RETRY_CAP_MS, retryBaseMs * 2 ** attempt), signal);
+    return waitMs(
+      backoffMs({ firstMs: retryBaseMs, capMs: RETRY_CAP_MS }, attempt, randomFraction()),
+      signal,
+    );
   }
 
   async function call<T>(request: string, send: Send<T>, callOptions: CallOptions = {}): Promise<T> {

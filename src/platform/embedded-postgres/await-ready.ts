@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs } from '../../core/retries/backoff.ts';
 import type { ServerUser } from './choose-server-user.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { type ServerAddress, withClient } from './with-client.ts';
@@ -23,6 +24,8 @@ const NONCE_FILE = 'rowmill-readiness-check';
 // A server that lost the race for its port needs a moment to end; until then its rival rejects our password.
 const REJECTION_GRACE_MS = 1_000;
 
+const BACKOFF = { firstMs: 10, capMs: 200, factor: 1.5 };
+
 export async function awaitReady(options: AwaitReadyOptions): Promise<Readiness> {
   const { pgdata, user, hasExited, deadlineMs } = options;
   const file = join(pgdata, NONCE_FILE);
@@ -31,7 +34,7 @@ export async function awaitReady(options: AwaitReadyOptions): Promise<Readiness>
     await writeFile(file, nonce, { mode: 0o600 });
     if (user !== null) await chown(file, user.uid, user.gid);
     let firstRejectionMs: number | undefined;
-    for (let pauseMs = 10; ; pauseMs = Math.min(pauseMs * 1.5, 200)) {
+    for (let looks = 0; ; looks += 1) {
       if (hasExited()) return 'exited';
       try {
         if ((await readNonce(options)) === nonce) return 'ready';
@@ -44,7 +47,7 @@ export async function awaitReady(options: AwaitReadyOptions): Promise<Readiness>
         // Everything else passes: refused, reset, starting up, shutting down, too many connections.
       }
       if (Date.now() > deadlineMs) return 'timed out';
-      await delay(pauseMs);
+      await delay(backoffMs(BACKOFF, looks));
     }
   } finally {
     await rm(file, { force: true });

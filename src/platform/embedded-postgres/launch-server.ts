@@ -8,6 +8,7 @@
 //        └── pause ◄── passing cause (shared memory still held, port taken); any other cause is an error
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs } from '../../core/retries/backoff.ts';
 import { awaitReady } from './await-ready.ts';
 import { choosePort, readPort } from './choose-port.ts';
 import type { ServerUser } from './choose-server-user.ts';
@@ -49,9 +50,11 @@ const PASSING_CAUSES = [
   /could not create any TCP\/IP sockets|Address already in use/,
 ];
 
+const BACKOFF = { firstMs: 50, capMs: 1000 };
+
 export async function launchServer(options: LaunchOptions): Promise<RunningServer> {
   const { folder, deadlineMs, onLog } = options;
-  for (let pauseMs = 50; ; pauseMs = Math.min(pauseMs * 2, 1_000)) {
+  for (let failures = 0; ; failures += 1) {
     const found = await findPostmaster(folder.pgdata);
     if (found !== null) {
       if (await adoptServer(found, options))
@@ -69,7 +72,7 @@ export async function launchServer(options: LaunchOptions): Promise<RunningServe
     const passing = PASSING_CAUSES.some((cause) => cause.test(log));
     if (!passing || Date.now() > deadlineMs) throw startFailed('it ended at once', log, folder);
     onLog('PostgreSQL could not start yet, trying again');
-    await delay(pauseMs);
+    await delay(backoffMs(BACKOFF, failures));
   }
 }
 

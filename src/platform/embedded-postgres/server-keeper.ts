@@ -3,6 +3,7 @@
 // taken over.
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
+import { backoffMs } from '../../core/retries/backoff.ts';
 import type { FolderLock } from './folder-lock.ts';
 import { withLaunchLock } from './launch-lock.ts';
 import { type LaunchOptions, launchServer, type RunningServer } from './launch-server.ts';
@@ -49,7 +50,7 @@ export class ServerKeeper {
 
   #lookLater(): void {
     if (this.#isStopping) return;
-    const pauseMs = Math.min(LONGEST_PAUSE_MS, LOOK_EVERY_MS * 2 ** this.#failures);
+    const pauseMs = backoffMs({ firstMs: LOOK_EVERY_MS, capMs: LONGEST_PAUSE_MS }, this.#failures);
     this.#timer = setTimeout(() => {
       this.#round = this.#look().finally(() => this.#lookLater());
     }, pauseMs);

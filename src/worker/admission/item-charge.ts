@@ -1,10 +1,10 @@
 // What one call for one item costs, as far as it is known before the call, and the budget that pays for it.
 
+import type { ErrorClass } from '../../core/items/outcome.ts';
 import { isAmount } from '../../core/limits/budget.ts';
 import { amount } from '../../core/limits/budget-control.ts';
-import type { ErrorClass } from '../../core/items/outcome.ts';
-import type { BudgetLine } from './budget-line.ts';
 import type { Phase } from '../../pipeline/pipeline.ts';
+import type { JobBudget } from './job-budget.ts';
 import type { Permit } from './permit.ts';
 
 /** Plain data: goes to threads too. */
@@ -29,9 +29,9 @@ export class ItemCharge implements Charge, Permit {
   readonly perItem: number | null;
   readonly refusal: Charge['refusal'];
   /** Null: no budget limits it. */
-  readonly budget: BudgetLine | null;
+  readonly budget: JobBudget | null;
 
-  constructor(charge: Charge, budget: BudgetLine | null) {
+  constructor(charge: Charge, budget: JobBudget | null) {
     this.estimate = charge.estimate;
     this.spentBefore = charge.spentBefore;
     this.perItem = charge.perItem;
@@ -49,7 +49,7 @@ export class ItemCharge implements Charge, Permit {
     return this.isGated ? this.estimate! : 0;
   }
 
-  get line(): BudgetLine {
+  get limit(): JobBudget {
     return this.budget!;
   }
 

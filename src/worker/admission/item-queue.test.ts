@@ -1,27 +1,33 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
 import { NO_LIMITS, OWNER_RESOURCE } from '../../core/limits/resource-limits.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
-import { FlushLane } from '../flush/flush-lane.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
+import { Lease } from '../leases/lease.ts';
+import type { AdmittedItem } from './admission.ts';
 import { ItemQueue } from './item-queue.ts';
 import { KeyPermits } from './key-permits.ts';
-import { Lease } from '../leases/lease.ts';
 
 let version: number;
 let keys: Map<string, KeyPermits>;
 let queue: ItemQueue;
 
 /** What an item needs stands in its input, such as "api" or "@owner alice, host a". */
-function openQueue(isUniform: boolean, maxAside = 1000): void {
+function openQueue(isUniform: boolean, maxHeldBack = 1000): void {
   version = 0;
   keys = new Map();
+  const refresh = (item: AdmittedItem): void => {
+    const { input } = item.claimed;
+    item.permits = input === '' ? null : input.split(', ').map(permitsOf);
+  };
   queue = new ItemQueue({
-    gate: {
+    needs: {
       isUniform,
       version: () => version,
-      permitsOf: (_, { input }) => (input === '' ? null : input.split(', ').map(permitsOf)),
-      chargeOf: () => null,
+      isFree: ({ claim }) => claim.items.every(({ input }) => input === ''),
+      fill: refresh,
+      refresh,
     },
-    maxAside,
+    maxHeldBack,
   });
 }
 
@@ -47,7 +53,7 @@ function add(ownerId: string, inputs: string[], weight = 1, jobId = ownerId): Le
   const items = inputs.map((input, seq) => ({ seq, input, previous: null }));
   const owner = { ownerId, weight, maxInFlight: null };
   const claim = { jobId, items, owner, priority: 0 } as unknown as Claim;
-  const lease = new Lease(claim, new FlushLane('lane', jobId), 0, 1000);
+  const lease = new Lease(claim, 1000, NO_HOLDER);
   queue.add(lease);
   return lease;
 }
@@ -108,7 +114,7 @@ describe('an item that has to wait', () => {
     add('a', [...times('host hot', 30), 'host other']);
     grant('host other', 1);
     expect(take(5)).toEqual(['a']);
-    expect(queue.asideCount).toBe(30);
+    expect(queue.heldBackCount).toBe(30);
     grant('host hot', 1);
     expect(queue.take(1)?.claimed.seq).toBe(0);
   });
@@ -123,7 +129,7 @@ describe('an item that has to wait', () => {
     expect([...queue.drop(lease).values()]).toEqual([[0, 1, 2]]);
     queue.tellDemand(0, 1);
     expect(permitsOf('host hot').isIdle).toBe(true);
-    expect(queue).toMatchObject({ size: 0, asideCount: 0, ownerCount: 0 });
+    expect(queue).toMatchObject({ size: 0, heldBackCount: 0, ownerCount: 0 });
   });
 
   it('finds the permits of today, when one of its keys was forgotten meanwhile', () => {
@@ -136,11 +142,21 @@ describe('an item that has to wait', () => {
     expect(take(1)).toEqual(['a']);
   });
 
+  it('says for what, and until when', () => {
+    openQueue(false);
+    add('a', [...times('host hot', 3), '@owner a']);
+    take(1);
+    expect(queue.waits(1)).toEqual([
+      { reason: 'limit of resource host hot', items: 3, startInMs: null },
+      { reason: 'owner a has enough items under way', items: 1, startInMs: null },
+    ]);
+  });
+
   it('in a long line goes back to the database, with the last first; short lines stay', () => {
     openQueue(false, 100);
     add('a', [...times('host hot', 90), ...Array.from({ length: 20 }, (_, n) => `host ${n}`)]);
     take(1);
-    expect(queue.asideCount).toBe(100);
+    expect(queue.heldBackCount).toBe(100);
     expect(queue.hasMoreToSee).toBe(false);
     expect(queue.dropLongestWait()).toMatchObject({ before: 22, items: { length: 68 } });
     expect(queue.dropLongestWait()).toBeNull();

@@ -1,5 +1,6 @@
 // What this worker may do with one key of a resource until it syncs the next time: calls it may have under way, and the
-// moments at which calls may start. Nothing here waits; the desk syncs, pools ask before they start a call.
+// moments at which calls may start. Nothing here waits: the limiter syncs, and queues ask before they start a call.
+import type { Failure } from '../../core/items/outcome.ts';
 import type { CallCounts } from '../../core/limits/adaptive-share.ts';
 import type { ResourceGrant, ResourceReport } from '../../core/limits/resource-control.ts';
 import { OWNER_RESOURCE, type ResourceLimits, startsPerSecond } from '../../core/limits/resource-limits.ts';
@@ -11,9 +12,10 @@ import {
   type Slowness,
   usualMaxLateMs,
 } from '../../core/limits/start-line.ts';
+import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { keyOf } from '../../engine/limits/sync-resources.ts';
 import { monotonicMs } from '../../platform/clock.ts';
-import type { Demand, Permit, PermitLine } from './permit.ts';
+import type { Demand, Limit, Permit } from './permit.ts';
 
 /** Moments of the same distance, one after the other. */
 interface Stretch {
@@ -26,11 +28,25 @@ interface Stretch {
   mayCatchUp: boolean;
 }
 
-/** What one call told about the service. */
+/** What one call says about the service. */
 export interface Heard {
   kind: 'ok' | 'throttled' | 'failed';
   ms: number;
   retryAfterMs: number | null;
+}
+
+export function heardFrom({ failure, handlerMs: ms }: RecordedOutcome): Heard {
+  const kind = failure === null ? 'ok' : kindOf(failure);
+  return { kind, ms, retryAfterMs: kind === 'ok' ? null : failure!.retryAfterMs };
+}
+
+/** A wait that the handler asked for says nothing about the service. */
+export function kindOf({ class: errorClass, asked }: Failure): Heard['kind'] {
+  if (asked === true) return 'ok';
+  if (errorClass === 'throttled') return 'throttled';
+  return errorClass === 'overloaded' || errorClass === 'timeout' || errorClass === 'crashed'
+    ? 'failed'
+    : 'ok';
 }
 
 const NO_CALLS: CallCounts = { ok: 0, throttled: 0, failed: 0, okMs: 0 };
@@ -47,7 +63,7 @@ const LOWERED = 1.2;
 /** Those that come too early wait here, those that come too late leave a service unused. */
 const EARLY = 1.5;
 
-export class KeyPermits implements Permit, PermitLine {
+export class KeyPermits implements Permit, Limit {
   readonly name: string;
   readonly key: string;
   readonly id: string;
@@ -107,8 +123,14 @@ export class KeyPermits implements Permit, PermitLine {
   readonly isShort = false;
 
   /** Items wait for the key itself. */
-  get line(): PermitLine {
+  get limit(): Limit {
     return this;
+  }
+
+  get reason(): string {
+    if (this.isPerItem) return `owner ${this.key} has enough items under way`;
+    const resource = this.key === '' ? this.name : `${this.name} ${this.key}`;
+    return this.stoppedBecause ?? `limit of resource ${resource}`;
   }
 
   want(): void {
@@ -124,6 +146,10 @@ export class KeyPermits implements Permit, PermitLine {
       this.demands.size === 0 &&
       heard.ok + heard.throttled + heard.failed === 0
     );
+  }
+
+  get isForgettable(): boolean {
+    return this.isIdle;
   }
 
   /** Whoever wants something could start it. */

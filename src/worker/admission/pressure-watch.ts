@@ -1,5 +1,5 @@
-// Looks once a second at what the worker notices of its own side and of the failures of its phases, and lets pools use
-// fewer slots or more. Every change is an event with its reason and its numbers.
+// Looks once a second at the signs of the worker's own side and at the failures of its phases, and lets phases use fewer
+// slots or more. Every change is an event with its reason and its numbers.
 import {
   adaptPressure,
   NO_PRESSURE,
@@ -7,11 +7,11 @@ import {
   type SignBounds,
   type Signs,
 } from '../../core/limits/back-pressure.ts';
+import { ErrorSpike } from '../../core/limits/error-spike.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Events } from '../../platform/events.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import type { Settings } from '../../platform/settings.ts';
-import type { PhasePool } from '../run/phase-pool.ts';
 
 const LOOK_MS = 1000;
 const ALL_IS_WELL = 'all is well';
@@ -20,7 +20,6 @@ export interface PressureWatchOptions {
   settings: Settings;
   events: Events;
   takeSigns: () => Signs;
-  pools: () => readonly PhasePool[];
   /** More may be started than before. */
   onRelief: () => void;
 }
@@ -28,6 +27,7 @@ export interface PressureWatchOptions {
 export class PressureWatch {
   readonly service: PeriodicService;
   readonly #options: PressureWatchOptions;
+  readonly #spikes: { spike: ErrorSpike; pipeline: string; phase: string }[] = [];
   #pressure: Pressure = NO_PRESSURE;
 
   constructor(options: PressureWatchOptions) {
@@ -40,19 +40,26 @@ export class PressureWatch {
     });
   }
 
-  /** Of claims and slots, above 0 up to 1. */
+  /** Part of claims and slots that is used, above 0 up to 1. */
   get factor(): number {
     return this.#pressure.factor;
   }
 
   /** The same for people. */
-  get told(): { share: number; reason: string } {
+  get shown(): { share: number; reason: string } {
     const { factor, reason } = this.#pressure;
     return { share: factor, reason: reason ?? ALL_IS_WELL };
   }
 
+  /** Failures of a phase that are noted there are looked at here. */
+  watchFailures(pipeline: string, phase: string): ErrorSpike {
+    const spike = new ErrorSpike();
+    this.#spikes.push({ spike, pipeline, phase });
+    return spike;
+  }
+
   look(): void {
-    const { settings, events, takeSigns, pools, onRelief } = this.#options;
+    const { settings, events, takeSigns, onRelief } = this.#options;
     const signs = takeSigns();
     const before = this.#pressure;
     this.#pressure = adaptPressure(before, signs, boundsOf(settings));
@@ -65,10 +72,9 @@ export class PressureWatch {
         signs,
       });
     const nowMs = monotonicMs();
-    for (const pool of pools()) {
-      const change = pool.errorSpike.look(nowMs);
-      const { pipeline, phase } = pool.options.runtime;
-      if (change) events.emit('phase.spike', { pipeline: pipeline.name, phase: phase.name, ...change });
+    for (const { spike, pipeline, phase } of this.#spikes) {
+      const change = spike.look(nowMs);
+      if (change) events.emit('phase.spike', { pipeline, phase, ...change });
     }
     onRelief();
   }
@@ -80,6 +86,5 @@ function boundsOf(settings: Settings): SignBounds {
     poolWaitMs: settings.pressurePoolWaitMs,
     loopDelayMs: settings.pressureLoopDelayMs,
     memory: settings.pressureMemory,
-    load: settings.pressureLoad,
   };
 }

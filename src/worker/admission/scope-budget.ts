@@ -2,14 +2,14 @@
 // they really cost takes their place when they have ended.
 import type { BudgetGrant } from '../../core/limits/budget-control.ts';
 import type { ScopeReport } from '../../engine/limits/sync-budgets.ts';
-import type { BudgetLine } from './budget-line.ts';
+import type { JobBudget } from './job-budget.ts';
 
 const ROUNDING = 1e-9;
 
 export class ScopeBudget {
   readonly scope: string;
   /** Jobs that are charged to it. */
-  readonly lines = new Set<BudgetLine>();
+  readonly jobs = new Set<JobBudget>();
   /** Another one for each object: what it tells begins at 0. */
   readonly #holderId: string;
   readonly #intervalMs: number;
@@ -37,6 +37,11 @@ export class ScopeBudget {
     return this.#calls === 0 && this.#held === 0 && this.#settled === this.#confirmed && !this.#isWanted;
   }
 
+  /** Nothing is charged to it any more. */
+  get isForgettable(): boolean {
+    return this.isIdle && this.jobs.size === 0;
+  }
+
   canStart(cost: number, nowMs: number): boolean {
     if (nowMs >= this.#heldUntilMs) return false;
     const free = this.#free;
@@ -61,7 +66,7 @@ export class ScopeBudget {
   /** True when a sync may bring something that is wanted and not there. */
   needsSync(nowMs: number): boolean {
     if (nowMs < this.#syncAgainMs) return false;
-    for (const { demands } of this.lines)
+    for (const { demands } of this.jobs)
       for (const { slots, next } of demands.values())
         if (slots > 0 && !this.canStart(next, nowMs)) return true;
     return false;
@@ -75,7 +80,7 @@ export class ScopeBudget {
     let wanted = 0;
     let next: number | null = null;
     const jobIds: string[] = [];
-    for (const { demands, jobId } of this.lines) {
+    for (const { demands, jobId } of this.jobs) {
       if (demands.size > 0) jobIds.push(jobId);
       for (const demand of demands.values()) {
         wanted += demand.cost;
@@ -113,7 +118,7 @@ export class ScopeBudget {
   }
 
   get #isWanted(): boolean {
-    for (const { demands } of this.lines) if (demands.size > 0) return true;
+    for (const { demands } of this.jobs) if (demands.size > 0) return true;
     return false;
   }
 }

@@ -1,24 +1,17 @@
-// Fetches work for the pools: waits until a pool is hungry, asks where something waits, claims it, and hands the claim
+// Fetches work for the pools: waits until a pool is hungry, asks where something waits, claims it, and hands the lease
 // over. Several claims may be under way at once, which matters when they are small.
-
 import { claimSize, leaseLength } from '../../core/claims/claim-size.ts';
-import { formatRanges, rangesOf } from '../../core/items/seq-ranges.ts';
-import type { EngineContext } from '../../engine/engine-context.ts';
-import { monotonicMs, waitMs } from '../../platform/clock.ts';
-import { faultPoint } from '../../platform/fault-point.ts';
-import { newId } from '../../platform/random.ts';
-import { retryPassing } from '../../platform/retry-passing.ts';
-import { admitJob } from '../../store/commands/jobs/admit-job.ts';
-import { type Claim, claimItems, type WorkOwner } from '../../store/commands/spans/claim-items.ts';
-import { releaseAllBut, releaseLease } from '../../store/commands/spans/release-items.ts';
-import { startJob } from '../../store/commands/jobs/start-job.ts';
-import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
-import { readItemCosts } from '../../store/views/items/read-item-costs.ts';
-import { ClaimGate } from './claim-gate.ts';
+import type { WorkOwner } from '../../core/limits/owner-limits.ts';
+import { type Claim, type ClaimContext, claimWork } from '../../engine/claims/claim-work.ts';
 import { abilityOf } from '../../pipeline/define-pipeline.ts';
-import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';
-import { JobParams } from './job-params.ts';
+import { monotonicMs, waitMs } from '../../platform/clock.ts';
+import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
+import type { FlushWriter } from '../flush/flush-writer.ts';
+import type { HeldLeases } from '../leases/held-leases.ts';
 import type { PhasePool } from '../run/phase-pool.ts';
+import type { ClaimsUnderWay } from './claims-under-way.ts';
+import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';
+import { PrioritySemaphore } from './priority-semaphore.ts';
 import type { WorkFinder } from './work-finder.ts';
 
 /** How soon an owner who has nothing here is seen, and how soon one who has too little. */
@@ -26,46 +19,35 @@ const GUEST_LOOK_MS = 250;
 const SHORT_LOOK_MS = 5;
 
 export interface ClaimLoopsOptions {
-  /** Connections for claims alone. */
-  claims: EngineContext;
-  control: EngineContext;
-  workerId: string;
+  context: ClaimContext;
   finder: WorkFinder;
-  /** Outcomes pile up unwritten: nothing is claimed. */
-  isCongested: (pool: PhasePool) => boolean;
+  leases: HeldLeases;
+  writer: FlushWriter;
+  underWay: ClaimsUnderWay;
   /** What is claimed should be done within this time. */
   leftMs: () => number;
-  /** The claim is the receiver's now; so is its turn, which it ends together with the lease. */
-  onClaim: (pool: PhasePool, claim: Claim, leaseMs: number, turn: Turn) => void;
   /** `isAlone` may have changed. */
   onAlone: () => void;
-  /** A claim on this job brought nothing. */
-  onNothing: (jobId: string) => void;
-  inBackground: (work: Promise<unknown>) => void;
 }
 
 export class ClaimLoops {
   readonly #options: ClaimLoopsOptions;
   readonly #turns: ExclusiveTurns;
-  readonly #gate: ClaimGate;
-  readonly #hungry = new Map<PhasePool, (() => void)[]>();
-  /** Jobs that a claim is under way for, one entry per claim. */
-  readonly #claiming: string[] = [];
-  readonly #claimWaiters: (() => void)[] = [];
-  /** Ends the wait of a guest loop. */
-  readonly #guests = new Map<PhasePool, AbortController>();
+  readonly #connections: PrioritySemaphore;
+  #pools: readonly PhasePool[] = [];
   #loops: Promise<void>[] = [];
-  readonly #params = new JobParams();
   #stopping = false;
 
   constructor(options: ClaimLoopsOptions) {
     this.#options = options;
     this.#turns = new ExclusiveTurns(options.onAlone);
-    this.#gate = new ClaimGate(options.claims.settings.claimConcurrency);
+    this.#connections = new PrioritySemaphore(options.context.claims.settings.claimConcurrency);
   }
 
+  /** Those that go first are given first. */
   start(pools: readonly PhasePool[]): void {
-    const { claimConcurrency } = this.#options.claims.settings;
+    const { claimConcurrency } = this.#options.context.claims.settings;
+    this.#pools = pools;
     this.#loops = pools.flatMap((pool) => [
       ...Array.from({ length: claimConcurrency }, () => this.#loop(pool)),
       this.#guestLoop(pool),
@@ -75,10 +57,9 @@ export class ClaimLoops {
   /** No further claim is started. */
   stop(): void {
     this.#stopping = true;
-    for (const guests of this.#guests.values()) guests.abort();
     this.#options.finder.stop();
     this.#turns.stop();
-    for (const waiting of this.#hungry.values()) for (const wake of waiting) wake();
+    for (const pool of this.#pools) pool.demand.stop();
   }
 
   /** Resolves when the claims under way have ended. */
@@ -91,39 +72,31 @@ export class ClaimLoops {
     return this.#turns.isAlone;
   }
 
-  isClaiming(jobId: string): boolean {
-    return this.#claiming.includes(jobId);
-  }
-
-  /** One at a time: each claim that starts may be enough. */
-  wake(pool: PhasePool): void {
-    this.#hungry.get(pool)?.shift()?.();
-  }
-
-  /** An owner has little here, and may have more. */
-  wakeGuests(pool: PhasePool): void {
-    this.#guests.get(pool)?.abort();
-  }
-
   async #loop(pool: PhasePool): Promise<void> {
-    const { finder, onNothing } = this.#options;
-    const ability = abilityOf(pool.options.runtime.pipeline);
+    const { finder, writer, underWay } = this.#options;
+    const { runtime, phaseIndex } = pool.options;
+    const ability = abilityOf(runtime.pipeline);
+    const { owners } = pool.demand;
     const here = {
-      wantsOf: (ownerId: string): boolean => pool.owners.wantsOf(ownerId),
-      countOf: (ownerId: string): number => pool.owners.countOf(ownerId),
+      wantsOf: (ownerId: string): boolean => owners.wantsOf(ownerId),
+      countOf: (ownerId: string): number => owners.countOf(ownerId),
       takes: (work: ClaimableWork): boolean => this.#turns.offers(turnKind(work)),
     };
+    const isHungry = (): boolean => pool.demand.isHungry && !pool.isCongested;
     while (!this.#stopping) {
-      await this.#whenHungry(pool);
-      const work = this.#stopping ? null : await finder.next(ability, pool.options.phaseIndex, here);
+      if (!isHungry()) {
+        await pool.demand.whenHungry();
+        continue;
+      }
+      const work = await finder.next(ability, phaseIndex, here);
       if (!work || this.#stopping) continue;
-      const outcome = await this.#claimFrom(pool, work, () => this.#isHungry(pool));
+      const outcome = await this.#claimFrom(pool, work, isHungry);
       if (outcome !== 'nothing') continue;
       // Our own claims hold what waits there: the next one comes when one of them has ended.
-      if (this.isClaiming(work.jobId)) await new Promise<void>((resolve) => this.#claimWaiters.push(resolve));
+      if (underWay.has(work.jobId)) await underWay.nextEnd();
       else {
         finder.miss(work);
-        onNothing(work.jobId);
+        writer.claimEnded(work.jobId);
       }
     }
   }
@@ -133,20 +106,20 @@ export class ClaimLoops {
    * small job does not wait until a large one has been worked off.
    */
   async #guestLoop(pool: PhasePool): Promise<void> {
-    const { finder, isCongested } = this.#options;
-    const ability = abilityOf(pool.options.runtime.pipeline);
+    const { finder, underWay } = this.#options;
+    const { demand, options } = pool;
+    const ability = abilityOf(options.runtime.pipeline);
+    const isEnough = ({ ownerId, weight }: WorkOwner): boolean => !demand.owners.isShortOf(ownerId, weight);
     while (!this.#stopping) {
-      const wake = new AbortController();
-      this.#guests.set(pool, wake);
+      const short = demand.nextShort();
       await waitMs(SHORT_LOOK_MS);
-      await waitMs(GUEST_LOOK_MS - SHORT_LOOK_MS, wake.signal);
+      await waitMs(GUEST_LOOK_MS - SHORT_LOOK_MS, short);
       // What is hungry looks for itself.
-      if (this.#stopping || pool.queuedCount === 0 || pool.isHungry || isCongested(pool)) continue;
-      const isEnough = ({ ownerId, weight }: WorkOwner): boolean => !pool.owners.isShortOf(ownerId, weight);
-      const work = await finder.nextOfOthers(ability, pool.options.phaseIndex, isEnough);
+      if (this.#stopping || pool.queuedCount === 0 || demand.isHungry || pool.isCongested) continue;
+      const work = await finder.nextOfOthers(ability, options.phaseIndex, isEnough);
       if (!work) continue;
-      const outcome = await this.#claimFrom(pool, work, () => !isCongested(pool), true);
-      if (outcome === 'nothing' && !this.isClaiming(work.jobId)) finder.miss(work);
+      const outcome = await this.#claimFrom(pool, work, () => !pool.isCongested, true);
+      if (outcome === 'nothing' && !underWay.has(work.jobId)) finder.miss(work);
     }
   }
 
@@ -156,116 +129,66 @@ export class ClaimLoops {
     isWanted: () => boolean,
     isGuest = false,
   ): Promise<'claimed' | 'nothing' | 'unwanted'> {
-    const { claims } = this.#options;
+    const { context, underWay } = this.#options;
     const kind = turnKind(work);
     if (!this.#turns.offers(kind)) return 'unwanted';
     const turn = await this.#turns.take(kind);
-    await this.#gate.take(pool.order);
+    await this.#connections.take(pool.order);
     // Another claim was enough meanwhile.
     if (this.#stopping || !isWanted()) {
-      this.#gate.release(pool.order);
+      this.#connections.release(pool.order);
       turn.end();
       return 'unwanted';
     }
-    this.#claiming.push(work.jobId);
+    underWay.begin(work.jobId);
     const claimed = await this.#claim(pool, work, turn, isGuest).catch((error: unknown) => {
-      claims.events.emit('claim.failed', { error });
+      context.claims.events.emit('claim.failed', { error });
       return false;
     });
-    this.#gate.release(pool.order);
-    this.#claiming.splice(this.#claiming.indexOf(work.jobId), 1);
-    for (const wake of this.#claimWaiters.splice(0)) wake();
+    this.#connections.release(pool.order);
+    underWay.end(work.jobId);
     if (!claimed) turn.end();
     return claimed ? 'claimed' : 'nothing';
   }
 
-  async #whenHungry(pool: PhasePool): Promise<void> {
-    while (!this.#stopping && !this.#isHungry(pool)) {
-      await new Promise<void>((resolve) => {
-        const waiting = this.#hungry.get(pool);
-        if (waiting) waiting.push(resolve);
-        else this.#hungry.set(pool, [resolve]);
-      });
-    }
-  }
-
-  #isHungry(pool: PhasePool): boolean {
-    return pool.isHungry && !this.#options.isCongested(pool);
-  }
-
   async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn, isGuest: boolean): Promise<boolean> {
-    const { claims, control, workerId, inBackground, onClaim, leftMs } = this.#options;
-    const { settings } = claims;
-    const itemMs = pool.itemMs.quantile(0.75);
-    // Enough for one full call, however slow its items are.
-    const claimMin = Math.min(settings.claimMax, Math.max(settings.claimMin, pool.itemsPerCall));
-    const targetSliceMs = Math.max(0, Math.min(settings.workerTargetSliceMs, leftMs()));
-    const bounds = { ...settings, claimMin, targetSliceMs };
-    const size = claimSize(bounds, pool.slotsNow * (itemMs === null ? pool.itemsPerCall : 1), itemMs);
-    const { ownerId, weight } = work.owner;
-    const part = isGuest
-      ? Math.max(pool.options.slots, Math.ceil(size * pool.owners.shareOf(ownerId, weight)))
-      : size;
-    const asked = Math.min(size, pool.maxIncoming, part);
-    const leaseMs = leaseLength(settings, pool.itemMs.quantile(0.99));
-    const token = newId();
+    const { context, leases, writer } = this.#options;
+    const { demand, itemMs } = pool;
+    const asked = this.#claimSize(pool, work.owner, isGuest);
+    const leaseMs = leaseLength(context.claims.settings, itemMs.quantile(0.99));
+    const reason = reasonOf(itemMs.quantile(0.75));
     const startedMs = monotonicMs();
     let claim: Claim | null;
-    if (work.needsAdmission) {
-      if (!(await admitJob(control.db, work.jobId))) return false;
-      work.needsAdmission = false;
-    }
-    pool.incomingCount += asked;
-    pool.owners.noteIncoming(ownerId, asked);
+    demand.noteIncoming(work.owner.ownerId, asked);
     try {
-      claim = await claimItems(claims.db, {
-        jobId: work.jobId,
-        phase: work.phase,
-        maxItems: asked,
-        maxBytes: settings.claimMaxBytes,
-        workerId,
-        token,
-        leaseMs,
-        suspects: work.suspect,
-        alone: work.alone,
-        hasEdits: work.hasEdits,
-        owner: work.owner,
-        budget: work.budget,
-      });
-    } catch (error) {
-      // The claim may have been committed: give it back instead of letting it run out.
-      inBackground(retryPassing(() => releaseLease(control.db, work.jobId, token)));
-      throw error;
+      claim = await claimWork(context, work, { maxItems: asked, leaseMs });
     } finally {
-      pool.incomingCount -= asked;
-      pool.owners.noteIncoming(ownerId, -asked);
+      demand.noteIncoming(work.owner.ownerId, -asked);
     }
     if (!claim) return false;
-    faultPoint('claim.after_commit');
-    pool.claimMs.add(monotonicMs() - startedMs);
-    if (work.unstarted) {
-      work.unstarted = false;
-      inBackground(this.#noteStart(work.jobId));
-    }
-    if (claim.items.length < claim.itemCount) await this.#giveBackSurplus(claim);
-    if (claim.budget !== null && claim.budget.perItem !== null) await this.#readCosts(claim);
-    claim.params = await retryPassing(() => this.#params.of(control.db, work.jobId));
-    claims.events.emit('claim.made', {
-      jobId: claim.jobId,
-      phase: claim.phase,
-      asked,
-      items: claim.items.length,
-      bytes: claim.items.reduce((sum, item) => sum + item.input.length, 0),
-      ms: monotonicMs() - startedMs,
-      reason: itemMs === null ? 'first claim' : `p75 item ${itemMs.toFixed(2)} ms`,
-    });
-    onClaim(pool, claim, leaseMs, work.suspect ? this.#withHint(turn) : turn);
+    const { jobId, phase, items } = claim;
+    const ms = monotonicMs() - startedMs;
+    const bytes = items.reduce((sum, item) => sum + item.input.length, 0);
+    demand.claimMs.add(ms);
+    context.claims.events.emit('claim.made', { jobId, phase, asked, items: items.length, bytes, ms, reason });
+    const lease = leases.hold(claim, leaseMs, pool, work.suspect ? this.#withHint(turn) : turn);
+    writer.add(lease);
+    if (this.#stopping) writer.drop(lease, items.length);
+    else pool.add(lease);
     return true;
   }
 
-  async #noteStart(jobId: string): Promise<void> {
-    const { db, events } = this.#options.control;
-    if (await startJob(db, jobId)) events.emit('job.started', { jobId });
+  #claimSize(pool: PhasePool, { ownerId, weight }: WorkOwner, isGuest: boolean): number {
+    const { settings } = this.#options.context.claims;
+    const { demand, itemsPerCall, options, slotsNow } = pool;
+    const itemMs = pool.itemMs.quantile(0.75);
+    // Enough for one full call, however slow its items are.
+    const claimMin = Math.min(settings.claimMax, Math.max(settings.claimMin, itemsPerCall));
+    const targetSliceMs = Math.max(0, Math.min(settings.workerTargetSliceMs, this.#options.leftMs()));
+    const bounds = { ...settings, claimMin, targetSliceMs };
+    const size = claimSize(bounds, slotsNow * (itemMs === null ? itemsPerCall : 1), itemMs);
+    if (!isGuest) return size;
+    return Math.min(size, Math.max(options.slots, Math.ceil(size * demand.owners.shareOf(ownerId, weight))));
   }
 
   /** Once these suspects are done others may be claimed. */
@@ -277,23 +200,10 @@ export class ClaimLoops {
       },
     };
   }
+}
 
-  /** What was never called has cost nothing. */
-  async #readCosts(claim: Claim): Promise<void> {
-    if (claim.generation === 1 && claim.phase === 0 && claim.attempt === 0) return;
-    const seqs = claim.items.map(({ seq }) => seq);
-    claim.itemCosts = await retryPassing(() => readItemCosts(this.#options.control.db, claim.jobId, seqs));
-  }
-
-  /** More was leased than may be held in memory. */
-  async #giveBackSurplus(claim: Claim): Promise<void> {
-    const kept = rangesOf(claim.items.map((item) => item.seq));
-    await retryPassing(() =>
-      releaseAllBut(this.#options.control.db, claim, formatRanges(kept), claim.items.length),
-    );
-    claim.itemCount = claim.items.length;
-    claim.ranges = kept;
-  }
+function reasonOf(itemMs: number | null): string {
+  return itemMs === null ? 'first claim' : `p75 item ${itemMs.toFixed(2)} ms`;
 }
 
 /** Suspects run one span at a time, so that a crash says which; the last try of one has nothing beside it. */

@@ -1,20 +1,26 @@
 import { afterEach, expect, it } from 'vitest';
+import { freeAdmission } from '../../../test/support/free-admission.ts';
+import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
 import { defaultRetryPolicy } from '../../core/retries/retry-policy.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
+import { definePipeline } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
+import { Events } from '../../platform/events.ts';
 import { silentLogger } from '../../platform/logger.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
-import { definePipeline } from '../../pipeline/define-pipeline.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
-import { FlushLane } from '../flush/flush-lane.ts';
+import { loadSettings } from '../../platform/settings.ts';
+import { FlushBacklog } from '../flush/flush-backlog.ts';
+import { ResultColumns } from '../flush/result-columns.ts';
 import { Lease } from '../leases/lease.ts';
 import { PhasePool } from '../run/phase-pool.ts';
-import { PoolOrder } from './pool-order.ts';
-import { ResultColumns } from '../flush/result-columns.ts';
+import type { PhaseRuntime } from '../run/run-item.ts';
+import { ZombieWatch } from '../run/zombie-watch.ts';
+import { type OrderedPool, PoolOrder } from './pool-order.ts';
 
 const ITEMS = 500;
 let pools: PhasePool[];
-let order: PoolOrder;
+let order: PoolOrder<PhasePool>;
 /** Names of phases, in the order of their calls. */
 let calls: string[];
 afterEach(() => Promise.all(pools.map((pool) => pool.close())));
@@ -22,6 +28,7 @@ afterEach(() => Promise.all(pools.map((pool) => pool.close())));
 /** Handlers answer at once: they compete for the event loop alone. */
 function openPools(...pipelines: Record<string, number>[]): void {
   calls = [];
+  order = new PoolOrder();
   pools = pipelines
     .map((priorities, i) =>
       definePipeline({
@@ -34,35 +41,32 @@ function openPools(...pipelines: Record<string, number>[]): void {
       }),
     )
     .flatMap((pipeline) => pipeline.phases.map((_, phaseIndex) => openPool(pipeline, phaseIndex)));
-  order = new PoolOrder(pools);
 }
 
 function openPool(pipeline: Pipeline, phaseIndex: number): PhasePool {
-  const pool: PhasePool = new PhasePool({
-    runtime: {
-      pipeline,
-      phase: pipeline.phases[phaseIndex]!,
-      isLastPhase: true,
-      retryPolicy: defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }),
-      resultMaxBytes: 1000,
-      columns: new ResultColumns(10),
-      limits: { emitMaxPerItem: 10 },
+  const runtime: PhaseRuntime = {
+    pipeline,
+    phase: pipeline.phases[phaseIndex]!,
+    isLastPhase: true,
+    retryPolicy: defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }),
+    resultMaxBytes: 1000,
+    columns: new ResultColumns(10),
+    limits: { emitMaxPerItem: 10 },
+  };
+  const admission = freeAdmission({ slots: ITEMS });
+  const events = new Events();
+  return new PhasePool(
+    { runtime, phaseIndex, slots: ITEMS, timeoutMs: 60_000, admission, threads: null },
+    {
+      log: silentLogger,
+      blobs: openBlobStore('not-used'),
+      writer: { record: () => {}, drop: () => {} },
+      backlog: new FlushBacklog(loadSettings({ flags: {} }), events),
+      zombies: new ZombieWatch(10, events, silentLogger),
+      finder: { hint: () => {} },
+      order,
     },
-    phaseIndex,
-    slots: ITEMS,
-    timeoutMs: 60_000,
-    log: silentLogger,
-    blobs: openBlobStore('not-used'),
-    gate: { isUniform: true, permitsOf: () => null, chargeOf: () => null, version: () => 0 },
-    payUnrecorded: () => {},
-    defer: () => {},
-    record: () => {},
-    drop: () => {},
-    mayStart: () => order.hasTurn(pool),
-    onHungry: () => {},
-    onRested: () => order.pumpBehind(pool),
-  });
-  return pool;
+  );
 }
 
 async function runAll(): Promise<string[]> {
@@ -79,7 +83,7 @@ async function runAll(): Promise<string[]> {
       items,
       owner,
     };
-    pool.add(new Lease(claim as unknown as Claim, new FlushLane('', 'job'), 0, 60_000));
+    pool.add(new Lease(claim as unknown as Claim, 60_000, NO_HOLDER));
   }
   while (calls.length < ITEMS * pools.length) await turnOfLoop();
   const runs = calls.filter((name, i) => name !== calls[i - 1]);
@@ -102,18 +106,21 @@ it('shares it among pipelines whose priority is the same', async () => {
 });
 
 it('lets those with a lower place stop first when outcomes pile up', () => {
-  openPools({ first: 0, second: 0 }, { other: 0 }, { urgent: 1 });
-  const shares = Object.fromEntries(
-    pools.map((pool) => [pool.options.runtime.phase.name, order.backlogShare(pool)]),
-  );
+  const phases = {
+    first: ['a', 0, 0],
+    second: ['a', 1, 0],
+    other: ['b', 0, 0],
+    urgent: ['c', 0, 1],
+  } as const;
+  const joined = new PoolOrder<OrderedPool & { name: string }>();
+  const places = Object.entries(phases).map(([name, [pipeline, index, priority]]) => {
+    const pool = { name, order: { pipeline, index, priority }, isYielding: false, pump: () => {} };
+    return [name, joined.join(pool)] as const;
+  });
+  const shares = Object.fromEntries(places.map(([name, { backlogShare }]) => [name, backlogShare]));
   expect(shares.urgent).toBe(1);
   expect(shares.second).toBeLessThan(1);
   expect(shares.other).toBe(shares.second);
   expect(shares.first).toBeLessThan(shares.second!);
-  expect(order.inOrder.map((pool) => pool.options.runtime.phase.name)).toEqual([
-    'urgent',
-    'second',
-    'first',
-    'other',
-  ]);
+  expect(joined.inOrder.map(({ name }) => name)).toEqual(['urgent', 'second', 'first', 'other']);
 });

@@ -2,11 +2,11 @@
 // looks the answers are kept for a moment, so a busy worker asks rarely and an idle one ever more rarely.
 import { type Ability, canRun } from '../../core/claims/ability.ts';
 import { drawByOwner } from '../../core/claims/draw-by-owner.ts';
+import type { WorkOwner } from '../../core/limits/owner-limits.ts';
 import { monotonicMs, waitMs } from '../../platform/clock.ts';
 import type { Events } from '../../platform/events.ts';
 import { randomFraction } from '../../platform/random.ts';
 import type { Settings } from '../../platform/settings.ts';
-import type { WorkOwner } from '../../store/commands/spans/claim-items.ts';
 import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
 
 /** Answers are used this long while there is work: newer jobs are seen within it. */

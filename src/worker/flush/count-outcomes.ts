@@ -6,16 +6,18 @@ import type { RowmillEvents } from '../../platform/events.ts';
 /** About what a contribution to a counter takes. */
 const COUNTED_BYTES = 100;
 
-export function countKinds(
-  outcomes: readonly RecordedOutcome[],
-): Pick<RowmillEvents['flush.committed'], 'retried' | 'advanced' | 'ended'> {
+export function countKinds({
+  leases,
+}: FlushBatch): Pick<RowmillEvents['flush.committed'], 'retried' | 'advanced' | 'ended'> {
   let retried = 0;
   let advanced = 0;
   const ended: Partial<Record<ItemStatus, number>> = {};
-  for (const { kind, status } of outcomes) {
-    if (kind === 'retry') retried += 1;
-    else if (kind === 'advance') advanced += 1;
-    else if (kind === 'terminal') ended[status] = (ended[status] ?? 0) + 1;
+  for (const { outcomes } of leases) {
+    for (const { kind, status } of outcomes) {
+      if (kind === 'retry') retried += 1;
+      else if (kind === 'advance') advanced += 1;
+      else if (kind === 'terminal') ended[status] = (ended[status] ?? 0) + 1;
+    }
   }
   return { retried, advanced, ended };
 }

@@ -1,15 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { claimRequest, jobWithItems } from '../../../test/support/job-factory.ts';
+import { claimRequest, claimWhole, jobWithItems } from '../../../test/support/job-factory.ts';
+import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import type { Database } from '../../platform/database.ts';
 import { type EventName, Events, type RowmillEvents } from '../../platform/events.ts';
 import { newId } from '../../platform/random.ts';
 import type { Settings } from '../../platform/settings.ts';
-import { type Claim, claimItems } from '../../store/commands/spans/claim-items.ts';
+import { ClaimsUnderWay } from '../claims/claims-under-way.ts';
+import { Lease, type LeaseHolder } from '../leases/lease.ts';
+import { FlushBacklog } from './flush-backlog.ts';
 import { FlushWriter } from './flush-writer.ts';
-import type { Lease } from '../leases/lease.ts';
 import { ResultColumns } from './result-columns.ts';
 
 const database = useTestDatabase();
@@ -27,6 +30,9 @@ function done(seq: number, json = `{"seq":${seq}}`): RecordedOutcome {
 interface Bench {
   jobId: string;
   lease: Lease;
+  open: (claim: Claim) => Lease;
+  backlog: FlushBacklog;
+  claims: ClaimsUnderWay;
   writer: FlushWriter;
   context: EngineContext;
   settled: Lease[];
@@ -47,7 +53,7 @@ async function bench(
 ): Promise<Bench> {
   const base = database.context({ ...NEVER, ...settings });
   const jobId = await jobWithItems(base, { items, phases: options.phases ?? ['only'] });
-  const claim = await claimItems(base.db, claimRequest(jobId));
+  const claim = await claimWhole(base.db, claimRequest(jobId));
   const events = new Events();
   const log = new Map<EventName, unknown[]>();
   for (const name of ['flush.committed', 'flush.rolled_back', 'flush.split', 'flush.fenced'] as const)
@@ -60,25 +66,39 @@ async function bench(
   const whenSettled = new Promise<void>((resolve) => {
     onSettled = resolve;
   });
+  const backlog = new FlushBacklog(context.settings, events);
+  const claims = new ClaimsUnderWay();
+  if (options.claiming) claims.begin(jobId);
   const writer = new FlushWriter({
     context,
     workerId: newId(),
     columns: new ResultColumns(10),
-    onSettled: (each) => {
-      settled.push(each);
-      onSettled();
-    },
-    onLost: (each) => lost.push(each),
+    backlog,
+    claims,
     onMayFinish: (id) => mayFinish.push(id),
     onNewWork: () => {},
     onRelief: () => {},
-    payUnrecorded: () => {},
-    isClaiming: () => options.claiming ?? false,
   });
-  const lease = writer.open(claim!, 60_000);
+  const holder: LeaseHolder = {
+    ...NO_HOLDER,
+    settled: (each) => {
+      settled.push(each);
+      onSettled();
+    },
+    lost: (each) => lost.push(each),
+  };
+  const open = (opened: Claim): Lease => {
+    const leased = new Lease(opened, 60_000, holder);
+    writer.add(leased);
+    return leased;
+  };
+  const lease = open(claim);
   return {
     jobId,
     lease,
+    open,
+    backlog,
+    claims,
     writer,
     context,
     settled,
@@ -111,7 +131,7 @@ async function ledgerOf(jobId: string): Promise<Record<string, unknown>> {
 
 function spanItemsOf(jobId: string): Promise<Record<string, unknown>[]> {
   return database.query(
-    `select items::text, phase, attempt, owner is not null as leased from spans where job_id = $1 order by items`,
+    `select items::text, phase, attempt, worker_id is not null as leased from spans where job_id = $1 order by items`,
     [jobId],
   );
 }
@@ -156,22 +176,21 @@ describe('outcomes leave', () => {
   });
 
   it('when a claim that would have brought more has ended', async () => {
-    const options = { claiming: true };
-    const { context, record, writer, jobId } = await bench(1, {}, options);
+    const { context, record, writer, jobId, backlog, claims } = await bench(1, {}, { claiming: true });
     const committed = context.events.next('flush.committed');
     record(done(0));
-    expect(writer.backlog).toBe(1);
-    options.claiming = false;
+    expect(backlog.items).toBe(1);
+    claims.end(jobId);
     writer.claimEnded(jobId);
     expect(await committed).toMatchObject({ items: 1, trigger: 'idle' });
   });
 
   it('at a drain, which resolves after the commit', async () => {
-    const { record, writer, seen, jobId } = await bench(10);
+    const { record, writer, backlog, seen, jobId } = await bench(10);
     record(done(3), done(1));
     await writer.drain();
     expect(seen('flush.committed')).toMatchObject([{ items: 2, trigger: 'drain' }]);
-    expect(writer.backlog).toBe(0);
+    expect(backlog.items).toBe(0);
     expect(writer.unpersisted()).toEqual([]);
     expect(await resultsOf(jobId)).toHaveLength(2);
   });
@@ -270,14 +289,14 @@ describe('an outcome that the database cannot take', () => {
 
   // Cannot happen as long as the invariants hold; when it does, the worker must not hold the item for ever.
   it('does not hang when not even its failure can be stored', async () => {
-    const { record, writer, jobId, lost } = await bench(2);
+    const { record, writer, backlog, jobId, lost } = await bench(2);
     await database.query(
       `insert into results (job_id, seq, generation, phase, attempt, status) values ($1, 1, 1, 0, 1, 'DONE')`,
       [jobId],
     );
     record(done(0), done(1));
     await writer.drain();
-    expect({ backlog: writer.backlog, lost: lost.length }).toEqual({ backlog: 0, lost: 1 });
+    expect({ backlog: backlog.items, lost: lost.length }).toEqual({ backlog: 0, lost: 1 });
   });
 });
 
@@ -358,7 +377,7 @@ describe('a flush that fails for a passing reason', () => {
 
 describe('a lease that was lost', () => {
   it('is fenced: nothing is written but the count of what came too late', async () => {
-    const { record, whenSettled, seen, jobId, lost, lease, mayFinish, writer } = await bench(4);
+    const { record, whenSettled, seen, jobId, lost, lease, mayFinish, backlog } = await bench(4);
     await database.query('update spans set token = gen_random_uuid() where job_id = $1', [jobId]);
     record(...Array.from({ length: 4 }, (_, seq) => done(seq)));
     await whenSettled;
@@ -368,7 +387,7 @@ describe('a lease that was lost', () => {
     expect(await ledgerOf(jobId)).toMatchObject({ done: 0, fenced: 4 });
     expect(await spanItemsOf(jobId)).toMatchObject([{ items: '{[0,4)}', leased: true }]);
     expect(mayFinish).toEqual([]);
-    expect(writer.backlog).toBe(0);
+    expect(backlog.items).toBe(0);
   });
 
   it('is fenced when only part of it was taken away', async () => {
@@ -381,12 +400,12 @@ describe('a lease that was lost', () => {
   });
 
   it('does not take down another lease in the same flush', async () => {
-    const { writer, context, jobId, lease, lost, record, whenSettled } = await bench(
+    const { writer, open, context, jobId, lease, lost, record, whenSettled } = await bench(
       4,
       {},
       { claiming: true },
     );
-    const second = writer.open(await claimMore(context, jobId, 4, 8), 60_000);
+    const second = open(await claimMore(context, jobId, 4, 8));
     await database.query('update spans set token = gen_random_uuid() where span_id = $1', [
       lease.claim.spanId,
     ]);
@@ -400,12 +419,12 @@ describe('a lease that was lost', () => {
   });
 
   it('records nothing any more once the keeper has said so', async () => {
-    const { record, writer, lease, seen, jobId, lost } = await bench(4);
+    const { record, writer, backlog, lease, seen, jobId, lost } = await bench(4);
     record(done(0));
     writer.lose(lease);
     writer.lose(lease);
     record(done(1));
-    expect(writer.backlog).toBe(0);
+    expect(backlog.items).toBe(0);
     expect(lost).toEqual([lease]);
     expect(seen('flush.fenced')).toEqual([
       { jobId, items: 1 },
@@ -418,14 +437,14 @@ describe('a lease that was lost', () => {
 
 describe('back-pressure', () => {
   it('begins at the bound and ends when the outcomes are written', async () => {
-    const { record, writer } = await bench(10, { flushBacklogItems: 3 }, { claiming: true });
+    const { record, writer, backlog } = await bench(10, { flushBacklogItems: 3 }, { claiming: true });
     record(done(0), done(1));
-    expect(writer.isCongested).toBe(false);
-    expect(writer.isCongestedAt(0.6)).toBe(true);
+    expect(backlog.isFullAt(1)).toBe(false);
+    expect(backlog.isFullAt(0.6)).toBe(true);
     record(done(2));
-    expect(writer.isCongested).toBe(true);
+    expect(backlog.isFullAt(1)).toBe(true);
     await writer.drain();
-    expect(writer.isCongested).toBe(false);
+    expect(backlog.isFullAt(1)).toBe(false);
   });
 });
 
@@ -435,7 +454,7 @@ describe('items that were given up', () => {
     record(done(0), done(1));
     writer.drop(lease, 2);
     await whenSettled;
-    expect(lease.droppedCount).toBe(2);
+    expect(lease.hasItemsToReturn).toBe(true);
     expect(writer.holds(jobId)).toBe(false);
     expect(await resultsOf(jobId)).toHaveLength(2);
   });
@@ -451,5 +470,5 @@ async function claimMore(context: EngineContext, jobId: string, from: number, to
     `insert into spans (job_id, generation, phase, items, item_count) values ($1, 1, 0, int8multirange(int8range($2, $3)), $4)`,
     [jobId, from, to, to - from],
   );
-  return (await claimItems(context.db, claimRequest(jobId)))!;
+  return claimWhole(context.db, claimRequest(jobId));
 }

@@ -6,8 +6,9 @@ const MAX_JOBS = 100;
 /** The column of results that are not objects. */
 export const WHOLE_RESULT = 'result';
 
-export class ResultColumns {
-  readonly #known = new Map<string, Set<string>>();
+/** Of one job and generation. */
+export class KnownColumns {
+  readonly #names = new Set<string>();
   readonly #maxColumns: number;
 
   constructor(maxColumns: number) {
@@ -15,26 +16,34 @@ export class ResultColumns {
   }
 
   /** The keys of a result if at least one is not known to be stored. */
-  unseen(jobId: string, generation: number, value: unknown): string[] | undefined {
+  unseen(value: unknown): string[] | undefined {
     if (value === null || value === undefined) return undefined;
-    const known = this.#of(jobId, generation);
     // Past the bound nothing more gets a column, and that is stored too.
-    if (known.size > this.#maxColumns) return undefined;
+    if (this.#names.size > this.#maxColumns) return undefined;
     const names = typeof value === 'object' && !Array.isArray(value) ? Object.keys(value) : [WHOLE_RESULT];
-    return names.every((name) => known.has(name)) ? undefined : names;
+    for (const name of names) if (!this.#names.has(name)) return names;
+    return undefined;
   }
 
-  stored(jobId: string, generation: number, names: readonly string[]): void {
-    const known = this.#of(jobId, generation);
-    for (const name of names) if (known.size <= this.#maxColumns) known.add(name);
+  stored(names: readonly string[]): void {
+    for (const name of names) if (this.#names.size <= this.#maxColumns) this.#names.add(name);
+  }
+}
+
+export class ResultColumns {
+  readonly #known = new Map<string, KnownColumns>();
+  readonly #maxColumns: number;
+
+  constructor(maxColumns: number) {
+    this.#maxColumns = maxColumns;
   }
 
-  #of(jobId: string, generation: number): Set<string> {
+  of(jobId: string, generation: number): KnownColumns {
     const key = `${jobId} ${generation}`;
     let known = this.#known.get(key);
     if (!known) {
       if (this.#known.size >= MAX_JOBS) this.#known.delete(this.#known.keys().next().value!);
-      known = new Set();
+      known = new KnownColumns(this.#maxColumns);
       this.#known.set(key, known);
     }
     return known;

@@ -1,31 +1,38 @@
 // The leases that a worker holds, from the claim to the moment when all of it is written or given back: who renews them,
-// what runs of them, and what becomes of them when they are lost, paused or cancelled.
-import { rangesOf } from '../../core/items/seq-ranges.ts';
+// who runs their items, and what becomes of them when they are lost, paused or cancelled.
+import type { Claim } from '../../engine/claims/claim-work.ts';
+import { releaseItems, releaseLease } from '../../engine/claims/release-items.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
-import { retryPassing } from '../../platform/retry-passing.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
-import { releaseLease } from '../../store/commands/spans/release-items.ts';
-import { releaseUnstarted } from '../../store/commands/spans/release-unstarted.ts';
+import { bookUnrecorded } from '../../engine/flush/book-unrecorded.ts';
 import type { Turn } from '../claims/exclusive-turns.ts';
-import type { FlushWriter } from '../flush/flush-writer.ts';
-import type { Lease } from './lease.ts';
+import type { Background } from '../process/background.ts';
+import { Lease, type LeaseHolder } from './lease.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
-import type { PhasePool } from '../run/phase-pool.ts';
+
+/** Runs the items of a lease. */
+export interface LeaseRunner {
+  /** Gives up items that wait for a slot. Returns their seqs. */
+  dropQueued(lease: Lease): number[];
+  /** Aborts running items: their outcome is no longer waited for. */
+  abandonRunning(lease: Lease, reason: Error): void;
+}
+
+interface HeldLease {
+  lease: Lease;
+  runner: LeaseRunner;
+  turn: Turn;
+}
 
 export interface HeldLeasesOptions {
   control: EngineContext;
-  writer: () => FlushWriter;
-  keeper: () => LeaseKeeper;
-  pools: () => readonly PhasePool[];
-  /** What a lost lease kept from others may be started. */
-  onLost: () => void;
-  inBackground: (work: Promise<unknown>) => void;
+  workerId: string;
+  keeper: LeaseKeeper;
+  background: Background;
 }
 
-export class HeldLeases {
+export class HeldLeases implements LeaseHolder {
   readonly #options: HeldLeasesOptions;
-  /** By token. */
-  readonly #held = new Map<string, { lease: Lease; turn: Turn }>();
+  readonly #held = new Map<Lease, HeldLease>();
 
   constructor(options: HeldLeasesOptions) {
     this.#options = options;
@@ -36,67 +43,67 @@ export class HeldLeases {
   }
 
   all(): Lease[] {
-    return [...this.#held.values()].map(({ lease }) => lease);
+    return [...this.#held.keys()];
   }
 
-  /** The claim is held here from now on. */
-  open(claim: Claim, leaseMs: number, turn: Turn): Lease {
-    const lease = this.#options.writer().open(claim, leaseMs);
-    const { jobId, spanId, token } = claim;
-    this.#held.set(token, { lease, turn });
-    this.#options.keeper().hold({ jobId, spanId, token, leaseMs });
+  /** The claim is held here from now on; its turn ends together with it. */
+  hold(claim: Claim, leaseMs: number, runner: LeaseRunner, turn: Turn): Lease {
+    const lease = new Lease(claim, leaseMs, this);
+    this.#held.set(lease, { lease, runner, turn });
+    this.#options.keeper.hold(lease);
     return lease;
   }
 
-  /** Everything of it is written; what was given up goes back. */
-  close(lease: Lease): void {
-    const { jobId, token } = lease.claim;
-    this.#held.get(token)?.turn.end();
-    this.#held.delete(token);
-    this.#options.keeper().drop(token);
-    if (lease.droppedCount === 0 || lease.lost) return;
-    const { control, inBackground } = this.#options;
-    inBackground(retryPassing(() => releaseLease(control.db, jobId, token)));
+  settled(lease: Lease): void {
+    const { control, keeper, background } = this.#options;
+    this.#held.get(lease)?.turn.end();
+    this.#held.delete(lease);
+    keeper.drop(lease);
+    if (lease.hasItemsToReturn && !lease.isLost) background.run(releaseLease(control, lease.claim));
   }
 
-  lose(lease: Lease): void {
-    const { control, pools, onLost } = this.#options;
-    control.events.emit('lease.lost', { jobId: lease.claim.jobId, spanId: lease.claim.spanId });
+  lost(lease: Lease): void {
+    const { jobId, spanId } = lease.claim;
+    this.#options.control.events.emit('lease.lost', { jobId, spanId });
     this.stop(lease);
-    for (const pool of pools()) pool.abandonRunning(lease, new Error('the lease of this item was lost'));
-    onLost();
+    this.#held.get(lease)?.runner.abandonRunning(lease, new Error('the lease of this item was lost'));
   }
 
   /** Starts no further item of this lease. Returns the seqs that were waiting for a slot. */
   stop(lease: Lease): number[] {
-    lease.stopped = true;
-    return this.#options.pools().flatMap((pool) => pool.dropQueued(lease));
+    lease.stop();
+    return this.#held.get(lease)?.runner.dropQueued(lease) ?? [];
   }
 
-  /** What was not started goes back at once; what runs may take long. */
+  /** Items that were not started go back at once; those that run may take long. */
   giveBackUnstarted(lease: Lease): void {
     const unstarted = this.stop(lease);
     // A lease of which nothing runs was given back whole.
-    if (unstarted.length === 0 || !this.#held.has(lease.claim.token)) return;
-    const { control, inBackground } = this.#options;
-    const items = rangesOf(unstarted);
-    inBackground(retryPassing(() => releaseUnstarted(control.db, lease.claim, items)));
+    if (unstarted.length === 0 || !this.#held.has(lease)) return;
+    const { control, background } = this.#options;
+    background.run(releaseItems(control, lease.claim, unstarted));
   }
 
-  /** Items that were given up because they cannot start for a while: others may have them then. */
-  defer(lease: Lease, seqs: number[], delayMs: number): void {
-    const { control, inBackground } = this.#options;
-    inBackground(retryPassing(() => releaseUnstarted(control.db, lease.claim, rangesOf(seqs), delayMs)));
+  giveBack(lease: Lease, seqs: number[], delayMs: number): void {
+    const { control, background } = this.#options;
+    lease.noteGivenBack(seqs.length);
+    const released = releaseItems(control, lease.claim, seqs, delayMs).catch((error: unknown) => {
+      // Without the delay rather than not at all, once nothing else of the lease is here.
+      lease.noteGivenBack(-seqs.length);
+      if (!this.#held.has(lease)) background.run(releaseLease(control, lease.claim));
+      throw error;
+    });
+    background.run(released);
   }
 
-  /** What is recorded already is still written: it counts when it comes before the cancellation, else it is fenced. */
+  paidInVain(lease: Lease, cost: number): void {
+    const { control, workerId, background } = this.#options;
+    background.run(bookUnrecorded(control, lease.claim, workerId, cost));
+  }
+
+  /** Outcomes that are recorded are still written: they count when they come before the cancellation, else they are fenced. */
   cancel(lease: Lease): void {
-    for (const pool of this.#options.pools()) pool.abandonRunning(lease, new Error('the job was cancelled'));
+    this.#held.get(lease)?.runner.abandonRunning(lease, new Error('the job was cancelled'));
     this.stop(lease);
-  }
-
-  withToken(token: string, act: (lease: Lease) => void): void {
-    const held = this.#held.get(token);
-    if (held) act(held.lease);
   }
 }

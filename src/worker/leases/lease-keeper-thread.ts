@@ -2,8 +2,8 @@
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import pg from 'pg';
+import { renewLeases } from '../../engine/claims/renew-leases.ts';
 import { monotonicMs } from '../../platform/clock.ts';
-import { RENEW_LEASES } from '../../store/commands/spans/renew-leases.ts';
 import type { FromKeeper, KeeperData, KeptLease, ToKeeper } from './lease-keeper.ts';
 
 interface Held extends KeptLease {
@@ -79,11 +79,7 @@ function groupByJob(leases: Held[]): Map<string, Held[]> {
 async function renew(jobId: string, leases: Held[]): Promise<void> {
   const sentMs = monotonicMs();
   const leaseMs = Math.max(...leases.map((lease) => lease.leaseMs));
-  const { rows } = await (await connection(leaseMs)).query<{ span_id: string }>({
-    text: RENEW_LEASES.text,
-    values: [jobId, leases.map((lease) => lease.spanId), leases.map((lease) => lease.token), leaseMs],
-  });
-  const renewed = new Set(rows.map((row) => Number(row.span_id)));
+  const renewed = await renewLeases(await connection(leaseMs), jobId, leases, leaseMs);
   const lost: string[] = [];
   for (const lease of leases) {
     if (renewed.has(lease.spanId)) lease.renewedMs = sentMs;

@@ -3,6 +3,7 @@
 // process loses its leases and others go on.
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../platform/compiled-file.ts';
+import type { Lease } from './lease.ts';
 
 export interface KeptLease {
   jobId: string;
@@ -36,9 +37,12 @@ export interface LeaseKeeperOptions {
   lockFloorMs: number;
   /** End a stuck process at once: right where a supervisor replaces it. */
   killWhenStuck: boolean;
-  onLost: (token: string) => void;
-  onExpired: (token: string) => void;
   onStuck: (forMs: number) => void;
+}
+
+export interface KeeperListener {
+  onLost(lease: Lease): void;
+  onExpired(lease: Lease): void;
 }
 
 export class LeaseKeeper {
@@ -46,20 +50,22 @@ export class LeaseKeeper {
   readonly #ticks = new SharedArrayBuffer(4);
   #thread: Worker | null = null;
   #ticker: NodeJS.Timeout | null = null;
-  /** Until the thread is started: what it has to know then. */
-  #waiting: { timer: NodeJS.Timeout; held: Map<string, KeptLease> } | null = null;
+  /** By token. */
+  readonly #held = new Map<string, Lease>();
+  /** Until the thread is started. */
+  #startTimer: NodeJS.Timeout | null = null;
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
   }
 
   /** A thread costs tens of milliseconds: who may not need it for long enough to matter starts it later. */
-  start(afterMs = 0): void {
-    if (afterMs === 0) return this.#startThread();
-    this.#waiting = { held: new Map(), timer: setTimeout(() => this.#startThread(), afterMs) };
+  start(listener: KeeperListener, afterMs = 0): void {
+    if (afterMs === 0) return this.#startThread(listener);
+    this.#startTimer = setTimeout(() => this.#startThread(listener), afterMs);
   }
 
-  #startThread(): void {
+  #startThread({ onLost, onExpired }: KeeperListener): void {
     const { url, watchdogMs, lockFloorMs, killWhenStuck } = this.#options;
     const data: KeeperData = {
       url,
@@ -79,31 +85,36 @@ export class LeaseKeeper {
     });
     this.#thread.on('message', (message: FromKeeper) => {
       if (message.kind === 'stuck') this.#options.onStuck(message.forMs);
-      else
-        for (const token of message.tokens)
-          message.kind === 'lost' ? this.#options.onLost(token) : this.#options.onExpired(token);
+      else {
+        for (const token of message.tokens) {
+          const lease = this.#held.get(token);
+          if (lease) message.kind === 'lost' ? onLost(lease) : onExpired(lease);
+        }
+      }
     });
     // Without a keeper leases would silently run out: fail loudly instead.
     this.#thread.on('error', (error) => {
       throw error;
     });
-    const held = this.#waiting?.held.values() ?? [];
-    this.#waiting = null;
-    for (const lease of held) this.hold(lease);
+    for (const lease of this.#held.values()) this.#tell(lease);
   }
 
-  hold(lease: KeptLease): void {
-    this.#waiting?.held.set(lease.token, lease);
-    this.#send({ kind: 'hold', lease });
+  hold(lease: Lease): void {
+    this.#held.set(lease.claim.token, lease);
+    this.#tell(lease);
   }
 
-  drop(token: string): void {
-    this.#waiting?.held.delete(token);
+  drop({ claim: { token } }: Lease): void {
+    this.#held.delete(token);
     this.#send({ kind: 'drop', token });
   }
 
+  #tell({ claim: { jobId, spanId, token }, leaseMs }: Lease): void {
+    this.#send({ kind: 'hold', lease: { jobId, spanId, token, leaseMs } });
+  }
+
   async stop(): Promise<void> {
-    if (this.#waiting) clearTimeout(this.#waiting.timer);
+    if (this.#startTimer) clearTimeout(this.#startTimer);
     if (this.#ticker) clearInterval(this.#ticker);
     const thread = this.#thread;
     if (!thread) return;

@@ -30,7 +30,7 @@ export async function obeyControl(db: Executor, held: ControlledLeases): Promise
     }
     // What was claimed before there was a budget is claimed again under it.
     if (state === 'PAUSED' || (isOpen(state) && !coversBudget(lease.claim.budget, budget))) {
-      if (!lease.stopped) held.onPaused(lease);
+      if (!lease.isStopped) held.onPaused(lease);
     } else if (state === undefined || state === 'CANCELLING' || state === 'CANCELLED' || state === 'FAILED') {
       held.onCancelled(lease);
     }

@@ -2,23 +2,21 @@
 // what is unfinished, and says when another slice could do something. No worker has to run; any number may, and so may
 // other slices of the same job: leases keep them apart.
 import { blockedBecause, canRun, GIVEN_PIPELINES } from '../../core/claims/ability.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { mayHaveWork, nextSliceInMs } from '../../core/jobs/job-outlook.ts';
 import { CLAIMABLE_STATES, isFinished, type JobState } from '../../core/jobs/job-state.ts';
-import { readLearnedTimes } from '../../core/jobs/learned-times.ts';
-import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { endJob } from '../../engine/jobs/end-job.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { rescueLeases } from '../../engine/flush/rescue-leases.ts';
+import { endJob } from '../../engine/jobs/end-job.ts';
+import { type LearnedBefore, loadLearnedTimes, storeLearnedTimes } from '../../engine/jobs/learned-times.ts';
 import { ingestJob } from '../../ingest/ingest-job.ts';
+import { abilityOf } from '../../pipeline/define-pipeline.ts';
 import { monotonicMs, waitMs } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { retryPassing } from '../../platform/retry-passing.ts';
-import { readSliceState, storeSliceState } from '../../store/commands/jobs/slice-state.ts';
 import { type Job, readJob } from '../../store/views/jobs/read-job.ts';
 import { readJobOutlook } from '../../store/views/jobs/read-job-outlook.ts';
 import { type Progress, readProgress } from '../../store/views/jobs/read-progress.ts';
-import { abilityOf } from '../../pipeline/define-pipeline.ts';
 import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { RowmillWorker } from '../worker.ts';
 import type { WorkerConnections } from './worker-connections.ts';
@@ -57,7 +55,7 @@ export async function runSlice(
   const { control: context } = connections;
   const startedMs = monotonicMs();
   checkDuration(durationMs, context.settings.sliceMaxMs);
-  const [job, learned] = await Promise.all([readJob(context.db, jobId), readSliceState(context.db, jobId)]);
+  const [job, learned] = await Promise.all([readJob(context.db, jobId), loadLearnedTimes(context, jobId)]);
   if (!job) throw notFound(jobId);
   let recorded = 0;
   if (CLAIMABLE_STATES.includes(job.state)) {
@@ -111,7 +109,7 @@ class Slice {
   }
 
   /** Returns the number of outcomes written. */
-  async run(learned: string | null): Promise<number> {
+  async run(learned: LearnedBefore): Promise<number> {
     const { db, settings, events } = this.#context;
     const { jobId } = this.#job;
     const { signal, log } = this.#options;
@@ -125,7 +123,7 @@ class Slice {
       only: {
         jobId,
         connections: this.#connections,
-        learned: readLearnedTimes(parsed(learned)),
+        learned: learned.times,
         leftMs: () => this.#leftMs(),
         onIdle: (readyInMs) => {
           this.#begun.abort();
@@ -162,13 +160,8 @@ class Slice {
       offAdded();
       await Promise.all([worker.stop({ drainMs: settings.sliceGraceMs }), rescuer.stop(), ...background]);
     }
-    if (worker.recordedCount > 0) {
-      const after = JSON.stringify({ phases: worker.learnedTimes() });
-      // What was learned is a help, not a result: without it the next slice begins with small claims.
-      await retryPassing(() => storeSliceState(db, jobId, { before: learned, after })).catch((error) =>
-        events.emit('service.failed', { service: 'slice', error }),
-      );
-    }
+    if (worker.recordedCount > 0)
+      await storeLearnedTimes(this.#context, jobId, learned, worker.learnedTimes());
     return worker.recordedCount;
   }
 
@@ -223,8 +216,4 @@ function checkDuration(durationMs: number, maxMs: number): void {
 
 function notFound(jobId: string): RowmillError {
   return new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
-}
-
-function parsed(json: string | null): unknown {
-  return json === null ? null : JSON.parse(json);
 }

@@ -1,8 +1,8 @@
 // Runs a worker in a child process and starts it again when it dies: user code may exit, run out of memory or block
 // for ever, and the job goes on. The leases of a dead child are taken back at once, because its end was seen.
 import { type ChildProcess, fork } from 'node:child_process';
-import { restartDelayMs } from '../../core/retries/restart-delay.ts';
 import type { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { restartDelayMs } from '../../core/retries/restart-delay.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { rescueLeases } from '../../engine/flush/rescue-leases.ts';
 import { monotonicMs, waitMs } from '../../platform/clock.ts';

@@ -1,11 +1,12 @@
 // The child process that runs user code. Its parent tells it what to run and when to stop; if the parent is gone it
 // stops by itself, in order.
+
+import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { createLogger } from '../../platform/logger.ts';
 import { serveMetrics } from '../../platform/serve-metrics.ts';
 import { toRowmillError } from '../../platform/to-rowmill-error.ts';
-import { loadPipelines } from '../../pipeline/load-pipelines.ts';
-import { FRESH_PROCESS_CODE, type FromChild, type ToChild } from './supervise-worker.ts';
 import { RowmillWorker } from '../worker.ts';
+import { FRESH_PROCESS_CODE, type FromChild, type ToChild } from './supervise-worker.ts';
 
 let worker: RowmillWorker | null = null;
 let stopping = false;

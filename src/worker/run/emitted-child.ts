@@ -1,6 +1,7 @@
 // Checks what a handler emits, while its stack still says where.
-import { summarize } from '../../core/items/input-summary.ts';
+
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { summarize } from '../../core/items/input-summary.ts';
 import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
 import type { EmittedChild } from '../../engine/flush/flush-outcomes.ts';
 

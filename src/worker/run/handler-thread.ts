@@ -1,14 +1,13 @@
 // The thread in which the handler of a CPU-bound phase runs. It loads the pipeline's module for itself, and takes one
 // item at a time through the same steps as the main thread would; only the recorded outcome goes back.
 import { parentPort, workerData } from 'node:worker_threads';
+import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { FlushLane } from '../flush/flush-lane.ts';
-import type { FromHandlerThread, HandlerThreadData, ToHandlerThread } from './handler-threads.ts';
-import { Lease } from '../leases/lease.ts';
-import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { ResultColumns } from '../flush/result-columns.ts';
+import type { Lease } from '../leases/lease.ts';
+import type { FromHandlerThread, HandlerThreadData, ToHandlerThread } from './handler-threads.ts';
 import { type PhaseRuntime, runItem } from './run-item.ts';
 import { type ItemServices, RunningItem } from './running-item.ts';
 
@@ -55,7 +54,8 @@ const runtime = await loadRuntime();
 const services: ItemServices = { log: forwardingLogger({}), blobs: openBlobStore(data.blobStore), runtime };
 
 async function run({ claim, claimed, charge }: Extract<ToHandlerThread, { kind: 'run' }>): Promise<void> {
-  const lease = new Lease(claim, new FlushLane('', claim.jobId), 0, 0);
+  // Of a lease an item needs only the claim.
+  const lease = { claim, knownColumns: null } as unknown as Lease;
   running = new RunningItem(lease, claimed, monotonicMs(), services);
   running.charge = charge;
   const outcome = await runItem(runtime, running);

@@ -2,13 +2,14 @@
 // does not heed its abort is replaced, and costs the one item it had; the main loop and the neighbours never notice.
 import { Worker } from 'node:worker_threads';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { backoffMs } from '../../core/retries/backoff.ts';
+import type { Claim, ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+import { moduleOf } from '../../pipeline/load-pipelines.ts';
 import { compiledFile } from '../../platform/compiled-file.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { Claim, ClaimedItem } from '../../store/commands/spans/claim-items.ts';
 import { type Charge, plainCharge } from '../admission/item-charge.ts';
-import { moduleOf } from '../../pipeline/load-pipelines.ts';
-import { type PhaseRuntime, recordFailure } from './run-item.ts';
+import { columnsOf, type PhaseRuntime, recordFailure } from './run-item.ts';
 import type { RunningItem } from './running-item.ts';
 
 export interface HandlerThreadData {
@@ -153,7 +154,7 @@ export class HandlerThreads {
   #withNewColumns(item: RunningItem, outcome: RecordedOutcome): RecordedOutcome {
     if (!outcome.columns) return outcome;
     const named = Object.fromEntries(outcome.columns.map((name) => [name, true]));
-    const columns = this.#options.runtime.columns.unseen(item.jobId, item.generation, named);
+    const columns = columnsOf(this.#options.runtime, item).unseen(named);
     return { ...outcome, columns };
   }
 
@@ -182,7 +183,7 @@ export class HandlerThreads {
   /** What cannot even load is tried again, ever more slowly: its items wait meanwhile. */
   #restartLater(how: string): void {
     const { pipeline, phase } = this.#options.runtime;
-    const delayMs = Math.min(RESTART_CAP_MS, RESTART_BASE_MS * 2 ** this.#failedStarts);
+    const delayMs = backoffMs({ firstMs: RESTART_BASE_MS, capMs: RESTART_CAP_MS }, this.#failedStarts);
     this.#failedStarts += 1;
     this.#options.log.error(
       { pipeline: pipeline.name, phase: phase.name, how, delayMs },

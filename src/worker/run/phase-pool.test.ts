@@ -1,16 +1,23 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { freeAdmission } from '../../../test/support/free-admission.ts';
+import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
+import { ErrorSpike } from '../../core/limits/error-spike.ts';
 import { defaultRetryPolicy, type RetryPolicy } from '../../core/retries/retry-policy.ts';
-import { StartRamp } from '../../core/limits/start-ramp.ts';
+import type { Claim } from '../../engine/claims/claim-work.ts';
+import { definePipeline } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
+import { Events } from '../../platform/events.ts';
 import { silentLogger } from '../../platform/logger.ts';
-import type { Claim } from '../../store/commands/spans/claim-items.ts';
-import { definePipeline } from '../../pipeline/define-pipeline.ts';
 import type { ManyPhase, SinglePhase } from '../../pipeline/pipeline.ts';
-import { FlushLane } from '../flush/flush-lane.ts';
+import { loadSettings } from '../../platform/settings.ts';
+import { PoolOrder } from '../claims/pool-order.ts';
+import { FlushBacklog } from '../flush/flush-backlog.ts';
+import { ResultColumns } from '../flush/result-columns.ts';
 import { Lease } from '../leases/lease.ts';
 import { PhasePool } from './phase-pool.ts';
-import { ResultColumns } from '../flush/result-columns.ts';
+import type { PhaseRuntime } from './run-item.ts';
+import { ZombieWatch } from './zombie-watch.ts';
 
 type Row = Record<string, unknown>;
 type AnyPhase = Partial<SinglePhase<Row, undefined, unknown>> | Partial<ManyPhase<Row, undefined, unknown>>;
@@ -58,8 +65,8 @@ function openPool(
   options: {
     slots?: number;
     timeoutMs?: number;
-    ramp?: StartRamp;
-    pressure?: () => number;
+    pressure?: { readonly factor: number };
+    spike?: ErrorSpike;
     retryPolicy?: RetryPolicy;
   } = {},
 ): PhasePool {
@@ -68,40 +75,48 @@ function openPool(
     phases: [{ name: 'only', ...phase } as SinglePhase<Row, undefined, unknown>],
   });
   [ends, held, delaysMs, dropped, zombies] = [[], [], [], 0, 0];
-  pool = new PhasePool({
-    runtime: {
-      pipeline,
-      phase: pipeline.phases[0]!,
-      isLastPhase: true,
-      retryPolicy: options.retryPolicy ?? defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }),
-      jitter: () => 0.5,
-      resultMaxBytes: 1000,
-      columns: new ResultColumns(10),
-      limits: { emitMaxPerItem: 10 },
-    },
-    phaseIndex: 0,
-    slots: options.slots ?? 2,
-    timeoutMs: options.timeoutMs ?? 60_000,
-    log: silentLogger,
-    blobs: openBlobStore('not-used'),
-    gate: { isUniform: true, permitsOf: () => null, chargeOf: () => null, version: () => 0 },
-    payUnrecorded: () => {},
-    defer: () => {},
-    record: (_, outcome) => {
-      if (outcome.kind === 'retry') delaysMs.push(outcome.delayMs);
-      ends.push(`${outcome.seq} ${outcome.failure?.class ?? outcome.json}`);
-    },
+  const slots = options.slots ?? 2;
+  const runtime: PhaseRuntime = {
+    pipeline,
+    phase: pipeline.phases[0]!,
+    isLastPhase: true,
+    retryPolicy: options.retryPolicy ?? defaultRetryPolicy({ maxAttemptsError: 1, maxAttemptsNotFound: 1 }),
+    jitter: () => 0.5,
+    resultMaxBytes: 1000,
+    columns: new ResultColumns(10),
+    limits: { emitMaxPerItem: 10 },
+  };
+  const admission = freeAdmission({
+    slots,
+    itemsPerCall: phase.batch?.maxItems ?? 1,
     ...(options.pressure && { pressure: options.pressure }),
-    drop: (_, count) => {
-      dropped += count;
-    },
-    mayStart: () => true,
-    onHungry: () => {},
-    ramp: options.ramp ?? null,
-    onZombie: () => {
-      zombies += 1;
-    },
+    ...(options.spike && { spike: options.spike }),
   });
+  const events = new Events();
+  const zombieWatch = new ZombieWatch(1000, events, silentLogger);
+  zombieWatch.add = () => {
+    zombies += 1;
+  };
+  pool = new PhasePool(
+    { runtime, phaseIndex: 0, slots, timeoutMs: options.timeoutMs ?? 60_000, admission, threads: null },
+    {
+      log: silentLogger,
+      blobs: openBlobStore('not-used'),
+      writer: {
+        record: (_, outcome) => {
+          if (outcome.kind === 'retry') delaysMs.push(outcome.delayMs);
+          ends.push(`${outcome.seq} ${outcome.failure?.class ?? outcome.json}`);
+        },
+        drop: (_, count) => {
+          dropped += count;
+        },
+      },
+      backlog: new FlushBacklog(loadSettings({ flags: {} }), events),
+      order: new PoolOrder(),
+      zombies: zombieWatch,
+      finder: { hint: () => {} },
+    },
+  );
   return pool;
 }
 
@@ -118,7 +133,7 @@ function leaseOf(seqs: number[], jobId = 'job'): Lease {
     items,
     owner,
   } as unknown as Claim;
-  return new Lease(claim, new FlushLane('', jobId), 0, 60_000);
+  return new Lease(claim, 60_000, NO_HOLDER);
 }
 
 async function addAll(...leases: Lease[]): Promise<void> {
@@ -155,12 +170,12 @@ describe('calls of many items', () => {
 
   it('that are not full wait for a claim under way if they are told to', async () => {
     openPool({ batch: { maxItems: 4, maxWaitMs: 60_000 }, runMany: holdMany });
-    pool.incomingCount = 10;
+    pool.demand.noteIncoming('owner', 10);
     await addAll(leaseOf([0, 1]));
     expect(held).toEqual([]);
     await addAll(leaseOf([2, 3]));
     expect(held.map(({ seqs }) => seqs)).toEqual([[0, 1, 2, 3]]);
-    pool.incomingCount = 0;
+    pool.demand.noteIncoming('owner', -10);
     await addAll(leaseOf([4]));
     expect(held[1]!.seqs).toEqual([4]);
   });
@@ -177,7 +192,7 @@ describe('calls of many items', () => {
         return items.map(() => 'x');
       },
     });
-    pool.incomingCount = 10;
+    pool.demand.noteIncoming('owner', 10);
     await addAll(leaseOf([0]));
     await call;
     await pool.whenIdle();
@@ -263,61 +278,26 @@ it('a handler that ignores its abort gives its slot away and stands as an error 
   expect(zombies).toBe(1);
 });
 
-describe('a pool that ramps', () => {
-  const never = { starts: 2, cycleMs: 3_600_000, slots: 5 };
-
-  it('starts no more than it may of what was claimed, and asks for no more', async () => {
-    openPool({ run: () => new Promise(() => {}) }, { slots: 5, ramp: new StartRamp(never) });
-    expect(pool.maxIncoming).toBe(2);
-    await addAll(leaseOf(upTo(10)));
-    expect(pool.stats()).toMatchObject({ busy: 2, queued: 8 });
-    expect([pool.maxIncoming, pool.isHungry]).toEqual([0, false]);
-  });
-
-  it('counts calls, not the items in them', async () => {
-    openPool(
-      { batch: { maxItems: 4 }, runMany: holdMany },
-      { slots: 5, ramp: new StartRamp({ ...never, starts: 1 }) },
-    );
-    expect(pool.maxIncoming).toBe(4);
-    await addAll(leaseOf(upTo(10)));
-    expect(held.map(({ seqs }) => seqs)).toEqual([upTo(4)]);
-  });
-
-  it('goes on by itself with the next cycle, and is then over', async () => {
-    let started = (): void => {};
-    const all = new Promise<void>((resolve) => {
-      started = resolve;
-    });
-    const ramp = new StartRamp({ starts: 2, cycleMs: 20, slots: 5 });
-    openPool({ run: (_, { seq }) => new Promise(() => seq === 4 && started()) }, { slots: 5, ramp });
-    await addAll(leaseOf(upTo(10)));
-    await all;
-    expect(ramp.isOver).toBe(true);
-    expect(pool.maxIncoming).toBe(Number.POSITIVE_INFINITY);
-  });
-});
-
 describe('under pressure', () => {
   it('a pool uses the part of its slots that the pressure leaves, and all of them when it is over', async () => {
-    let factor = 0.25;
-    openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 40, pressure: () => factor });
+    const pressure = { factor: 0.25 };
+    openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 40, pressure });
     await addAll(leaseOf(upTo(60)));
     expect(held).toHaveLength(10);
     expect(pool.slotsNow).toBe(10);
     await held[0]!.answer(['a']);
     expect(pool.stats()).toMatchObject({ busy: 10, queued: 49 });
-    factor = 1;
+    pressure.factor = 1;
     pool.pump();
     await settled();
     expect(pool.stats()).toMatchObject({ busy: 40, queued: 19 });
   });
 
   it('what runs when the pressure rises runs to its end, and one slot is always left', async () => {
-    let factor = 1;
-    openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 3, pressure: () => factor });
+    const pressure = { factor: 1 };
+    openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 3, pressure });
     await addAll(leaseOf(upTo(6)));
-    factor = 0.05;
+    pressure.factor = 0.05;
     pool.pump();
     expect(pool.stats()).toMatchObject({ busy: 3, queued: 3 });
     for (const call of held.slice(0, 3)) await call.answer(['a']);
@@ -336,14 +316,15 @@ describe('when failures of a phase rise', () => {
       ...defaultRetryPolicy({ maxAttemptsError: 9, maxAttemptsNotFound: 1 }),
       overloaded: { maxAttempts: 9, baseMs: 1000, factor: 1, capMs: 1000 },
     };
-    openPool({ run }, { slots: 40, retryPolicy });
+    const spike = new ErrorSpike();
+    openPool({ run }, { slots: 40, retryPolicy, spike });
     let lookMs = 0;
     const afterCalls = async (count: number): Promise<number> => {
       delaysMs = [];
       await addAll(leaseOf(upTo(count)));
       await pool.whenIdle();
       lookMs += 1000;
-      pool.errorSpike.look(lookMs);
+      spike.look(lookMs);
       return pool.slotsNow;
     };
     expect(await afterCalls(20)).toBe(20);

@@ -2,17 +2,18 @@
 // the handler does, the result is one of a closed set of outcomes.
 import { classifyError, MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
 import { failuresOf } from '../../core/errors/failure-counts.ts';
-import { type Checked, checkInput } from '../../pipeline/input-schema.ts';
 import { ERROR_CLASSES, type Failure, isVerdict, type Verdict } from '../../core/items/outcome.ts';
-import { type RetryPolicy, retryDelay } from '../../core/retries/retry-policy.ts';
 import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
+import { type RetryPolicy, retryDelay } from '../../core/retries/retry-policy.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
+
+import { type Checked, checkInput } from '../../pipeline/input-schema.ts';
 import { monotonicMs, wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import { randomFraction } from '../../platform/random.ts';
 import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
 import { type Charge, overItemBudget } from '../admission/item-charge.ts';
-import type { ResultColumns } from '../flush/result-columns.ts';
+import type { KnownColumns, ResultColumns } from '../flush/result-columns.ts';
 import type { RunningItem } from './running-item.ts';
 
 export interface PhaseRuntime {
@@ -27,30 +28,75 @@ export interface PhaseRuntime {
   jitter?: (item: RunningItem) => number;
 }
 
-export async function runItem(runtime: PhaseRuntime, item: RunningItem): Promise<RecordedOutcome> {
-  let value: unknown;
+/** Without a promise where neither the schema nor the handler gives one: hundreds of thousands a second count them. */
+export function runItem(
+  runtime: PhaseRuntime,
+  item: RunningItem,
+): RecordedOutcome | Promise<RecordedOutcome> {
   try {
     if (item.charge?.refusal) return recordRefusal(runtime, item, item.charge.refusal);
-    const prepared = prepare(runtime, item);
-    const ready = prepared instanceof Promise ? await prepared : prepared;
-    if (!ready.ok) return recordFailure(runtime, item, failureOf('invalid', ready.message));
-    item.called = true;
-    value = await runtime.phase.run!(ready.input, item);
+    const ready = prepare(runtime, item);
+    return ready instanceof Promise ? callWhenReady(runtime, item, ready) : call(runtime, item, ready);
   } catch (error) {
     return recordFailure(runtime, item, classify(runtime, error));
   }
+}
+
+export function prepare(runtime: PhaseRuntime, item: RunningItem): Checked | Promise<Checked> {
+  const input: unknown = item.parsed ?? JSON.parse(item.claimed.input);
+  const schema = runtime.pipeline.input;
+  return schema === undefined ? { ok: true, input } : checkInput(schema, input);
+}
+
+async function callWhenReady(
+  runtime: PhaseRuntime,
+  item: RunningItem,
+  prepared: Promise<Checked>,
+): Promise<RecordedOutcome> {
+  try {
+    return await call(runtime, item, await prepared);
+  } catch (error) {
+    return recordFailure(runtime, item, classify(runtime, error));
+  }
+}
+
+function call(
+  runtime: PhaseRuntime,
+  item: RunningItem,
+  ready: Checked,
+): RecordedOutcome | Promise<RecordedOutcome> {
+  if (!ready.ok) return recordFailure(runtime, item, failureOf('invalid', ready.message));
+  item.called = true;
+  const answer: unknown = runtime.phase.run!(ready.input, item);
+  return isPromise(answer) ? recordWhenAnswered(runtime, item, answer) : recordAnswer(runtime, item, answer);
+}
+
+function isPromise(answer: unknown): answer is PromiseLike<unknown> {
+  return typeof (answer as { then?: unknown } | null | undefined)?.then === 'function';
+}
+
+async function recordWhenAnswered(
+  runtime: PhaseRuntime,
+  item: RunningItem,
+  answer: PromiseLike<unknown>,
+): Promise<RecordedOutcome> {
+  let value: unknown;
+  try {
+    value = await answer;
+  } catch (error) {
+    return recordFailure(runtime, item, classify(runtime, error));
+  }
+  return recordAnswer(runtime, item, value);
+}
+
+/** Never throws. */
+function recordAnswer(runtime: PhaseRuntime, item: RunningItem, value: unknown): RecordedOutcome {
   faultPoint('handler.after_return');
   try {
     return recordValue(runtime, item, value);
   } catch (error) {
     return recordFailure(runtime, item, classifyError(error, wallClockMs()));
   }
-}
-
-export function prepare(runtime: PhaseRuntime, item: RunningItem): Checked | Promise<Checked> {
-  const input: unknown = JSON.parse(item.claimed.input);
-  const schema = runtime.pipeline.input;
-  return schema === undefined ? { ok: true, input } : checkInput(schema, input);
 }
 
 export function classify(runtime: PhaseRuntime, error: unknown): Failure {
@@ -74,8 +120,14 @@ export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unk
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
   if (!runtime.isLastPhase) return withGains(item, outcome(item, 'advance', 'DONE', stored.json, null, 0));
   const done = outcome(item, 'terminal', 'DONE', stored.json, null, 0);
-  done.columns = runtime.columns.unseen(item.jobId, item.generation, value);
+  done.columns = columnsOf(runtime, item).unseen(value);
   return withGains(item, done);
+}
+
+/** Looked up once per lease. */
+export function columnsOf(runtime: PhaseRuntime, { lease, jobId, generation }: RunningItem): KnownColumns {
+  lease.knownColumns ??= runtime.columns.of(jobId, generation);
+  return lease.knownColumns;
 }
 
 function isError(value: unknown): boolean {
@@ -101,7 +153,7 @@ function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdic
     case 'skip':
       return withGains(item, {
         ...outcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0),
-        columns: runtime.columns.unseen(item.jobId, item.generation, { reason: message }),
+        columns: columnsOf(runtime, item).unseen({ reason: message }),
       });
     case 'not_found':
       return recordFailure(runtime, item, failureOf('not_found', message));
@@ -168,6 +220,7 @@ function outcome(
     failure,
     delayMs,
     handlerMs,
+    bytes: 0,
     columns: undefined,
     children: undefined,
     cost: item.realCost,

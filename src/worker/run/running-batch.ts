@@ -1,7 +1,8 @@
 // One call of `runMany`: several items of one job in one slot. Each item has a life of its own, because its lease may
 // be lost while the others go on.
-import type { Logger } from '../../platform/logger.ts';
+
 import type { BatchContext, BatchItem } from '../../pipeline/item-context.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Heard, KeyPermits } from '../admission/key-permits.ts';
 import { checkCost, RunningItem } from './running-item.ts';
 
@@ -19,7 +20,7 @@ export class RunningBatch implements BatchContext {
   /** Its slot is free again: it returned, was timed out, or no item of it counts any more. */
   ended = false;
   /** What it holds of resources while it runs. */
-  permits: readonly KeyPermits[] | null = null;
+  permits: readonly KeyPermits[] | null;
   /** What its items told about the service, the worst of it. */
   heard: Heard | null = null;
   readonly #log: Logger;
@@ -28,6 +29,8 @@ export class RunningBatch implements BatchContext {
   constructor(items: readonly BatchedItem[], startedMs: number, log: Logger) {
     this.items = items;
     for (const item of items) item.batch = this;
+    const permits = items.flatMap((item) => item.permits ?? []);
+    this.permits = permits.length === 0 ? null : permits;
     this.startedMs = startedMs;
     this.#log = log;
   }

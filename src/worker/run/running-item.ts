@@ -1,19 +1,20 @@
 // One item in a slot. It is its own context: a hundred thousand of them a second should cost one object each, so what
 // a handler may never ask for is made only when it does.
-import { isAmount } from '../../core/limits/budget.ts';
-import { Contributions, type Counter, contributionTo } from '../../core/items/counter.ts';
+
 import { strategyOf } from '../../core/errors/failure-counts.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { Contributions, type Counter, contributionTo } from '../../core/items/counter.ts';
+import { isAmount } from '../../core/limits/budget.ts';
+import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { EmittedChild } from '../../engine/flush/flush-outcomes.ts';
+import type { ItemContext } from '../../pipeline/item-context.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { openStored } from '../../platform/blob-store/image-copies.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { ClaimedItem } from '../../store/commands/spans/claim-items.ts';
-import { emittedChild } from './emitted-child.ts';
 import { type Charge, describeAmount } from '../admission/item-charge.ts';
-import type { ItemContext } from '../../pipeline/item-context.ts';
 import type { KeyPermits } from '../admission/key-permits.ts';
 import type { Lease } from '../leases/lease.ts';
+import { emittedChild } from './emitted-child.ts';
 
 /** What all items of a pool have in common. */
 export interface ItemServices {
@@ -35,6 +36,8 @@ export class RunningItem implements ItemContext {
   permits: readonly KeyPermits[] | null = null;
   /** What is known of its cost before the call; null: nothing. */
   charge: Charge | null = null;
+  /** Its input, if something had to look at it before the call. */
+  parsed: unknown = undefined;
   /** Its handler was called: it may have cost something. */
   called = false;
   /** What the handler told of its cost; null: nothing. */

@@ -1,4 +1,4 @@
-// Handlers that were aborted and never return keep what they hold: only a fresh process gets rid of them. Says so when
+// Handlers that were aborted and never return keep what they hold: only a fresh process gets rid of them. Reports when
 // there are more than the setting allows, and stay so.
 import type { Events } from '../../platform/events.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -7,25 +7,37 @@ import type { Logger } from '../../platform/logger.ts';
 const GRACE_MS = 2000;
 
 export class ZombieWatch {
-  readonly #options: { max: number; count: () => number; events: Events; log: Logger };
+  readonly #max: number;
+  readonly #events: Events;
+  readonly #log: Logger;
+  #count = 0;
   #timer: NodeJS.Timeout | null = null;
   #stopped = false;
 
-  constructor(options: { max: number; count: () => number; events: Events; log: Logger }) {
-    this.#options = options;
+  constructor(max: number, events: Events, log: Logger) {
+    this.#max = max;
+    this.#events = events;
+    this.#log = log;
   }
 
-  check(): void {
-    const { max, count, events, log } = this.#options;
-    if (this.#stopped || this.#timer || count() <= max) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      const found = count();
-      if (found <= max) return;
-      const fields = { count: found, zombieHandlersMax: max };
-      log.error(fields, 'aborted handlers do not return: this process has to be replaced');
-      events.emit('handlers.stuck', { count: found });
-    }, GRACE_MS);
+  /** A call was aborted and has not returned. */
+  add(): void {
+    this.#count += 1;
+    if (this.#stopped || this.#timer || this.#count <= this.#max) return;
+    this.#timer = setTimeout(() => this.#check(), GRACE_MS);
+  }
+
+  /** It has returned after all. */
+  remove(): void {
+    this.#count -= 1;
+  }
+
+  #check(): void {
+    this.#timer = null;
+    if (this.#count <= this.#max) return;
+    const fields = { count: this.#count, zombieHandlersMax: this.#max };
+    this.#log.error(fields, 'aborted handlers do not return: this process has to be replaced');
+    this.#events.emit('handlers.stuck', { count: this.#count });
   }
 
   stop(): void {

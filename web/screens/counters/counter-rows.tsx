@@ -1,4 +1,4 @@
-// Entities or scopes of a counter with their numbers: searched by how they begin, sorted by name or by a measure.
+// Entities or scopes of a counter with their values: filtered by prefix, sorted by name or by a measure.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp } from 'lucide-react';
@@ -18,7 +18,7 @@ import { ALL_EVERY_MS } from './use-counters.ts';
 export interface CounterRowsProps {
   counter: Counter;
   search: CounterSearch;
-  /** Which list, and of what. */
+  /** The list, and the entity or scope that it is limited to. */
   of: { list: 'entities'; scope?: string } | { list: 'scopes'; entity?: string };
   onChange: (next: Partial<CounterSearch>) => void;
 }
@@ -64,19 +64,19 @@ export function CounterRows({ counter, search, of, onChange }: CounterRowsProps)
         onSort={() => sort(measure)}
       />
     )),
-    'Changed',
+    'Updated',
   ];
   const firstNumber = headings.length - 1 - counter.measures.length;
   const numbers = counter.measures.map((_, at) => firstNumber + at);
   return (
     <>
-      <SearchBox label={`What a ${word} begins with`} value={prefix ?? ''} onChange={onSearch} />
+      <SearchBox label="Filter by prefix" value={prefix ?? ''} onChange={onSearch} />
       {rows.isError && <FailureNote error={rows.error} />}
       {rows.isPending && <p className="text-muted">Loading…</p>}
       {rows.isSuccess &&
         (listed.length === 0 ? (
-          <EmptyState title="Nothing here">
-            {prefix ? `No ${word} begins with this.` : 'Nothing of yours was counted yet.'}
+          <EmptyState title={prefix ? 'No matches' : 'No counts yet'}>
+            {prefix ? 'Try a different prefix.' : 'Counts appear as soon as a pipeline reports them.'}
           </EmptyState>
         ) : (
           <Table label={`By ${word}`} headings={headings} numbers={numbers}>
@@ -114,7 +114,7 @@ function SortButton({
       type="button"
       onClick={onSort}
       className="inline-flex cursor-pointer items-center gap-1 hover:text-text"
-      aria-label={`Sort by ${words}${sorted === null ? '' : sorted === 'asc' ? ', sorted upwards' : ', sorted downwards'}`}
+      aria-label={`Sort by ${words}${sorted === null ? '' : sorted === 'asc' ? ', sorted ascending' : ', sorted descending'}`}
     >
       {words}
       {sorted !== null && <Arrow size={14} aria-hidden />}

@@ -13,7 +13,7 @@ import { FailedScreen } from '../failed-screen.tsx';
 import { MissingScreen } from '../missing-screen.tsx';
 import { CounterRows } from './counter-rows.tsx';
 import { MeasureTotals } from './measure-totals.tsx';
-import { OfEverybody } from './of-everybody.tsx';
+import { ShowEveryones } from './show-everyones.tsx';
 import { ALL_EVERY_MS, useCounters } from './use-counters.ts';
 
 export function CounterScreen() {
@@ -37,19 +37,19 @@ function KnownCounter({ counter }: { counter: Counter }) {
   const { entity, scope, all } = search;
   const kept = all ? { all } : {};
   const isOfScopes = search.list === 'scopes';
-  // What was searched for and sorted by belongs to the other list.
+  // Filter and sorting belong to the previous list.
   const show = (list: Pick<CounterSearch, 'list'>) => void navigate({ search: { ...list, ...kept } });
-  const everybody = <OfEverybody all={all ?? false} onChange={(next) => change({ all: next })} />;
+  const showEveryones = <ShowEveryones all={all ?? false} onChange={(next) => change({ all: next })} />;
   if (entity === undefined && scope === undefined)
     return (
       <Page
         title={<span className="break-all">{counter.name}</span>}
         intro={<Trail counter={counter} all={all} />}
-        actions={everybody}
+        actions={showEveryones}
       >
         <MeasureTotals measures={counter.measures} measured={counter.total} />
         <fieldset className="flex gap-1 border-b border-line">
-          <legend className="sr-only">What is listed</legend>
+          <legend className="sr-only">Group by</legend>
           <ListButton isShown={!isOfScopes} onShow={() => show({})}>
             By {counter.entity}
           </ListButton>
@@ -70,7 +70,7 @@ function KnownCounter({ counter }: { counter: Counter }) {
     <Page
       title={<span className="break-all whitespace-pre-wrap">{entity ?? scope}</span>}
       intro={<Trail counter={counter} all={all} of={isEntity ? 'entity' : 'scope'} />}
-      actions={everybody}
+      actions={showEveryones}
     >
       <ValueOf counter={counter} search={search} />
       <h2 className="text-base font-semibold">By {isEntity ? counter.scope : counter.entity}</h2>
@@ -84,7 +84,7 @@ function KnownCounter({ counter }: { counter: Counter }) {
   );
 }
 
-/** What the entity has over all scopes, or the scope over all entities. */
+/** Totals of one entity over all scopes, or of one scope over all entities. */
 function ValueOf({ counter, search }: { counter: Counter; search: CounterSearch }) {
   const { entity, scope, all } = search;
   const value = useQuery({
@@ -106,13 +106,12 @@ function ValueOf({ counter, search }: { counter: Counter; search: CounterSearch 
     <>
       <MeasureTotals measures={counter.measures} measured={value.data.measured} />
       <p className="text-[13px] text-muted">
-        Changed <RelativeTime at={value.data.updatedAt} />
+        Updated <RelativeTime at={value.data.updatedAt} />
       </p>
     </>
   );
 }
 
-/** The way back. */
 function Trail({
   counter,
   of,
@@ -124,7 +123,7 @@ function Trail({
 }) {
   const kept = all ? { all } : {};
   return (
-    <nav aria-label="Where this is" className="flex flex-wrap gap-x-1.5">
+    <nav aria-label="Breadcrumb" className="flex flex-wrap gap-x-1.5">
       <Link to="/counters" search={kept} className="underline">
         Counters
       </Link>

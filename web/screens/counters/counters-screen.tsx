@@ -8,7 +8,7 @@ import { RelativeTime } from '../../components/relative-time.tsx';
 import { cellClass, numberClass, rowClass, Table } from '../../components/table.tsx';
 import { formatCount } from '../../lib/format.ts';
 import { countersRoute } from '../../routes/router.tsx';
-import { OfEverybody } from './of-everybody.tsx';
+import { ShowEveryones } from './show-everyones.tsx';
 import { useCounters } from './use-counters.ts';
 
 const HOW = `const annotations = defineCounter({
@@ -29,9 +29,9 @@ export function CountersScreen() {
   return (
     <Page
       title="Counters"
-      intro="Exact numbers of what handlers found, while jobs run."
+      intro="Live totals reported by your pipelines"
       actions={
-        <OfEverybody
+        <ShowEveryones
           all={all}
           onChange={(next) => void navigate({ search: next ? { all: true } : {}, replace: true })}
         />
@@ -43,11 +43,12 @@ export function CountersScreen() {
         (counters.data.items.length === 0 ? (
           <EmptyState title="No counters yet">
             <p>
-              A counter adds up what handlers find: per document and project, per document, and per project.
-              Define one beside a pipeline and feed it; it is here as soon as a worker runs the pipeline.
+              A counter adds up numbers that handlers report: per document and project, per document, and per
+              project. Define one beside a pipeline and count in its handlers; it appears here as soon as a
+              worker runs the pipeline.
             </p>
             <section
-              aria-label="How a counter is made"
+              aria-label="Learn about counters"
               tabIndex={0}
               className="mt-4 overflow-x-auto rounded-md border border-line bg-surface p-3 text-left text-[13px] text-text"
             >
@@ -55,7 +56,7 @@ export function CountersScreen() {
             </section>
           </EmptyState>
         ) : (
-          <Table label="Counters" headings={['Counter', 'Of', 'Total', 'Changed']} numbers={[2]}>
+          <Table label="Counters" headings={['Counter', 'Counted per', 'Total', 'Updated']} numbers={[2]}>
             {counters.data.items.map((counter) => (
               <CounterLine key={counter.name} counter={counter} all={all} />
             ))}

@@ -1,4 +1,4 @@
-// What the measures add up to, one after the other.
+// Totals of the measures of a counter.
 import { formatCount } from '../../lib/format.ts';
 
 export function MeasureTotals({

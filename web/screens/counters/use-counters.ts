@@ -1,4 +1,4 @@
-// Counters and their totals, live. An event brings the new total; rows are read again soon after, once for many events.
+// Counters and their totals, live. An event carries the new total; rows are refetched soon after, once for many events.
 import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import type { Counter } from '../../../src/contract/counters.ts';
@@ -6,9 +6,9 @@ import type { CounterEvent } from '../../../src/contract/events.ts';
 import { client, queries } from '../../lib/client.ts';
 import { useCounterEvents } from '../../lib/live.ts';
 
-/** Rows of a counter that is fed all the time are read this often. */
+/** Rows of a busy counter are refetched this often. */
 const ROWS_EVERY_MS = 1000;
-/** The stream of the page is of what is one's own. */
+/** The event stream has only the user's own counters, so everyone's are polled. */
 export const ALL_EVERY_MS = 5000;
 
 const waiting = new Set<string>();
@@ -30,7 +30,7 @@ function takeEvent({ counter, total, updatedAt }: CounterEvent): void {
     queries.setQueryData(['counters', false], {
       items: known.items.map((each) => (each.name === counter ? { ...each, total, updatedAt } : each)),
     });
-  // Not known yet, or with another measure.
+  // A new counter, or one with a new measure.
   if (!before || Object.keys(total).length !== before.measures.length)
     void queries.invalidateQueries({ queryKey: ['counters'] });
   refreshRows(counter);

@@ -1,4 +1,4 @@
-// Who did what to the job, and what happened to it, newest first.
+// Actions of people and events of the job, newest first.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Activity, User } from 'lucide-react';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -23,11 +23,7 @@ export function ActivityTab({ job }: { job: Job }) {
   if (!activity.data) return <p className="text-muted">Loading…</p>;
   const entries = activity.data.pages.flatMap((page) => page.items);
   if (entries.length === 0)
-    return (
-      <EmptyState title="Nothing yet">
-        What people and workers do to this job is written down here.
-      </EmptyState>
-    );
+    return <EmptyState title="No activity yet">Activity on this job appears here.</EmptyState>;
   return (
     <div className="flex flex-col gap-3">
       <ol aria-label="Activity" className="rounded-lg border border-line bg-surface">
@@ -38,9 +34,9 @@ export function ActivityTab({ job }: { job: Job }) {
             className="flex items-start gap-3 border-b border-line px-4 py-2.5 last:border-b-0"
           >
             {kind === 'audit' ? (
-              <User size={15} className="mt-0.5 shrink-0 text-muted" aria-label="Done by somebody" />
+              <User size={15} className="mt-0.5 shrink-0 text-muted" aria-label="By a person" />
             ) : (
-              <Activity size={15} className="mt-0.5 shrink-0 text-muted" aria-label="Happened" />
+              <Activity size={15} className="mt-0.5 shrink-0 text-muted" aria-label="By the system" />
             )}
             <div className="min-w-0 flex-1">
               <p>
@@ -61,18 +57,18 @@ export function ActivityTab({ job }: { job: Job }) {
   );
 }
 
-/** What somebody did is recorded as they asked for it. */
+/** Audit entries and events of the job in words. */
 const DONE_WORDS: Record<string, string> = {
-  'job.create': 'Made',
+  'job.create': 'Created',
   'job.change': 'Changed',
   'job.pause': 'Paused',
   'job.resume': 'Resumed',
   'job.cancel': 'Cancelled',
-  'job.reprocess': 'Run again',
-  'job.seal': 'All rows given',
+  'job.reprocess': 'Rerun',
+  'job.seal': 'All rows submitted',
   'job.append': 'Rows added',
-  'job.sealed': 'All rows are there',
-  'job.reprocessed': 'Rows are run again',
+  'job.sealed': 'All rows received',
+  'job.reprocessed': 'Rerun started',
 };
 
 /** job.finished: Job finished. */
@@ -81,7 +77,7 @@ function actionWords(action: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The state follows from what happened. */
+/** State and counts are omitted: the event implies them. */
 function Details({ detail }: { detail: unknown }) {
   const { state: _, outcome: __, counts: ___, ...rest } = (detail ?? {}) as Record<string, unknown>;
   const facts = detailWords(rest);

@@ -1,4 +1,4 @@
-// What a job may spend, changed while it runs or after it paused itself. The button says what is allowed from then on.
+// Changes the budget of a job, while it runs or after it paused for money. The button names the new limit.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
@@ -14,7 +14,7 @@ import { amountIn, budgetWords } from './budget-words.ts';
 export interface BudgetDialogProps {
   job: Job;
   state: string;
-  /** What was spent so far. */
+  /** Cost so far. */
   spent: number;
   onClose: () => void;
 }
@@ -37,7 +37,7 @@ export function BudgetDialog({ job, state, spent, onClose }: BudgetDialogProps) 
     try {
       await client.changeJob({ jobId, budget: { max: next.max, perItem: next.perItem } });
       if (isPaused && resume) await client.resumeJob({ jobId });
-      say(isPaused && resume ? 'The budget was changed, and the job goes on' : 'The budget was changed');
+      say(isPaused && resume ? 'Budget updated, job resumed' : 'Budget updated');
       onClose();
     } catch (failure) {
       setError(failure);
@@ -49,28 +49,28 @@ export function BudgetDialog({ job, state, spent, onClose }: BudgetDialogProps) 
     <Dialog open onClose={onClose} title="Budget">
       <form onSubmit={(event) => void save(event)} className="flex flex-col gap-4">
         <p className="text-muted">
-          {formatCost(spent)} was spent so far, in the unit of the pipeline. When the budget is used up the
-          job pauses itself: no row is lost.
+          {formatCost(spent)} spent so far, in the unit of the pipeline. The job pauses when the budget is
+          used up; no row is lost.
         </p>
         <TextField
-          label="The whole job, over all its runs"
+          label="Job budget (all runs)"
           inputMode="decimal"
           value={max}
           onChange={({ target }) => setMax(target.value)}
-          hint="Empty: nothing limits it."
-          error={next.max === undefined ? 'A number from 0, such as 12.50.' : undefined}
+          hint="Leave empty for no limit"
+          error={next.max === undefined ? 'Enter an amount, e.g. 12.50' : undefined}
         />
         <TextField
-          label="One row, over all its calls"
+          label="Per-row budget (all attempts)"
           inputMode="decimal"
           value={perItem}
           onChange={({ target }) => setPerItem(target.value)}
-          hint="Empty: nothing limits it."
-          error={next.perItem === undefined ? 'A number from 0, such as 0.10.' : undefined}
+          hint="Leave empty for no limit"
+          error={next.perItem === undefined ? 'Enter an amount, e.g. 0.10' : undefined}
         />
         {isPaused && (
           <CheckField
-            label="Go on with the job"
+            label="Resume job"
             checked={resume}
             onChange={({ target }) => setResume(target.checked)}
           />
@@ -78,13 +78,13 @@ export function BudgetDialog({ job, state, spent, onClose }: BudgetDialogProps) 
         {words !== null && <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">{words}</p>}
         {error !== null && <FailureNote error={error} />}
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Go back</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
             kind="primary"
             disabled={isBusy || next.max === undefined || next.perItem === undefined}
           >
-            {next.max == null ? 'Allow any amount' : `Allow ${formatCost(next.max)}`}
+            {next.max == null ? 'Remove limit' : `Set to ${formatCost(next.max)}`}
             {isPaused && resume && ' and resume'}
           </Button>
         </div>

@@ -9,9 +9,9 @@ test('amounts are numbers from 0 with a point or a comma', () => {
   );
 });
 
-test('a budget is told by what is left of it', () => {
+test('a budget is described by the amount left', () => {
   expect(budgetWords(10, 4)).toContain('6 more');
-  expect(budgetWords(4, 4)).toContain('pauses');
-  expect(budgetWords(null, 4)).toContain('Nothing limits');
+  expect(budgetWords(4, 4)).toContain('paused');
+  expect(budgetWords(null, 4)).toContain('No spending limit');
   expect(budgetWords(undefined, 4)).toBeNull();
 });

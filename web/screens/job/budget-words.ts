@@ -1,19 +1,19 @@
-// Amounts as they are typed, and what a budget means for money that is still to be spent.
+// Parses typed amounts, and describes the effect of a budget.
 import { formatCost } from '../../lib/format.ts';
 
-/** Null: nothing was typed. Undefined: it is no amount. */
+/** Null: empty. Undefined: not an amount. */
 export function amountIn(text: string): number | null | undefined {
   const trimmed = text.trim();
   if (trimmed === '') return null;
-  // 0x10 and 1e3 are numbers to programs only.
+  // Rejects 0x10 and 1e3, which Number() accepts.
   return /^(?:\d+(?:[.,]\d*)?|[.,]\d+)$/.test(trimmed) ? Number(trimmed.replace(',', '.')) : undefined;
 }
 
-/** Null: there is nothing to say about something that is no amount. */
+/** Null: not an amount. */
 export function budgetWords(max: number | null | undefined, spent: number): string | null {
   if (max === undefined) return null;
-  if (max === null) return 'Nothing limits what the job may cost from now on.';
+  if (max === null) return 'No spending limit.';
   if (max <= spent)
-    return `Not more than the ${formatCost(spent)} that was spent: the job pauses before its next call.`;
-  return `Up to ${formatCost(max - spent)} more may be spent.`;
+    return `This is not above the ${formatCost(spent)} already spent, so the job will stay paused.`;
+  return `Allows ${formatCost(max - spent)} more.`;
 }

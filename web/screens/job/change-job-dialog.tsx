@@ -1,4 +1,4 @@
-// Name and priority of a job.
+// Edits name and priority of a job.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -16,14 +16,14 @@ export function ChangeJobDialog({ job, open, onClose }: { job: Job; open: boolea
     const name = String(form.get('name')).trim();
     const priority = Number(form.get('priority'));
     setBusy(true);
-    const worked = await actOnJob(jobId, 'The job was changed', () =>
+    const worked = await actOnJob(jobId, 'Saved', () =>
       client.changeJob({ jobId, ...(name !== '' && { name }), priority }),
     );
     setBusy(false);
     if (worked) onClose();
   };
   return (
-    <Dialog open={open} onClose={onClose} title="Name and priority">
+    <Dialog open={open} onClose={onClose} title="Edit job">
       <form onSubmit={(event) => void change(event)} className="flex flex-col gap-4">
         <TextField label="Name" name="name" defaultValue={job.name} maxLength={200} />
         <TextField
@@ -34,11 +34,11 @@ export function ChangeJobDialog({ job, open, onClose }: { job: Job; open: boolea
           max={30_000}
           step={1}
           defaultValue={job.priority}
-          hint="Jobs with a higher number go first. 0 is usual."
+          hint="Higher runs first (default 0)"
           required
         />
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Go back</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" disabled={isBusy}>
             Save
           </Button>

@@ -17,7 +17,7 @@ describe('an input in a form', () => {
     expect(editedInput(fields).input).toMatchObject({ code: '42' });
   });
 
-  test('says which field is no JSON', () => {
+  test('reports fields with invalid JSON', () => {
     const fields = inputFields(input, [])!.map((field) =>
       field.key === 'count' ? { ...field, text: 'five' } : field,
     );

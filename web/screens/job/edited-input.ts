@@ -1,17 +1,20 @@
-// An input as fields of a form and back. Texts stay as they are typed; everything else is JSON.
+// Turns an input into form fields and back. Texts stay as typed; everything else is edited as JSON.
+
+/** Shown when a JSON field does not hold valid JSON. */
+export const JSON_HINT = 'Enter JSON here, e.g. 5, true, null, "text", [ ] or { }';
 
 export interface InputField {
   key: string;
   text: string;
-  /** Typed as JSON, because it was no text. */
+  /** Edited as JSON, because the value is not a text. */
   isJson: boolean;
 }
 
-/** Null: the input has no fields. */
+/** Null: the input is not an object. */
 export function inputFields(input: unknown, columns: readonly string[]): InputField[] | null {
   if (input === null || typeof input !== 'object' || Array.isArray(input)) return null;
   const record = input as Record<string, unknown>;
-  // In the order of the file; what is not in the file, behind it.
+  // Columns of the file first, in their order, then the other fields.
   const keys = [...new Set([...columns.filter((key) => Object.hasOwn(record, key)), ...Object.keys(record)])];
   return keys.map((key) => {
     const value = record[key];
@@ -30,7 +33,7 @@ export function editedInput(fields: readonly InputField[]): EditedInput {
   const problems: Record<string, string> = {};
   for (const { key, text, isJson } of fields) {
     try {
-      // An own property, whatever it is called.
+      // Defines an own property, even for names such as __proto__.
       Object.defineProperty(input, key, {
         value: isJson ? JSON.parse(text) : text,
         enumerable: true,
@@ -38,7 +41,7 @@ export function editedInput(fields: readonly InputField[]): EditedInput {
         writable: true,
       });
     } catch {
-      problems[key] = 'This was no text before and has to be JSON: 5, true, null, "text", [..] or {..}.';
+      problems[key] = JSON_HINT;
     }
   }
   return Object.keys(problems).length > 0

@@ -1,4 +1,4 @@
-// The file of a job, what its runs left, and exports that were asked for.
+// Input file, result files and exports of a job.
 import { useQuery } from '@tanstack/react-query';
 import { Copy, Download, FileDown } from 'lucide-react';
 import { useEffect } from 'react';
@@ -18,7 +18,7 @@ import { basePath } from '../../lib/server-page.ts';
 import { FailedScreen } from '../failed-screen.tsx';
 
 const KINDS: Record<JobFile['kind'], string> = { input: 'Input', output: 'Output', export: 'Export' };
-/** While one is being prepared: no event tells when it is ready. */
+/** Polled while a file is being prepared: no event reports when it is ready. */
 const LOOK_MS = 2000;
 
 export function FilesTab({ job }: { job: Job }) {
@@ -41,31 +41,29 @@ export function FilesTab({ job }: { job: Job }) {
   if (!files.data) return <p className="text-muted">Loading…</p>;
   const newestFirst = files.data.items.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
   const prepare = (format: 'csv' | 'xlsx' | 'jsonl') =>
-    void actOnJob(jobId, 'The file is being prepared', () => client.prepareExport({ jobId, format }));
+    void actOnJob(jobId, 'Preparing file', () => client.prepareExport({ jobId, format }));
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-0 flex-1 basis-64 text-muted">
-          {can('exportJob') && 'For some rows or columns only, arrange the view under Items and export it.'}
+          {can('exportJob') && 'To download a subset, filter the Rows tab and use Download.'}
         </p>
         {can('prepareExport') && (
           <Menu
             label={
               <>
-                <FileDown size={15} aria-hidden /> Prepare an export
+                <FileDown size={15} aria-hidden /> Generate file
               </>
             }
           >
             <MenuItem onSelect={() => prepare('csv')}>All rows as CSV</MenuItem>
             <MenuItem onSelect={() => prepare('xlsx')}>All rows as Excel (XLSX)</MenuItem>
-            <MenuItem onSelect={() => prepare('jsonl')}>All rows as JSON lines</MenuItem>
+            <MenuItem onSelect={() => prepare('jsonl')}>All rows as JSON Lines</MenuItem>
           </Menu>
         )}
       </div>
       {files.data.items.length === 0 ? (
-        <EmptyState title="No files yet">
-          What the job leaves when it ends stands here, with checksums, and exports that you prepare.
-        </EmptyState>
+        <EmptyState title="No files yet">Result files and exports appear here.</EmptyState>
       ) : (
         <ul aria-label="Files" className="overflow-hidden rounded-lg border border-line bg-surface">
           {newestFirst.map((file) => (
@@ -80,8 +78,7 @@ export function FilesTab({ job }: { job: Job }) {
 function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
   const { fileId, kind, name, bytes, sha256, generation, state, error, rows, createdAt, expiresAt } = file;
   const whyNot = usePermission().whyNot('downloadFile');
-  const copy = () =>
-    void copyText(sha256 ?? '').then(() => say('The checksum is in the clipboard'), sayError);
+  const copy = () => void copyText(sha256 ?? '').then(() => say('Checksum copied'), sayError);
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-3 last:border-b-0">
       <div className="min-w-0 flex-1 basis-72">
@@ -101,7 +98,7 @@ function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
           <RelativeTime at={createdAt} />
           {expiresAt !== null && (
             <span>
-              removed <RelativeTime at={expiresAt} />
+              deleted <RelativeTime at={expiresAt} />
             </span>
           )}
         </p>
@@ -112,7 +109,7 @@ function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
             </span>
             <button
               type="button"
-              aria-label={`Copy the checksum of ${name}`}
+              aria-label={`Copy checksum of ${name}`}
               onClick={copy}
               className="shrink-0 rounded p-1 hover:bg-sunken hover:text-text"
             >
@@ -136,7 +133,7 @@ function FileLine({ jobId, file }: { jobId: string; file: JobFile }) {
           <Download size={15} aria-hidden /> Download
         </a>
       ) : (
-        <Button disabled>{state === 'PREPARING' ? 'Being prepared' : 'Failed'}</Button>
+        <Button disabled>{state === 'PREPARING' ? 'Preparing…' : 'Failed'}</Button>
       )}
     </li>
   );

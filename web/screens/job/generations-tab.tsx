@@ -1,4 +1,4 @@
-// The runs of a job: which rows were run again, how they ended, and what that changed.
+// The runs of a job: their rows, their results and the difference to the run before.
 import { useQuery } from '@tanstack/react-query';
 import type { Answered } from '../../../src/client/route-call.ts';
 import type { Routes } from '../../../src/contract/routes.ts';
@@ -7,7 +7,7 @@ import { ProgressBar } from '../../components/progress-bar.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
 import { OutcomeChip, StatusChip, statusWord } from '../../components/status-chip.tsx';
 import { client } from '../../lib/client.ts';
-import { detailWords } from '../../lib/detail-words.ts';
+import { selectionWords } from '../../lib/detail-words.ts';
 import { formatCount } from '../../lib/format.ts';
 import type { Job } from '../../lib/job.ts';
 import { FailedScreen } from '../failed-screen.tsx';
@@ -39,7 +39,7 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
   const { generation, selected, selection, leftOut, openedAt, finishedAt, state, outcome, counts } = run;
   const diff = run.diff as GenerationDiff | null;
   const total = Object.values(counts ?? {}).reduce((sum, count) => sum + count, 0);
-  // Given up together: nothing was run.
+  // The rows were skipped as a group: nothing ran.
   const isSkip = selection !== null && typeof selection === 'object' && 'skipped' in selection;
   const left = Object.entries(leftOut).filter(([, count]) => count > 0);
   return (
@@ -50,13 +50,13 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
         <OutcomeChip state={state} outcome={outcome} />
         <span className="text-muted tabular-nums">
           {formatCount(selected)} {selected === 1 ? 'row' : 'rows'}{' '}
-          {generation > 1 && (isSkip ? 'skipped' : 'run again')}
+          {generation > 1 && (isSkip ? 'skipped' : 'rerun')}
         </span>
         <span className="ml-auto text-[13px] text-muted">
-          began <RelativeTime at={openedAt} />
+          started <RelativeTime at={openedAt} />
           {finishedAt !== null && (
             <>
-              , ended <RelativeTime at={finishedAt} />
+              , finished <RelativeTime at={finishedAt} />
             </>
           )}
         </span>
@@ -68,7 +68,7 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
           <Change
             name={
               diff.otherResult > 0
-                ? `Unchanged, ${formatCount(diff.otherResult)} with another result`
+                ? `Unchanged (${formatCount(diff.otherResult)} with a different result)`
                 : 'Unchanged'
             }
             count={diff.unchanged}
@@ -81,7 +81,7 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
         <div className="flex flex-col gap-1">
           <ProgressBar counts={counts} total={total} />
           <p className="flex flex-wrap gap-x-4 text-[13px] text-muted tabular-nums">
-            <span>The job afterwards:</span>
+            <span>Totals after this run:</span>
             {Object.entries(counts)
               .filter(([, count]) => count > 0)
               .map(([status, count]) => (
@@ -95,11 +95,11 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
       {(left.length > 0 || Object.keys(selection ?? {}).length > 0) && (
         <p className="flex flex-wrap gap-x-4 text-[13px] text-muted">
           {Object.keys(selection ?? {}).length > 0 && (
-            <span className="break-words">Chosen by {detailWords(selection).join(' · ')}</span>
+            <span className="break-words">Selection: {selectionWords(selection).join(' · ')}</span>
           )}
           {left.map(([why, count]) => (
             <span key={why}>
-              {formatCount(count)} left out ({why})
+              {formatCount(count)} skipped ({SKIPPED_WORDS[why] ?? why})
             </span>
           ))}
         </p>
@@ -107,6 +107,11 @@ function Run({ run, isNewest }: { run: Generation; isNewest: boolean }) {
     </li>
   );
 }
+
+const SKIPPED_WORDS: Record<string, string> = {
+  permanent: 'permanent failures',
+  exhausted: 'over the retry limit',
+};
 
 function Change({ name, count, tone }: { name: string; count: number; tone: string }) {
   return (

@@ -1,4 +1,4 @@
-// One row beside the list: its input, what each phase made of it, every try, every run, and where it came from.
+// The panel of one row: input, result, phase outputs, attempts, runs, edits and related rows.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronLeft, ChevronRight, Pencil } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
@@ -7,10 +7,11 @@ import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { StatusChip, statusWord } from '../../components/status-chip.tsx';
+import { StatusChip } from '../../components/status-chip.tsx';
 import { client } from '../../lib/client.ts';
+import { errorClassWords } from '../../lib/error-class-words.ts';
 import { formatCost, formatCount, formatDuration } from '../../lib/format.ts';
-import { canRunAgain, formatOf, type ItemDetail, type Job } from '../../lib/job.ts';
+import { canRerun, formatOf, type ItemDetail, type Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import { ItemEditForm } from './item-edit-form.tsx';
 import { RowNumber } from './row-number.tsx';
@@ -36,7 +37,7 @@ export function ItemDrawer({ job }: { job: Job }) {
             <Button
               kind="quiet"
               size="small"
-              aria-label="Row before"
+              aria-label="Previous row"
               disabled={row === 0}
               onClick={() => change({ row: row - 1 })}
             >
@@ -81,7 +82,7 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
       {item.error !== null && (
         <div className="rounded-md bg-bad-soft px-3 py-2 text-bad">
           <p className="break-words whitespace-pre-wrap">{item.error}</p>
-          {item.errorClass && <p className="text-[13px]">{statusWord(item.errorClass)}</p>}
+          {item.errorClass && <p className="text-[13px]">{errorClassWords(item.errorClass)}</p>}
         </div>
       )}
       <RowImage job={job} item={item} />
@@ -92,15 +93,11 @@ function Detail({ job, seq }: { job: Job; seq: number }) {
           !isEditing && (
             <Button
               size="small"
-              disabled={!canRunAgain(job.state)}
-              title={
-                canRunAgain(job.state)
-                  ? undefined
-                  : 'Rows can be edited and run again when the job has ended or is paused'
-              }
+              disabled={!canRerun(job.state)}
+              title={canRerun(job.state) ? undefined : 'Available when the job is finished or paused'}
               onClick={() => setEditing(true)}
             >
-              <Pencil size={14} aria-hidden /> Edit and run again
+              <Pencil size={14} aria-hidden /> Edit & rerun
             </Button>
           )
         }
@@ -140,7 +137,7 @@ function Part({ title, aside, children }: { title: string; aside?: ReactNode; ch
 function RowImage({ job, item }: { job: Job; item: ItemDetail }) {
   const keys = imageKeys(job.columns, formatOf(job.source));
   const input = item.originalInput as Record<string, unknown> | null;
-  // Rows that others emitted have no image of their own.
+  // Rows added by other rows have no image of their own.
   if (!keys || item.parent || typeof input?.[keys.blob] !== 'string') return null;
   return (
     <Part title="Image">
@@ -159,17 +156,17 @@ function Facts({ job, item }: { job: Job; item: ItemDetail }) {
           {formatCount(item.attempts)} {item.attempts === 1 ? 'attempt' : 'attempts'}
         </span>
       )}
-      {item.handlerMs !== null && <span>took {formatDuration(item.handlerMs)}</span>}
+      {item.handlerMs !== null && <span>{formatDuration(item.handlerMs)}</span>}
       {item.cost !== null && item.cost > 0 && <span>cost {formatCost(item.cost)}</span>}
-      {item.lockedBy !== null && <span>with {item.lockedBy}</span>}
+      {item.lockedBy !== null && <span>on {item.lockedBy}</span>}
       {item.readyAt !== null && item.now === 'RETRYING' && (
         <span>
-          tried again <RelativeTime at={item.readyAt} />
+          retrying <RelativeTime at={item.readyAt} />
         </span>
       )}
       {item.finishedAt !== null && (
         <span>
-          ended <RelativeTime at={item.finishedAt} />
+          finished <RelativeTime at={item.finishedAt} />
         </span>
       )}
     </div>
@@ -179,7 +176,7 @@ function Facts({ job, item }: { job: Job; item: ItemDetail }) {
 function Stages({ job, item }: { job: Job; item: ItemDetail }) {
   if (item.stages.length === 0) return null;
   return (
-    <Part title="Output of each phase">
+    <Part title="Phase outputs">
       <ol className="flex flex-col gap-3">
         {item.stages.map(({ generation, phase, output }) => (
           <li key={`${generation} ${phase}`} className="flex flex-col gap-1">
@@ -198,7 +195,7 @@ function Stages({ job, item }: { job: Job; item: ItemDetail }) {
 function Attempts({ job, item }: { job: Job; item: ItemDetail }) {
   if (item.failures.length === 0) return null;
   return (
-    <Part title="Attempts that failed">
+    <Part title="Failed attempts">
       <ol className="flex flex-col gap-2">
         {item.failures.map(({ generation, phase, attempt, errorClass, error, failedAt }) => (
           <li key={`${generation} ${phase} ${attempt}`} className="rounded-md border border-line px-3 py-2">
@@ -206,7 +203,7 @@ function Attempts({ job, item }: { job: Job; item: ItemDetail }) {
               <span className="font-medium text-text">Attempt {attempt}</span>
               {job.phases.length > 1 && <span>{job.phases[phase] ?? phase}</span>}
               {job.generation > 1 && <span>run {generation}</span>}
-              <span>{statusWord(errorClass)}</span>
+              <span>{errorClassWords(errorClass)}</span>
               <span className="ml-auto">
                 <RelativeTime at={failedAt} />
               </span>
@@ -222,7 +219,7 @@ function Attempts({ job, item }: { job: Job; item: ItemDetail }) {
 function Runs({ job, item }: { job: Job; item: ItemDetail }) {
   if (job.generation === 1 || item.results.length === 0) return null;
   return (
-    <Part title="How it ended in each run">
+    <Part title="History">
       <ol className="flex flex-col gap-2">
         {item.results.map((each) => (
           <li key={each.generation} className="flex flex-col gap-1 rounded-md border border-line px-3 py-2">
@@ -246,7 +243,7 @@ function Runs({ job, item }: { job: Job; item: ItemDetail }) {
 function Edits({ item }: { item: ItemDetail }) {
   if (item.edits.length === 0) return null;
   return (
-    <Part title="Input before it was edited">
+    <Part title="Original input">
       <p className="text-[13px] text-muted">
         Edited {item.edits.length === 1 ? 'once' : `${item.edits.length} times`}, last{' '}
         <RelativeTime at={item.edits.at(-1)!.editedAt} />.
@@ -259,16 +256,16 @@ function Edits({ item }: { item: ItemDetail }) {
 function Lineage({ item }: { item: ItemDetail }) {
   if (!item.parent && item.childCount === 0) return null;
   return (
-    <Part title="Where it belongs">
+    <Part title="Related rows">
       {item.parent && (
         <p>
-          Came from <RowNumber seq={item.parent.seq} />, {item.parent.depth} below the rows of the file.
+          Added by <RowNumber seq={item.parent.seq} /> (level {item.parent.depth})
         </p>
       )}
       {item.childCount > 0 && (
         <>
           <p>
-            {formatCount(item.childCount)} {item.childCount === 1 ? 'row came' : 'rows came'} from it:
+            Added {formatCount(item.childCount)} {item.childCount === 1 ? 'row' : 'rows'}:
           </p>
           <ul className="flex flex-col gap-1 border-l-2 border-line pl-3">
             {item.children.map(({ seq, summary, status }) => (

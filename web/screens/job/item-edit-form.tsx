@@ -1,4 +1,4 @@
-// The input of a row as a form: corrected, and run again with it.
+// A form that edits the input of a row and reruns it.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Field, inputClass } from '../../components/field.tsx';
@@ -25,14 +25,14 @@ export function ItemEditForm({ job, item, onClose }: ItemEditFormProps) {
   );
   const [problems, setProblems] = useState<Record<string, string>>({});
   const [isBusy, setBusy] = useState(false);
-  if (!fields) return <p className="text-muted">This input has no fields to edit.</p>;
+  if (!fields) return <p className="text-muted">Nothing to edit</p>;
   const run = async (event: FormEvent) => {
     event.preventDefault();
     const edited = editedInput(fields);
     setProblems(edited.problems ?? {});
     if (!edited.input) return;
     setBusy(true);
-    const worked = await actOnJob(jobId, `Row ${item.seq} runs again with its new input`, () =>
+    const worked = await actOnJob(jobId, `Rerunning row ${item.seq}`, () =>
       client.reprocessJob({
         jobId,
         scope: 'items',
@@ -68,13 +68,12 @@ export function ItemEditForm({ job, item, onClose }: ItemEditFormProps) {
         </Field>
       ))}
       <p className="text-[13px] text-muted">
-        The input as it was is kept. Only this row is run again, from the first phase
-        {each === null ? '.' : `, which may cost about ${formatCost(each)}.`}
+        Reruns only this row{each !== null && ` (≈ ${formatCost(each)})`}. The original input is kept.
       </p>
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Go back</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button kind="primary" type="submit" disabled={isBusy}>
-          Save and run again
+          Save and rerun
         </Button>
       </div>
     </form>

@@ -8,7 +8,7 @@ import { formatDuration, formatRate } from '../../lib/format.ts';
 import { timelineRates } from './timeline-rates.ts';
 import { useJobChange } from './use-job-change.ts';
 
-/** The server counts by the minute, and by seconds in the first ones. */
+/** The timeline has minutes, and seconds while the job is young. */
 const REFRESH_MS = 20_000;
 const YOUNG_REFRESH_MS = 4000;
 
@@ -30,10 +30,10 @@ export const JobCharts = memo(function JobCharts({ jobId }: { jobId: string }) {
       most: Math.max(0, ...ended),
       slowest: Math.max(0, ...handlerMs.map((ms) => ms ?? 0)),
       throughput: [
-        { label: 'Ended', colour: '--accent', values: ended, filled: true },
+        { label: 'Finished', colour: '--accent', values: ended, filled: true },
         { label: 'Failed', colour: '--bad', values: failed },
       ],
-      latency: [{ label: 'A call', colour: '--info', values: handlerMs, filled: true }],
+      latency: [{ label: 'Call duration', colour: '--info', values: handlerMs, filled: true }],
     };
   }, [data]);
   return (
@@ -52,7 +52,7 @@ export const JobCharts = memo(function JobCharts({ jobId }: { jobId: string }) {
           }
         />
       </Section>
-      <Section title="Time of a call" aside="average">
+      <Section title="Call duration" aside="average">
         <Chart
           empty={EMPTY}
           drawn={
@@ -61,7 +61,7 @@ export const JobCharts = memo(function JobCharts({ jobId }: { jobId: string }) {
               stepped: true,
               lines: drawn.latency,
               format: formatDuration,
-              label: `Average time of a call over time, at most ${formatDuration(drawn.slowest)}`,
+              label: `Average call duration over time, at most ${formatDuration(drawn.slowest)}`,
             }
           }
         />
@@ -70,9 +70,9 @@ export const JobCharts = memo(function JobCharts({ jobId }: { jobId: string }) {
   );
 });
 
-const EMPTY = 'Nothing has run yet.';
+const EMPTY = 'No activity yet';
 
 const LEGEND = [
-  ['rows ended', 'bg-accent'],
+  ['finished', 'bg-accent'],
   ['failed', 'bg-bad'],
 ] as const;

@@ -1,4 +1,4 @@
-// Name of the job and what can be done with it as a whole.
+// Name, state and actions of a job.
 import { Link } from '@tanstack/react-router';
 import { Link2, MoreHorizontal, Pause, Pencil, Play, Printer, RotateCcw, X } from 'lucide-react';
 import { lazy, memo, useState } from 'react';
@@ -11,7 +11,7 @@ import { client } from '../../lib/client.ts';
 import { copyLink } from '../../lib/copy-link.ts';
 import { fetchPart } from '../../lib/fetch-part.ts';
 import { formatCount } from '../../lib/format.ts';
-import { canRunAgain, ENDED_STATUSES, type Job } from '../../lib/job.ts';
+import { canRerun, FINISHED_STATUSES, type Job } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import type { Reprocess } from './reprocess-dialog.tsx';
 import { type ReprocessRequest, useReprocessPreview } from './use-reprocess-preview.ts';
@@ -49,8 +49,8 @@ export const JobHeader = memo(function JobHeader({ job, state }: { job: Job; sta
   );
 });
 
-/** With the guard rails of the server: what would fail again is left out. */
-const FAILED: ReprocessRequest = { scope: 'job', statuses: ['ERROR', 'NOT_FOUND'] };
+/** The server skips permanent failures and rows over the retry limit. */
+const UNSUCCESSFUL: ReprocessRequest = { scope: 'job', statuses: ['ERROR', 'NOT_FOUND'] };
 
 function Controls({ job, state }: { job: Job; state: string }) {
   const [isCancelling, setCancelling] = useState(false);
@@ -58,21 +58,21 @@ function Controls({ job, state }: { job: Job; state: string }) {
   const [reprocess, setReprocess] = useState<Reprocess | null>(null);
   const { jobId, counts } = job;
   const { can } = usePermission();
-  const resume = () => void actOnJob(jobId, 'The job goes on', () => client.resumeJob({ jobId }));
-  const pause = () => void actOnJob(jobId, 'The job is paused', () => client.pauseJob({ jobId }), resume);
+  const resume = () => void actOnJob(jobId, 'Resumed', () => client.resumeJob({ jobId }));
+  const pause = () => void actOnJob(jobId, 'Paused', () => client.pauseJob({ jobId }), resume);
   const isOpen = ['INGESTING', 'QUEUED', 'RUNNING'].includes(state);
-  const failed = counts.ERROR + counts.NOT_FOUND;
-  const canRetry = can('reprocessJob') && canRunAgain(state) && failed > 0;
-  const rerun = useReprocessPreview(job, canRetry ? FAILED : null)?.selected ?? 0;
+  const unsuccessful = counts.ERROR + counts.NOT_FOUND;
+  const canRetry = can('reprocessJob') && canRerun(state) && unsuccessful > 0;
+  const rerun = useReprocessPreview(job, canRetry ? UNSUCCESSFUL : null)?.selected ?? 0;
   return (
     <div className="no-print flex flex-wrap gap-2">
       {canRetry && (
         <Button
           kind={rerun > 0 ? 'primary' : 'plain'}
-          onClick={() => setReprocess({ what: 'failed rows', request: FAILED })}
+          onClick={() => setReprocess({ verb: 'Retry', what: 'unsuccessful rows', request: UNSUCCESSFUL })}
         >
           <RotateCcw size={15} aria-hidden />{' '}
-          {rerun > 0 ? `Run ${formatCount(rerun)} failed again` : 'Run failed again…'}
+          {rerun > 0 ? `Retry ${formatCount(rerun)} ${rerun === 1 ? 'row' : 'rows'}…` : 'Retry unsuccessful…'}
         </Button>
       )}
       {can('pauseJob') && isOpen && (
@@ -85,7 +85,7 @@ function Controls({ job, state }: { job: Job; state: string }) {
           <Play size={15} aria-hidden />{' '}
           {state === 'PAUSED'
             ? 'Resume'
-            : `Run the other ${formatCount(job.held)} ${job.held === 1 ? 'row' : 'rows'}`}
+            : `Run remaining ${formatCount(job.held)} ${job.held === 1 ? 'row' : 'rows'}`}
         </Button>
       )}
       {can('cancelJob') && (isOpen || state === 'PAUSED') && (
@@ -93,29 +93,30 @@ function Controls({ job, state }: { job: Job; state: string }) {
           <X size={15} aria-hidden /> Cancel
         </Button>
       )}
-      <Menu label={<MoreHorizontal size={16} aria-hidden />} name="More to do with this job" bare>
+      <Menu label={<MoreHorizontal size={16} aria-hidden />} name="More actions" bare>
         {can('changeJob') && (
           <MenuItem onSelect={() => setChanging(true)}>
-            <Pencil size={15} aria-hidden /> Name and priority…
+            <Pencil size={15} aria-hidden /> Rename or reprioritise…
           </MenuItem>
         )}
         <MenuItem onSelect={copyLink}>
-          <Link2 size={15} aria-hidden /> Copy the link to this view
+          <Link2 size={15} aria-hidden /> Copy link
         </MenuItem>
         <MenuItem onSelect={() => print()}>
           <Printer size={15} aria-hidden /> Print
         </MenuItem>
         {can('reprocessJob') && (
           <MenuItem
-            disabled={!canRunAgain(state) || job.itemCount === 0}
+            disabled={!canRerun(state) || job.itemCount === 0}
             onSelect={() =>
               setReprocess({
+                verb: 'Rerun',
                 what: `all ${formatCount(job.itemCount)} rows`,
-                request: { scope: 'job', statuses: [...ENDED_STATUSES] },
+                request: { scope: 'job', statuses: [...FINISHED_STATUSES] },
               })
             }
           >
-            <RotateCcw size={15} aria-hidden /> Run the whole job again…
+            <RotateCcw size={15} aria-hidden /> Rerun all rows…
           </MenuItem>
         )}
       </Menu>
@@ -130,11 +131,12 @@ function Controls({ job, state }: { job: Job; state: string }) {
           open={isCancelling}
           onClose={() => setCancelling(false)}
           title="Cancel this job?"
-          action="Cancel the job"
+          action="Cancel job"
+          cancel="Keep running"
           danger
-          onConfirm={() => actOnJob(jobId, 'The job is being cancelled', () => client.cancelJob({ jobId }))}
+          onConfirm={() => actOnJob(jobId, 'Cancelling…', () => client.cancelJob({ jobId }))}
         >
-          Rows without a result end as cancelled. Results so far stay, and the others can be run again later.
+          Finished rows keep their results. The rest are cancelled and can be rerun later.
         </Confirm>
       </OnceOpen>
     </div>

@@ -1,11 +1,10 @@
-// Why a job does not go on, and what to do about it: out of money, no worker for it, a file that could not be read, a trial
-// that waits to be looked at.
+// Why a job is not making progress, and what to do: budget reached, no worker, unreadable file, test run finished.
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Button, buttonClass } from '../../components/button.tsx';
 import { classNames } from '../../lib/class-names.ts';
 import { formatCount } from '../../lib/format.ts';
-import { canRunAgain } from '../../lib/job.ts';
+import { canRerun } from '../../lib/job.ts';
 import { usePermission } from '../../lib/permission.ts';
 import type { JobProgressProps } from './job-progress.tsx';
 import { ProcessNow } from './process-now.tsx';
@@ -21,8 +20,8 @@ export function JobNotice({ job, live, onBudget }: JobNoticeProps) {
     return (
       <Notice
         tone="bad"
-        text={job.lastError ?? 'the job failed'}
-        hint="Correct the file and make a new job of it. Rows that have ended can be run again."
+        text={job.lastError ?? 'The job failed'}
+        hint="Fix the file and create a new job. Finished rows can be rerun."
         action={
           can('createJob') && (
             <Link
@@ -45,7 +44,7 @@ export function JobNotice({ job, live, onBudget }: JobNoticeProps) {
           job.pausedBecause.startsWith('budget of') &&
           job.budget.max !== null && (
             <Button size="small" onClick={onBudget}>
-              Raise the budget…
+              Increase budget…
             </Button>
           )
         }
@@ -57,22 +56,21 @@ export function JobNotice({ job, live, onBudget }: JobNoticeProps) {
         text={job.blockedBecause}
         hint={
           <>
-            Its rows wait until there is one. Where the pipeline is, start{' '}
-            <code className="rounded bg-surface px-1 font-mono">rowmill worker</code> with the file that
-            defines it.
+            Rows will wait until a worker is available. To start one, run{' '}
+            <code className="rounded bg-surface px-1 font-mono">rowmill worker</code> with the pipeline file.
           </>
         }
         action={
           <>
             {can('kickoffJob') && <ProcessNow jobId={job.jobId} />}
             <Link to="/workers" className={buttonClass('plain', 'small')}>
-              See the workers
+              View workers
             </Link>
           </>
         }
       />
     );
-  if (job.held > 0 && state !== 'PAUSED' && !canRunAgain(state)) return <TrialNotice job={job} live={live} />;
+  if (job.held > 0 && state !== 'PAUSED' && !canRerun(state)) return <TrialNotice job={job} live={live} />;
   const because = job.slowBecause ?? job.lastError;
   return because ? <Notice text={because} /> : null;
 }
@@ -80,19 +78,15 @@ export function JobNotice({ job, live, onBudget }: JobNoticeProps) {
 function TrialNotice({ job, live: { counts } }: JobProgressProps) {
   const { can } = usePermission();
   const isOver = (counts.PROCESSING ?? 0) === 0 && (counts.PENDING ?? 0) <= job.held;
-  const others = `${formatCount(job.held)} ${job.held === 1 ? 'row waits' : 'rows wait'}`;
+  const rest = `${formatCount(job.held)} ${job.held === 1 ? 'row' : 'rows'} waiting`;
   return (
     <Notice
       tone="info"
-      text={
-        isOver
-          ? `the trial is over: the other ${others}`
-          : `the first rows are tried out: the other ${others}`
-      }
+      text={isOver ? `Test run finished — ${rest}` : `Test run in progress — ${rest}`}
       hint={
         can('resumeJob')
-          ? 'Look at the results below, then run the others, or cancel the job.'
-          : 'They run when somebody who may change the job has looked at the results below.'
+          ? 'Check the results below, then run the rest or cancel.'
+          : 'Someone with edit access must approve the rest.'
       }
     />
   );

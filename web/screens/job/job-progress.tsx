@@ -1,4 +1,4 @@
-// How far the job is, how fast it goes, when it will be done and what was paid; what keeps it from going on.
+// Progress, speed, expected finish, cost and budget of a job.
 import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
@@ -17,17 +17,17 @@ const BudgetDialog = lazy(() =>
 
 export interface JobProgressProps {
   job: Job;
-  /** What came in since. */
+  /** The job, or a newer progress event. */
   live: Pick<ProgressEvent, 'counts' | 'itemCount' | 'perSecond' | 'rateWindowMs' | 'cost' | 'state'>;
 }
 
 const SCOPES: Record<string, string> = {
-  job: 'of this job',
-  owner: 'of its owner',
-  day: 'of its owner today',
+  job: 'this job',
+  owner: 'owner',
+  day: 'owner, today',
 };
-const ENDED = ['DONE', 'SKIPPED', 'NOT_FOUND', 'ERROR', 'CANCELLED'];
-const STATUSES = [...ENDED, 'PROCESSING', 'PENDING'];
+const FINISHED = ['DONE', 'SKIPPED', 'NOT_FOUND', 'ERROR', 'CANCELLED'];
+const STATUSES = [...FINISHED, 'PROCESSING', 'PENDING'];
 const DOTS: Record<string, string> = {
   PENDING: 'bg-line',
   DONE: 'bg-good',
@@ -44,7 +44,7 @@ export function JobProgress({ job, live }: JobProgressProps) {
   const [isBudgeting, setBudgeting] = useState(false);
   const rejected = job.ingestReport.rejected ?? 0;
   const leftOut = (job.ingestReport.tooDeep ?? 0) + (job.ingestReport.tooMany ?? 0);
-  const ended = ENDED.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
+  const finished = FINISHED.reduce((sum, status) => sum + (counts[status] ?? 0), 0);
   return (
     <section
       aria-label="Progress"
@@ -52,25 +52,27 @@ export function JobProgress({ job, live }: JobProgressProps) {
     >
       <dl className="grid grid-cols-2 gap-x-6 gap-y-2 sm:grid-cols-3 lg:grid-cols-5">
         <Fact
-          name="Ended"
-          more={`of ${formatCount(itemCount)} ${itemCount === 1 ? 'row' : 'rows'}${job.sealed || job.finishedAt !== null ? '' : ' so far'}`}
+          name="Progress"
+          more={`${formatCount(finished)} of ${formatCount(itemCount)} ${itemCount === 1 ? 'row' : 'rows'}${job.sealed || job.finishedAt !== null ? '' : ' (still reading file)'}`}
         >
-          {formatPercent(itemCount > 0 ? ended / itemCount : state === 'DONE' ? 1 : 0)}
+          {formatPercent(itemCount > 0 ? finished / itemCount : state === 'DONE' ? 1 : 0)}
         </Fact>
         {job.finishedAt === null ? (
           <Fact
-            name="Rate"
-            more={`over the last ${rateWindowMs < 60_000 ? formatDuration(rateWindowMs) : 'minute'}`}
+            name="Speed"
+            more={`rows, last ${rateWindowMs < 60_000 ? formatDuration(rateWindowMs) : 'minute'}`}
           >
             {formatRate(perSecond)}
           </Fact>
         ) : (
-          <Made job={job} />
+          <Created job={job} />
         )}
         <Times job={job} />
         <Fact
           name="Cost"
-          more={ended > 0 && cost > 0 ? `${formatCost(cost / ended)} a row` : 'as told by the pipeline'}
+          more={
+            finished > 0 && cost > 0 ? `${formatCost(cost / finished)} per row` : 'reported by the pipeline'
+          }
         >
           {formatCost(cost)}
         </Fact>
@@ -100,15 +102,15 @@ export function JobProgress({ job, live }: JobProgressProps) {
             </li>
           ))}
         {job.retrying > 0 && (
-          <li className="text-muted tabular-nums">{formatCount(job.retrying)} wait for another try</li>
+          <li className="text-muted tabular-nums">{formatCount(job.retrying)} waiting to retry</li>
         )}
         {job.limited > 0 && (
-          <li className="text-muted tabular-nums">{formatCount(job.limited)} wait for a limit</li>
+          <li className="text-muted tabular-nums">{formatCount(job.limited)} waiting for a rate limit</li>
         )}
-        {job.held > 0 && <li className="text-muted tabular-nums">{formatCount(job.held)} held back</li>}
+        {job.held > 0 && <li className="text-muted tabular-nums">{formatCount(job.held)} on hold</li>}
         {leftOut > 0 && (
           <li className="text-muted tabular-nums">
-            {formatCount(leftOut)} emitted rows left out (emitMaxDepth, emitMaxItems)
+            {formatCount(leftOut)} added {leftOut === 1 ? 'row' : 'rows'} skipped (limit reached)
           </li>
         )}
         {rejected > 0 && (
@@ -119,7 +121,7 @@ export function JobProgress({ job, live }: JobProgressProps) {
               search={{ tab: 'rejected' }}
               className="text-muted hover:text-text hover:underline"
             >
-              {formatCount(rejected)} of the file rejected
+              {formatCount(rejected)} {rejected === 1 ? 'line' : 'lines'} couldn't be read
             </Link>
           </li>
         )}
@@ -142,7 +144,7 @@ export function JobProgress({ job, live }: JobProgressProps) {
 function Times({ job }: { job: Job }) {
   if (job.eta)
     return (
-      <Fact name="Expected end" more={job.eta.basis}>
+      <Fact name="Expected finish" more={job.eta.basis}>
         <RelativeTime at={job.eta.at} />
       </Fact>
     );
@@ -158,12 +160,12 @@ function Times({ job }: { job: Job }) {
         <RelativeTime at={job.finishedAt} />
       </Fact>
     );
-  return <Made job={job} />;
+  return <Created job={job} />;
 }
 
-function Made({ job }: { job: Job }) {
+function Created({ job }: { job: Job }) {
   return (
-    <Fact name="Made" more={job.createdBy && `by ${job.createdBy}`}>
+    <Fact name="Created" more={job.createdBy && `by ${job.createdBy}`}>
       <RelativeTime at={job.createdAt} />
     </Fact>
   );
@@ -176,7 +178,7 @@ interface BudgetOf {
   lost: number;
 }
 
-/** By its own budget: with what was paid for calls that did not count. */
+/** Includes the cost of calls whose results were lost. */
 function spentOf(job: Job, cost: number): number {
   const own = (job.budgets as unknown as BudgetOf[]).find(({ scope }) => scope === 'job');
   return Math.max(cost, own ? own.spent + own.lost : 0);
@@ -185,18 +187,15 @@ function spentOf(job: Job, cost: number): number {
 function Budget({ job, onChange }: { job: Job; onChange: (() => void) | null }) {
   const budgets = job.budgets as unknown as BudgetOf[];
   const [tightest] = budgets.toSorted((a, b) => a.max - a.spent - (b.max - b.spent));
-  const change = onChange && (
-    <span className="no-print whitespace-nowrap">
-      {' '}
-      ·{' '}
+  const change = (words: ReactNode) =>
+    onChange && (
       <button type="button" onClick={onChange} className="text-accent hover:underline">
-        Change<span className="sr-only"> the budget</span>
+        {words}
       </button>
-    </span>
-  );
+    );
   if (!tightest)
     return (
-      <Fact name="Budget" more={<>nothing limits it{change}</>}>
+      <Fact name="Budget" more={<span className="no-print">{change('Set a budget')}</span>}>
         None
       </Fact>
     );
@@ -206,8 +205,18 @@ function Budget({ job, onChange }: { job: Job; onChange: (() => void) | null }) 
       name="Budget"
       more={
         <>
-          left of {formatCost(max)} {SCOPES[scope] ?? ''}
-          {change}
+          of {formatCost(max)} left ({SCOPES[scope] ?? scope})
+          {onChange && (
+            <span className="no-print whitespace-nowrap">
+              {' '}
+              ·{' '}
+              {change(
+                <>
+                  Change<span className="sr-only"> budget</span>
+                </>,
+              )}
+            </span>
+          )}
         </>
       }
     >

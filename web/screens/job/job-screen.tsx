@@ -1,4 +1,4 @@
-// One job: how far it is, what holds it back, its rows, and everything that belongs to it.
+// The screen of one job: progress, charts and limits, and its tabs.
 import { useQuery } from '@tanstack/react-query';
 import { ChevronDown, ChevronUp } from 'lucide-react';
 import { lazy, memo, startTransition, useCallback, useDeferredValue, useMemo, useState } from 'react';
@@ -24,12 +24,12 @@ const ItemDrawer = lazy(() =>
   fetchPart(() => import('./item-drawer.tsx')).then((module) => ({ default: module.ItemDrawer })),
 );
 
-/** Counts come with the events; the rest of the job is fetched this often while they do. */
+/** Events carry the counts; the rest of the job is refetched this often. */
 const REFRESH_MS = 4000;
 
 export function JobScreen() {
   const { jobId } = jobRoute.useParams();
-  // Another job is another screen: nothing of the one before stays.
+  // The key resets all state when the job changes.
   return <OneJob key={jobId} jobId={jobId} />;
 }
 
@@ -51,11 +51,11 @@ function OneJob({ jobId }: { jobId: string }) {
     void queries.invalidateQueries({ queryKey: ['job', jobId], exact: true });
   });
   const { data, dataUpdatedAt } = job;
-  // What came in is drawn in small steps, between which the page stays ready for whoever uses it.
+  // New data renders in small steps, so the page stays responsive.
   const known = useDeferredValue(
     useMemo(() => {
       if (!data) return null;
-      // Whichever is newer: an event, or the job as it was fetched.
+      // An event or the fetched job, whichever is newer.
       return { job: data, live: latest && latest.atMs >= dataUpdatedAt ? latest.event : data };
     }, [data, dataUpdatedAt, latest]),
   );
@@ -66,10 +66,10 @@ function OneJob({ jobId }: { jobId: string }) {
 
 const KnownJob = memo(function KnownJob({ job, live }: { job: Job; live: JobProgressProps['live'] }) {
   const [search, change] = useJobSearch();
-  // Who comes to a job that has ended comes for its rows.
+  // Finished jobs open with their rows; charts are collapsed.
   const [wasRunning] = useState(job.finishedAt === null);
   const hasOverview = search.overview ?? wasRunning;
-  // Name and progress are there first; the rest follows.
+  // Name and progress render first.
   const isFirstDrawn = useDeferredValue(true, false);
   return (
     <div className="flex min-h-dvh flex-col gap-4 p-4 md:p-6">
@@ -84,7 +84,7 @@ const KnownJob = memo(function KnownJob({ job, live }: { job: Job; live: JobProg
           onClick={() => change({ overview: !hasOverview })}
         >
           {hasOverview ? <ChevronUp size={15} aria-hidden /> : <ChevronDown size={15} aria-hidden />}
-          {hasOverview ? 'Hide charts and limits' : 'Show charts and limits'}
+          {hasOverview ? 'Hide details' : 'Show details'}
         </Button>
       </div>
       {hasOverview && isFirstDrawn && (

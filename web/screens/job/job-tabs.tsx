@@ -1,4 +1,4 @@
-// What there is of a job besides its progress, one part at a time.
+// The tabs of a job; only the open one is rendered.
 import { Tabs } from 'radix-ui';
 import { lazy, type ReactNode, Suspense } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
@@ -32,7 +32,7 @@ const ActivityTab = lazy(() =>
   fetchPart(() => import('./activity-tab.tsx')).then((module) => ({ default: module.ActivityTab })),
 );
 
-/** On a narrow screen not all fit. */
+/** Scrolls the open tab into view on a narrow screen. */
 function intoView(element: HTMLElement | null): void {
   element?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 }
@@ -51,23 +51,30 @@ export function JobTabs({ job, live }: JobTabsProps) {
   const { counts, itemCount } = live;
   const rejected = job.ingestReport.rejected ?? 0;
   const tabs: TabPart[] = [
-    ['items', 'Items', itemCount, <ItemsTab key="items" job={job} itemCount={itemCount} />],
-    // Only where rows came from rows.
+    ['items', 'Rows', itemCount, <ItemsTab key="items" job={job} itemCount={itemCount} />],
+    // Only for jobs in which rows added rows.
     ...((job.ingestReport.emitted ?? 0) > 0 || tab === 'tree'
-      ? ([['tree', 'Tree', null, <TreeTab key="tree" job={job} />]] satisfies TabPart[])
+      ? ([['tree', 'Hierarchy', null, <TreeTab key="tree" job={job} />]] satisfies TabPart[])
       : []),
     [
       'pending',
-      'Pending',
+      'In progress',
       (counts.PENDING ?? 0) + (counts.PROCESSING ?? 0),
       <PendingTab key="pending" job={job} />,
     ],
     ['errors', 'Errors', (counts.ERROR ?? 0) + (counts.NOT_FOUND ?? 0), <ErrorsTab key="errors" job={job} />],
     ...(rejected > 0 || tab === 'rejected'
-      ? [['rejected', 'Rejected', rejected, <RejectedTab key="rejected" job={job} />] satisfies TabPart]
+      ? [
+          [
+            'rejected',
+            'Unreadable lines',
+            rejected,
+            <RejectedTab key="rejected" job={job} />,
+          ] satisfies TabPart,
+        ]
       : []),
     ['files', 'Files', null, <FilesTab key="files" job={job} />],
-    ['generations', 'Generations', job.generation, <GenerationsTab key="generations" job={job} />],
+    ['generations', 'Runs', job.generation, <GenerationsTab key="generations" job={job} />],
     ['activity', 'Activity', null, <ActivityTab key="activity" job={job} />],
   ];
   return (
@@ -77,7 +84,7 @@ export function JobTabs({ job, live }: JobTabsProps) {
       className="flex min-h-0 flex-1 flex-col"
     >
       <Tabs.List
-        aria-label="Parts of the job"
+        aria-label="Job sections"
         className="no-print flex gap-1 overflow-x-auto border-b border-line"
       >
         {tabs.map(([name, word, count]) => (

@@ -1,4 +1,4 @@
-// Rows of the job that have not ended: where they are, who has them, how often they were tried.
+// Unfinished rows of a job: status, worker and attempts.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { RotateCw } from 'lucide-react';
@@ -25,9 +25,9 @@ const STATUSES = ['PENDING', 'PROCESSING', 'RETRYING', 'HELD'] as const;
 const ROW_PX = 40;
 const REFRESH_MS = 5000;
 const TEMPLATE = '2.5rem 6.5rem minmax(12rem, 2fr) 11rem 6rem 5.5rem minmax(8rem, 1fr) 7rem 8rem 8rem';
-/** Of head and rows alike, which are laid out each for itself. */
+/** Header and rows are separate grids and need the same width. */
 const widthClass = 'min-w-[74.5rem]';
-const HEADS = ['Row', 'Summary', 'Status', 'Phase', 'Attempts', 'With', 'Changed', 'Job type', 'Progress'];
+const HEADS = ['Row', 'Summary', 'Status', 'Phase', 'Attempts', 'Worker', 'Updated', 'Pipeline', 'Progress'];
 
 export function PendingTab({ job }: { job: Job }) {
   const { jobId } = job;
@@ -52,7 +52,7 @@ export function PendingTab({ job }: { job: Job }) {
     getNextPageParam: (page) => page.next ?? undefined,
   });
   const { data, isFetching, hasNextPage, fetchNextPage } = pending;
-  // Pages that were scrolled to are fetched again together: with many of them only when they are asked for anew.
+  // All loaded pages are refetched together, so with many of them only on request.
   useJobChange(jobId, REFRESH_MS, () => {
     if ((data?.pages.length ?? 0) <= 2 && !isFetching) void queries.invalidateQueries({ queryKey: key });
   });
@@ -60,7 +60,7 @@ export function PendingTab({ job }: { job: Job }) {
     return <FailedScreen error={pending.error} />;
   const items = data?.pages.flatMap((page) => page.items) ?? [];
   const isEmpty = data !== undefined && items.length === 0 && !hasNextPage;
-  // What has been tried meanwhile is none that can be chosen.
+  // Rows that were retried meanwhile drop out of the selection.
   const waiting = items.filter((item) => item.status === 'RETRYING' && chosen.has(item.seq));
   const choose = (seq: number, isOn: boolean) =>
     setChosen((before) => {
@@ -75,7 +75,7 @@ export function PendingTab({ job }: { job: Job }) {
   };
   return (
     <section
-      aria-label="Pending rows"
+      aria-label="In progress"
       className={classNames(
         'flex flex-col overflow-hidden rounded-lg border border-line bg-surface',
         !isEmpty && 'h-[max(26rem,calc(100dvh-8rem))]',
@@ -88,32 +88,30 @@ export function PendingTab({ job }: { job: Job }) {
           value={status}
           onChange={(event) => change({ pending: (event.target.value as typeof status) || undefined })}
         >
-          <option value="">All that have not ended</option>
+          <option value="">All unfinished</option>
           {STATUSES.map((each) => (
             <option key={each} value={each}>
               {statusWord(each)}
             </option>
           ))}
         </select>
-        <DayField label="Changed from" value={from} onChange={(day) => change({ from: day })} />
-        <DayField label="Changed to" value={to} onChange={(day) => change({ to: day })} />
+        <DayField label="Updated from" value={from} onChange={(day) => change({ from: day })} />
+        <DayField label="Updated to" value={to} onChange={(day) => change({ to: day })} />
         {canRetry && (
           <Button
             className="sm:ml-auto"
             disabled={waiting.length === 0 && job.retrying === 0}
-            title="Rows that wait for another try do not wait any longer"
+            title="Skips the retry delay"
             onClick={() => void retry()}
           >
             <RotateCw size={15} aria-hidden />{' '}
-            {waiting.length > 0 ? `Try ${formatCount(waiting.length)} now` : 'Try all that wait now'}
+            {waiting.length > 0 ? `Retry ${formatCount(waiting.length)} now` : 'Retry all now'}
           </Button>
         )}
       </div>
       {isEmpty ? (
-        <EmptyState title="Nothing is pending">
-          {status === '' && from === '' && to === ''
-            ? 'Every row of this job has ended.'
-            : 'No row fits what is chosen above.'}
+        <EmptyState title="Nothing in progress">
+          {status === '' && from === '' && to === '' ? 'All rows are finished.' : 'No matching rows.'}
         </EmptyState>
       ) : (
         <PendingList
@@ -157,7 +155,7 @@ interface PendingListProps {
   isLoading: boolean;
   loadMore: () => void;
   chosen: ReadonlySet<number>;
-  /** Null: nothing could be done with them. */
+  /** Null: the rows cannot be selected. */
   onChoose: ((seq: number, isOn: boolean) => void) | null;
 }
 
@@ -179,7 +177,7 @@ function PendingList(props: PendingListProps) {
     <div
       ref={scroller}
       role="table"
-      aria-label="Rows that have not ended"
+      aria-label="Unfinished rows"
       aria-rowcount={hasMore ? -1 : items.length + 1}
       tabIndex={0}
       className="min-h-0 flex-1 overflow-auto"
@@ -191,7 +189,7 @@ function PendingList(props: PendingListProps) {
           style={{ gridTemplateColumns: TEMPLATE }}
         >
           <div role="columnheader">
-            <span className="sr-only">Chosen</span>
+            <span className="sr-only">Selected</span>
           </div>
           {HEADS.map((head) => (
             <div key={head} role="columnheader" className="truncate px-3 py-2 font-medium">
@@ -240,7 +238,7 @@ function PendingRow({ item, phase, place, top, isChosen, onChoose }: PendingRowP
         {onChoose && item.status === 'RETRYING' && (
           <input
             type="checkbox"
-            aria-label={`Choose row ${item.seq}`}
+            aria-label={`Select row ${item.seq}`}
             className={checkBoxClass}
             checked={isChosen}
             onChange={(event) => onChoose(item.seq, event.target.checked)}
@@ -257,7 +255,7 @@ function PendingRow({ item, phase, place, top, isChosen, onChoose }: PendingRowP
         <StatusChip status={item.status} />
         {item.status === 'RETRYING' && item.readyAt && (
           <span className="ml-2 truncate text-[13px] text-muted">
-            <span className="sr-only">again </span>
+            <span className="sr-only">retrying </span>
             <RelativeTime at={item.readyAt} />
           </span>
         )}

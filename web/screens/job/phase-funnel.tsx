@@ -1,4 +1,4 @@
-// The way of the rows through the phases: what waits, what is under way, and how each phase let them go.
+// Rows per phase: waiting, assigned, passed on and finished.
 import { Fragment, memo } from 'react';
 import { Section } from '../../components/section.tsx';
 import { formatCount, formatDuration } from '../../lib/format.ts';
@@ -8,12 +8,12 @@ type Phase = Job['perPhase'][number];
 
 const PARTS = [
   ['waiting', 'Waiting', 'bg-quiet-soft', 'bg-line'],
-  ['processing', 'Processing', 'bg-info', 'bg-info'],
-  ['advanced', 'Went on', 'bg-accent', 'bg-accent'],
+  ['processing', 'Assigned', 'bg-info', 'bg-info'],
+  ['advanced', 'Passed on', 'bg-accent', 'bg-accent'],
   ['done', 'Done', 'bg-good', 'bg-good'],
   ['skipped', 'Skipped', 'bg-quiet', 'bg-quiet'],
   ['notFound', 'Not found', 'bg-warn', 'bg-warn'],
-  ['error', 'Error', 'bg-bad', 'bg-bad'],
+  ['error', 'Failed', 'bg-bad', 'bg-bad'],
 ] as const;
 
 export const PhaseFunnel = memo(function PhaseFunnel({ job }: { job: Pick<Job, 'perPhase' | 'generation'> }) {
@@ -37,10 +37,10 @@ function PhaseLine({ phase, isFirstRun }: { phase: Phase; isFirstRun: boolean })
     <li className="flex flex-col gap-1">
       <div className="flex items-baseline justify-between gap-3">
         <span className="truncate font-medium">{phase.name}</span>
-        {/* Later runs take counts over, and times not. */}
+        {/* Later runs inherit counts but not durations. */}
         {isFirstRun && ended > 0 && (
           <span className="text-[13px] whitespace-nowrap text-muted tabular-nums">
-            {formatDuration(phase.handlerMs / ended)} a call
+            {formatDuration(phase.handlerMs / ended)} per call
           </span>
         )}
       </div>
@@ -51,10 +51,13 @@ function PhaseLine({ phase, isFirstRun }: { phase: Phase; isFirstRun: boolean })
           ))}
       </div>
       <p className="flex flex-wrap gap-x-3 gap-y-0.5 text-[13px] text-muted tabular-nums">
-        {total === 0 && 'Nothing yet'}
+        {total === 0 && 'No activity yet'}
         {parts.map(([key, word, , dot]) => (
           <Fragment key={key}>
-            <span className="inline-flex items-center gap-1.5">
+            <span
+              className="inline-flex items-center gap-1.5"
+              title={key === 'advanced' ? 'Moved to the next phase' : undefined}
+            >
               <span aria-hidden className={`size-2 rounded-full ${dot}`} />
               {word} {formatCount(phase[key])}
             </span>

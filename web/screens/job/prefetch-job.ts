@@ -1,4 +1,4 @@
-// What a job screen needs first, asked for at once: the job, its first rows, and the code that draws them.
+// Prefetches the job, its first rows and the code of the grid.
 import { client, queries } from '../../lib/client.ts';
 import { prefetchFirstRows } from './items/first-rows.ts';
 import { itemFilter } from './items/item-filter.ts';

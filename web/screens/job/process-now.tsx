@@ -1,4 +1,4 @@
-// Works on a job that no worker can run: one time slice inside of a request after the other, as long as the page is open.
+// Processes a job that no worker can run, in time slices inside requests, while the page is open.
 import { Play } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
@@ -6,7 +6,7 @@ import { sayError } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
 
 const SLICE_MS = 5000;
-/** Rows that wait for a retry are looked at again after this time at the latest. */
+/** Longest wait before looking again for rows that are due for a retry. */
 const LONGEST_REST_MS = 5000;
 
 export function ProcessNow({ jobId }: { jobId: string }) {
@@ -36,7 +36,7 @@ export function ProcessNow({ jobId }: { jobId: string }) {
     <Button
       size="small"
       disabled={isBusy}
-      title="The server works on it as long as this page is open"
+      title="The server works on the job while this page is open"
       onClick={() => void run()}
     >
       <Play size={14} aria-hidden /> {isBusy ? 'Processing…' : 'Process now'}

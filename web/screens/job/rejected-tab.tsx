@@ -1,4 +1,4 @@
-// Rows of the file that could not become rows of the job: where they stand in it, why, and how they read.
+// Lines of the file that could not become rows, with line number and reason.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Download } from 'lucide-react';
 import { buttonClass } from '../../components/button.tsx';
@@ -32,16 +32,15 @@ export function RejectedTab({ job }: { job: Job }) {
   const rows = rejected.data.pages.flatMap((page) => page.items);
   if (rows.length === 0)
     return (
-      <EmptyState title="No row was rejected">
-        Rows of the file that cannot be read as rows stand here, with the reason.
-      </EmptyState>
+      <EmptyState title="No unreadable lines">Lines we couldn't read appear here with the reason.</EmptyState>
     );
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-0 flex-1 basis-64 text-muted">
-          {formatCount(count)} {count === 1 ? 'row' : 'rows'} of the file could not be read and{' '}
-          {count === 1 ? 'is' : 'are'} not part of the job. Corrected, they can be run as a job of their own.
+          {formatCount(count)}{' '}
+          {count === 1 ? "line couldn't be read and wasn't" : "lines couldn't be read and weren't"} included.
+          Fix {count === 1 ? 'it' : 'them'} and upload as a new job.
         </p>
         {canExport && (
           <a
@@ -53,7 +52,7 @@ export function RejectedTab({ job }: { job: Job }) {
           </a>
         )}
       </div>
-      <Table label="Rejected rows" headings={['Line', 'Reason', 'As it stands in the file']}>
+      <Table label="Unreadable lines" headings={['Line', 'Reason', 'Original line']}>
         {rows.map(({ line, reason, raw }, place) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: several may begin in one line, and none ever changes
           <tr key={`${line} ${place}`} className={rowClass}>

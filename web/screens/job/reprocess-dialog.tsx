@@ -1,4 +1,5 @@
-// Asks before rows are run again: how many, what it may cost, and whether those are taken along that would fail again.
+// Asks before rows are retried or rerun: how many run, the estimated cost, and whether to include rows that would fail
+// again.
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { CheckField } from '../../components/check-field.tsx';
@@ -11,7 +12,9 @@ import { leftOutWords } from './left-out-words.ts';
 import { type ReprocessRequest, useReprocessPreview } from './use-reprocess-preview.ts';
 
 export interface Reprocess {
-  /** What is run again, as the end of "Run … again?" */
+  /** Retry for unsuccessful rows, rerun for any rows. */
+  verb: 'Retry' | 'Rerun';
+  /** The rows, as in "Retry … ?": "3 rows with this error". */
   what: string;
   request: ReprocessRequest;
 }
@@ -28,7 +31,7 @@ export function ReprocessDialog({ job, reprocess, onClose, onDone }: ReprocessDi
     <Dialog
       open={reprocess !== null}
       onClose={onClose}
-      title={reprocess ? `Run ${reprocess.what} again?` : ''}
+      title={reprocess ? `${reprocess.verb} ${reprocess.what}?` : ''}
     >
       {reprocess && <Question job={job} reprocess={reprocess} onClose={onClose} onDone={onDone} />}
     </Dialog>
@@ -43,12 +46,14 @@ interface QuestionProps {
 }
 
 function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
-  // Rows that were named one by one are meant, whatever they ended in.
+  // Rows selected one by one are all meant, whatever their status.
   const isNamed = reprocess.request.scope === 'items';
   const [includePermanent, setPermanent] = useState(isNamed);
   const [resetAttempts, setReset] = useState(isNamed);
   const [isBusy, setBusy] = useState(false);
   const { jobId, generation } = job;
+  const { verb } = reprocess;
+  const doing = verb === 'Retry' ? 'Retrying' : 'Rerunning';
   const request = { ...reprocess.request, includePermanent, resetAttempts };
   const preview = useReprocessPreview(job, request);
   const rows = preview?.selected;
@@ -65,7 +70,7 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
       });
       const others = leftOutWords(left);
       say(
-        `${formatCount(selected)} ${selected === 1 ? 'row runs' : 'rows run'} again${others === null ? '' : `. ${others}`}`,
+        `${doing} ${formatCount(selected)} ${selected === 1 ? 'row' : 'rows'}${others === null ? '' : `. ${others}`}`,
       );
       onDone?.();
       onClose();
@@ -81,33 +86,33 @@ function Question({ job, reprocess, onClose, onDone }: QuestionProps) {
         {rows === undefined
           ? 'Counting the rows…'
           : rows === 0
-            ? 'No row would run.'
-            : `${words} ${rows === 1 ? 'runs' : 'run'} again with the present version of the pipeline, as run ${generation + 1} of this job. Results so far stay until there is a new one.`}{' '}
+            ? 'No rows will run.'
+            : `${words} will run with the current pipeline version (run ${generation + 1}). Existing results stay until replaced.`}{' '}
         {leftOut}
       </p>
       <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">
         {each === null
-          ? 'Every row is a paid call again if your pipeline pays for calls; this job has told no costs so far.'
+          ? `${doing} may incur cost (none reported so far).`
           : rows === undefined
-            ? `A row of this job has cost ${formatCost(each)} on average.`
-            : `It may cost about ${formatCost(each * rows)}: a row of this job has cost ${formatCost(each)} on average.`}
+            ? `Estimated cost: ${formatCost(each)} per row.`
+            : `Estimated cost ≈ ${formatCost(each * rows)} (${formatCost(each)} per row).`}
       </p>
       <CheckField
-        label="Also failures that are known to be permanent"
-        hint="Rows with an invalid input, or that the pipeline gave up on for good."
+        label="Include permanent failures"
+        hint="Invalid input, or rejected by the pipeline."
         checked={includePermanent}
         onChange={(event) => setPermanent(event.target.checked)}
       />
       <CheckField
-        label="Also rows that were tried very often already"
-        hint="The server leaves them out otherwise, so that nobody pays for hopeless rows for ever."
+        label="Include rows over the retry limit"
+        hint="Skipped by default to avoid wasted cost."
         checked={resetAttempts}
         onChange={(event) => setReset(event.target.checked)}
       />
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Go back</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button kind="primary" disabled={isBusy || rows === 0} onClick={() => void run()}>
-          Run {words} again
+          {verb} {words}
         </Button>
       </div>
     </div>

@@ -1,4 +1,4 @@
-// The number of a row, which opens it.
+// Link that opens a row.
 import { Link } from '@tanstack/react-router';
 import { jobRoute } from '../../routes/router.tsx';
 

@@ -1,4 +1,5 @@
-// The image of a row: small in the grid, larger beside the list. Some kinds no browser shows; a sign stands for those.
+// The image of a row: a thumbnail in the grid, larger in the row panel, and an icon for formats that browsers cannot
+// show.
 import { ImageOff } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { basePath } from '../../lib/server-page.ts';
@@ -6,17 +7,17 @@ import { basePath } from '../../lib/server-page.ts';
 interface RowImageProps {
   jobId: string;
   seq: number;
-  /** Of the file. */
+  /** Name of the image file. */
   name: string;
 }
 
-/** Images of rows that fly by while the bar is dragged are not asked for. */
+/** Rows that pass by while scrolling do not load their images. */
 const SETTLE_MS = 150;
 
 const addressOf = ({ jobId, seq }: RowImageProps): string =>
   `${basePath}/api/v1/jobs/${jobId}/items/${seq}/image`;
 
-/** In a row of the grid: as wide as it is high. */
+/** A square in a row of the grid. */
 export function Thumbnail(props: RowImageProps) {
   const address = addressOf(props);
   const [settled, setSettled] = useState('');
@@ -28,7 +29,7 @@ export function Thumbnail(props: RowImageProps) {
   const box = 'inline-flex size-7 items-center justify-center rounded-sm bg-sunken align-middle text-muted';
   if (failed === address)
     return (
-      <span role="img" aria-label={`${props.name}, which cannot be shown`} className={box}>
+      <span role="img" aria-label={`${props.name} (no preview)`} className={box}>
         <ImageOff size={15} aria-hidden />
       </span>
     );
@@ -50,20 +51,9 @@ export function Thumbnail(props: RowImageProps) {
 export function LargeImage(props: RowImageProps) {
   const address = addressOf(props);
   const [failed, setFailed] = useState('');
-  if (failed === address)
-    return (
-      <p className="text-muted">
-        This image cannot be shown here. It may be of a kind that browsers do not know.
-      </p>
-    );
+  if (failed === address) return <p className="text-muted">Can't preview this image format.</p>;
   return (
-    <a
-      href={address}
-      target="_blank"
-      rel="noopener noreferrer"
-      title="Open the image alone"
-      className="self-start"
-    >
+    <a href={address} target="_blank" rel="noopener noreferrer" title="Open image" className="self-start">
       <img
         src={address}
         alt={props.name}

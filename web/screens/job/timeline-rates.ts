@@ -1,16 +1,16 @@
-// A timeline as rates: each step over the time that it covers, so that the first and the last one, which may be cut off by
-// the beginning and the end of the job, do not look slow.
+// Converts a timeline to rates. Each step is divided by the time it covers, so the first and last step, cut off by
+// start and end of the job, do not look slow.
 import type { z } from 'zod';
 import type { Routes } from '../../../src/contract/routes.ts';
 
 export type Timeline = z.infer<Routes['getTimeline']['answer']['schema']>;
 
 export interface TimelineRates {
-  /** Seconds since 1970 at which each step begins, and at last the end of the last one. */
+  /** Start of each step in seconds since 1970, and the end of the last step. */
   times: number[];
   ended: number[];
   failed: number[];
-  /** Average of a call; null: there was none. */
+  /** Average call duration. Null: no calls. */
   handlerMs: (number | null)[];
 }
 
@@ -31,7 +31,7 @@ export function timelineRates({ stepMs, from, to, points }: Timeline): TimelineR
     };
   });
   const last = steps.at(-1);
-  // A step is drawn as far as the next one.
+  // A step is drawn up to the next time.
   if (last) steps.push({ ...last, time: Math.max(toMs / 1000, last.time + 1) });
   return {
     times: steps.map(({ time }) => time),

@@ -1,4 +1,4 @@
-// Calls back when a job has moved on, at most once per interval, and once more for what came within it.
+// Calls back when a job makes progress, at most once per interval, and once more for events within it.
 import { useCallback, useEffect, useRef } from 'react';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import { useProgress } from '../../lib/live.ts';

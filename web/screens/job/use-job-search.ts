@@ -1,11 +1,11 @@
-// What is chosen on the job screen stands in its address.
+// The state of the job screen, kept in the URL.
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';
 import { jobRoute } from '../../routes/router.tsx';
 
 export type JobSearch = ReturnType<typeof jobRoute.useSearch>;
 
-/** Values to set; undefined and empty ones are taken out of the address. */
+/** Values to set; undefined and empty ones are removed from the URL. */
 export type JobSearchChange = { [Key in keyof JobSearch]?: JobSearch[Key] | undefined };
 
 export function useJobSearch(): [JobSearch, (change: JobSearchChange, replace?: boolean) => void] {

@@ -1,4 +1,4 @@
-// How many rows would really run again, as the server counts them for the same request.
+// The number of rows that a rerun would include, as counted by the server.
 import { useQuery } from '@tanstack/react-query';
 import type { Answered, Given } from '../../../src/client/route-call.ts';
 import type { Routes } from '../../../src/contract/routes.ts';
@@ -8,7 +8,7 @@ import type { Job } from '../../lib/job.ts';
 export type ReprocessRequest = Omit<Given<Routes['previewReprocess']>, 'jobId' | 'ifGeneration'>;
 export type ReprocessPreview = Answered<Routes['previewReprocess']>;
 
-/** Undefined: not counted yet, or it cannot be. A request of null is not counted. */
+/** Undefined: not counted yet, failed, or the request is null. */
 export function useReprocessPreview(
   { jobId, generation }: Pick<Job, 'jobId' | 'generation'>,
   request: ReprocessRequest | null,

@@ -1,10 +1,10 @@
-// The fields of a value, one below the other; values inside are JSON. Always text.
+// The fields of a value as a list; nested values are shown as JSON.
 import { cellText } from '../../../src/core/files/export-columns.ts';
 import { CellValue } from './items/cell-value.tsx';
 
 export interface ValueListProps {
   value: unknown;
-  /** Fields that come first; the database does not keep their order. */
+  /** Order of the fields; the database does not keep it. */
   order?: readonly string[];
 }
 
@@ -12,12 +12,12 @@ export function ValueList({ value, order = [] }: ValueListProps) {
   if (value === null || typeof value !== 'object' || Array.isArray(value))
     return (
       <pre tabIndex={0} className="overflow-auto rounded-md bg-sunken px-3 py-2 font-mono text-[13px]">
-        {value === null ? 'nothing' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
+        {value === null ? 'Empty' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)}
       </pre>
     );
   const place = (key: string): number => (order.includes(key) ? order.indexOf(key) : order.length);
   const fields = Object.entries(value).toSorted(([a], [b]) => place(a) - place(b));
-  if (fields.length === 0) return <p className="text-muted">No fields</p>;
+  if (fields.length === 0) return <p className="text-muted">Empty</p>;
   return (
     <dl className="grid grid-cols-[minmax(6rem,max-content)_1fr] overflow-hidden rounded-md border border-line">
       {fields.map(([key, field]) => (

@@ -1,4 +1,4 @@
-// Why a job does not go on, in a few words for the list; its own screen says more, and what to do.
+// The reason why a job is not making progress, in one line for the list.
 import type { z } from 'zod';
 import type { ProgressEvent } from '../../../src/contract/events.ts';
 import type { listedJob } from '../../../src/contract/jobs.ts';
@@ -10,16 +10,16 @@ type Reasons = Pick<
   'pausedBecause' | 'blockedBecause' | 'lastError' | 'held' | 'state'
 >;
 
-/** `live` is what was heard of the job since it was listed. */
+/** `live` is the job, or a newer progress event. */
 export function becauseWords(job: Reasons, live: Pick<ProgressEvent, 'counts' | 'state'>): string | null {
   const { counts, state } = live;
   if (state === 'FAILED') return job.lastError;
   if (state === 'PAUSED') return job.pausedBecause;
   const isWorkedOn = (counts.PROCESSING ?? 0) > 0;
   if (isWorkedOn || !CLAIMABLE_STATES.includes(state)) return null;
-  // A job that was started since is not blocked any more.
+  // A job that has started since is no longer blocked.
   if (job.blockedBecause !== null && state === job.state) return job.blockedBecause;
   const isOver = state !== 'INGESTING' && job.held > 0 && (counts.PENDING ?? 0) <= job.held;
   if (!isOver) return null;
-  return `the trial is over: ${formatCount(job.held)} ${job.held === 1 ? 'row waits' : 'rows wait'}`;
+  return `Test run finished — ${formatCount(job.held)} ${job.held === 1 ? 'row' : 'rows'} waiting`;
 }

@@ -1,4 +1,4 @@
-// What can be done with the jobs that are selected.
+// Actions on the selected jobs.
 import { Pause, Play, X } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
@@ -41,18 +41,18 @@ export function BulkBar({ jobs, onClear }: { jobs: readonly ListedJob[]; onClear
         <X size={14} aria-hidden /> Cancel {cancellable > 0 && cancellable}
       </Button>
       <Button size="small" kind="quiet" onClick={onClear}>
-        Select none
+        Clear selection
       </Button>
       <Confirm
         open={isAsking}
         onClose={() => setAsking(false)}
         title={cancellable === 1 ? 'Cancel this job?' : `Cancel ${cancellable} jobs?`}
-        action={cancellable === 1 ? 'Cancel the job' : `Cancel ${cancellable} jobs`}
+        action={cancellable === 1 ? 'Cancel job' : `Cancel ${cancellable} jobs`}
+        cancel="Keep running"
         danger
         onConfirm={() => run('cancel')}
       >
-        What has ended stays and can be exported. Rows without a result are not run any more; they can be
-        reprocessed later.
+        Finished rows keep their results; the rest can be rerun later.
       </Confirm>
     </section>
   );

@@ -1,4 +1,4 @@
-// Pause, resume and cancel for many jobs at once. Each is asked for on its own; what could not be done is told.
+// Pauses, resumes or cancels many jobs, one request each, and reports failures.
 import { type ControlAction, canControl } from '../../../src/core/jobs/job-state.ts';
 import { say, sayError } from '../../components/toasts.tsx';
 import { client, queries } from '../../lib/client.ts';
@@ -8,9 +8,9 @@ export type BulkAction = Exclude<ControlAction, 'reprocess'>;
 
 const AT_ONCE = 5;
 const DONE_WORDS: Record<BulkAction, string> = {
-  pause: 'paused',
-  resume: 'resumed',
-  cancel: 'being cancelled',
+  pause: 'Paused',
+  resume: 'Resumed',
+  cancel: 'Cancelling',
 };
 
 export function actionable(action: BulkAction, jobs: readonly ListedJob[]): ListedJob[] {
@@ -31,7 +31,7 @@ export async function controlJobs(action: BulkAction, jobs: readonly ListedJob[]
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   void queries.invalidateQueries({ queryKey: ['jobs'] });
   if (changed.length > 0)
-    say(`${changed.length} ${changed.length === 1 ? 'job is' : 'jobs are'} ${DONE_WORDS[action]}.`, {
+    say(`${DONE_WORDS[action]} ${changed.length} ${changed.length === 1 ? 'job' : 'jobs'}`, {
       ...(action === 'pause' && { undo: () => void undoPause(changed) }),
     });
   if (failures.length > 0) sayError(failures[0]);

@@ -1,4 +1,4 @@
-// Jobs as rows: how far each is, live, and a box to select it.
+// The table of jobs with live progress and selection.
 import { Link } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import type { z } from 'zod';
@@ -17,21 +17,21 @@ export type ListedJob = z.infer<typeof listedJob>;
 
 export interface JobTableProps {
   jobs: readonly ListedJob[];
-  /** Null: the viewer can do nothing with them. */
+  /** Null: the user cannot act on jobs. */
   selected: ReadonlySet<string> | null;
   onSelect: (jobIds: readonly string[], isSelected: boolean) => void;
 }
 
-/** Columns that a narrow screen does without. */
+/** Columns hidden on a narrow screen. */
 const WIDE = 'hidden md:table-cell';
 const HEADINGS = [
   ['Name', ''],
   ['State', ''],
   ['Progress', 'hidden sm:table-cell'],
   ['Rows', 'hidden sm:table-cell text-right'],
-  ['Rate', classNames(WIDE, 'text-right')],
+  ['Speed', classNames(WIDE, 'text-right')],
   ['Owner', WIDE],
-  ['Made', 'hidden sm:table-cell'],
+  ['Created', 'hidden sm:table-cell'],
 ] as const;
 
 export function JobTable({ jobs, selected, onSelect }: JobTableProps) {
@@ -49,7 +49,7 @@ export function JobTable({ jobs, selected, onSelect }: JobTableProps) {
               <th scope="col" className="w-9 pl-3">
                 <input
                   type="checkbox"
-                  aria-label="Select all jobs that are shown"
+                  aria-label="Select all shown"
                   className={classNames(checkBoxClass, 'align-middle')}
                   checked={isAll}
                   onChange={({ target }) =>
@@ -94,7 +94,7 @@ interface JobRowProps {
 }
 
 function JobRow({ job, isSelected, onSelect }: JobRowProps) {
-  // An event counts until the job is fetched anew: what came while nobody listened is in there.
+  // An event is valid until the job is refetched: the fetched job includes missed events.
   const [latest, setLatest] = useState<{ event: ProgressEvent; job: ListedJob } | null>(null);
   useProgress(useCallback((event) => event.jobId === job.jobId && setLatest({ event, job }), [job]));
   const { counts, itemCount, perSecond, state } = latest?.job === job ? latest.event : job;

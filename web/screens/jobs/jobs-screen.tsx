@@ -19,8 +19,8 @@ import { BulkBar } from './bulk-bar.tsx';
 import { JobTable } from './job-table.tsx';
 
 const STATE_FILTERS = [
-  ['', 'All states'],
-  ['INGESTING,QUEUED,RUNNING,FINALIZING,CANCELLING', 'Under way'],
+  ['', 'All'],
+  ['INGESTING,QUEUED,RUNNING,FINALIZING,CANCELLING', 'Active'],
   ['PAUSED', 'Paused'],
   ['DONE', 'Done'],
   ['FAILED', 'Failed'],
@@ -55,7 +55,7 @@ export function JobsScreen() {
   const listed = jobs.data?.pages.flatMap((page) => page.items) ?? [];
   const chosen = listed.filter(({ jobId }) => selected.has(jobId));
   const isFiltered = Boolean(search.states ?? search.search);
-  const canMake = can('createJob');
+  const canCreate = can('createJob');
   const canControl = can('pauseJob', 'resumeJob', 'cancelJob');
   const select = (jobIds: readonly string[], isSelected: boolean) => {
     const next = new Set(selected);
@@ -63,10 +63,10 @@ export function JobsScreen() {
     setSelected(next);
   };
   return (
-    <Page title="Jobs" actions={canMake && <NewJobLink />}>
+    <Page title="Jobs" actions={canCreate && <NewJobLink />}>
       <div className="flex flex-wrap items-center gap-2">
         <SearchBox
-          label="Search by name or id"
+          label="Search jobs"
           value={search.search ?? ''}
           onChange={useCallback((text) => change({ search: text }), [change])}
         />
@@ -85,7 +85,7 @@ export function JobsScreen() {
         {seesAll && (
           <CheckField
             className="px-1"
-            label="Of everybody"
+            label="Show everyone's jobs"
             checked={search.all ?? false}
             onChange={(event) => change({ all: event.target.checked })}
           />
@@ -96,7 +96,7 @@ export function JobsScreen() {
       {jobs.isPending && <p className="text-muted">Loading…</p>}
       {jobs.isSuccess &&
         (listed.length === 0 ? (
-          <NoJobs isFiltered={isFiltered} canMake={canMake} />
+          <NoJobs isFiltered={isFiltered} canCreate={canCreate} />
         ) : (
           <JobTable jobs={listed} selected={canControl ? selected : null} onSelect={select} />
         ))}
@@ -119,15 +119,15 @@ function clean<T extends object>(search: T): T {
   ) as T;
 }
 
-function NoJobs({ isFiltered, canMake }: { isFiltered: boolean; canMake: boolean }) {
-  if (isFiltered) return <EmptyState title="No job fits">Change the search or the state above.</EmptyState>;
+function NoJobs({ isFiltered, canCreate }: { isFiltered: boolean; canCreate: boolean }) {
+  if (isFiltered) return <EmptyState title="No matching jobs">Try a different search or filter.</EmptyState>;
   return (
-    <EmptyState title="No jobs yet" {...(canMake && { action: <NewJobLink /> })}>
+    <EmptyState title="No jobs yet" {...(canCreate && { action: <NewJobLink /> })}>
       <p>
-        A job is a file of rows and a pipeline that runs over each of them. You drop a file, see what would
-        become of its rows, and watch it run; what failed can be corrected and run again.
+        Upload a file, choose what to run on each row, and watch the results come in. You can fix and rerun
+        failed rows.
       </p>
-      <p className="mt-3">From a terminal it is</p>
+      <p className="mt-3">Or from the command line:</p>
       <pre className="mt-1 rounded-md bg-sunken p-3 text-left font-mono text-xs break-words whitespace-pre-wrap">
         rowmill submit products.csv --pipeline price-lookup --follow
       </pre>

@@ -1,4 +1,4 @@
-// A file of this machine, dropped or picked, or one of a configured source.
+// Selects a local file, dropped or picked, or a file of a configured source.
 import { FileUp } from 'lucide-react';
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
@@ -22,11 +22,11 @@ export function ChooseFile({ chosen, sources, maxBytes, onChoose }: ChooseFilePr
         <p className="min-w-0 break-words">
           <span className="font-medium">{chosen.kind === 'file' ? chosen.file.name : chosen.path}</span>{' '}
           <span className="text-muted">
-            {chosen.kind === 'file' ? formatBytes(chosen.file.size) : `of ${chosen.name}`}
+            {chosen.kind === 'file' ? formatBytes(chosen.file.size) : `from ${chosen.name}`}
           </span>
         </p>
         <Button size="small" onClick={() => onChoose(null)}>
-          Choose another
+          Replace
         </Button>
       </div>
     );
@@ -54,9 +54,9 @@ function DropZone({ maxBytes, onFile }: { maxBytes: number | null; onFile: (file
       )}
     >
       <FileUp size={28} className="text-muted" aria-hidden />
-      <p className="font-medium">Drop a file here</p>
+      <p className="font-medium">Drop your file here</p>
       <Button onClick={() => input.current?.click()} aria-describedby={hintId}>
-        Pick a file
+        Browse files
       </Button>
       <input
         ref={input}
@@ -67,25 +67,24 @@ function DropZone({ maxBytes, onFile }: { maxBytes: number | null; onFile: (file
         onChange={(event) => {
           const [file] = event.target.files ?? [];
           if (file) onFile(file);
-          // The same file can be picked again after it was changed.
+          // Allows picking the same file again after an edit.
           event.target.value = '';
         }}
       />
       <p id={hintId} className="max-w-prose text-[13px] text-muted">
-        CSV and its relatives, Excel workbooks, JSON and JSON lines, lists of addresses, images in a zip; also
-        compressed. The first row names the columns.
-        {maxBytes !== null && ` Up to ${formatBytes(maxBytes)}.`}
+        CSV, TSV, Excel, JSON, JSON Lines, URL lists or a ZIP of images, also gzipped
+        {maxBytes !== null && ` (up to ${formatBytes(maxBytes)})`}. The first row should contain column names.
       </p>
     </div>
   );
 }
 
-/** A file that is dropped anywhere on the page: beside the frame the browser would open it and leave. */
+/** Takes a file dropped anywhere on the page: outside the frame the browser would open it and leave. */
 function useDroppedFile(onFile: (file: File) => void): boolean {
   const [isOver, setOver] = useState(false);
-  const tell = useRef(onFile);
+  const latest = useRef(onFile);
   useEffect(() => {
-    tell.current = onFile;
+    latest.current = onFile;
   }, [onFile]);
   useEffect(() => {
     const over = (event: DragEvent): void => {
@@ -99,7 +98,7 @@ function useDroppedFile(onFile: (file: File) => void): boolean {
       event.preventDefault();
       setOver(false);
       const [file] = event.dataTransfer?.files ?? [];
-      if (file) tell.current(file);
+      if (file) latest.current(file);
     };
     window.addEventListener('dragover', over);
     window.addEventListener('dragleave', leave);
@@ -128,15 +127,15 @@ function ChooseSource({
   return (
     <form onSubmit={submit} className="flex flex-wrap items-end gap-2">
       <SelectField
-        label="Or take it from a source"
+        label="Or use a connected source"
         name="source"
         className="w-auto min-w-40"
         choices={sources.map(({ name, kind }) => [name, `${name} (${kind})`] as const)}
       />
       <div className="min-w-48 flex-1">
-        <TextField label="Path of the file there" name="path" required placeholder="incoming/products.csv" />
+        <TextField label="File path" name="path" required placeholder="incoming/products.csv" />
       </div>
-      <Button type="submit">Use it</Button>
+      <Button type="submit">Use this file</Button>
     </form>
   );
 }

@@ -1,9 +1,9 @@
-// Which pipeline, what it does, and what it needs of a row.
+// Selects the pipeline, and shows its phases, expected columns and whether it is paid.
 import { ChevronRight } from 'lucide-react';
 import type { z } from 'zod';
 import type { pipeline as pipelineSchema } from '../../../src/contract/operations.ts';
 import { SelectField } from '../../components/select-field.tsx';
-import { fieldsOfSchema } from './schema-form.ts';
+import { fieldsOfSchema, type SchemaField } from './schema-form.ts';
 
 export type Pipeline = z.infer<typeof pipelineSchema>;
 
@@ -22,7 +22,7 @@ export function ChoosePipeline({ pipelines, chosen, onChoose }: ChoosePipelinePr
         value={chosen?.name ?? ''}
         onChange={(event) => onChoose(event.target.value)}
         choices={[
-          ...(chosen ? [] : ([['', 'Choose one']] as const)),
+          ...(chosen ? [] : ([['', 'Select…']] as const)),
           ...pipelines.map(({ name }) => [name, name] as const),
         ]}
       />
@@ -30,6 +30,15 @@ export function ChoosePipeline({ pipelines, chosen, onChoose }: ChoosePipelinePr
     </div>
   );
 }
+
+const KIND_WORDS: Record<SchemaField['kind'], string> = {
+  text: 'text',
+  number: 'number',
+  integer: 'whole number',
+  boolean: 'yes or no',
+  choice: 'one of a list',
+  json: '',
+};
 
 function PipelineWords({ pipeline }: { pipeline: Pipeline }) {
   const fields = fieldsOfSchema(pipeline.input);
@@ -46,18 +55,18 @@ function PipelineWords({ pipeline }: { pipeline: Pipeline }) {
           ))}
         </ol>
       </dd>
-      <dt className="text-muted">A row needs</dt>
+      <dt className="text-muted">Expected columns</dt>
       <dd>
         {fields.length === 0 ? (
-          'anything: the pipeline does not say'
+          'any columns'
         ) : (
           <ul className="flex flex-wrap gap-1.5">
             {fields.map(({ name, required, kind }) => (
               <li key={name} className="rounded bg-sunken px-1.5 font-mono text-xs leading-5">
                 {name}
                 <span className="text-muted">
-                  {kind === 'json' ? '' : ` ${kind}`}
-                  {required ? '' : ', optional'}
+                  {KIND_WORDS[kind] && ` · ${KIND_WORDS[kind]}`}
+                  {!required && ' · optional'}
                 </span>
               </li>
             ))}
@@ -67,7 +76,7 @@ function PipelineWords({ pipeline }: { pipeline: Pipeline }) {
       {pipeline.paid && (
         <>
           <dt className="text-muted">Cost</dt>
-          <dd>Its calls cost something; give it a budget below.</dd>
+          <dd>Paid. Set a budget below.</dd>
         </>
       )}
     </dl>

@@ -17,7 +17,7 @@ const fields = [
   { name: 'brand', required: false },
 ];
 
-test('each field shows its column, or which columns could be meant', () => {
+test('each field shows its column, or suggestions', () => {
   const choices = columnChoices(preview, fields, { sku: 'SKU' });
   expect(choices.map(({ field, column, isGiven }) => [field, column, isGiven])).toEqual([
     ['sku', 'SKU', true],
@@ -28,16 +28,16 @@ test('each field shows its column, or which columns could be meant', () => {
   expect(missingRequired(choices)).toEqual(['title']);
 });
 
-test('a column feeds one field', () => {
+test('a column maps to one field', () => {
   expect(chooseColumn({ sku: 'SKU' }, 'title', 'SKU')).toEqual({ title: 'SKU' });
   expect(chooseColumn({ sku: 'SKU' }, 'title', 'Titel')).toEqual({ sku: 'SKU', title: 'Titel' });
 });
 
-test('a choice can be taken back', () => {
+test('a mapping can be reset', () => {
   expect(chooseColumn({ sku: 'SKU', title: 'Titel' }, 'title', null)).toEqual({ sku: 'SKU' });
 });
 
-test('a field without a column is not told on every row', () => {
+test('a field without a column is not reported on every row', () => {
   const title = { field: 'title', message: 'expected string' };
   const short = { field: null, message: 'expected 4 cells, got 2' };
   const rows = [{ line: 2, input: {}, problems: [title, short] }];

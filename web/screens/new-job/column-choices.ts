@@ -1,19 +1,19 @@
-// Which column of the file feeds which field of the pipeline: as the server found it, and as somebody changes it.
+// The mapping of file columns to pipeline fields: detected by the server, changed by the user.
 import type { z } from 'zod';
-import type { preview as previewSchema } from '../../../src/contract/jobs.ts';
+import type { preview as previewSchema } from '../../../src/contract/new-job.ts';
 
 export type Preview = z.infer<typeof previewSchema>;
-/** Field to header, as somebody said it. */
+/** Field to header, as set by the user. */
 export type Mapping = Readonly<Record<string, string>>;
 
 export interface ColumnChoice {
   field: string;
   required: boolean;
-  /** Header of the column that feeds it; null: none does. */
+  /** Header of the mapped column. Null: not mapped. */
   column: string | null;
-  /** Somebody said so; it can be taken back. */
+  /** Set by the user, and can be reset. */
   isGiven: boolean;
-  /** Columns that could be meant, the nearest first. */
+  /** Likely columns, best match first. */
   suggestions: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export function columnChoices(
   }));
 }
 
-/** A column feeds one field: whoever had it before gives it up. */
+/** A column maps to one field: the previous field loses it. */
 export function chooseColumn(mapping: Mapping, field: string, header: string | null): Mapping {
   const rest = Object.entries(mapping).filter(([other, taken]) => other !== field && taken !== header);
   return Object.fromEntries(header === null ? rest : [...rest, [field, header]]);
@@ -41,7 +41,7 @@ export function missingRequired(choices: readonly ColumnChoice[]): string[] {
   return choices.filter(({ required, column }) => required && column === null).map(({ field }) => field);
 }
 
-/** A field without a column is told once, not on every row. */
+/** A field without a column is reported once, not on every row. */
 export function withoutProblemsOf<Seen extends Pick<Preview, 'rows'>>(
   preview: Seen,
   fields: readonly string[],

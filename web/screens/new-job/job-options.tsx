@@ -1,4 +1,4 @@
-// Name, trial, budget, and when it begins.
+// Name, test run, budget, priority and start of a new job.
 import { CheckField } from '../../components/check-field.tsx';
 import { TextField } from '../../components/field.tsx';
 import type { JobOptionTexts } from './read-job-options.ts';
@@ -16,15 +16,15 @@ export function JobOptions({ options, problems, suggestedName, isPaid, onChange 
     <div className="grid gap-4 sm:grid-cols-2">
       <TextField
         label="Name"
-        hint="How you will find it in the list."
+        hint="Shown in the job list"
         placeholder={suggestedName}
         maxLength={200}
         value={options.name}
         onChange={({ target }) => onChange({ name: target.value })}
       />
       <TextField
-        label="Try the first rows"
-        hint="So many rows run; the rest waits until you have looked at them. Empty: all rows run."
+        label="Test run"
+        hint="Run this many rows first, then wait for your OK. Leave empty to run all."
         type="number"
         min={1}
         step={1}
@@ -36,8 +36,8 @@ export function JobOptions({ options, problems, suggestedName, isPaid, onChange 
       {isPaid && (
         <>
           <TextField
-            label="Budget of the job"
-            hint="It pauses before it costs more than this. Empty: no limit."
+            label="Job budget"
+            hint="Pauses before exceeding this amount. Leave empty for no limit."
             type="number"
             min={0}
             step="any"
@@ -47,8 +47,8 @@ export function JobOptions({ options, problems, suggestedName, isPaid, onChange 
             onChange={({ target }) => onChange({ budgetMax: target.value })}
           />
           <TextField
-            label="Budget of a row"
-            hint="A row that would cost more fails."
+            label="Per-row budget"
+            hint="Rows that would cost more are marked failed."
             type="number"
             min={0}
             step="any"
@@ -61,7 +61,7 @@ export function JobOptions({ options, problems, suggestedName, isPaid, onChange 
       )}
       <TextField
         label="Priority"
-        hint="Jobs with a higher number go first. Usually 0."
+        hint="Higher runs first (default 0)"
         type="number"
         step={1}
         placeholder="0"
@@ -71,14 +71,14 @@ export function JobOptions({ options, problems, suggestedName, isPaid, onChange 
       />
       <div className="flex flex-col gap-3 sm:pt-6">
         <CheckField
-          label="Hold it"
-          hint="The rows are stored; nothing runs before you resume the job."
+          label="Don't start yet"
+          hint="Upload now, start later."
           checked={options.hold}
           onChange={({ target }) => onChange({ hold: target.checked })}
         />
         <CheckField
-          label="A new job even if this file has one"
-          hint="Otherwise the same file again leads to the job it has."
+          label="Run this file again"
+          hint="Otherwise we'll open the existing job for this file."
           checked={options.again}
           onChange={({ target }) => onChange({ again: target.checked })}
         />

@@ -1,4 +1,4 @@
-// Which column feeds which field; near misses are one click away.
+// Maps columns to fields, with one-click suggestions for near matches.
 import { Check, CircleDashed, TriangleAlert } from 'lucide-react';
 import { useId } from 'react';
 import { Button } from '../../components/button.tsx';
@@ -43,7 +43,7 @@ function MapField({
         )}
         <span className="min-w-0 truncate font-mono text-[13px]">{field}</span>
         <span className={classNames('text-[13px]', isLacking ? 'text-bad' : 'text-muted')}>
-          {required ? (isLacking ? 'needed' : '') : 'optional'}
+          {required ? (isLacking ? 'required' : '') : 'optional'}
         </span>
       </label>
       <select
@@ -53,9 +53,7 @@ function MapField({
         onChange={({ target }) => onChoose(field, target.value === '' ? null : target.value)}
         className={classNames(inputClass, 'w-full sm:w-64')}
       >
-        {(column === null || isGiven) && (
-          <option value="">{isGiven ? 'As found by name' : 'No column'}</option>
-        )}
+        {(column === null || isGiven) && <option value="">{isGiven ? 'Automatic' : 'Not mapped'}</option>}
         {[...new Set(headers)]
           .filter((header) => header !== '')
           .map((header) => (
@@ -67,7 +65,7 @@ function MapField({
       {column === null &&
         suggestions.map((header) => (
           <Button key={header} size="small" onClick={() => onChoose(field, header)}>
-            Use “{header}”
+            Use “{header}”?
           </Button>
         ))}
     </li>

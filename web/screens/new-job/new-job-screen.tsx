@@ -1,5 +1,4 @@
-// A new job: pipeline, file, what would become of it, and how it is to run. Nothing is stored or paid for before the
-// last button.
+// The form for a new job: pipeline, file, preview and options. Nothing is stored or charged before the last button.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -30,14 +29,14 @@ export function NewJobScreen() {
   const whyNot = usePermission().whyNot('createJob', 'previewJob', 'createUpload', 'listSources');
   if (whyNot !== null)
     return (
-      <EmptyState isScreen title="You cannot make jobs">
+      <EmptyState isScreen title="You don't have permission to create jobs">
         {whyNot}
       </EmptyState>
     );
-  return <MakeJob />;
+  return <CreateJob />;
 }
 
-function MakeJob() {
+function CreateJob() {
   const pipelines = useQuery({ queryKey: ['pipelines'], queryFn: () => client.listPipelines() });
   const sources = useQuery({ queryKey: ['sources'], queryFn: () => client.listSources() });
   const { pipeline: wanted } = newJobRoute.useSearch();
@@ -59,11 +58,8 @@ function MakeJob() {
 
 function NoPipelines() {
   return (
-    <EmptyState isScreen title="There is no pipeline yet">
-      <p>
-        A pipeline is the code that runs over each row. Whoever runs this server names the files that define
-        them when it is started, and the same files to a worker, which runs them:
-      </p>
+    <EmptyState isScreen title="No pipelines yet">
+      <p>Pipelines are code that runs on each row. Start the server and a worker with your pipeline file:</p>
       <pre className="mt-3 rounded-md bg-sunken p-3 text-left font-mono text-xs break-words whitespace-pre-wrap">
         {'rowmill server pipelines/price-lookup.ts\nrowmill worker pipelines/price-lookup.ts'}
       </pre>
@@ -91,7 +87,8 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
   const [isAsking, setAsking] = useState(false);
   const preview = usePreview({ chosen, pipeline: pipeline?.name, format, mapping, evenLarge });
   const { state, start, pause, resume, cancel } = useStartJob(({ jobId, created }) => {
-    say(created ? 'The job is made.' : 'This file has a job already: this is it.');
+    if (!created) say("You've already uploaded this file — here's its job.");
+    else say(options.hold ? 'Job created' : 'Job started');
     void navigate({ to: '/jobs/$jobId', params: { jobId } });
   });
 
@@ -108,7 +105,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
     : !chosen
       ? 'Choose a file.'
       : lacking.length > 0
-        ? `Say which ${lacking.length === 1 ? 'column is' : 'columns are'} ${lacking.join(', ')}.`
+        ? `Match the required ${lacking.length === 1 ? 'column' : 'columns'}: ${lacking.join(', ')}.`
         : null;
 
   const choose = (next: ChosenFile | null) => {
@@ -119,7 +116,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
   };
   const changeFormat = (next: FormatOptions) => {
     setFormat(next);
-    // Columns may have other names now.
+    // The columns may have different names now.
     setMapping({});
   };
   const begin = () => {
@@ -139,11 +136,11 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
     else begin();
   };
   return (
-    <Page title="New job" intro="Nothing is stored or paid for before you start it.">
-      <Section title="1. What to run">
+    <Page title="New job" intro="Nothing is saved or charged until you start.">
+      <Section title="1. Choose a pipeline">
         <ChoosePipeline pipelines={pipelines} chosen={pipeline} onChoose={onPipeline} />
       </Section>
-      <Section title="2. The rows">
+      <Section title="2. Upload your file">
         <ChooseFile
           chosen={chosen}
           sources={sources.filter((source) => !pipeline || source.pipeline === pipeline.name)}
@@ -163,7 +160,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
         />
       )}
       {chosen && pipeline && (
-        <Section title="4. How it runs">
+        <Section title="4. Options">
           <div className="flex flex-col gap-5">
             {paramFields.length > 0 && (
               <ParamsForm
@@ -189,7 +186,7 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
           {blocker !== null && <p className="text-muted">{blocker}</p>}
           {Object.keys(problems).length > 0 && (
             <p role="alert" className="text-bad">
-              Something above is not right yet.
+              Please fix the highlighted fields.
             </p>
           )}
           <Button kind="primary" disabled={blocker !== null} onClick={tryToStart}>
@@ -201,17 +198,16 @@ function NewJobForm({ pipelines, sources, pipeline, onPipeline }: NewJobFormProp
         open={isAsking}
         onClose={() => setAsking(false)}
         title="Start without a budget?"
-        action="Start it"
+        action="Start anyway"
         onConfirm={async () => begin()}
       >
-        Each row makes calls that cost money, and nothing bounds what the whole file may cost. Go back to give
-        it a budget, or to try the first rows before the rest.
+        This pipeline is paid and no budget is set. Set a budget, or test a few rows first.
       </Confirm>
     </Page>
   );
 }
 
 function startWords(hold: boolean, trial: number | undefined): string {
-  if (hold) return 'Store the rows';
-  return trial === undefined ? 'Start the job' : 'Start the trial';
+  if (hold) return 'Upload only';
+  return trial === undefined ? 'Start job' : 'Start test run';
 }

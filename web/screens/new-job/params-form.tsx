@@ -1,4 +1,4 @@
-// The parameters of a job, asked for as the pipeline's schema describes them.
+// Form fields for the parameters of a job, from the pipeline's schema.
 import { CheckField } from '../../components/check-field.tsx';
 import { Field, inputClass, TextField } from '../../components/field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
@@ -8,7 +8,7 @@ import { type FormTexts, type SchemaField, textOf } from './schema-form.ts';
 export interface ParamsFormProps {
   fields: readonly SchemaField[];
   texts: FormTexts;
-  /** Shown after the first try to start. */
+  /** Shown after the first attempt to start. */
   problems: Readonly<Record<string, string>>;
   onChange: (name: string, text: string) => void;
 }
@@ -58,14 +58,14 @@ function ParamField({ field, text, error, onChange }: ParamFieldProps) {
         value={text}
         onChange={({ target }) => onChange(target.value)}
         choices={[
-          ['', required ? 'Choose one' : 'Not said'],
+          ['', required ? 'Select…' : 'Default'],
           ...choices.map((choice) => [textOf(choice, kind), textOf(choice, kind)] as const),
         ]}
       />
     );
   if (kind === 'json')
     return (
-      <Field label={label} hint={hint ?? 'As JSON, such as ["a", "b"] or {"a": 1}.'} error={error}>
+      <Field label={label} hint={hint ?? 'JSON, e.g. ["a", "b"] or {"a": 1}'} error={error}>
         {(ids) => (
           <textarea
             {...ids}

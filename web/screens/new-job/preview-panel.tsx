@@ -1,4 +1,4 @@
-// What would become of the file: how it is read, which column goes where, the first rows and their problems.
+// Preview of the file: format, column mapping, first rows and their problems.
 import type { UseQueryResult } from '@tanstack/react-query';
 import { CircleCheck, TriangleAlert } from 'lucide-react';
 import { Button } from '../../components/button.tsx';
@@ -14,7 +14,7 @@ import type { FormatOptions, PreviewAnswer, PreviewTooLarge } from './use-previe
 export interface PreviewPanelProps {
   query: UseQueryResult<PreviewAnswer | PreviewTooLarge>;
   choices: readonly ColumnChoice[];
-  /** A pipeline is chosen, so that its rows can be compared with what it needs. */
+  /** A pipeline is selected, so the rows are validated against it. */
   isChecked: boolean;
   format: FormatOptions;
   onFormat: (format: FormatOptions) => void;
@@ -26,7 +26,7 @@ export function PreviewPanel(props: PreviewPanelProps) {
   const { query, format, onFormat, onEvenLarge } = props;
   return (
     <Section
-      title="3. Check"
+      title="3. Match columns and check"
       aside={
         <span role="status" className="text-[13px] text-muted">
           {query.isFetching ? 'Reading…' : ''}
@@ -39,21 +39,21 @@ export function PreviewPanel(props: PreviewPanelProps) {
           action={
             <div className="flex gap-2">
               {Object.keys(format).length > 0 && (
-                <Button onClick={() => onFormat({})}>Read it as found</Button>
+                <Button onClick={() => onFormat({})}>Reset to auto-detected</Button>
               )}
               <Button onClick={() => void query.refetch()}>Try again</Button>
             </div>
           }
         />
       ) : !query.data ? (
-        <p className="text-muted">Reading the beginning of the file…</p>
+        <p className="text-muted">Reading file…</p>
       ) : query.data.tooLarge ? (
         <div className="flex flex-wrap items-center justify-between gap-3">
           <p className="max-w-prose">
-            This kind of file can only be read whole, and it is large. You can look at it first, or start the
-            job: rows that cannot be read are told then.
+            This file is large and must be uploaded to preview. Preview it now, or start and review problems
+            afterwards.
           </p>
-          <Button onClick={onEvenLarge}>Send it to look at it</Button>
+          <Button onClick={onEvenLarge}>Upload for preview</Button>
         </div>
       ) : (
         <Seen {...props} preview={query.data.preview} />
@@ -76,10 +76,8 @@ function Seen({
       <ReadingOptions detected={preview.detected} format={format} onChange={onFormat} />
       {choices.length > 0 && preview.columns.length > 0 && (
         <div>
-          <h3 className="font-medium">Columns</h3>
-          <p className="text-[13px] text-muted">
-            Other columns of the file are stored with each row and come back in the result.
-          </p>
+          <h3 className="font-medium">Match columns</h3>
+          <p className="text-[13px] text-muted">Unmatched columns are kept and returned with your results.</p>
           <MapColumns
             choices={choices}
             headers={preview.columns.map(({ header }) => header)}
@@ -88,17 +86,14 @@ function Seen({
         </div>
       )}
       <div className="flex flex-col gap-2">
-        <h3 className="font-medium">First rows</h3>
+        <h3 className="font-medium">Preview</h3>
         {lacking.length === 0 ? (
           <>
             <LookedAt preview={preview} isChecked={isChecked} />
             <RefusedRows checked={preview.checked} />
           </>
         ) : (
-          <p className="text-muted">
-            Say above which {lacking.length === 1 ? 'column is' : 'columns are'} {lacking.join(' and ')}; then
-            the rows are checked.
-          </p>
+          <p className="text-muted">Match {lacking.join(', ')} to check your rows.</p>
         )}
         <PreviewRows preview={withoutProblemsOf(preview, lacking)} />
       </div>
@@ -108,30 +103,27 @@ function Seen({
 
 function LookedAt({ preview: { looked }, isChecked }: { preview: Preview; isChecked: boolean }) {
   if (looked.rows === 0) return null;
+  const rows = `${formatCount(looked.rows)} ${looked.rows === 1 ? 'row' : 'rows'}`;
   const of = looked.wholeFile
-    ? looked.rows === 1
-      ? 'The only row was looked at'
-      : `All ${formatCount(looked.rows)} rows were looked at`
-    : `The first ${formatCount(looked.rows)} rows were looked at`;
+    ? `Checked ${looked.rows === 1 ? '' : 'all '}${rows}`
+    : `Checked the first ${rows}`;
   if (looked.withProblems === 0)
     return (
       <p className="flex items-center gap-2 text-good">
         <CircleCheck size={16} className="shrink-0" aria-hidden /> {of}:{' '}
-        {isChecked
-          ? `nothing is wrong with ${looked.rows === 1 ? 'it' : 'them'}.`
-          : 'they can be read. Choose a pipeline, and they are checked against what it needs.'}
+        {isChecked ? 'no problems.' : 'readable. Choose a pipeline to validate them.'}
       </p>
     );
   return (
     <p className="flex items-start gap-2 text-warn">
       <TriangleAlert size={16} className="mt-0.5 shrink-0" aria-hidden /> {of}:{' '}
       {formatCount(looked.withProblems)} {looked.withProblems === 1 ? 'has a problem' : 'have problems'}. Rows
-      that cannot be run fail at once and cost nothing; you can correct them later in the job.
+      that can't run are marked failed at no cost; you can fix them later.
     </p>
   );
 }
 
-/** Rows that would not run, also beyond those that are shown. */
+/** Rows that cannot run, including rows that are not shown. */
 function RefusedRows({ checked }: { checked: Preview['checked'] }) {
   const count = checked.refused + checked.rejected;
   if (count === 0) return null;
@@ -139,7 +131,7 @@ function RefusedRows({ checked }: { checked: Preview['checked'] }) {
   return (
     <div className="text-[13px]">
       <p>
-        {formatCount(count)} of {of} would not run
+        {formatCount(count)} of {of} can't run
         {checked.reasons.length < count ? ', for example:' : ':'}
       </p>
       <ul className="list-disc pl-5 text-muted">

@@ -8,14 +8,14 @@ test('a small file is sent whole', async () => {
   expect(await partForPreview(file)).toEqual({ bytes: file, isWhole: true });
 });
 
-test('of a large text only whole lines at its beginning are sent', async () => {
+test('only whole lines from the start of a large text are sent', async () => {
   const { bytes, isWhole } = await partForPreview(new Blob(['sku,title\n'.repeat(PART_BYTES / 5)]));
   expect(isWhole).toBe(false);
   expect(bytes.size).toBeLessThanOrEqual(PART_BYTES);
   expect((await bytes.text()).endsWith('title\n')).toBe(true);
 });
 
-test('what can only be read whole is sent whole', async () => {
+test('formats that must be read whole are sent whole', async () => {
   const workbook = new Blob([new Uint8Array([0x50, 0x4b, 3, 4]), new Uint8Array(PART_BYTES)]);
   expect((await partForPreview(workbook)).isWhole).toBe(true);
   expect(canBeCut(bytesOf('  [{"sku":1}]'))).toBe(false);

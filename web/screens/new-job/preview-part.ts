@@ -1,8 +1,8 @@
-// How much of a file is sent for a preview. The first rows of a text are enough; archives, workbooks and JSON arrays can
-// only be read whole.
+// The part of a file that is sent for a preview. Text needs only its beginning; archives, workbooks and JSON arrays
+// must be read whole.
 
 export const PART_BYTES = 2_000_000;
-/** More than this is sent for a preview only when somebody asks for it. */
+/** Larger files are sent for a preview only on request. */
 export const WHOLE_BYTES_MAX = 50_000_000;
 
 export interface PreviewPart {
@@ -17,7 +17,7 @@ export async function partForPreview(file: Blob): Promise<PreviewPart> {
   return { bytes: new Blob([start.slice(0, endOfLastLine(start))]), isWhole: false };
 }
 
-/** Texts that are lines. */
+/** Whether the file is text in lines. */
 export function canBeCut(start: Uint8Array): boolean {
   const text = firstSign(start);
   if (text === '[') return false;
@@ -28,11 +28,11 @@ export function canBeCut(start: Uint8Array): boolean {
   return !isArchive && !isImage && !/^(GIF8|RIFF)/.test(String.fromCharCode(...start.slice(0, 4)));
 }
 
-/** A row must not be cut in the middle: what is left of it would look like a broken one. */
+/** Cuts at a line end: half a row would look like a broken row. */
 export function endOfLastLine(bytes: Uint8Array): number {
   const at = bytes.lastIndexOf(0x0a);
   if (at < 0) return bytes.length;
-  // In UTF-16 of the usual order the line ends with a zero behind it.
+  // In UTF-16 little-endian a zero byte follows the line feed.
   const isWide = bytes[0] === 0xff && bytes[1] === 0xfe;
   return isWide ? Math.min(bytes.length, at + 2) : at + 1;
 }

@@ -1,4 +1,4 @@
-// The first rows as they would be stored, with what is wrong on its cell or row.
+// The first rows as they would be stored, with problems beside their cell or row.
 import { ArrowRight } from 'lucide-react';
 import { cellText } from '../../lib/cell-text.ts';
 import { classNames } from '../../lib/class-names.ts';
@@ -13,14 +13,12 @@ export function PreviewRows({ preview }: { preview: Preview }) {
   if (preview.rows.length === 0)
     return (
       <p className="text-muted">
-        {preview.detected.format === 'images'
-          ? 'Every image of the file becomes a row.'
-          : 'There is no row in this file.'}
+        {preview.detected.format === 'images' ? 'Each image becomes one row.' : 'This file has no rows.'}
       </p>
     );
   return (
     <section
-      aria-label="First rows"
+      aria-label="Preview"
       tabIndex={0}
       className="relative max-h-[26rem] overflow-auto rounded-md border border-line"
     >
@@ -75,7 +73,7 @@ function PreviewRow({
         </th>
         {input === null ? (
           <td colSpan={Math.max(1, columns.length)} className="px-2.5 py-1.5 text-muted">
-            {problems.length > 0 ? 'This line would not become a row.' : 'Too long to be shown here.'}
+            {problems.length > 0 ? 'This line will be skipped.' : 'Too long to preview.'}
           </td>
         ) : (
           columns.map(({ field }) => (

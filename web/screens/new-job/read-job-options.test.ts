@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isUnbounded, NO_OPTIONS, readJobOptions } from './read-job-options.ts';
 
-test('what is left empty is left out', () => {
+test('empty fields are omitted', () => {
   expect(readJobOptions(NO_OPTIONS)).toEqual({ values: {}, problems: {} });
 });
 
@@ -23,17 +23,17 @@ test('texts become the options of a job', () => {
   });
 });
 
-test('what is wrong is told by field', () => {
+test('problems are reported by field', () => {
   const texts = { ...NO_OPTIONS, trial: '0', budgetMax: '-1', budgetPerItem: 'much', priority: '1.5' };
   expect(readJobOptions(texts).problems).toEqual({
-    trial: 'At least 1.',
-    budgetMax: 'At least 0.',
-    budgetPerItem: 'A number, please.',
-    priority: 'A whole number, please.',
+    trial: 'At least 1',
+    budgetMax: 'At least 0',
+    budgetPerItem: 'Enter a number',
+    priority: 'Enter a whole number',
   });
 });
 
-test('a budget, a trial or holding it bounds what a job can spend', () => {
+test('a budget, a test run or a hold limits the cost of a job', () => {
   expect(isUnbounded({})).toBe(true);
   expect(isUnbounded({ budget: { perItem: 1 } })).toBe(true);
   expect(isUnbounded({ budget: { max: 1 } })).toBe(false);

@@ -1,4 +1,4 @@
-// What the form says about a new job, and what is wrong with it.
+// Reads the options of a new job from the form, with problems by field.
 
 export interface JobOptionTexts {
   name: string;
@@ -41,11 +41,11 @@ export function readJobOptions(texts: JobOptionTexts): {
     const value = Number(texts[key]);
     const isWhole = key === 'trial' || key === 'priority';
     if (!Number.isFinite(value) || (isWhole && !Number.isInteger(value)))
-      problems[key] = isWhole ? 'A whole number, please.' : 'A number, please.';
-    else if (key === 'trial' && value < 1) problems[key] = 'At least 1.';
+      problems[key] = isWhole ? 'Enter a whole number' : 'Enter a number';
+    else if (key === 'trial' && value < 1) problems[key] = 'At least 1';
     else if (key === 'priority' && Math.abs(value) > PRIORITY_MAX)
-      problems[key] = `From -${PRIORITY_MAX} to ${PRIORITY_MAX}.`;
-    else if (key !== 'priority' && value < 0) problems[key] = 'At least 0.';
+      problems[key] = `From -${PRIORITY_MAX} to ${PRIORITY_MAX}`;
+    else if (key !== 'priority' && value < 0) problems[key] = 'At least 0';
     return value;
   };
   const [trial, max, perItem, priority] = [
@@ -70,7 +70,7 @@ export function readJobOptions(texts: JobOptionTexts): {
   };
 }
 
-/** Whether money may be spent without a bound. */
+/** Whether the job could spend without a limit. */
 export function isUnbounded(values: JobOptionValues): boolean {
   return values.budget?.max === undefined && values.trial === undefined && values.hold !== true;
 }

@@ -1,4 +1,4 @@
-// How the file is read: what was found out, and a way to say it better.
+// Detected file format, encoding and layout, each of which can be overridden.
 import { TriangleAlert } from 'lucide-react';
 import { TextField } from '../../components/field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
@@ -14,9 +14,9 @@ export interface ReadingOptionsProps {
 const FORMATS = [
   ['csv', 'CSV'],
   ['xlsx', 'Excel'],
-  ['jsonl', 'JSON lines'],
+  ['jsonl', 'JSON Lines'],
   ['json', 'JSON array'],
-  ['urls', 'List of addresses'],
+  ['urls', 'List of URLs'],
   ['images', 'Images'],
 ] as const;
 
@@ -37,9 +37,9 @@ const DELIMITERS = [
   [',', 'Comma ,'],
   [';', 'Semicolon ;'],
   ['\t', 'Tab'],
-  ['|', 'Bar |'],
-  [' ', 'Blanks'],
-  ['', 'None: one column'],
+  ['|', 'Pipe |'],
+  [' ', 'Spaces'],
+  ['', 'None (single column)'],
 ] as const;
 
 const AUTO = '\0auto';
@@ -64,7 +64,7 @@ export function ReadingOptions({ detected, format, onChange }: ReadingOptionsPro
   };
   const chosen = (key: keyof FormatOptions): string =>
     format[key] === undefined ? AUTO : String(format[key]);
-  const auto = (words: string): readonly [string, string] => [AUTO, `Found: ${words}`];
+  const auto = (words: string): readonly [string, string] => [AUTO, `${words} (auto)`];
   return (
     <div className="flex flex-col gap-3">
       <div className="grid grid-cols-2 gap-3 md:grid-cols-5">
@@ -84,7 +84,7 @@ export function ReadingOptions({ detected, format, onChange }: ReadingOptionsPro
         )}
         {isCsv && (
           <SelectField
-            label="Columns end with"
+            label="Separator"
             value={chosen('delimiter')}
             onChange={({ target }) => set('delimiter', read(target.value))}
             choices={[auto(wordsOf(DELIMITERS, csv.delimiter ?? '')), ...DELIMITERS]}
@@ -103,14 +103,14 @@ export function ReadingOptions({ detected, format, onChange }: ReadingOptionsPro
         )}
         {isTable && (
           <SelectField
-            label="First row"
+            label="First row is"
             value={chosen('header')}
             onChange={({ target }) =>
               set('header', target.value === AUTO ? undefined : target.value === 'true')
             }
             choices={[
-              auto(table.header === false ? 'data' : 'names'),
-              ['true', 'Names of columns'],
+              auto(table.header === false ? 'Data' : 'Column names'),
+              ['true', 'Column names'],
               ['false', 'Data'],
             ]}
           />
@@ -118,7 +118,7 @@ export function ReadingOptions({ detected, format, onChange }: ReadingOptionsPro
         {isTable && (
           <TextField
             key={format.skipLines ?? table.skipLines ?? 0}
-            label="Lines to skip"
+            label="Skip rows at top"
             type="number"
             min={0}
             max={1000}

@@ -36,24 +36,24 @@ test('texts become values of their kinds, and empty ones are left out', () => {
   });
 });
 
-test('what is missing or wrong is told by field', () => {
+test('missing and invalid values are reported by field', () => {
   const texts = { limit: '11', ratio: 'much', tier: 'middle', tags: '[a]' };
   expect(readForm(fields, texts).problems).toEqual({
-    country: 'This is needed.',
-    limit: 'At most 10.',
-    ratio: 'This is not a number.',
-    tier: 'Choose one of the list.',
-    tags: 'This is not JSON. Texts stand in double quotes, lists in [ ].',
+    country: 'Required',
+    limit: 'At most 10',
+    ratio: 'Enter a number',
+    tier: 'Select an option',
+    tags: 'Invalid JSON. Use double quotes for text and [ ] for lists.',
   });
 });
 
 test('a whole number is asked for where the schema wants one', () => {
   expect(readForm(fields, { country: 'de', limit: '1.5' }).problems).toEqual({
-    limit: 'A whole number, please.',
+    limit: 'Enter a whole number',
   });
 });
 
-test('a text that looks like a number stays a text, and a number that is chosen stays a number', () => {
+test('a text that looks like a number stays a text, and a selected number stays a number', () => {
   const chosen = fieldsOfSchema({
     properties: { code: { type: 'string' }, size: { enum: [1, 2] }, kind: { $ref: '#/$defs/Kind' } },
     $defs: { Kind: { type: 'boolean', title: 'Sort' } },

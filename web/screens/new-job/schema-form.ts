@@ -1,5 +1,5 @@
-// The fields of a form, from the JSON Schema of an object, and the values that were put into it. What a form cannot ask
-// for is asked for as JSON.
+// Builds form fields from the JSON Schema of an object and reads their values. Types without a form control are edited
+// as JSON.
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 type Schema = Readonly<Record<string, unknown>>;
@@ -10,15 +10,15 @@ export interface SchemaField {
   description: string | null;
   kind: 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'json';
   required: boolean;
-  /** Of kind choice. */
+  /** Options of a choice field. */
   choices: readonly Json[];
   min: number | null;
   max: number | null;
-  /** As it stands in the form at first. */
+  /** Initial text. */
   initial: string;
 }
 
-/** What is in the form, as text. */
+/** Text of each field. */
 export type FormTexts = Readonly<Record<string, string>>;
 
 export function fieldsOfSchema(schema: Schema | null): SchemaField[] {
@@ -33,7 +33,7 @@ export function fieldsOfSchema(schema: Schema | null): SchemaField[] {
       title: typeof property.title === 'string' ? property.title : name,
       description: typeof property.description === 'string' ? property.description : null,
       kind,
-      // What has a default may be left out, whatever the schema says.
+      // Fields with a default are optional, even if the schema requires them.
       required: required.includes(name) && property.default === undefined,
       choices,
       min: boundOf(property.minimum, Number.MIN_SAFE_INTEGER),
@@ -43,7 +43,7 @@ export function fieldsOfSchema(schema: Schema | null): SchemaField[] {
   });
 }
 
-/** What the form says, and what is wrong with it by field. A field that is left empty is left out. */
+/** Values of the form, and problems by field. Empty fields are omitted. */
 export function readForm(
   fields: readonly SchemaField[],
   texts: FormTexts,
@@ -53,7 +53,7 @@ export function readForm(
   for (const field of fields) {
     const text = texts[field.name] ?? field.initial;
     if (text === '') {
-      if (field.required) problems[field.name] = 'This is needed.';
+      if (field.required) problems[field.name] = 'Required';
       continue;
     }
     const read = readText(field, text);
@@ -68,20 +68,20 @@ function readText(field: SchemaField, text: string): { value: Json } | { problem
   if (field.kind === 'boolean') return { value: text === 'true' };
   if (field.kind === 'choice') {
     const found = field.choices.find((choice) => textOf(choice, 'choice') === text);
-    return found === undefined ? { problem: 'Choose one of the list.' } : { value: found };
+    return found === undefined ? { problem: 'Select an option' } : { value: found };
   }
   if (field.kind === 'json') {
     try {
       return { value: JSON.parse(text) as Json };
     } catch {
-      return { problem: 'This is not JSON. Texts stand in double quotes, lists in [ ].' };
+      return { problem: 'Invalid JSON. Use double quotes for text and [ ] for lists.' };
     }
   }
   const number = Number(text);
-  if (!Number.isFinite(number)) return { problem: 'This is not a number.' };
-  if (field.kind === 'integer' && !Number.isInteger(number)) return { problem: 'A whole number, please.' };
-  if (field.min !== null && number < field.min) return { problem: `At least ${field.min}.` };
-  if (field.max !== null && number > field.max) return { problem: `At most ${field.max}.` };
+  if (!Number.isFinite(number)) return { problem: 'Enter a number' };
+  if (field.kind === 'integer' && !Number.isInteger(number)) return { problem: 'Enter a whole number' };
+  if (field.min !== null && number < field.min) return { problem: `At least ${field.min}` };
+  if (field.max !== null && number > field.max) return { problem: `At most ${field.max}` };
   return { value: number };
 }
 
@@ -102,7 +102,7 @@ function choicesOf(property: Schema): readonly Json[] {
   return property.const === undefined ? [] : [property.const as Json];
 }
 
-/** Follows references inside the document, and "this or null" to this. */
+/** Resolves references inside the document, and "T or null" to T. */
 function resolved(property: Schema, root: Schema, depth = 0): Schema {
   if (depth > 10) return property;
   if (typeof property.$ref === 'string' && property.$ref.startsWith('#/')) {
@@ -123,7 +123,7 @@ function without(schema: Schema, ...names: string[]): Schema {
   return Object.fromEntries(Object.entries(schema).filter(([name]) => !names.includes(name)));
 }
 
-/** Libraries write the bounds of safe integers where nobody meant any. */
+/** Libraries emit the bounds of safe integers for numbers without bounds. */
 function boundOf(value: unknown, unbounded: number): number | null {
   return typeof value === 'number' && value !== unbounded ? value : null;
 }

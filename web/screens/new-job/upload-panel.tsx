@@ -1,4 +1,4 @@
-// How far the upload is, ways to pause and to stop it, and what to do when it failed.
+// Progress of the upload, with pause, cancel and retry.
 import { Pause, Play } from 'lucide-react';
 import { Button } from '../../components/button.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
@@ -20,11 +20,11 @@ export function UploadPanel({ state, onPause, onResume, onCancel, onRetry }: Upl
       <div className="flex flex-col gap-2">
         <FailureNote
           error={state.error}
-          action={<Button onClick={onRetry}>{isPartial(state) ? 'Go on' : 'Try again'}</Button>}
+          action={<Button onClick={onRetry}>{isPartial(state) ? 'Resume' : 'Try again'}</Button>}
         />
         {isPartial(state) && (
           <p className="text-[13px] text-muted">
-            {sentWords(state)} are there already; it goes on behind them.
+            {sentWords(state)} already uploaded; we'll continue from there.
           </p>
         )}
       </div>
@@ -35,7 +35,7 @@ export function UploadPanel({ state, onPause, onResume, onCancel, onRetry }: Upl
     <div className="flex flex-col gap-2 rounded-lg border border-line bg-surface p-4">
       <div className="flex flex-wrap items-center gap-2">
         <p role="status" className="mr-auto">
-          {state.step === 'paused' ? `Paused: ${sentWords(state)} are there` : wordsOf(state)}
+          {state.step === 'paused' ? `Paused at ${sentWords(state)}` : wordsOf(state)}
         </p>
         {state.step === 'sending' && state.canPause && (
           <Button size="small" onClick={onPause}>
@@ -44,7 +44,7 @@ export function UploadPanel({ state, onPause, onResume, onCancel, onRetry }: Upl
         )}
         {state.step === 'paused' && (
           <Button size="small" kind="primary" onClick={onResume}>
-            <Play size={14} aria-hidden /> Go on
+            <Play size={14} aria-hidden /> Resume
           </Button>
         )}
         <Button size="small" onClick={onCancel}>
@@ -73,13 +73,13 @@ function sentWords({ sent, total }: Sent): string {
 
 function wordsOf(state: Extract<StartState, { step: 'sending' }>): string {
   const { sent, total, startedMs, startedAt } = state;
-  if (total === null) return 'Making the job…';
-  if (state.isCut) return `The connection was cut; trying again. ${sentWords(state)} are there`;
-  if (sent >= total) return 'All bytes are there; the server stores them…';
+  if (total === null) return 'Creating job…';
+  if (state.isCut) return `Connection lost, retrying — ${sentWords(state)} uploaded`;
+  if (sent >= total) return 'Upload complete, saving…';
   const elapsedMs = Date.now() - startedMs;
-  // What was there before says nothing about how fast it goes now.
+  // Bytes from before this attempt do not count towards its speed.
   const since = sent - startedAt;
   const left = since > 0 && elapsedMs > 1000 ? (elapsedMs / since) * (total - sent) : null;
-  const words = `Sending: ${formatPercent(sent / total)}, ${sentWords(state)}`;
+  const words = `Uploading ${formatPercent(sent / total)}, ${sentWords(state)}`;
   return left === null ? words : `${words}, about ${formatDuration(left)} left`;
 }

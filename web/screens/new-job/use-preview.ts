@@ -1,7 +1,7 @@
-// How the chosen file would be read, asked anew whenever something about it is changed.
+// The preview of the selected file, refetched whenever an option changes.
 import { useQuery } from '@tanstack/react-query';
 import type { z } from 'zod';
-import type { formatOptions } from '../../../src/contract/jobs.ts';
+import type { formatOptions } from '../../../src/contract/new-job.ts';
 import { client } from '../../lib/client.ts';
 import type { Mapping, Preview } from './column-choices.ts';
 import { partForPreview, WHOLE_BYTES_MAX } from './preview-part.ts';
@@ -15,11 +15,11 @@ export interface PreviewQuestion {
   pipeline: string | undefined;
   format: FormatOptions;
   mapping: Mapping;
-  /** Also when the whole of a large file has to be sent. */
+  /** Preview even if a large file must be uploaded whole. */
   evenLarge: boolean;
 }
 
-/** Too large to be sent for a preview without asking. */
+/** Too large to upload for a preview without asking. */
 export interface PreviewTooLarge {
   tooLarge: true;
 }
@@ -37,7 +37,7 @@ export function usePreview(question: PreviewQuestion) {
     queryKey: ['preview', chosen && keyOf(chosen), pipeline, format, mapping, evenLarge],
     enabled: chosen !== null,
     staleTime: Number.POSITIVE_INFINITY,
-    // Another choice for the same file: what was shown stays until the answer is there.
+    // The previous preview stays visible until the new one arrives.
     placeholderData: (before, query) =>
       chosen !== null && query?.queryKey[1] === keyOf(chosen) ? before : undefined,
     queryFn: ({ signal }) => ask(question, signal),

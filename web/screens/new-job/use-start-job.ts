@@ -1,10 +1,10 @@
-// Sends the file and makes the job, with progress. A file of some size goes in parts: it can be paused, and goes on where it
-// stopped, also after a failure. It can be sent again without a second job: the same file leads to the job it has, and where
-// a new job is wanted anyway, the request has a key.
+// Uploads the file and creates the job, with progress. Larger files are uploaded in parts that can be paused and
+// resumed, also after a failure. Retrying creates no second job: the same file leads to its existing job, and a forced
+// new job has an idempotency key.
 import { useRef, useState } from 'react';
 import type { z } from 'zod';
 import type { UploadProgress } from '../../../src/client/send-file.ts';
-import type { newJob } from '../../../src/contract/jobs.ts';
+import type { newJob } from '../../../src/contract/new-job.ts';
 import { client, queries } from '../../lib/client.ts';
 import { newRequestKey } from '../../lib/request-key.ts';
 import { type ChosenFile, keyOf } from './use-preview.ts';
@@ -13,9 +13,9 @@ export type NewJob = z.input<typeof newJob>;
 
 export interface Sent {
   sent: number;
-  /** Null: not known yet. */
+  /** Null: unknown. */
   total: number | null;
-  /** The connection was cut; it is tried again by itself. */
+  /** The connection was lost; the client retries by itself. */
   isCut?: boolean | undefined;
 }
 
@@ -29,16 +29,16 @@ export interface StartJob {
   state: StartState;
   start: (chosen: ChosenFile, job: NewJob) => Promise<void>;
   pause: () => void;
-  /** With what it was started with. */
+  /** Resumes with the same file and options. */
   resume: () => void;
   cancel: () => void;
 }
 
-/** Smaller ones are sent at once. */
+/** Smaller files are uploaded in one request. */
 const IN_PARTS_BYTES = 1_048_576;
 const NOTHING_SENT: Sent = { sent: 0, total: null };
 
-export function useStartJob(onMade: (made: { jobId: string; created: boolean }) => void): StartJob {
+export function useStartJob(onCreated: (created: { jobId: string; created: boolean }) => void): StartJob {
   const [state, setState] = useState<StartState>({ step: 'idle' });
   const stop = useRef<AbortController | null>(null);
   const request = useRef({ of: '', key: '' });
@@ -54,7 +54,7 @@ export function useStartJob(onMade: (made: { jobId: string; created: boolean }) 
     let kept: Sent = NOTHING_SENT;
     let startedAt: number | null = null;
     const show = ({ sent, total, kept: safe = sent, isCut }: UploadProgress): void => {
-      // What the server has not confirmed does not count when it stops.
+      // Only bytes confirmed by the server count when the upload stops.
       kept = { sent: safe, total };
       startedAt ??= sent;
       setState({ step: 'sending', sent, total, isCut, startedMs, startedAt, canPause: isInParts });
@@ -67,7 +67,7 @@ export function useStartJob(onMade: (made: { jobId: string; created: boolean }) 
       ...(job.again && { idempotencyKey: request.current.key }),
     };
     try {
-      const made =
+      const created =
         chosen.kind === 'source'
           ? await client.createJob({ ...job, source: { name: chosen.name, path: chosen.path } }, options)
           : await client.upload(chosen.file, job, {
@@ -76,7 +76,7 @@ export function useStartJob(onMade: (made: { jobId: string; created: boolean }) 
               onProgress: show,
             });
       void queries.invalidateQueries({ queryKey: ['jobs'] });
-      onMade(made);
+      onCreated(created);
     } catch (error) {
       if (!controller.signal.aborted) setState({ step: 'failed', error, ...kept });
       else setState(controller.signal.reason === PAUSE ? { step: 'paused', ...kept } : { step: 'idle' });
@@ -87,7 +87,7 @@ export function useStartJob(onMade: (made: { jobId: string; created: boolean }) 
     const { uploadId } = point.current;
     point.current = { of: '', uploadId: null };
     setState({ step: 'idle' });
-    // What nobody removes is removed after a while.
+    // If this fails, the server removes the upload later.
     if (uploadId !== null) void client.deleteUpload({ uploadId }).catch(() => {});
   };
   return {

@@ -1,4 +1,4 @@
-// Goes anywhere by typing: screens, jobs by name, colours.
+// The command palette: pages, jobs by name and themes.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Command } from 'cmdk';
@@ -11,10 +11,11 @@ import { JUMPS } from './keys.ts';
 
 const JOBS_SHOWN = 8;
 const THEMES: readonly (readonly [Theme, string])[] = [
-  ['light', 'Light colours'],
-  ['dark', 'Dark colours'],
-  ['system', 'Colours of the system'],
+  ['light', 'Light theme'],
+  ['dark', 'Dark theme'],
+  ['system', 'System theme'],
 ];
+const SHORTCUTS = 'Keyboard shortcuts';
 const itemClass =
   'flex cursor-pointer items-center justify-between gap-3 rounded-md px-3 py-2 data-[selected=true]:bg-accent-soft';
 const groupClass =
@@ -23,7 +24,7 @@ const groupClass =
 export interface CommandPaletteProps {
   onClose: () => void;
   onKeys: () => void;
-  /** Screens that this server does not have, or this person may not see. */
+  /** Screens that this server does not have or the user may not open. */
   hidden: readonly string[];
 }
 
@@ -41,17 +42,17 @@ export function CommandPalette({ onClose, onKeys, hidden }: CommandPaletteProps)
     onClose();
     action();
   };
-  const fits = (words: string) => words.toLowerCase().includes(text.trim().toLowerCase());
-  const screens = JUMPS.filter(([, to, words]) => !hidden.includes(to) && fits(words));
-  const themes = THEMES.filter(([, words]) => fits(words));
-  const hasKeys = fits('Keys');
+  const matches = (words: string) => words.toLowerCase().includes(text.trim().toLowerCase());
+  const screens = JUMPS.filter(([, to, words]) => !hidden.includes(to) && matches(words));
+  const themes = THEMES.filter(([, words]) => matches(words));
+  const hasKeys = matches(SHORTCUTS);
   const values = [
     ...screens.map(([, to]) => to),
     ...(jobs.data?.items.map(({ jobId }) => jobId) ?? []),
     ...themes.map(([theme]) => `theme ${theme}`),
     ...(hasKeys ? ['keys'] : []),
   ];
-  // Whoever types and presses Enter at once gets the first that fits, not what was selected before.
+  // Typing and pressing Enter at once opens the first match, not the previous selection.
   const [selected, setSelected] = useState('');
   const value = values.includes(selected) ? selected : (values[0] ?? '');
   return (
@@ -62,19 +63,25 @@ export function CommandPalette({ onClose, onKeys, hidden }: CommandPaletteProps)
           aria-describedby={undefined}
           className="fixed top-[12vh] left-1/2 z-50 w-[calc(100%-2rem)] max-w-xl -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-surface shadow-xl"
         >
-          <Parts.Title className="sr-only">Go anywhere</Parts.Title>
-          <Command label="Go anywhere" shouldFilter={false} loop value={value} onValueChange={setSelected}>
+          <Parts.Title className="sr-only">Command palette</Parts.Title>
+          <Command
+            label="Command palette"
+            shouldFilter={false}
+            loop
+            value={value}
+            onValueChange={setSelected}
+          >
             <Command.Input
               value={text}
               onValueChange={(next) => {
                 setText(next);
                 setSelected('');
               }}
-              placeholder="Go to a screen, or find a job by name…"
+              placeholder="Search pages and jobs…"
               className="w-full border-b border-line bg-transparent px-4 py-3.5 text-base outline-none placeholder:text-muted"
             />
             <Command.List className="max-h-[60vh] overflow-auto p-2">
-              <Command.Empty className="px-3 py-6 text-center text-muted">Nothing fits.</Command.Empty>
+              <Command.Empty className="px-3 py-6 text-center text-muted">No results</Command.Empty>
               {screens.length > 0 && (
                 <Command.Group heading="Go to" className={groupClass}>
                   {screens.map(([key, to, words]) => (
@@ -119,7 +126,7 @@ export function CommandPalette({ onClose, onKeys, hidden }: CommandPaletteProps)
                   ))}
                   {hasKeys && (
                     <Command.Item value="keys" onSelect={run(onKeys)} className={itemClass}>
-                      Keys <kbd className="font-mono text-xs text-muted">?</kbd>
+                      {SHORTCUTS} <kbd className="font-mono text-xs text-muted">?</kbd>
                     </Command.Item>
                   )}
                 </Command.Group>

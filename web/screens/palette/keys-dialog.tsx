@@ -1,5 +1,6 @@
-// The keys that work everywhere.
+// The list of keyboard shortcuts.
 import { Dialog } from '../../components/dialog.tsx';
+import { commandKey } from '../../lib/command-key.ts';
 import { JUMPS } from './keys.ts';
 
 export interface KeysDialogProps {
@@ -10,16 +11,16 @@ export interface KeysDialogProps {
 
 export function KeysDialog({ onClose, hidden }: KeysDialogProps) {
   const lines: readonly (readonly [keys: readonly string[], words: string])[] = [
-    [['Ctrl', 'K'], 'Go anywhere, find a job'],
-    [['?'], 'These keys'],
+    [[commandKey, 'K'], 'Open command palette'],
+    [['?'], 'Show keyboard shortcuts'],
     ...JUMPS.filter(([, to]) => !hidden.includes(to)).map(([key, , words]) => [['g', key], words] as const),
-    [['Up'], 'The row above, in the rows of a job'],
-    [['Down'], 'The row below'],
-    [['Enter'], 'Open the row'],
-    [['Esc'], 'Close what is open'],
+    [['Up'], 'Previous row'],
+    [['Down'], 'Next row'],
+    [['Enter'], 'Open row'],
+    [['Esc'], 'Close dialog or panel'],
   ];
   return (
-    <Dialog open onClose={onClose} title="Keys">
+    <Dialog open onClose={onClose} title="Keyboard shortcuts">
       <dl className="grid grid-cols-[auto_1fr] items-center gap-x-6 gap-y-2">
         {lines.map(([keys, words]) => (
           <div key={words} className="contents">

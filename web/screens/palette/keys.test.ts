@@ -10,13 +10,13 @@ const pressed = (key: string, more: object = {}) => ({
   ...more,
 });
 
-test('the palette opens with Ctrl or Cmd and K, also while somebody types', () => {
+test('the palette opens with Ctrl or Cmd and K, also while typing', () => {
   expect(actionOf(pressed('k', { ctrlKey: true, isTyping: true }), null)).toBe('palette');
   expect(actionOf(pressed('K', { metaKey: true }), null)).toBe('palette');
   expect(actionOf(pressed('k'), null)).toBe(null);
 });
 
-test('a question mark shows the keys, but not in a text', () => {
+test('a question mark shows the shortcuts, but not while typing', () => {
   expect(actionOf(pressed('?'), null)).toBe('keys');
   expect(actionOf(pressed('?', { isTyping: true }), null)).toBe(null);
 });

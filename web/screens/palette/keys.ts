@@ -1,11 +1,11 @@
-// Keys that work everywhere: the palette, the list of keys, and two-key jumps such as g j.
+// Global keyboard shortcuts: command palette, list of shortcuts, and two-key jumps such as g j.
 
 export type KeyAction = 'palette' | 'keys' | { go: string };
 
 export const JUMPS: readonly (readonly [key: string, to: string, words: string])[] = [
   ['j', '/jobs', 'Jobs'],
   ['n', '/jobs/new', 'New job'],
-  ['p', '/pending', 'Pending'],
+  ['p', '/pending', 'In progress'],
   ['w', '/workers', 'Workers'],
   ['r', '/resources', 'Resources'],
   ['c', '/counters', 'Counters'],
@@ -18,11 +18,11 @@ interface Pressed {
   ctrlKey: boolean;
   metaKey: boolean;
   altKey: boolean;
-  /** Somebody types into a field. */
+  /** The focus is in a text field. */
   isTyping: boolean;
 }
 
-/** What a key means after the one before it. */
+/** The action of a key, given the key before it. */
 export function actionOf(pressed: Pressed, before: string | null): KeyAction | null {
   const key = pressed.key.toLowerCase();
   const isCommand = pressed.ctrlKey || pressed.metaKey;

@@ -1,4 +1,4 @@
-// Which of the pending rows are shown: by status, type, job and day.
+// Filters for unfinished rows: status, pipeline, job, days and owner.
 import { useQuery } from '@tanstack/react-query';
 import { TextField } from '../../components/field.tsx';
 import { SelectField } from '../../components/select-field.tsx';
@@ -10,10 +10,10 @@ export type PendingSearch = ReturnType<typeof pendingRoute.useSearch>;
 
 const STATUSES = [
   ['', 'All'],
-  ['PROCESSING', 'Processing'],
+  ['PROCESSING', 'Assigned'],
   ['PENDING', 'Pending'],
   ['RETRYING', 'Retrying'],
-  ['HELD', 'Held'],
+  ['HELD', 'On hold'],
 ] as const;
 const OPEN_STATES = 'INGESTING,QUEUED,RUNNING,PAUSED,FINALIZING,CANCELLING';
 
@@ -47,7 +47,7 @@ export function PendingFilters({ search, onChange }: PendingFiltersProps) {
         onChange={({ target }) => onChange({ statuses: target.value })}
       />
       <SelectField
-        label="Type"
+        label="Pipeline"
         value={search.jobType ?? ''}
         choices={[['', 'All'], ...types]}
         onChange={({ target }) => onChange({ jobType: target.value })}
@@ -72,11 +72,11 @@ export function PendingFilters({ search, onChange }: PendingFiltersProps) {
       />
       {seesAll && (
         <SelectField
-          label="Jobs of"
+          label="Owner"
           value={search.all ? 'all' : 'me'}
           choices={[
             ['me', 'Me'],
-            ['all', 'Everybody'],
+            ['all', 'Everyone'],
           ]}
           onChange={({ target }) => onChange({ all: target.value === 'all' })}
         />
@@ -85,7 +85,7 @@ export function PendingFilters({ search, onChange }: PendingFiltersProps) {
   );
 }
 
-/** What the address names is among the choices, known or not. */
+/** Adds the value of the URL to the choices if it is missing. */
 function withChosen(
   choices: readonly (readonly [string, string])[],
   chosen: string | undefined,

@@ -1,4 +1,4 @@
-// Rows that have not ended, over all jobs: what runs, what waits for another try, what waits at all.
+// Unfinished rows across all jobs.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { RotateCw } from 'lucide-react';
@@ -52,13 +52,13 @@ export function PendingScreen() {
   });
   if (configuration.isSuccess && !isOn)
     return (
-      <EmptyState isScreen title="This screen is switched off">
-        Whoever runs this server can switch it on with the setting <code>pendingDashboard</code>. The rows of
-        one job that have not ended are on the screen of the job.
+      <EmptyState isScreen title="This page is disabled on this server">
+        The setting <code>pendingDashboard</code> enables it. Unfinished rows of a job are listed on its own
+        page.
       </EmptyState>
     );
   const listed = rows.data?.pages.flatMap((page) => page.items) ?? [];
-  // What has been tried meanwhile is none that can be chosen.
+  // Rows that were retried meanwhile drop out of the selection.
   const waiting = listed.filter((row) => row.status === 'RETRYING' && chosen.has(keyOf(row)));
   const retry = async () => {
     await retryRowsNow(waiting);
@@ -75,17 +75,17 @@ export function PendingScreen() {
     void navigate({ search: (before) => clean({ ...before, ...next }), replace: true });
   return (
     <Page
-      title="Pending"
-      intro="Rows that have not ended, over all jobs."
+      title="In progress"
+      intro="Unfinished rows across all jobs"
       actions={
         <>
           {canRetry && (
             <Button
               disabled={waiting.length === 0}
-              title="Choose rows that wait for another try"
+              title="Select rows that are waiting to retry"
               onClick={() => void retry()}
             >
-              Try {waiting.length > 0 ? `${formatCount(waiting.length)} ` : ''}now
+              Retry {waiting.length > 0 ? `${formatCount(waiting.length)} ` : ''}now
             </Button>
           )}
           <Button disabled={rows.isFetching} onClick={() => void rows.refetch()}>
@@ -99,15 +99,23 @@ export function PendingScreen() {
       {rows.isPending && <p className="text-muted">Loading…</p>}
       {rows.isSuccess &&
         (listed.length === 0 ? (
-          <EmptyState title="Nothing is pending">
-            {Object.keys(search).length > 0
-              ? 'Change what is chosen above.'
-              : 'Every row of every job has ended.'}
+          <EmptyState title="Nothing in progress">
+            {Object.keys(search).length > 0 ? 'Try different filters.' : 'Everything is finished.'}
           </EmptyState>
         ) : (
           <Table
-            label="Pending rows"
-            headings={[CHOSEN, 'Row', 'Summary', 'Status', 'Attempts', 'Locked by', 'Updated', 'Type', 'Job']}
+            label="Unfinished rows"
+            headings={[
+              SELECTED,
+              'Row',
+              'Summary',
+              'Status',
+              'Attempts',
+              'Worker',
+              'Updated',
+              'Pipeline',
+              'Job',
+            ]}
           >
             {listed.map((row) => (
               <PendingRow
@@ -124,7 +132,7 @@ export function PendingScreen() {
   );
 }
 
-const CHOSEN = <span className="sr-only">Chosen</span>;
+const SELECTED = <span className="sr-only">Selected</span>;
 
 function keyOf({ jobId, seq }: PendingItem): string {
   return `${jobId} ${seq}`;
@@ -133,7 +141,7 @@ function keyOf({ jobId, seq }: PendingItem): string {
 interface PendingRowProps {
   row: PendingItem;
   isChosen: boolean;
-  /** Null: nothing could be done with it. */
+  /** Null: the row cannot be selected. */
   onChoose: ((isChosen: boolean) => void) | null;
 }
 
@@ -144,7 +152,7 @@ function PendingRow({ row, isChosen, onChoose }: PendingRowProps) {
         {onChoose && row.status === 'RETRYING' && (
           <input
             type="checkbox"
-            aria-label={`Choose row ${row.seq} of ${row.jobName || row.jobId.slice(0, 8)}`}
+            aria-label={`Select row ${row.seq} of ${row.jobName || row.jobId.slice(0, 8)}`}
             className={checkBoxClass}
             checked={isChosen}
             onChange={(event) => onChoose(event.target.checked)}
@@ -161,7 +169,7 @@ function PendingRow({ row, isChosen, onChoose }: PendingRowProps) {
         <StatusChip status={row.status} />
         {row.status === 'RETRYING' && row.readyAt && (
           <span className="block text-[13px] text-muted">
-            again <RelativeTime at={row.readyAt} />
+            retrying <RelativeTime at={row.readyAt} />
           </span>
         )}
       </td>

@@ -1,4 +1,4 @@
-// What of a resource was in force and used over time, beside the list.
+// Limits and use of a resource over time.
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { Chart, ChartLegend } from '../../components/chart.tsx';
@@ -11,12 +11,12 @@ import { client } from '../../lib/client.ts';
 import { formatCount, formatRate, formatShort } from '../../lib/format.ts';
 
 const REFRESH_MS = 15_000;
-/** An hour has 240 samples. */
+/** One hour has 240 samples. */
 const POINTS = 300;
 const RANGES = [
-  ['1', 'The last hour'],
-  ['6', 'The last 6 hours'],
-  ['24', 'The last day'],
+  ['1', 'Last hour'],
+  ['6', 'Last 6 hours'],
+  ['24', 'Last 24 hours'],
 ] as const;
 
 export interface HistoryPanelProps {
@@ -45,19 +45,19 @@ export function HistoryPanel({ name, resourceKey: key, onClose }: HistoryPanelPr
     return {
       times: points.map((each) => new Date(each.at).getTime() / 1000),
       concurrency: [
-        { label: 'In force', colour: '--accent', values: points.map((each) => each.concurrency) },
+        { label: 'Limit', colour: '--accent', values: points.map((each) => each.concurrency) },
         { label: 'Used', colour: '--info', values: points.map((each) => each.inUse), filled: true },
       ],
       rate: [
-        { label: 'In force', colour: '--accent', values: points.map((each) => each.rate) },
+        { label: 'Limit', colour: '--accent', values: points.map((each) => each.rate) },
         {
-          label: 'Ended',
+          label: 'Calls',
           colour: '--info',
           values: points.map((each) => perSecond(each.calls)),
           filled: true,
         },
       ],
-      refused: [{ label: 'Refused', colour: '--bad', values: refused, filled: true }],
+      refused: [{ label: 'Rate-limited', colour: '--bad', values: refused, filled: true }],
       totals: {
         inUse: Math.max(0, ...points.map((each) => each.inUse)),
         calls: points.reduce((sum, each) => sum + each.calls, 0),
@@ -71,7 +71,7 @@ export function HistoryPanel({ name, resourceKey: key, onClose }: HistoryPanelPr
       side
       onClose={onClose}
       title={`History of ${name}${key === '' ? '' : ` · ${key}`}`}
-      description="Samples of running workers, kept for a day."
+      description="Kept for 24 h"
     >
       <div className="flex flex-col gap-4">
         <SelectField
@@ -82,19 +82,17 @@ export function HistoryPanel({ name, resourceKey: key, onClose }: HistoryPanelPr
         />
         {history.isError && <FailureNote error={history.error} />}
         {drawn?.times.length === 0 ? (
-          <EmptyState title="No samples of this time">
-            While a worker uses it, four samples are taken a minute.
-          </EmptyState>
+          <EmptyState title="No samples for this period">Sampled every 15 s while in use</EmptyState>
         ) : (
           <>
-            <Section title="Calls at once" aside={<ChartLegend parts={LEGEND_USE} />}>
+            <Section title="Concurrent calls" aside={<ChartLegend parts={LEGEND_USE} />}>
               <Chart
                 drawn={
                   drawn && {
                     times: drawn.times,
                     lines: drawn.concurrency,
                     format: formatShort,
-                    label: `Calls at once over time, at most ${formatCount(drawn.totals.inUse)} used`,
+                    label: `Concurrent calls over time, at most ${formatCount(drawn.totals.inUse)} used`,
                   }
                 }
               />
@@ -106,19 +104,19 @@ export function HistoryPanel({ name, resourceKey: key, onClose }: HistoryPanelPr
                     times: drawn.times,
                     lines: drawn.rate,
                     format: formatRate,
-                    label: `Calls per second over time, ${formatCount(drawn.totals.calls)} in all`,
+                    label: `Calls per second over time, ${formatCount(drawn.totals.calls)} in total`,
                   }
                 }
               />
             </Section>
-            <Section title="Refused because there were too many (429)">
+            <Section title="Rate-limited (429)">
               <Chart
                 drawn={
                   drawn && {
                     times: drawn.times,
                     lines: drawn.refused,
                     format: formatRate,
-                    label: `Refused calls over time, ${formatCount(drawn.totals.refused)} in all`,
+                    label: `Rate-limited calls over time, ${formatCount(drawn.totals.refused)} in total`,
                   }
                 }
               />
@@ -131,10 +129,10 @@ export function HistoryPanel({ name, resourceKey: key, onClose }: HistoryPanelPr
 }
 
 const LEGEND_USE = [
-  ['in force', 'bg-accent'],
+  ['limit', 'bg-accent'],
   ['used', 'bg-info'],
 ] as const;
 const LEGEND_RATE = [
-  ['in force', 'bg-accent'],
-  ['ended', 'bg-info'],
+  ['limit', 'bg-accent'],
+  ['calls', 'bg-info'],
 ] as const;

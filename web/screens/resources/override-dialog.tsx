@@ -1,4 +1,4 @@
-// What an administrator sets of a resource while things run. It holds until it is taken back.
+// Overrides the limits of a resource while jobs run, until reset.
 import { type FormEvent, useState } from 'react';
 import type { z } from 'zod';
 import type { resource as resourceSchema } from '../../../src/contract/operations.ts';
@@ -14,7 +14,7 @@ export type Resource = z.infer<typeof resourceSchema>;
 
 type Change = Omit<Parameters<typeof client.changeResource>[0], 'name' | 'key'>;
 
-const TAKE_BACK: Change = {
+const RESET: Change = {
   ratePerSecond: null,
   concurrency: null,
   minDelayMs: null,
@@ -52,7 +52,7 @@ export function OverrideDialog({ resource, onClose }: { resource: Resource; onCl
         adaptive: (form.get('adaptive') !== null) === declaredAdaptive ? null : !declaredAdaptive,
         paused: form.get('paused') === null ? null : true,
       },
-      `${name} is changed.`,
+      `${name} updated`,
     );
   };
   const isAdaptive = override.adaptive ?? declaredAdaptive;
@@ -60,8 +60,10 @@ export function OverrideDialog({ resource, onClose }: { resource: Resource; onCl
     <Dialog
       open
       onClose={onClose}
-      title={`Change ${name}`}
-      description={key === '' ? 'For all of its keys, over all workers, at once.' : `For ${key}, at once.`}
+      title={`Edit ${name}`}
+      description={
+        key === '' ? 'Applies to all keys and workers immediately' : `Applies to ${key} immediately`
+      }
     >
       <form onSubmit={submit} className="flex flex-col gap-4">
         <div className="grid gap-4 sm:grid-cols-2">
@@ -75,7 +77,7 @@ export function OverrideDialog({ resource, onClose }: { resource: Resource; onCl
             defaultValue={textOf(override.ratePerSecond)}
           />
           <TextField
-            label="Calls at once"
+            label="Concurrent calls"
             name="concurrency"
             type="number"
             min={1}
@@ -84,7 +86,7 @@ export function OverrideDialog({ resource, onClose }: { resource: Resource; onCl
             defaultValue={textOf(override.concurrency)}
           />
           <TextField
-            label="Milliseconds between calls"
+            label="Minimum delay (ms)"
             name="minDelayMs"
             type="number"
             min={0}
@@ -93,33 +95,29 @@ export function OverrideDialog({ resource, onClose }: { resource: Resource; onCl
             defaultValue={textOf(override.minDelayMs)}
           />
         </div>
-        <p className="text-[13px] text-muted">What is left empty stays as the pipeline declares it.</p>
+        <p className="text-[13px] text-muted">Empty = pipeline default</p>
         <CheckField
           name="adaptive"
-          label="Follow the service"
-          hint="Fewer calls when it answers with errors or slowly, more while all is well."
+          label="Adapt automatically"
+          hint="Fewer calls when the service fails or is slow, more when it recovers."
           defaultChecked={isAdaptive !== false}
         />
         <CheckField
           name="paused"
-          label="Pause it"
-          hint="No call starts; rows wait. What is under way ends."
+          label="Pause"
+          hint="No call starts; rows wait. Active calls finish."
           defaultChecked={override.paused === true}
         />
         {error !== null && <FailureNote error={error} />}
         <div className="flex flex-wrap justify-end gap-2">
           {Object.keys(override).length > 0 && (
-            <Button
-              className="mr-auto"
-              disabled={isBusy}
-              onClick={() => void send(TAKE_BACK, `${name} is as declared again.`)}
-            >
-              Take all changes back
+            <Button className="mr-auto" disabled={isBusy} onClick={() => void send(RESET, `${name} reset`)}>
+              Reset to defaults
             </Button>
           )}
-          <Button onClick={onClose}>Go back</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={isBusy}>
-            Change it
+            Save
           </Button>
         </div>
       </form>
@@ -137,5 +135,5 @@ function textOf(value: unknown): string {
 }
 
 function placeholder(value: unknown): string {
-  return typeof value === 'number' && value > 0 ? `${value}, as declared` : 'no limit';
+  return typeof value === 'number' && value > 0 ? `${value} (default)` : 'no limit';
 }

@@ -1,4 +1,4 @@
-// Services with limits: what was declared, what is used now, what stopped it; administrators change it here.
+// External services with their limits and current use; administrators can edit the limits.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { FailureNote } from '../../components/failure-note.tsx';
 import { Page } from '../../components/page.tsx';
+import { ResourceStateChip } from '../../components/resource-state-chip.tsx';
 import { SearchBox } from '../../components/search-box.tsx';
 import { cellClass, numberClass, rowClass, Table } from '../../components/table.tsx';
 import { client } from '../../lib/client.ts';
@@ -38,24 +39,21 @@ export function ResourcesScreen() {
     [navigate],
   );
   return (
-    <Page
-      title="Resources"
-      intro="Services that pipelines call, and how much of them is used. Limits hold over all workers."
-    >
+    <Page title="Resources" intro="External services used by pipelines. Limits apply across all workers.">
       <SearchBox label="Search by name or key" value={name ?? ''} onChange={search} />
       {resources.isError && <FailureNote error={resources.error} />}
       {resources.isPending && <p className="text-muted">Loading…</p>}
       {resources.isSuccess &&
         (listed.length === 0 ? (
-          <EmptyState title={name ? 'No resource fits' : 'No resource yet'}>
+          <EmptyState title={name ? 'No matching resources' : 'No resources yet'}>
             {name
-              ? 'Change the search above.'
-              : 'A pipeline declares the services it calls with their limits; they appear here when a worker uses them.'}
+              ? 'Try a different search.'
+              : 'Pipelines declare the services they call and their limits. They appear here when a worker uses them.'}
           </EmptyState>
         ) : (
           <Table
             label="Resources"
-            headings={['Resource', 'State', 'In use', 'Concurrency now', 'Rate now', 'Limits', '']}
+            headings={['Resource', 'State', 'In use', 'Current concurrency', 'Current rate', 'Limits', '']}
             numbers={[2, 3, 4]}
           >
             {listed.map((resource) => (
@@ -74,14 +72,6 @@ export function ResourcesScreen() {
   );
 }
 
-const STATES: Record<Resource['state'], readonly [words: string, tone: string, meaning: string]> = {
-  closed: ['Working', 'bg-good-soft text-good', 'Calls may start'],
-  open: ['Stopped', 'bg-bad-soft text-bad', 'It failed too often; calls wait'],
-  probing: ['Trying', 'bg-warn-soft text-warn', 'A few calls find out whether it works again'],
-  paused: ['Paused', 'bg-warn-soft text-warn', 'No call starts'],
-  unused: ['Unused', 'bg-quiet-soft text-quiet', 'No worker has used it'],
-};
-
 interface ResourceRowProps {
   resource: Resource;
   onChange: (() => void) | null;
@@ -89,7 +79,6 @@ interface ResourceRowProps {
 }
 
 function ResourceRow({ resource, onChange, onHistory }: ResourceRowProps) {
-  const [words, tone, meaning] = STATES[resource.state];
   const { stopped, share } = resource;
   const isChanged = Object.keys(resource.override).length > 0;
   return (
@@ -99,37 +88,32 @@ function ResourceRow({ resource, onChange, onHistory }: ResourceRowProps) {
         {resource.key !== '' && <span className="block text-[13px] text-muted">{resource.key}</span>}
       </th>
       <td className={cellClass}>
-        <span
-          title={meaning}
-          className={`inline-flex rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${tone}`}
-        >
-          {words}
-        </span>
+        <ResourceStateChip state={resource.state} />
         {stopped && (
           <p className="text-[13px] text-muted">
             {stopped.reason}
-            {stopped.forMs !== null && stopped.forMs > 0 && `, for ${formatDuration(stopped.forMs)}`}
+            {stopped.forMs !== null && stopped.forMs > 0 && ` (${formatDuration(stopped.forMs)} left)`}
           </p>
         )}
       </td>
       <td className={numberClass}>
         {formatCount(resource.inUse)}
         {resource.wanted > 0 && (
-          <span className="block text-[13px] text-muted">{formatCount(resource.wanted)} wanted</span>
+          <span className="block text-[13px] text-muted">{formatCount(resource.wanted)} requested</span>
         )}
       </td>
       <td className={numberClass}>
-        {resource.concurrencyNow === null ? 'any' : formatCount(resource.concurrencyNow)}
+        {resource.concurrencyNow === null ? 'No limit' : formatCount(resource.concurrencyNow)}
         {share < 1 && (
-          <span className="block text-[13px] text-warn" title="It follows what the service answers">
+          <span className="block text-[13px] text-warn" title="Adapts to how the service responds">
             {formatPercent(share)} of its limit
           </span>
         )}
       </td>
-      <td className={numberClass}>{resource.rateNow === null ? 'any' : formatRate(resource.rateNow)}</td>
+      <td className={numberClass}>{resource.rateNow === null ? 'No limit' : formatRate(resource.rateNow)}</td>
       <td className={`${cellClass} text-[13px]`}>
         <p className={isChanged ? 'text-muted line-through' : ''}>{limitWords(resource.limits)}</p>
-        {isChanged && <p>{limitWords(resource.override)} (set by hand)</p>}
+        {isChanged && <p>{limitWords(resource.override)} (set by an admin)</p>}
       </td>
       <td className={`${cellClass} text-right`}>
         <span className="inline-flex gap-2">
@@ -138,7 +122,7 @@ function ResourceRow({ resource, onChange, onHistory }: ResourceRowProps) {
           </Button>
           {onChange && (
             <Button size="small" onClick={onChange}>
-              Change<span className="sr-only"> {resource.name}</span>
+              Edit<span className="sr-only"> {resource.name}</span>
             </Button>
           )}
         </span>
@@ -148,15 +132,15 @@ function ResourceRow({ resource, onChange, onHistory }: ResourceRowProps) {
 }
 
 function limitWords(limits: Readonly<Record<string, unknown>> | null): string {
-  if (limits === null) return 'none declared';
+  if (limits === null) return 'No limit';
   const { ratePerSecond, concurrency, minDelayMs, adaptive, paused } = limits;
   const words = [
     paused === true && 'paused',
     typeof ratePerSecond === 'number' && formatRate(ratePerSecond),
-    typeof concurrency === 'number' && `${formatCount(concurrency)} at once`,
+    typeof concurrency === 'number' && `${formatCount(concurrency)} concurrent`,
     typeof minDelayMs === 'number' && minDelayMs > 0 && `${formatDuration(minDelayMs)} between calls`,
     adaptive === true && 'adaptive',
     adaptive === false && 'fixed',
   ].filter((each) => typeof each === 'string');
-  return words.join(', ') || 'no limit';
+  return words.join(', ') || 'No limit';
 }

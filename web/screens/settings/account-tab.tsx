@@ -1,4 +1,4 @@
-// Who is signed in, and the password.
+// The user's account and password.
 import { type FormEvent, useState } from 'react';
 import type { z } from 'zod';
 import type { session as sessionSchema } from '../../../src/contract/accounts.ts';
@@ -14,9 +14,9 @@ import { usePermission } from '../../lib/permission.ts';
 import { useSignOut } from '../../lib/session.ts';
 
 const ROLE_WORDS = {
-  viewer: 'looks at jobs and exports them',
-  member: 'makes and changes jobs',
-  admin: 'everything, for everybody',
+  viewer: 'can view and export',
+  member: 'can create and edit',
+  admin: 'full access',
 };
 
 export function AccountTab({ session }: { session: z.infer<typeof sessionSchema> }) {
@@ -33,7 +33,7 @@ export function AccountTab({ session }: { session: z.infer<typeof sessionSchema>
         }
       >
         <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-2">
-          <dt className="text-muted">Name</dt>
+          <dt className="text-muted">Username</dt>
           <dd className="font-medium break-words">{session.userId}</dd>
           <dt className="text-muted">Role</dt>
           <dd>
@@ -43,7 +43,7 @@ export function AccountTab({ session }: { session: z.infer<typeof sessionSchema>
           <dd>{session.teamId ?? 'none'}</dd>
           {session.expiresAt && (
             <>
-              <dt className="text-muted">Session ends</dt>
+              <dt className="text-muted">Session expires</dt>
               <dd>
                 <RelativeTime at={session.expiresAt} />
               </dd>
@@ -69,7 +69,7 @@ function PasswordForm({ userId }: { userId: string }) {
     const form = new FormData(element);
     setError(null);
     if (form.get('password') !== form.get('again')) {
-      setError(new Error('The new password is not the same in both fields.'));
+      setError(new Error("Passwords don't match"));
       return;
     }
     setBusy(true);
@@ -80,7 +80,7 @@ function PasswordForm({ userId }: { userId: string }) {
         ...(form.get('revokeKeys') !== null && { revokeKeys: true }),
       });
       element.reset();
-      say('The password is changed. Other sessions of yours have ended.');
+      say('Password updated. Other sessions signed out.');
     } catch (failure) {
       setError(failure);
     } finally {
@@ -91,7 +91,7 @@ function PasswordForm({ userId }: { userId: string }) {
     <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-4">
       <input type="text" name="userId" autoComplete="username" value={userId} readOnly hidden />
       <TextField
-        label="Password now"
+        label="Current password"
         name="current"
         type="password"
         autoComplete="current-password"
@@ -101,14 +101,14 @@ function PasswordForm({ userId }: { userId: string }) {
         label="New password"
         name="password"
         type="password"
-        hint="At least 12 characters. All other sessions end."
+        hint="At least 12 characters. Signs out your other sessions."
         minLength={12}
         maxLength={256}
         autoComplete="new-password"
         required
       />
       <TextField
-        label="New password again"
+        label="Confirm new password"
         name="again"
         type="password"
         autoComplete="new-password"
@@ -117,11 +117,11 @@ function PasswordForm({ userId }: { userId: string }) {
       <CheckField
         name="revokeKeys"
         label="Revoke API keys"
-        hint="For a password that somebody else may know. Programs need new keys."
+        hint="If someone else may know the password. Integrations need new keys."
       />
       {error !== null && <FailureNote error={error} />}
       <Button type="submit" kind="primary" className="self-start" disabled={isBusy}>
-        Change the password
+        Update password
       </Button>
     </form>
   );

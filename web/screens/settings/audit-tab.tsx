@@ -1,4 +1,4 @@
-// Who changed what, newest first.
+// The audit log, newest first.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';
@@ -48,12 +48,12 @@ export function AuditTab({ actor, subject }: AuditTabProps) {
     <div className="flex flex-col gap-4">
       <div className="flex flex-wrap gap-2">
         <SearchBox
-          label="By whom"
+          label="Who"
           value={actor ?? ''}
           onChange={useCallback((text) => search({ actor: text }), [search])}
         />
         <SearchBox
-          label="On what"
+          label="Target"
           value={subject ?? ''}
           onChange={useCallback((text) => search({ subject: text }), [search])}
         />
@@ -61,13 +61,11 @@ export function AuditTab({ actor, subject }: AuditTabProps) {
       {entries.isError && <FailureNote error={entries.error} />}
       {entries.isSuccess &&
         (listed.length === 0 ? (
-          <EmptyState title="Nothing is recorded">
-            {actor || subject
-              ? 'Give the whole name, as it stands in the list.'
-              : 'What people and programs change is written here, with when and from where.'}
+          <EmptyState title="No entries">
+            {actor || subject ? 'Enter the full name.' : 'Changes by people and API keys are logged here.'}
           </EmptyState>
         ) : (
-          <Table label="Audit" headings={['When', 'Who', 'What', 'On', 'Detail', 'From']}>
+          <Table label="Audit" headings={['When', 'Who', 'Action', 'Target', 'Detail', 'IP address']}>
             {listed.map((entry) => (
               <tr key={entry.auditId} className={rowClass}>
                 <td className={`${cellClass} text-muted`}>
@@ -104,7 +102,7 @@ export function AuditTab({ actor, subject }: AuditTabProps) {
   );
 }
 
-/** A job can be looked at; of everything else its history is of interest. */
+/** Links a job to its screen, and anything else to its own audit entries. */
 function Subject({ subject }: { subject: string }) {
   const jobId = /^job ([0-9a-f-]{36})$/.exec(subject)?.[1];
   if (jobId !== undefined)

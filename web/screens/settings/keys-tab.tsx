@@ -1,4 +1,4 @@
-// API keys: for programs that speak to this server.
+// API keys of the user, or of everyone.
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -25,18 +25,18 @@ import { withPassword } from '../../lib/with-password.ts';
 type ApiKey = z.infer<typeof apiKey>;
 
 const SCOPE_WORDS: Record<Scope, string> = {
-  read: 'Look at jobs and rows',
-  write: 'Make and change jobs',
-  export: 'Take results and files',
-  admin: 'Accounts, limits and everything else you may do',
+  read: 'View jobs and rows',
+  write: 'Create and edit jobs',
+  export: 'Download results',
+  admin: 'Manage accounts, limits and everything else you can',
 };
 
 export function KeysTab() {
   const { can, seesAll, keyScopes } = usePermission();
   const [ofAll, setOfAll] = useState(false);
-  const [isMaking, setMaking] = useState(false);
-  const [made, setMade] = useState<string | null>(null);
-  const [ending, setEnding] = useState<ApiKey | null>(null);
+  const [isCreating, setCreating] = useState(false);
+  const [created, setCreated] = useState<string | null>(null);
+  const [revoking, setRevoking] = useState<ApiKey | null>(null);
   const keys = useQuery({
     queryKey: ['keys', ofAll],
     queryFn: () => client.listKeys(ofAll ? { all: 'true' } : {}),
@@ -46,19 +46,19 @@ export function KeysTab() {
     <div className="flex flex-col gap-4">
       <div className="flex flex-wrap items-center justify-between gap-3">
         <p className="max-w-prose text-muted">
-          A key lets a program do what you may do, within its scopes. It goes into the header{' '}
+          API keys act on your behalf within their scopes. Send as{' '}
           <code className="font-mono text-[13px]">Authorization: Bearer rmk_…</code>
         </p>
         <div className="flex items-center gap-4">
           {seesAll && (
             <CheckField
-              label="Of everybody"
+              label="Show everyone's keys"
               checked={ofAll}
               onChange={({ target }) => setOfAll(target.checked)}
             />
           )}
           {can('createKey') && (
-            <Button kind="primary" onClick={() => setMaking(true)}>
+            <Button kind="primary" onClick={() => setCreating(true)}>
               <Plus size={16} aria-hidden /> New key
             </Button>
           )}
@@ -67,48 +67,46 @@ export function KeysTab() {
       {keys.isError && <FailureNote error={keys.error} />}
       {keys.isSuccess &&
         (listed.length === 0 ? (
-          <EmptyState title="No API keys">
-            Make one for each program, so that each can be ended alone.
-          </EmptyState>
+          <EmptyState title="No API keys">Use one key per integration.</EmptyState>
         ) : (
           <Table
             label="API keys"
-            headings={['Name', ...(ofAll ? ['Of'] : []), 'Scopes', 'Made', 'Last used', 'Ends', '']}
+            headings={['Name', ...(ofAll ? ['Owner'] : []), 'Scopes', 'Created', 'Last used', 'Expires', '']}
           >
             {listed.map((key) => (
-              <KeyRow key={key.keyId} apiKey={key} withOwner={ofAll} onEnd={() => setEnding(key)} />
+              <KeyRow key={key.keyId} apiKey={key} withOwner={ofAll} onRevoke={() => setRevoking(key)} />
             ))}
           </Table>
         ))}
-      {isMaking && <NewKey scopes={keyScopes} onClose={() => setMaking(false)} onMade={setMade} />}
-      {made !== null && (
-        <Dialog open onClose={() => setMade(null)} title="The new key">
+      {isCreating && <NewKey scopes={keyScopes} onClose={() => setCreating(false)} onCreated={setCreated} />}
+      {created !== null && (
+        <Dialog open onClose={() => setCreated(null)} title="Your new API key">
           <div className="flex flex-col gap-4">
-            <ShownOnce label="API key" text={made} />
-            <Button kind="primary" className="self-end" onClick={() => setMade(null)}>
-              I have kept it
+            <ShownOnce label="API key" text={created} />
+            <Button kind="primary" className="self-end" onClick={() => setCreated(null)}>
+              Done
             </Button>
           </div>
         </Dialog>
       )}
       <Confirm
-        open={ending !== null}
-        onClose={() => setEnding(null)}
-        title={`End the key ${ending?.name ?? ''}?`}
-        action="End the key"
+        open={revoking !== null}
+        onClose={() => setRevoking(null)}
+        title={`Revoke ${revoking?.name ?? ''}?`}
+        action="Revoke key"
         danger
-        onConfirm={() => endKey(ending!)}
+        onConfirm={() => revokeKey(revoking!)}
       >
-        Programs that use it are refused at once. This cannot be taken back.
+        Integrations using it stop working immediately. This can't be undone.
       </Confirm>
     </div>
   );
 }
 
-async function endKey({ keyId, name }: ApiKey): Promise<void> {
+async function revokeKey({ keyId }: ApiKey): Promise<void> {
   try {
     await withPassword(() => client.revokeKey({ keyId }));
-    say(`The key ${name} has ended.`);
+    say('Key revoked');
   } catch (error) {
     sayError(error);
   }
@@ -118,15 +116,15 @@ async function endKey({ keyId, name }: ApiKey): Promise<void> {
 interface KeyRowProps {
   apiKey: ApiKey;
   withOwner: boolean;
-  onEnd: () => void;
+  onRevoke: () => void;
 }
 
-function KeyRow({ apiKey: key, withOwner, onEnd }: KeyRowProps) {
-  const hasEnded = key.revokedAt !== null;
+function KeyRow({ apiKey: key, withOwner, onRevoke }: KeyRowProps) {
+  const isRevoked = key.revokedAt !== null;
   return (
     <tr className={rowClass}>
       <th scope="row" className={`${cellClass} font-normal`}>
-        <span className={hasEnded ? 'text-muted line-through' : 'font-medium'}>{key.name}</span>
+        <span className={isRevoked ? 'text-muted line-through' : 'font-medium'}>{key.name}</span>
         <span className="block font-mono text-xs text-muted">{key.keyId}</span>
       </th>
       {withOwner && <td className={cellClass}>{key.userId}</td>}
@@ -140,7 +138,7 @@ function KeyRow({ apiKey: key, withOwner, onEnd }: KeyRowProps) {
       <td className={`${cellClass} text-muted`}>
         {key.revokedAt ? (
           <>
-            ended <RelativeTime at={key.revokedAt} />
+            revoked <RelativeTime at={key.revokedAt} />
           </>
         ) : key.expiresAt ? (
           <RelativeTime at={key.expiresAt} />
@@ -149,9 +147,9 @@ function KeyRow({ apiKey: key, withOwner, onEnd }: KeyRowProps) {
         )}
       </td>
       <td className={`${cellClass} text-right`}>
-        {!hasEnded && (
-          <Button size="small" kind="danger" onClick={onEnd}>
-            End<span className="sr-only"> the key {key.name}</span>
+        {!isRevoked && (
+          <Button size="small" kind="danger" onClick={onRevoke}>
+            Revoke<span className="sr-only"> {key.name}</span>
           </Button>
         )}
       </td>
@@ -160,17 +158,17 @@ function KeyRow({ apiKey: key, withOwner, onEnd }: KeyRowProps) {
 }
 
 interface NewKeyProps {
-  /** What it may be for. */
+  /** Scopes that the key can have. */
   scopes: readonly Scope[];
   onClose: () => void;
-  onMade: (key: string) => void;
+  onCreated: (key: string) => void;
 }
 
-function NewKey({ scopes, onClose, onMade }: NewKeyProps) {
+function NewKey({ scopes, onClose, onCreated }: NewKeyProps) {
   return (
     <FormDialog
       title="New API key"
-      action="Make the key"
+      action="Create key"
       onClose={onClose}
       onSubmit={async (form) => {
         const days = textIn(form, 'days');
@@ -182,18 +180,18 @@ function NewKey({ scopes, onClose, onMade }: NewKeyProps) {
           }),
         );
         void queries.invalidateQueries({ queryKey: ['keys'] });
-        onMade(key);
+        onCreated(key);
       }}
     >
-      <TextField label="Name" name="name" hint="What uses it." maxLength={100} required autoFocus />
+      <TextField label="Name" name="name" hint='e.g. "Zapier"' maxLength={100} required autoFocus />
       <fieldset className="flex flex-col gap-2">
-        <legend className="mb-1 font-medium">It may</legend>
+        <legend className="mb-1 font-medium">Scopes</legend>
         {scopes.map((scope) => (
           <CheckField key={scope} name={scope} label={SCOPE_WORDS[scope]} defaultChecked={scope === 'read'} />
         ))}
       </fieldset>
       <SelectField
-        label="It ends after"
+        label="Expires after"
         name="days"
         defaultValue="90"
         choices={[

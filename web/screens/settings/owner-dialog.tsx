@@ -1,4 +1,4 @@
-// Weight and limits of one owner.
+// Edits the quota of an owner.
 import type { z } from 'zod';
 import type { owner as ownerSchema } from '../../../src/contract/operations.ts';
 import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../../../src/core/limits/owner-limits.ts';
@@ -9,7 +9,7 @@ import { client, queries } from '../../lib/client.ts';
 import { withPassword } from '../../lib/with-password.ts';
 
 export interface OwnerDialogProps {
-  /** Null: somebody who is not listed yet. */
+  /** Null: a new quota. */
   owner: z.infer<typeof ownerSchema> | null;
   onClose: () => void;
 }
@@ -25,12 +25,12 @@ export function OwnerDialog({ owner, onClose }: OwnerDialogProps) {
         maxInFlight: limitIn(form, 'maxInFlight'),
       }),
     );
-    say(`What ${ownerId} may have was changed`);
+    say(`Quota for ${ownerId} updated`);
     void queries.invalidateQueries({ queryKey: ['owners'] });
   };
   return (
     <FormDialog
-      title={owner ? `Change what ${owner.ownerId} may have` : 'Set what somebody may have'}
+      title={owner ? `Edit quota for ${owner.ownerId}` : 'Add quota'}
       action="Save"
       onClose={onClose}
       onSubmit={change}
@@ -39,13 +39,13 @@ export function OwnerDialog({ owner, onClose }: OwnerDialogProps) {
         <TextField
           label="Owner"
           name="ownerId"
-          hint="A name, or a team such as @sales."
+          hint="A username, or a team such as @sales"
           maxLength={200}
           required
         />
       )}
       <TextField
-        label="Weight"
+        label="Share of workers"
         name="weight"
         type="number"
         min={1}
@@ -55,24 +55,24 @@ export function OwnerDialog({ owner, onClose }: OwnerDialogProps) {
         required
       />
       <TextField
-        label="Jobs at once"
+        label="Max jobs"
         name="maxRunningJobs"
         type="number"
         min={1}
         max={MAX_OWNER_LIMIT}
         step={1}
         defaultValue={owner?.maxRunningJobs ?? ''}
-        hint="Empty: any number. What is over it waits."
+        hint="Leave empty for no limit. Further jobs wait."
       />
       <TextField
-        label="Rows at once"
+        label="Max rows"
         name="maxInFlight"
         type="number"
         min={1}
         max={MAX_OWNER_LIMIT}
         step={1}
         defaultValue={owner?.maxInFlight ?? ''}
-        hint="Empty: any number. Calls under way over all workers."
+        hint="Leave empty for no limit. Counts active calls across all workers."
       />
     </FormDialog>
   );

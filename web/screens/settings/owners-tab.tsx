@@ -1,4 +1,4 @@
-// What each owner of jobs may have of the workers, for administrators.
+// Quotas of the owners of jobs, for administrators.
 import { useQuery } from '@tanstack/react-query';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
@@ -25,30 +25,28 @@ export function OwnersTab() {
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-3">
         <p className="min-w-0 flex-1 basis-64 text-muted">
-          Owners take turns by weight: with 3 somebody gets three times the calls of somebody with 1, while
-          both have work. Limits hold over all workers.
+          Workers are split by share: an owner with share 3 gets three times the calls of an owner with share
+          1 while both have work. Limits apply across all workers.
         </p>
         <Button onClick={() => setChanged('new')}>
-          <Plus size={16} aria-hidden /> Set for somebody
+          <Plus size={16} aria-hidden /> Add quota
         </Button>
       </div>
       {owners.isError && <FailureNote error={owners.error} />}
       {owners.isPending && <p className="text-muted">Loading…</p>}
       {owners.isSuccess &&
         (listed.length === 0 ? (
-          <EmptyState title="Nobody has open jobs">
-            Who has jobs that are not finished, or something set, stands here.
-          </EmptyState>
+          <EmptyState title="No quotas">Owners with active jobs or a quota appear here.</EmptyState>
         ) : (
           <Table
-            label="Owners"
+            label="Quotas"
             headings={[
               'Owner',
-              'Weight',
-              'Jobs at once',
-              'Rows at once',
-              'Open jobs',
-              'Rows with workers',
+              'Share of workers',
+              'Max jobs',
+              'Max rows',
+              'Active jobs',
+              'Assigned rows',
               '',
             ]}
             numbers={[1, 2, 3, 4, 5]}
@@ -65,7 +63,7 @@ export function OwnersTab() {
                 <td className={`${numberClass} text-muted`}>{formatCount(owner.itemsInFlight)}</td>
                 <td className={`${cellClass} text-right`}>
                   <Button size="small" onClick={() => setChanged(owner)}>
-                    Change<span className="sr-only"> {owner.ownerId}</span>
+                    Edit<span className="sr-only"> quota for {owner.ownerId}</span>
                   </Button>
                 </td>
               </tr>
@@ -80,5 +78,5 @@ export function OwnersTab() {
 }
 
 function limitText(limit: number | null): string {
-  return limit === null ? 'any' : formatCount(limit);
+  return limit === null ? 'No limit' : formatCount(limit);
 }

@@ -1,4 +1,4 @@
-// Asks for the password again before something that needs it.
+// Asks for the password again before a sensitive action.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -12,7 +12,7 @@ export function PasswordPrompt() {
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    // The form may stand inside another one, through its portal.
+    // React bubbles events through portals, and another form may contain this dialog.
     event.stopPropagation();
     const password = String(new FormData(event.currentTarget).get('password'));
     setBusy(true);
@@ -30,8 +30,8 @@ export function PasswordPrompt() {
     <Dialog
       open
       onClose={() => passwordQuestion.answer(false)}
-      title="Your password, please"
-      description="This changes who can do what here, so it needs your password again."
+      title="Confirm your password"
+      description="This changes access, so please confirm your password."
     >
       <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-4">
         <TextField
@@ -44,7 +44,7 @@ export function PasswordPrompt() {
         />
         {error !== null && <FailureNote error={error} />}
         <div className="flex justify-end gap-2">
-          <Button onClick={() => passwordQuestion.answer(false)}>Go back</Button>
+          <Button onClick={() => passwordQuestion.answer(false)}>Cancel</Button>
           <Button type="submit" kind="primary" disabled={isBusy}>
             Confirm
           </Button>

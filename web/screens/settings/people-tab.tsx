@@ -30,12 +30,12 @@ export function PeopleTab({ ownId }: { ownId: string }) {
         <div className="flex items-center justify-between">
           <h2 className="font-semibold">People</h2>
           <Button kind="primary" onClick={() => setShown('new')}>
-            <Plus size={16} aria-hidden /> Add somebody
+            <Plus size={16} aria-hidden /> Add person
           </Button>
         </div>
         {users.isError && <FailureNote error={users.error} />}
         {users.isSuccess && (
-          <Table label="People" headings={['Name', 'Role', 'Team', 'Last signed in', 'Added', '']}>
+          <Table label="People" headings={['Username', 'Role', 'Team', 'Last signed in', 'Added', '']}>
             {users.data.items.map((user) => (
               <UserRow
                 key={user.userId}
@@ -51,7 +51,7 @@ export function PeopleTab({ ownId }: { ownId: string }) {
         title="Teams"
         aside={
           <Button size="small" onClick={() => setShown('team')}>
-            <Plus size={14} aria-hidden /> Add a team
+            <Plus size={14} aria-hidden /> Add team
           </Button>
         }
       >
@@ -72,7 +72,7 @@ function UserRow({ user, isSelf, onChange }: { user: User; isSelf: boolean; onCh
       <th scope="row" className={`${cellClass} font-normal`}>
         <span className={user.disabled ? 'text-muted line-through' : 'font-medium'}>{user.userId}</span>
         {isSelf && <span className="text-muted"> (you)</span>}
-        {user.disabled && <span className="text-[13px] text-muted"> disabled</span>}
+        {user.disabled && <span className="text-[13px] text-muted"> deactivated</span>}
       </th>
       <td className={cellClass}>{user.role}</td>
       <td className={cellClass}>{user.teamId}</td>
@@ -84,7 +84,7 @@ function UserRow({ user, isSelf, onChange }: { user: User; isSelf: boolean; onCh
       </td>
       <td className={`${cellClass} text-right`}>
         <Button size="small" onClick={onChange}>
-          Change<span className="sr-only"> {user.userId}</span>
+          Edit<span className="sr-only"> {user.userId}</span>
         </Button>
       </td>
     </tr>
@@ -92,14 +92,13 @@ function UserRow({ user, isSelf, onChange }: { user: User; isSelf: boolean; onCh
 }
 
 function Teams({ teams }: { teams: readonly Team[] }) {
-  if (teams.length === 0)
-    return <p className="text-muted">No teams. Members of a team see and change the jobs of each other.</p>;
+  if (teams.length === 0) return <p className="text-muted">No teams. Team members share jobs.</p>;
   return (
     <ul className="flex flex-col gap-2">
       {teams.map(({ teamId, members }) => (
         <li key={teamId}>
           <span className="font-medium">{teamId}</span>{' '}
-          <span className="text-muted">{members.length === 0 ? 'nobody yet' : members.join(', ')}</span>
+          <span className="text-muted">{members.length === 0 ? 'no members' : members.join(', ')}</span>
         </li>
       ))}
     </ul>
@@ -109,9 +108,9 @@ function Teams({ teams }: { teams: readonly Team[] }) {
 function NewTeam({ onClose }: { onClose: () => void }) {
   return (
     <FormDialog
-      title="Add a team"
-      description="Members of a team see and change the jobs of each other."
-      action="Add the team"
+      title="Add team"
+      description="Team members share jobs."
+      action="Add team"
       onClose={onClose}
       onSubmit={async (form) => {
         const name = textIn(form, 'teamId').replace(/^@/, '');
@@ -122,7 +121,7 @@ function NewTeam({ onClose }: { onClose: () => void }) {
       <TextField
         label="Name"
         name="teamId"
-        hint="Lower-case letters, digits, dots and dashes. It never changes."
+        hint="Lowercase letters, numbers, dots and dashes. Can't be changed later."
         required
         autoFocus
       />

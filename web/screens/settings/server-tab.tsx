@@ -1,4 +1,4 @@
-// How this server is set, as far as people who use it need to know. It is changed where the server is started.
+// Version, features and limits of this server, read-only.
 import { Check, Minus } from 'lucide-react';
 import { Section } from '../../components/section.tsx';
 import { useConfiguration } from '../../lib/configuration.ts';
@@ -14,7 +14,7 @@ export function ServerTab() {
           <dt className="text-muted">Version</dt>
           <dd className="text-right">{data.version}</dd>
           <dt className="text-muted">Sign-in</dt>
-          <dd>{data.authentication === 'none' ? 'none: whoever reaches it' : 'name and password'}</dd>
+          <dd>{data.authentication === 'none' ? 'None (open access)' : 'Username and password'}</dd>
         </dl>
       </Section>
       <Section title="Features">
@@ -30,9 +30,7 @@ export function ServerTab() {
             </li>
           ))}
         </ul>
-        <p className="mt-3 text-[13px] text-muted">
-          Switched by settings of the server; see its configuration.
-        </p>
+        <p className="mt-3 text-[13px] text-muted">Set in the server configuration.</p>
       </Section>
       <Section title="Limits">
         <dl className="grid grid-cols-[1fr_auto] gap-x-6 gap-y-2">
@@ -49,11 +47,11 @@ export function ServerTab() {
 }
 
 const LIMITS: Record<string, string> = {
-  pageSizeMax: 'Entries of one page',
-  uploadMaxBytes: 'A file that is uploaded',
-  bodyMaxBytes: 'Body of a request',
-  itemsMaxBytes: 'Rows sent in one request',
-  kickoffMaxMs: 'Run within a request',
+  pageSizeMax: 'Page size',
+  uploadMaxBytes: 'Upload size',
+  bodyMaxBytes: 'Request size',
+  itemsMaxBytes: 'Rows per request',
+  kickoffMaxMs: 'Inline run',
 };
 
 /** uploadMax becomes "Upload max". */

@@ -1,4 +1,4 @@
-// The account, its keys, people and teams, what owners may have, sources, who changed what, and how the server is set.
+// Settings: account, API keys, people and teams, quotas, sources, audit log and server.
 import { Link } from '@tanstack/react-router';
 import { Page } from '../../components/page.tsx';
 import { usePermission } from '../../lib/permission.ts';
@@ -18,7 +18,7 @@ const WORDS: Record<Tab, string> = {
   account: 'Account',
   keys: 'API keys',
   people: 'People and teams',
-  owners: 'Shares',
+  owners: 'Quotas',
   sources: 'Sources',
   audit: 'Audit',
   server: 'Server',

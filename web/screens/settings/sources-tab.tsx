@@ -1,4 +1,4 @@
-// Sources of files that the server was started with, and what a look at them now finds.
+// Configured file sources, with a manual scan.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { FolderSearch } from 'lucide-react';
@@ -42,19 +42,16 @@ export function SourcesTab() {
   if (listed.length === 0)
     return (
       <EmptyState title="No sources">
-        Folders, buckets and servers from which files become jobs by themselves are named in the configuration
-        of the server.
+        Watched folders, buckets and servers are set in the server configuration.
       </EmptyState>
     );
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-3">
-        <p className="min-w-0 flex-1 basis-64 text-muted">
-          New files of these become jobs by themselves while a worker watches them.
-        </p>
+        <p className="min-w-0 flex-1 basis-64 text-muted">New files become jobs automatically.</p>
         {canScan && listed.length > 1 && (
           <Button disabled={scanning.length > 0} onClick={() => void scan(listed.map(({ name }) => name))}>
-            <FolderSearch size={16} aria-hidden /> Look at all now
+            <FolderSearch size={16} aria-hidden /> Scan all now
           </Button>
         )}
       </div>
@@ -68,7 +65,7 @@ export function SourcesTab() {
             <td className={cellClass}>{kind}</td>
             <td className={cellClass}>{pipeline}</td>
             <td className={`${cellClass} min-w-48`} aria-live="polite">
-              {scanning.includes(name) ? 'Looking…' : <Found report={reports.get(name)} />}
+              {scanning.includes(name) ? 'Scanning…' : <Found report={reports.get(name)} />}
             </td>
             <td className={`${cellClass} text-right`}>
               {canScan && (
@@ -95,7 +92,7 @@ function Found({ report }: { report: Report | undefined }) {
           <Link to="/jobs/$jobId" params={{ jobId }} className="font-medium hover:underline">
             {path}
           </Link>{' '}
-          is a job
+          created job
         </li>
       ))}
       {waiting > 0 && <li className="text-muted">{formatCount(waiting)} still being written</li>}

@@ -1,4 +1,4 @@
-// Adds somebody, or changes role, team or password, or shuts somebody out.
+// Adds a person, or edits role, team, password and access.
 import type { z } from 'zod';
 import type { team as teamSchema, user as userSchema } from '../../../src/contract/accounts.ts';
 import type { Role } from '../../../src/core/accounts/role.ts';
@@ -11,16 +11,16 @@ import { client, queries } from '../../lib/client.ts';
 import { withPassword } from '../../lib/with-password.ts';
 
 export interface UserDialogProps {
-  /** Null: a new one. */
+  /** Null: a new person. */
   user: z.infer<typeof userSchema> | null;
   teams: readonly z.infer<typeof teamSchema>[];
   onClose: () => void;
 }
 
 const ROLES = [
-  ['viewer', 'Viewer: looks at jobs and exports them'],
-  ['member', 'Member: makes and changes jobs'],
-  ['admin', 'Administrator: everything, for everybody'],
+  ['viewer', 'Viewer: can view and export'],
+  ['member', 'Member: can create and edit'],
+  ['admin', 'Administrator: full access'],
 ] as const;
 
 export function UserDialog({ user, teams, onClose }: UserDialogProps) {
@@ -31,7 +31,7 @@ export function UserDialog({ user, teams, onClose }: UserDialogProps) {
     if (user === null) {
       const userId = textIn(form, 'userId');
       await withPassword(() => client.createUser({ userId, password, role, teamId }));
-      say(`${userId} is added.`);
+      say(`${userId} added`);
     } else {
       const { userId } = user;
       const disabled = form.get('disabled') !== null;
@@ -45,23 +45,23 @@ export function UserDialog({ user, teams, onClose }: UserDialogProps) {
           ...(form.get('revokeKeys') !== null && { revokeKeys: true }),
         }),
       );
-      say(`${userId} is changed.`);
+      say(`${userId} updated`);
     }
     void queries.invalidateQueries({ queryKey: ['users'] });
     void queries.invalidateQueries({ queryKey: ['teams'] });
   };
   return (
     <FormDialog
-      title={user === null ? 'Add somebody' : `Change ${user.userId}`}
-      action={user === null ? 'Add' : 'Change'}
+      title={user === null ? 'Add person' : `Edit ${user.userId}`}
+      action={user === null ? 'Add' : 'Save'}
       onClose={onClose}
       onSubmit={submit}
     >
       {user === null && (
         <TextField
-          label="Name"
+          label="Username"
           name="userId"
-          hint="Lower-case letters, digits, dots and dashes. It never changes."
+          hint="Lowercase letters, numbers, dots and dashes. Can't be changed later."
           autoComplete="off"
           required
           autoFocus
@@ -80,8 +80,8 @@ export function UserDialog({ user, teams, onClose }: UserDialogProps) {
         type="password"
         hint={
           user === null
-            ? 'At least 12 characters. Hand it over safely; it can be changed under Settings.'
-            : 'Empty: it stays. Otherwise at least 12 characters.'
+            ? 'At least 12 characters. Share it securely; they can change it in Settings.'
+            : 'At least 12 characters. Leave empty to keep.'
         }
         minLength={12}
         maxLength={256}
@@ -93,12 +93,12 @@ export function UserDialog({ user, teams, onClose }: UserDialogProps) {
           <CheckField
             name="revokeKeys"
             label="Revoke API keys"
-            hint="For a password that somebody else may know. Programs need new keys."
+            hint="If someone else may know the password. Integrations need new keys."
           />
           <CheckField
             name="disabled"
-            label="Shut out"
-            hint="Sessions, keys and webhooks end at once. Jobs stay."
+            label="Deactivate"
+            hint="Signs out, revokes keys and disables webhooks. Jobs are kept."
             defaultChecked={user.disabled}
           />
         </>

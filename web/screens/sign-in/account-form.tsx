@@ -1,4 +1,4 @@
-// The frame of sign-in and first-run setup.
+// The form of sign-in and first-run setup.
 import { Rows3 } from 'lucide-react';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { RowmillApiError } from '../../../src/client/rowmill-api-error.ts';

@@ -1,4 +1,4 @@
-// The first account of a fresh server, with the token that stands in its log.
+// Creates the first account of a new server, with the token from its log.
 import { useNavigate } from '@tanstack/react-router';
 import { TextField } from '../../components/field.tsx';
 import { client, queries } from '../../lib/client.ts';
@@ -8,9 +8,9 @@ export function SetupScreen() {
   const navigate = useNavigate();
   return (
     <AccountForm
-      title="Welcome"
-      intro="This server has no account yet. Make the first one: it administers the others."
-      action="Make the account"
+      title="Set up Rowmill"
+      intro="Create the first account. It will be the administrator."
+      action="Create account"
       onSubmit={async (form) => {
         const session = await client.setUp({
           token: textOf(form, 'token').trim(),
@@ -25,15 +25,15 @@ export function SetupScreen() {
       <TextField
         label="Setup token"
         name="token"
-        hint="The server wrote it to its log when it started."
+        hint="Printed in the server log at startup."
         autoComplete="off"
         required
         autoFocus
       />
       <TextField
-        label="Name"
+        label="Username"
         name="userId"
-        hint="Lower-case letters, digits, dots and dashes."
+        hint="Lowercase letters, numbers, dots and dashes."
         autoComplete="username"
         required
       />

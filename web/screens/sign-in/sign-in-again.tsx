@@ -1,4 +1,4 @@
-// Asks for the password when the session has ended, over whatever is open: what was typed there stays.
+// Asks for the password when the session has expired. The page below keeps its state.
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -15,7 +15,7 @@ export function SignInAgain() {
   const [isBusy, setBusy] = useState(false);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    // The form may stand inside another one, through its portal.
+    // React bubbles events through portals, and another form may contain this dialog.
     event.stopPropagation();
     const password = textOf(new FormData(event.currentTarget), 'password');
     setBusy(true);
@@ -30,7 +30,7 @@ export function SignInAgain() {
       setBusy(false);
     }
   };
-  const asSomebodyElse = () => {
+  const changeAccount = () => {
     queries.clear();
     location.reload();
   };
@@ -39,10 +39,10 @@ export function SignInAgain() {
       open
       onClose={() => sessionEnd.putOff()}
       title="Sign in again"
-      description="Your session has ended. This page stays as it is until you are back."
+      description="Your session expired. Sign in to continue — nothing you typed is lost."
     >
       <form onSubmit={(event) => void submit(event)} className="flex flex-col gap-4">
-        <TextField label="Name" name="userId" autoComplete="username" value={userId} readOnly />
+        <TextField label="Username" name="userId" autoComplete="username" value={userId} readOnly />
         <TextField
           label="Password"
           name="password"
@@ -53,7 +53,7 @@ export function SignInAgain() {
         />
         {error !== null && <FailureNote error={error} />}
         <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={asSomebodyElse}>I am somebody else</Button>
+          <Button onClick={changeAccount}>Use a different account</Button>
           <Button type="submit" kind="primary" disabled={isBusy}>
             Sign in
           </Button>

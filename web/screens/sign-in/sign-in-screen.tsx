@@ -1,4 +1,4 @@
-// Name and password.
+// Signs in with username and password.
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { TextField } from '../../components/field.tsx';
 import { client, queries } from '../../lib/client.ts';
@@ -10,7 +10,7 @@ export function SignInScreen() {
   return (
     <AccountForm
       title="Sign in"
-      intro="An administrator of this server can make you an account."
+      intro="No account? Ask your administrator."
       action="Sign in"
       onSubmit={async (form) => {
         const session = await client.signIn({
@@ -22,7 +22,7 @@ export function SignInScreen() {
         await navigate({ href: to ?? '/jobs' });
       }}
     >
-      <TextField label="Name" name="userId" autoComplete="username" required autoFocus />
+      <TextField label="Username" name="userId" autoComplete="username" required autoFocus />
       <TextField label="Password" name="password" type="password" autoComplete="current-password" required />
     </AccountForm>
   );

@@ -1,4 +1,4 @@
-// Messages to a webhook, newest first, and how each went.
+// Deliveries of a webhook, newest first.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import type { z } from 'zod';
@@ -32,16 +32,16 @@ export function Deliveries({ webhookId, canResend }: { webhookId: string; canRes
         { signal },
       ),
     getNextPageParam: (page) => page.next ?? undefined,
-    // Who reads further back is not disturbed.
+    // No refresh while the user reads older pages.
     refetchInterval: ({ state: { data } }) => (data && data.pages.length > 1 ? false : REFRESH_MS),
   });
   const listed = deliveries.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center justify-between gap-2">
-        <h2 className="font-semibold">Messages</h2>
+        <h2 className="font-semibold">Deliveries</h2>
         <select
-          aria-label="State of messages"
+          aria-label="Status"
           className={classNames(inputClass, 'w-auto')}
           value={state ?? ''}
           onChange={({ target }) =>
@@ -54,17 +54,19 @@ export function Deliveries({ webhookId, canResend }: { webhookId: string; canRes
           <option value="">All</option>
           <option value="PENDING">Pending</option>
           <option value="DELIVERED">Delivered</option>
-          <option value="DEAD">Dead</option>
+          <option value="DEAD">Failed</option>
         </select>
       </div>
       {deliveries.isError && <FailureNote error={deliveries.error} />}
       {deliveries.isSuccess &&
         (listed.length === 0 ? (
-          <p className="text-muted">No messages{state ? ' in this state' : ' yet. Send a test'}.</p>
+          <p className="text-muted">
+            {state ? 'No deliveries with this status' : 'No deliveries yet. Send a test'}.
+          </p>
         ) : (
           <Table
-            label="Messages"
-            headings={['Event', 'Job', 'State', 'Attempts', 'Answer', 'Made', '']}
+            label="Deliveries"
+            headings={['Event', 'Job', 'Status', 'Attempts', 'Response', 'Created', '']}
             numbers={[3]}
           >
             {listed.map((delivery) => (
@@ -82,7 +84,7 @@ function DeliveryRow({ delivery, canResend }: { delivery: Delivery; canResend: b
   const resend = () =>
     void client
       .resendDelivery({ webhookId, deliveryId })
-      .then(() => say('It is sent again.'))
+      .then(() => say('Resent'))
       .catch(sayError)
       .finally(() => void queries.invalidateQueries({ queryKey: ['deliveries', webhookId] }));
   return (
@@ -101,7 +103,7 @@ function DeliveryRow({ delivery, canResend }: { delivery: Delivery; canResend: b
         <StatusChip status={state} />
         {state === 'PENDING' && delivery.nextAttemptAt && delivery.attempts > 0 && (
           <span className="block text-[13px] text-muted">
-            again <RelativeTime at={delivery.nextAttemptAt} />
+            retrying <RelativeTime at={delivery.nextAttemptAt} />
           </span>
         )}
       </td>

@@ -1,19 +1,16 @@
-// The secret of a webhook, shown once, and what it is for.
+// The secret of a webhook, shown once.
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { ShownOnce } from '../../components/shown-once.tsx';
 
 export function SecretDialog({ secret, onClose }: { secret: string; onClose: () => void }) {
   return (
-    <Dialog open onClose={onClose} title="The secret of the webhook">
+    <Dialog open onClose={onClose} title="Webhook secret">
       <div className="flex flex-col gap-4">
-        <p className="text-muted">
-          With it the receiver checks that a message comes from here. Messages are signed as Standard Webhooks
-          say, for which most languages have a library.
-        </p>
+        <p className="text-muted">Use it to verify signatures (Standard Webhooks).</p>
         <ShownOnce label="Secret" text={secret} />
         <Button kind="primary" className="self-end" onClick={onClose}>
-          I have kept it
+          Done
         </Button>
       </div>
     </Dialog>

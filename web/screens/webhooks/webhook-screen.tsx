@@ -1,4 +1,4 @@
-// One webhook: where it goes, whether it works, and its messages.
+// One webhook: URL, status and deliveries.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -44,15 +44,15 @@ export function WebhookScreen() {
     >
       <Section>
         <dl className="grid gap-x-6 gap-y-2 sm:grid-cols-[auto_1fr]">
-          <dt className="text-muted">Address</dt>
+          <dt className="text-muted">URL</dt>
           <dd className="break-all">{data.url}</dd>
-          <dt className="text-muted">State</dt>
+          <dt className="text-muted">Status</dt>
           <dd>
             <StatusChip status={data.state} /> {data.disabledBecause}
           </dd>
-          <dt className="text-muted">Told of</dt>
+          <dt className="text-muted">Events</dt>
           <dd>{data.kinds.join(', ')}</dd>
-          <dt className="text-muted">Made</dt>
+          <dt className="text-muted">Created</dt>
           <dd>
             <RelativeTime at={data.createdAt} /> for {data.ownerId}
           </dd>
@@ -83,13 +83,13 @@ function Actions({ webhook }: { webhook: Webhook }) {
   };
   const test = async () => {
     const { state: went, lastStatus, lastError, lastMs } = await client.testWebhook({ webhookId });
-    const words = lastError ?? (lastStatus === null ? 'no answer' : `answered ${lastStatus}`);
-    if (went === 'DELIVERED') say(`The test message arrived: ${words} in ${Math.round(lastMs ?? 0)} ms.`);
-    else sayError(new Error(`The test message did not arrive: ${words}`));
+    const words = lastError ?? (lastStatus === null ? 'no response' : String(lastStatus));
+    if (went === 'DELIVERED') say(`Test delivered: ${words} in ${Math.round(lastMs ?? 0)} ms`);
+    else sayError(new Error(`Test failed: ${words}`));
   };
   const toggle = () =>
     client.changeWebhook({ webhookId, state: state === 'ACTIVE' ? 'DISABLED' : 'ACTIVE' }).then(() =>
-      say(state === 'ACTIVE' ? 'It is disabled.' : 'It is active.', {
+      say(state === 'ACTIVE' ? 'Disabled' : 'Enabled', {
         undo: () => void run(() => client.changeWebhook({ webhookId, state })),
       }),
     );
@@ -100,8 +100,8 @@ function Actions({ webhook }: { webhook: Webhook }) {
           Send a test
         </Button>
       )}
-      {can('changeWebhook') && <Button onClick={() => setShown('change')}>Change</Button>}
-      {can('rotateWebhookSecret') && <Button onClick={() => setShown('rotate')}>New secret</Button>}
+      {can('changeWebhook') && <Button onClick={() => setShown('change')}>Edit</Button>}
+      {can('rotateWebhookSecret') && <Button onClick={() => setShown('rotate')}>Rotate secret</Button>}
       {can('changeWebhook') && (
         <Button disabled={isBusy} onClick={() => void run(toggle)}>
           {state === 'ACTIVE' ? 'Disable' : 'Enable'}
@@ -116,32 +116,32 @@ function Actions({ webhook }: { webhook: Webhook }) {
       <Confirm
         open={shown === 'rotate'}
         onClose={() => setShown(null)}
-        title="Make a new secret?"
-        action="Make it"
+        title="Rotate secret?"
+        action="Rotate"
         onConfirm={() =>
           run(async () => {
             setSecret((await withPassword(() => client.rotateWebhookSecret({ webhookId }))).secret);
           })
         }
       >
-        Messages are signed with the old and the new one for a day, so that the receiver can change over.
+        Both secrets are valid for 24 h.
       </Confirm>
       <Confirm
         open={shown === 'delete'}
         onClose={() => setShown(null)}
         title="Delete this webhook?"
-        action="Delete it"
+        action="Delete webhook"
         danger
         onConfirm={() =>
           run(async () => {
             await client.deleteWebhook({ webhookId });
-            say('The webhook is deleted.');
+            say('Webhook deleted');
             await navigate({ to: '/webhooks' });
           })
         }
       >
-        Its messages go with it, also those that were not delivered. This cannot be taken back; to stop it for
-        a while, disable it.
+        Its deliveries are deleted too, including undelivered ones. This can't be undone; to stop it for a
+        while, disable it.
       </Confirm>
       {secret !== null && <SecretDialog secret={secret} onClose={() => setSecret(null)} />}
     </>

@@ -1,4 +1,4 @@
-// Addresses that are told what happens to jobs.
+// The list of webhooks.
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
@@ -25,31 +25,31 @@ export function WebhooksScreen() {
   const { all } = webhooksRoute.useSearch();
   const navigate = useNavigate({ from: '/webhooks' });
   const { can, seesAll } = usePermission();
-  const [isMaking, setMaking] = useState(false);
-  const [made, setMade] = useState<{ webhookId: string; secret: string } | null>(null);
+  const [isCreating, setCreating] = useState(false);
+  const [created, setCreated] = useState<{ webhookId: string; secret: string } | null>(null);
   const webhooks = useQuery({
     queryKey: ['webhooks', all],
     queryFn: () => client.listWebhooks(all ? { all: 'true' } : {}),
   });
   const add = can('createWebhook') && (
-    <Button kind="primary" onClick={() => setMaking(true)}>
+    <Button kind="primary" onClick={() => setCreating(true)}>
       <Plus size={16} aria-hidden /> New webhook
     </Button>
   );
   const close = () => {
-    const { webhookId } = made!;
-    setMade(null);
+    const { webhookId } = created!;
+    setCreated(null);
     void navigate({ to: '/webhooks/$webhookId', params: { webhookId } });
   };
   return (
     <Page
       title="Webhooks"
-      intro="Other programs can be told when a job starts, finishes or fails."
+      intro="Notify other systems when jobs start, finish or fail"
       actions={
         <>
           {seesAll && (
             <CheckField
-              label="Of everybody"
+              label="Show everyone's webhooks"
               checked={all ?? false}
               onChange={({ target }) =>
                 void navigate({ search: target.checked ? { all: true } : {}, replace: true })
@@ -65,18 +65,19 @@ export function WebhooksScreen() {
       {webhooks.isSuccess &&
         (webhooks.data.items.length === 0 ? (
           <EmptyState title="No webhooks yet">
-            A webhook is an address of yours. Rowmill sends it a signed message for each event you choose, and
-            tries again for a day or so when nobody answers.
+            Rowmill sends a signed request to your URL for each event, retrying for about a day.
           </EmptyState>
         ) : (
-          <Table label="Webhooks" headings={['Address', 'State', 'Told of', 'Last delivered', 'Made']}>
+          <Table label="Webhooks" headings={['URL', 'Status', 'Events', 'Last delivery', 'Created']}>
             {webhooks.data.items.map((webhook) => (
               <WebhookRow key={webhook.webhookId} webhook={webhook} />
             ))}
           </Table>
         ))}
-      {isMaking && <WebhookDialog webhook={null} onClose={() => setMaking(false)} onMade={setMade} />}
-      {made && <SecretDialog secret={made.secret} onClose={close} />}
+      {isCreating && (
+        <WebhookDialog webhook={null} onClose={() => setCreating(false)} onCreated={setCreated} />
+      )}
+      {created && <SecretDialog secret={created.secret} onClose={close} />}
     </Page>
   );
 }

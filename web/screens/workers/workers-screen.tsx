@@ -1,4 +1,4 @@
-// Worker processes: their pools of slots, what they hold, and what holds them back.
+// Worker processes with their slots, assigned rows and throttling.
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { z } from 'zod';
@@ -12,7 +12,7 @@ import { formatCount, formatPercent } from '../../lib/format.ts';
 
 type Worker = z.infer<typeof workerSchema>;
 
-/** Heartbeats come every few seconds; asked only while the page is looked at. */
+/** Heartbeats come every few seconds; polled only while the page is visible. */
 const REFRESH_MS = 5000;
 
 export function WorkersScreen() {
@@ -22,22 +22,22 @@ export function WorkersScreen() {
     refetchInterval: REFRESH_MS,
   });
   const listed = workers.data?.items ?? [];
-  const alive = listed.filter((worker) => worker.alive);
+  const online = listed.filter((worker) => worker.alive);
   return (
     <Page
       title="Workers"
       intro={
         listed.length > 0 &&
-        `${formatCount(alive.length)} alive with ${formatCount(slots(alive, 'busy'))} of ${formatCount(
-          slots(alive, 'busy') + slots(alive, 'idle'),
-        )} slots busy`
+        `${formatCount(online.length)} online · ${formatCount(slots(online, 'busy'))} of ${formatCount(
+          slots(online, 'busy') + slots(online, 'idle'),
+        )} slots in use`
       }
     >
       {workers.isError && <FailureNote error={workers.error} />}
       {workers.isPending && <p className="text-muted">Loading…</p>}
       {workers.isSuccess && listed.length === 0 && (
-        <EmptyState title="No worker has been here">
-          <p>Workers run the pipelines. Start one where it reaches the database:</p>
+        <EmptyState title="No workers yet">
+          <p>Workers run pipelines. Start one with access to the database:</p>
           <pre className="mt-3 rounded-md bg-sunken p-3 text-left font-mono text-xs break-words whitespace-pre-wrap">
             rowmill worker pipelines/price-lookup.ts
           </pre>
@@ -65,24 +65,22 @@ function WorkerCard({ worker }: { worker: Worker }) {
         <span
           className={`rounded-full px-2 py-0.5 text-xs font-medium ${alive ? 'bg-good-soft text-good' : 'bg-quiet-soft text-quiet'}`}
         >
-          {alive ? 'Alive' : 'Silent'}
+          {alive ? 'Online' : 'Offline'}
         </span>
         <dl className="flex flex-wrap gap-x-4 text-[13px] text-muted">
           <Fact name="Version">{version}</Fact>
-          <Fact name="Heard of">
+          <Fact name="Last seen">
             <RelativeTime at={worker.heartbeatAt} />
           </Fact>
           <Fact name="Started">
             <RelativeTime at={worker.startedAt} />
           </Fact>
-          <Fact name="Holds">
-            {formatCount(worker.leasedItems)} {worker.leasedItems === 1 ? 'row' : 'rows'}
-          </Fact>
+          <Fact name="Assigned rows">{formatCount(worker.leasedItems)}</Fact>
         </dl>
       </header>
       {alive && pressure && pressure.share < 1 && (
         <p className="border-b border-line bg-warn-soft px-4 py-2 text-warn">
-          It takes on {formatPercent(pressure.share)} of what it could: {pressure.reason}
+          Throttled to {formatPercent(pressure.share)}: {pressure.reason}
         </p>
       )}
       {pools.length === 0 ? (
@@ -108,10 +106,18 @@ type Pool = Worker['pools'][number];
 const COUNTS: readonly (readonly [words: string, meaning: string, (pool: Pool) => number])[] = [
   ['Busy', 'Slots that run a row', ({ busy }) => busy],
   ['Idle', 'Slots with nothing to do', ({ idle }) => idle],
-  ['Stuck', 'Calls that were stopped and have not returned', ({ error }) => error],
-  // What waits for a resource is queued as well.
-  ['For a slot', 'Rows that the worker holds and that wait for a slot', (pool) => pool.queued - pool.waiting],
-  ['For a limit', 'Rows that the worker holds and that wait for a resource', ({ waiting }) => waiting],
+  ['Hung', 'Timed-out calls that are still running', ({ error }) => error],
+  // Rows that wait for a resource are included in the queue.
+  [
+    'Waiting for slot',
+    'Rows assigned to the worker that wait for a slot',
+    (pool) => pool.queued - pool.waiting,
+  ],
+  [
+    'Waiting for rate limit',
+    'Rows assigned to the worker that wait for a resource',
+    ({ waiting }) => waiting,
+  ],
 ];
 
 function PoolTable({ worker: { name, pools, alive } }: { worker: Worker }) {
@@ -150,7 +156,7 @@ function PoolTable({ worker: { name, pools, alive } }: { worker: Worker }) {
               {COUNTS.map(([words, , countOf]) => (
                 <td
                   key={words}
-                  className={`px-3 text-right tabular-nums ${words === 'Stuck' && pool.error > 0 ? 'text-bad' : ''}`}
+                  className={`px-3 text-right tabular-nums ${words === 'Hung' && pool.error > 0 ? 'text-bad' : ''}`}
                 >
                   {formatCount(countOf(pool))}
                 </td>
@@ -169,7 +175,7 @@ function SlotBar({ pool: { idle, busy, error } }: { pool: Pool }) {
   return (
     <div
       role="img"
-      aria-label={`${busy} of ${idle + busy} slots busy, ${error} stopped calls that have not returned`}
+      aria-label={`${busy} of ${idle + busy} slots in use, ${error} hung`}
       className="flex h-2 overflow-hidden rounded-full bg-quiet-soft"
     >
       <div className="bg-info" style={width(busy)} />

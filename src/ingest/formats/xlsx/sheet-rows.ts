@@ -5,7 +5,7 @@ import type { ReadLimits } from '../../row-reader.ts';
 import type { ZipArchive, ZipEntry } from '../zip-archive.ts';
 import { type DateKind, dateText, lacksDigits, numberText } from './cell-text.ts';
 import { decodeEscapes } from './shared-strings.ts';
-import { attributeOf, readXml, type XmlHandler } from './xml-reader.ts';
+import { readXml, type XmlHandler, type XmlTag } from './xml-reader.ts';
 
 export interface SheetRow {
   /** From 1, as the sheet counts. */
@@ -80,20 +80,20 @@ function createSheetHandler(context: SheetContext, give: (row: SheetRow) => void
   let inline = false;
   let phonetic = false;
 
-  const openRow = (tag: string): void => {
-    const given = attributeOf(tag, 'r');
+  const openRow = ({ attributes }: XmlTag): void => {
+    const given = attributes.r;
     line = given === undefined ? line + 1 : Number(given);
     if (!Number.isInteger(line) || line < 1 || line > MAX_ROWS) throw outside(`row ${given ?? line}`);
     row = { line, cells: [], beyond: [], types: new Map(), lacksValue: false, notes: [], excess: null };
     rowBytes = 0;
     column = -1;
   };
-  const openCell = (tag: string): void => {
-    const reference = attributeOf(tag, 'r');
+  const openCell = ({ attributes }: XmlTag): void => {
+    const reference = attributes.r;
     column = reference === undefined ? column + 1 : columnOf(reference);
     if (column >= MAX_COLUMNS) throw outside(`cell ${reference ?? `in column ${column + 1}`}`);
-    type = attributeOf(tag, 't') ?? 'n';
-    style = attributeOf(tag, 's') ?? '';
+    type = attributes.t ?? 'n';
+    style = attributes.s ?? '';
     value = '';
     inlineText = '';
     valueTooLong = false;
@@ -141,7 +141,7 @@ function createSheetHandler(context: SheetContext, give: (row: SheetRow) => void
     open(name, tag) {
       if (!inData) {
         if (name === 'sheetData') inData = true;
-        else if (name === 'dimension') checkDimension(attributeOf(tag, 'ref') ?? '');
+        else if (name === 'dimension') checkDimension(tag.attributes.ref ?? '');
         return;
       }
       if (name === 'c') openCell(tag);

@@ -3,7 +3,7 @@
 import { RowmillError } from '../../../core/errors/rowmill-error.ts';
 import type { ZipArchive, ZipEntry } from '../zip-archive.ts';
 import { builtInDateKind, type DateKind, dateKindOf } from './cell-text.ts';
-import { attributeOf, readXml, type XmlHandler } from './xml-reader.ts';
+import { readXml, type XmlHandler, type XmlTag } from './xml-reader.ts';
 
 /** Each may have to be read to its end to see that it is empty. */
 const MAX_SHEETS = 1000;
@@ -42,13 +42,13 @@ export async function readWorkbookParts(archive: ZipArchive): Promise<WorkbookPa
 
   const sheets: WorkbookSheet[] = [];
   let date1904 = false;
-  let root: string | null = null;
+  let root: XmlTag | null = null;
   await readPart(archive, workbook, {
     open(name, tag) {
       root ??= tag;
       // Extensions repeat names of the main namespace: x15:workbookPr says nothing about dates.
       if (!isMain(tag, root)) return;
-      if (name === 'workbookPr') date1904 = /^(1|true)$/.test(attributeOf(tag, 'date1904') ?? '');
+      if (name === 'workbookPr') date1904 = /^(1|true)$/.test(tag.attributes.date1904 ?? '');
       if (name !== 'sheet') return;
       const relation = relations.get(relationId(tag));
       // Chart sheets and dialog sheets have no cells.
@@ -56,10 +56,10 @@ export async function readWorkbookParts(archive: ZipArchive): Promise<WorkbookPa
       const entry = find(relation.target);
       if (entry === undefined) throw incomplete(relation.target);
       // Some programs write other words for visible.
-      const visible = !/^(hidden|veryHidden)$/.test(attributeOf(tag, 'state') ?? '');
+      const visible = !/^(hidden|veryHidden)$/.test(tag.attributes.state ?? '');
       if (sheets.some((sheet) => sheet.entry === entry)) throw namedTwice(relation.target);
       if (sheets.length >= MAX_SHEETS) throw tooManySheets();
-      sheets.push({ name: attributeOf(tag, 'name') ?? '', visible, entry });
+      sheets.push({ name: tag.attributes.name ?? '', visible, entry });
     },
   });
   const optional = (type: string): ZipEntry | null => {
@@ -75,15 +75,15 @@ const MAIN_NAMESPACES = [
 ];
 
 /** Whether an element is of the namespace of workbooks, by what it or the root element declares for its prefix. */
-function isMain(tag: string, root: string): boolean {
+function isMain(tag: XmlTag, root: XmlTag): boolean {
   const prefix = prefixOf(tag);
   const declaration = prefix === '' ? 'xmlns' : `xmlns:${prefix}`;
-  const namespace = attributeOf(tag, declaration) ?? attributeOf(root, declaration);
+  const namespace = tag.attributes[declaration] ?? root.attributes[declaration];
   return namespace === undefined ? prefix === prefixOf(root) : MAIN_NAMESPACES.includes(namespace);
 }
 
-function prefixOf(tag: string): string {
-  return /^([^\s:/]+):/.exec(tag)?.[1] ?? '';
+function prefixOf({ name }: XmlTag): string {
+  return name.slice(0, Math.max(0, name.indexOf(':')));
 }
 
 /** Whether the sheet shows a pivot table: its cells are computed from another sheet. */
@@ -108,10 +108,9 @@ export async function readDateStyles(
   await readPart(archive, entry, {
     open(name, tag) {
       if (name === 'cellXfs') inCellFormats = true;
-      else if (name === 'numFmt')
-        codes.set(Number(attributeOf(tag, 'numFmtId')), attributeOf(tag, 'formatCode') ?? '');
+      else if (name === 'numFmt') codes.set(Number(tag.attributes.numFmtId), tag.attributes.formatCode ?? '');
       else if (name === 'xf' && inCellFormats) {
-        const id = Number(attributeOf(tag, 'numFmtId') ?? 0);
+        const id = Number(tag.attributes.numFmtId ?? 0);
         const code = codes.get(id);
         styles.push(code === undefined ? builtInDateKind(id) : dateKindOf(code));
       }
@@ -131,11 +130,11 @@ async function readRelationships(
   const found = new Map<string, Relationship>();
   await readPart(archive, entry, {
     open(name, tag) {
-      if (name !== 'Relationship' || attributeOf(tag, 'TargetMode') === 'External') return;
-      const type = (attributeOf(tag, 'Type') ?? '').split('/').at(-1)!;
-      found.set(attributeOf(tag, 'Id') ?? '', {
+      if (name !== 'Relationship' || tag.attributes.TargetMode === 'External') return;
+      const type = (tag.attributes.Type ?? '').split('/').at(-1)!;
+      found.set(tag.attributes.Id ?? '', {
         type,
-        target: resolve(folder, attributeOf(tag, 'Target') ?? ''),
+        target: resolve(folder, tag.attributes.Target ?? ''),
       });
     },
   });
@@ -146,9 +145,9 @@ async function readPart(archive: ZipArchive, entry: ZipEntry, handler: XmlHandle
   for await (const _ of readXml(archive.inflate(entry), entry.name, handler));
 }
 
-function relationId(tag: string): string {
-  const prefixed = /\s([\w.-]+:id)\s*=/.exec(tag)?.[1];
-  return (prefixed && attributeOf(tag, prefixed)) ?? '';
+function relationId({ attributes }: XmlTag): string {
+  const prefixed = Object.keys(attributes).find((name) => name.endsWith(':id'));
+  return prefixed === undefined ? '' : attributes[prefixed]!;
 }
 
 function targetOf(relations: Map<string, Relationship>, type: string): string | undefined {

@@ -2,7 +2,7 @@
 // change, and each scope a row of deltas. To be put behind a CTE `changed` with the keys of the entries and their `change`.
 //
 // Locks: entries before entities, each in the order of their keys, which are in byte order. Everything that changes
-// counters takes them so: flushes, rescues, skipping, removing jobs, the audit.
+// counters takes them so: flushes, rescues, skipping, removing jobs, the counter check.
 import { addMeasures } from '../../measure-sums.ts';
 
 const summedBy = (columns: string): string => `

@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { DELIVERY_LEASE, fromNow } from '../../lease.ts';
 import {
   DELIVERY_COLUMNS,
   type Delivery,
@@ -9,8 +10,7 @@ import {
 const SENDING = `d.body, w.url, w.host, w.secret, case when w.old_secret_until > now() then w.old_secret end as old_secret`;
 
 // A few of each webhook, the longest due first, so that a receiver with thousands of messages due keeps nobody else
-// waiting. Rows that another process is about to claim are passed over; the token says whose result counts, and the
-// time until another may try is the lease. Indexes: deliveries_due, webhooks_pkey.
+// waiting. Rows that another process is about to claim are passed over. Indexes: deliveries_due, webhooks_pkey.
 const CLAIM_DELIVERIES: Statement = {
   name: 'claim-deliveries',
   text: `
@@ -20,7 +20,7 @@ const CLAIM_DELIVERIES: Statement = {
       from webhooks w
       cross join lateral (
         select delivery_id, next_attempt_at from deliveries
-        where webhook_id = w.webhook_id and state = 'PENDING' and next_attempt_at <= now()
+        where webhook_id = w.webhook_id and state = 'PENDING' and next_attempt_at <= now() and ${DELIVERY_LEASE.isFree()}
         order by next_attempt_at
         limit 2
         for update skip locked
@@ -34,7 +34,7 @@ const CLAIM_DELIVERIES: Statement = {
       limit $3
     )
     update deliveries d
-    set lease_token = $4, attempts = d.attempts + 1, next_attempt_at = now() + $5::float8 * interval '1 millisecond'
+    set ${DELIVERY_LEASE.take('$4', '$5')}, attempts = d.attempts + 1
     from chosen c, webhooks w
     where d.delivery_id = c.delivery_id and w.webhook_id = d.webhook_id
     returning ${DELIVERY_COLUMNS}, ${SENDING}`,
@@ -45,8 +45,8 @@ const INSERT_TEST_DELIVERY: Statement = {
   name: 'insert-test-delivery',
   text: `
     with d as (
-      insert into deliveries (webhook_id, kind, body, lease_token, attempts, next_attempt_at)
-      select webhook_id, 'webhook.test', $3, $4, 1, now() + $5::float8 * interval '1 millisecond'
+      insert into deliveries (webhook_id, kind, body, token, attempts, expires_at)
+      select webhook_id, 'webhook.test', $3, $4, 1, ${fromNow('$5')}
       from webhooks where webhook_id = $1 and ($2::text[] is null or owner_id = any($2::text[]))
       returning *
     )
@@ -59,10 +59,10 @@ const END_ATTEMPT: Statement = {
   text: `
     with d as (
       update deliveries
-      set state = $3, last_status = $4, last_error = $5, last_ms = $6, lease_token = null,
-          next_attempt_at = now() + $7::float8 * interval '1 millisecond',
+      set state = $3, last_status = $4, last_error = $5, last_ms = $6, ${DELIVERY_LEASE.release},
+          next_attempt_at = ${fromNow('$7')},
           delivered_at = case when $3 = 'DELIVERED' then now() end
-      where delivery_id = $1 and lease_token = $2 and state = 'PENDING'
+      where delivery_id = $1 and token = $2 and state = 'PENDING'
       returning *
     ),
     told as (
@@ -78,12 +78,12 @@ const RESEND: Statement = {
     with d as (
       update deliveries
       set state = 'PENDING', attempts = 0, next_attempt_at = now(), delivered_at = null
-      where delivery_id = $2 and webhook_id = $1 and lease_token is null
+      where delivery_id = $2 and webhook_id = $1 and token is null
       returning *
     ),
     d_or_sent as (
       select * from d union all
-      select * from deliveries where delivery_id = $2 and webhook_id = $1 and lease_token is not null
+      select * from deliveries where delivery_id = $2 and webhook_id = $1 and token is not null
     )
     select ${DELIVERY_COLUMNS} from d_or_sent d limit 1`,
 };

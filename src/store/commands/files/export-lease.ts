@@ -1,14 +1,15 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { fromNow, PREPARE_LEASE } from '../../lease.ts';
 
 // The oldest that nobody is at; by the index exports_preparing, which holds few.
 const CLAIM_EXPORT: Statement = {
   name: 'claim-export',
   text: `
     update exports
-    set token = $1, lease_until = now() + $2::float8 * interval '1 millisecond', attempts = attempts + 1
+    set ${PREPARE_LEASE.take('$1', '$2')}, attempts = attempts + 1
     where export_id = (
       select export_id from exports
-      where state = 'PREPARING' and (lease_until is null or lease_until <= now())
+      where state = 'PREPARING' and ${PREPARE_LEASE.isFree()}
       order by created_at
       limit 1
       for update skip locked
@@ -19,23 +20,23 @@ const CLAIM_EXPORT: Statement = {
 const RENEW_EXPORT: Statement = {
   name: 'renew-export',
   text: `
-    update exports set lease_until = now() + $3::float8 * interval '1 millisecond'
-    where export_id = $1 and token = $2 and state = 'PREPARING'`,
+    update exports set ${PREPARE_LEASE.renew('$3')}
+    where export_id = $1 and prepare_token = $2 and state = 'PREPARING'`,
 };
 
 // For another attempt, by whomever.
 const RELEASE_EXPORT: Statement = {
   name: 'release-export',
-  text: `update exports set token = null, lease_until = null where export_id = $1 and token = $2 and state = 'PREPARING'`,
+  text: `update exports set ${PREPARE_LEASE.release} where export_id = $1 and prepare_token = $2 and state = 'PREPARING'`,
 };
 
 const FINISH_EXPORT: Statement = {
   name: 'finish-export',
   text: `
     update exports
-    set state = $3, blob_key = $4, bytes = $5, sha256 = $6, row_count = $7, error = $8, token = null, lease_until = null,
-        finished_at = now(), expires_at = now() + $9::float8 * interval '1 millisecond'
-    where export_id = $1 and token = $2 and state = 'PREPARING'`,
+    set state = $3, blob_key = $4, bytes = $5, sha256 = $6, row_count = $7, error = $8, ${PREPARE_LEASE.release},
+        finished_at = now(), expires_at = ${fromNow('$9')}
+    where export_id = $1 and prepare_token = $2 and state = 'PREPARING'`,
 };
 
 export interface ClaimedExport {

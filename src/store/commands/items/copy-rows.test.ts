@@ -3,7 +3,8 @@ import { expect, it } from 'vitest';
 import { useTestDatabase } from '../../../../test/support/test-database.ts';
 import { toStorableJson, toStorableText } from '../../../core/items/storable-json.ts';
 import { newId } from '../../../platform/random.ts';
-import { copyAttemptErrors, copyItems, copyResults, jsonField, NULL_FIELD, textField } from './copy-rows.ts';
+import { OutcomeLines } from './copy-outcomes.ts';
+import { copyItems } from './copy-rows.ts';
 
 const database = useTestDatabase();
 
@@ -39,8 +40,10 @@ it('brings any text into a text column unchanged, apart from what PostgreSQL can
     fc.asyncProperty(fc.array(anyText, { minLength: 1, maxLength: 30 }), async (texts) => {
       const jobId = newId();
       const storable = texts.map((text) => toStorableText(text, 8000));
-      const lines = storable.map((text, seq) => `${jobId}\t${seq}\t1\t0\t1\tpermanent\t${textField(text)}\n`);
-      await context.db.transaction((tx) => copyAttemptErrors(tx, lines.join('')));
+      const lines = new OutcomeLines({ jobId, generation: 1, phase: 0 });
+      for (const [seq, message] of storable.entries())
+        lines.attemptError(seq, 1, { class: 'permanent', message });
+      await context.db.transaction((tx) => lines.copy(tx));
       const rows = await database.query<{ error: string }>(
         'select error from attempt_errors where job_id = $1 order by seq',
         [jobId],
@@ -61,10 +64,8 @@ it('brings any JSON into a jsonb column unchanged', async () => {
         if (!stored.ok) throw new Error(stored.reason);
         return stored.json;
       });
-      const lines = texts.map(
-        (json, seq) => `${jobId}\t${seq}\t${Buffer.byteLength(json)}\t${jsonField(json)}\t\\N\t\\N\t\\N\n`,
-      );
-      await context.db.transaction((tx) => copyItems(tx, [Buffer.from(lines.join(''))]));
+      const items = texts.map((json) => ({ json, key: null, summary: null, repair: null }));
+      await context.db.transaction((tx) => copyItems(tx, jobId, 0, items));
       const rows = await database.query<{ same: boolean }>(
         `select i.input = t.json::jsonb as same
          from unnest($2::text[]) with ordinality as t(json, n) left join items i on i.job_id = $1 and i.seq = t.n - 1`,
@@ -79,18 +80,64 @@ it('brings any JSON into a jsonb column unchanged', async () => {
 it('tells a null from an empty text and from the text \\N', async () => {
   const context = database.context();
   const jobId = newId();
-  const errors = [NULL_FIELD, textField(''), textField('\\N')];
-  const lines = errors.map(
-    (error, seq) =>
-      `${jobId}\t${seq}\t1\t0\t1\tERROR\t1.5\tpermanent\t${error}\t${NULL_FIELD}\t${NULL_FIELD}\n`,
+  const lines = new OutcomeLines({ jobId, generation: 1, phase: 0 });
+  for (const [seq, message] of [null, '', '\\N'].entries())
+    lines.result(
+      seq,
+      1,
+      'ERROR',
+      1.54,
+      message === null ? null : { class: 'permanent', message },
+      null,
+      message,
+    );
+  await context.db.transaction((tx) => lines.copy(tx));
+  const rows = await database.query(
+    'select error, signature, result, handler_ms::float8 from results where job_id = $1 order by seq',
+    [jobId],
   );
-  await context.db.transaction((tx) => copyResults(tx, lines.join('')));
-  const rows = await database.query('select error, result from results where job_id = $1 order by seq', [
-    jobId,
-  ]);
-  expect(rows).toEqual([
-    { error: null, result: null },
-    { error: '', result: null },
-    { error: '\\N', result: null },
-  ]);
+  expect(rows).toEqual(
+    [null, '', '\\N'].map((text) => ({ error: text, signature: text, result: null, handler_ms: 1.5 })),
+  );
 });
+
+it.each([true, false])(
+  'writes every column of the three tables of outcomes, with cost %s',
+  async (withCost) => {
+    const context = database.context();
+    const jobId = newId();
+    const lines = new OutcomeLines({ jobId, generation: 2, phase: 1 }, withCost);
+    const failure = { class: 'timeout', message: 'late' } as const;
+    lines.result(0, 3, 'DONE', 7, null, '{"a":"\\\\"}', null, 0.5);
+    lines.output(1, '"é"', null);
+    lines.attemptError(2, 4, failure, 0.25);
+    await context.db.transaction((tx) => lines.copy(tx));
+    const rowOf = async (table: string, columns: string) =>
+      (await database.query(`select ${columns} from ${table} where job_id = $1`, [jobId]))[0];
+    const at = 'seq::int, generation::int, phase::int, cost::float8';
+    const place = { generation: 2, phase: 1 };
+    expect(await rowOf('results', `${at}, attempt::int, status, result`)).toEqual({
+      ...place,
+      seq: 0,
+      attempt: 3,
+      status: 'DONE',
+      result: { a: '\\' },
+      cost: withCost ? 0.5 : null,
+    });
+    expect(await rowOf('stage_outputs', `${at}, output_bytes::int, output`)).toEqual({
+      ...place,
+      seq: 1,
+      output_bytes: 4,
+      output: 'é',
+      cost: null,
+    });
+    expect(await rowOf('attempt_errors', `${at}, attempt::int, error_class, error`)).toEqual({
+      ...place,
+      seq: 2,
+      attempt: 4,
+      error_class: 'timeout',
+      error: 'late',
+      cost: withCost ? 0.25 : null,
+    });
+  },
+);

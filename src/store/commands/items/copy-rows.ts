@@ -1,5 +1,5 @@
-// The append-only tables are filled by COPY in text format. These functions make the lines; a value never
-// reaches the server unescaped.
+// Items and rejected rows are filled in by COPY in text format. Lines are put together here, beside the columns they must
+// match; a value never reaches the server unescaped.
 import type { Statement, Transaction } from '../../../platform/database.ts';
 
 const COPY_ITEMS: Statement = {
@@ -10,33 +10,6 @@ const COPY_REJECTED_ROWS: Statement = {
   name: 'copy-rejected-rows',
   text: 'copy rejected_rows (job_id, ordinal, line, reason, raw) from stdin',
 };
-const COPY_RESULTS: Statement = {
-  name: 'copy-results',
-  text: 'copy results (job_id, seq, generation, phase, attempt, status, handler_ms, error_class, error, result, signature) from stdin',
-};
-// Where calls cost something. The others are spared a field per row.
-const COPY_RESULTS_AND_COST: Statement = {
-  name: 'copy-results-and-cost',
-  text: 'copy results (job_id, seq, generation, phase, attempt, status, handler_ms, error_class, error, result, signature, cost) from stdin',
-};
-const COPY_STAGE_OUTPUTS: Statement = {
-  name: 'copy-stage-outputs',
-  text: 'copy stage_outputs (job_id, seq, generation, phase, output_bytes, output) from stdin',
-};
-const COPY_STAGE_OUTPUTS_AND_COST: Statement = {
-  name: 'copy-stage-outputs-and-cost',
-  text: 'copy stage_outputs (job_id, seq, generation, phase, output_bytes, output, cost) from stdin',
-};
-const COPY_ATTEMPT_ERRORS: Statement = {
-  name: 'copy-attempt-errors',
-  text: 'copy attempt_errors (job_id, seq, generation, phase, attempt, error_class, error) from stdin',
-};
-
-const COPY_ATTEMPT_ERRORS_AND_COST: Statement = {
-  name: 'copy-attempt-errors-and-cost',
-  text: 'copy attempt_errors (job_id, seq, generation, phase, attempt, error_class, error, cost) from stdin',
-};
-
 export const NULL_FIELD = '\\N';
 
 /** JSON text holds no raw tab or line break, so only its backslashes need doubling. */
@@ -53,16 +26,64 @@ export function textField(text: string): string {
   return SPECIAL_ONCE.test(text) ? escapeText(text) : text;
 }
 
+export function optionalText(text: string | null): string {
+  return text === null ? NULL_FIELD : textField(text);
+}
+
 function escapeText(text: string): string {
   return text.replace(SPECIAL, (character) => ESCAPES[character]!);
 }
 
-export const copyItems = (tx: Transaction, lines: Buffer[]): Promise<void> => tx.copy(COPY_ITEMS, lines);
-export const copyRejectedRows = (tx: Transaction, lines: string): Promise<void> =>
-  tx.copy(COPY_REJECTED_ROWS, lines);
-export const copyResults = (tx: Transaction, lines: string, withCost = false): Promise<void> =>
-  tx.copy(withCost ? COPY_RESULTS_AND_COST : COPY_RESULTS, lines);
-export const copyStageOutputs = (tx: Transaction, lines: string, withCost = false): Promise<void> =>
-  tx.copy(withCost ? COPY_STAGE_OUTPUTS_AND_COST : COPY_STAGE_OUTPUTS, lines);
-export const copyAttemptErrors = (tx: Transaction, lines: string, withCost = false): Promise<void> =>
-  tx.copy(withCost ? COPY_ATTEMPT_ERRORS_AND_COST : COPY_ATTEMPT_ERRORS, lines);
+/** In pieces: a text of megabytes, put together row by row, outlives the young generation, and memory grows with it. */
+const PIECE_LENGTH = 64 * 1024;
+
+export interface ItemRow {
+  /** Input as JSON text that jsonb takes. */
+  json: string;
+  key: string | null;
+  summary: string | null;
+  repair: string | null;
+}
+
+/** Seqs follow each other from the first one on. */
+export async function copyItems(
+  tx: Transaction,
+  jobId: string,
+  firstSeq: number,
+  rows: readonly ItemRow[],
+): Promise<void> {
+  const pieces: Buffer[] = [];
+  let piece = '';
+  let seq = firstSeq;
+  for (const { json, key, summary, repair } of rows) {
+    piece += `${jobId}\t${seq}\t${Buffer.byteLength(json)}\t${jsonField(json)}\t${optionalText(key)}\t${optionalText(summary)}\t${optionalText(repair)}\n`;
+    seq += 1;
+    if (piece.length < PIECE_LENGTH) continue;
+    pieces.push(Buffer.from(piece));
+    piece = '';
+  }
+  pieces.push(Buffer.from(piece));
+  await tx.copy(COPY_ITEMS, pieces);
+}
+
+export interface RejectedInput {
+  line: number;
+  reason: string;
+  raw: string;
+}
+
+/** Ordinals follow each other from the first one on. */
+export async function copyRejectedRows(
+  tx: Transaction,
+  jobId: string,
+  firstOrdinal: number,
+  rejected: readonly RejectedInput[],
+): Promise<void> {
+  let lines = '';
+  let ordinal = firstOrdinal;
+  for (const { line, reason, raw } of rejected) {
+    lines += `${jobId}\t${ordinal}\t${line}\t${textField(reason)}\t${textField(raw)}\n`;
+    ordinal += 1;
+  }
+  await tx.copy(COPY_REJECTED_ROWS, lines);
+}

@@ -1,6 +1,8 @@
 import type { IngestReport } from '../../../core/files/file-format.ts';
 import type { InputColumn } from '../../../core/items/input-column.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { INGESTIBLE } from '../../job-states.ts';
+import { fromNow } from '../../lease.ts';
 
 /** The columns of a job with those of a jsonb array that it does not have yet. */
 export const withNewColumns = (
@@ -20,11 +22,11 @@ const RESERVE_SEQS: Statement = {
     set item_count = item_count + $2, ingest_batch = $3,
         ingest_checkpoint = coalesce($4::jsonb, ingest_checkpoint),
         ingest_expires_at = case when $6::uuid is null then ingest_expires_at
-                                 else now() + $7::float8 * interval '1 millisecond' end,
+                                 else ${fromNow('$7')} end,
         ingest_takeovers = case when $6::uuid is null then ingest_takeovers else 0 end,
         input_columns = ${withNewColumns('$8::jsonb')},
         ingest_report = ingest_report || coalesce($9::jsonb, '{}')
-    where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
+    where job_id = $1 and sealed_at is null and state in ${INGESTIBLE}
       and ingest_batch is distinct from $3
       and ($5::bigint is null or item_count - coalesce((ingest_report ->> 'emitted')::bigint, 0) = $5)
       and ($6::uuid is null or ingest_token = $6)

@@ -1,9 +1,10 @@
 import type { Database, Statement } from '../../../platform/database.ts';
+import { CLAIMABLE } from '../../job-states.ts';
 import { startJob } from './start-job.ts';
 
 // Whoever lets a job of this owner begin waits here for the others who do, so that the count behind it is exact.
 const LOCK_OWNER: Statement = {
-  name: 'lock-owner',
+  name: 'lock-limits-of-owner',
   text: 'select max_running_jobs from owners where owner_id = (select owner_id from jobs where job_id = $1) for update',
 };
 
@@ -12,11 +13,11 @@ const ADMIT_JOB: Statement = {
   name: 'admit-job',
   text: `
     select j.started_at is not null as begun from jobs j
-    where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
+    where j.job_id = $1 and j.state in ${CLAIMABLE}
       and (j.started_at is not null or $2::int is null or (
         select count(*) from (
           select from jobs o
-          where o.owner_id = j.owner_id and o.state in ('INGESTING', 'QUEUED', 'RUNNING') and (o.started_at is not null)
+          where o.owner_id = j.owner_id and o.state in ${CLAIMABLE} and (o.started_at is not null)
           limit $2
         ) begun
       ) < $2)`,

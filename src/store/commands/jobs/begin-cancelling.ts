@@ -1,4 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { canGo } from '../../job-states.ts';
+import { INGEST_LEASE } from '../../lease.ts';
 
 // From this commit on nothing of the job is claimed, stored, sealed or resumed. Whoever reads its file loses
 // the token; whoever writes its output files is fenced by the state, and begin-finalizing takes that token away.
@@ -7,9 +9,9 @@ const BEGIN_CANCELLING: Statement = {
   name: 'begin-cancelling',
   text: `
     update jobs
-    set state = 'CANCELLING', cancelled_at = now(), ingest_token = null, ingest_expires_at = null
+    set state = 'CANCELLING', cancelled_at = now(), ${INGEST_LEASE.release}
     where job_id = $1 and cancelled_at is null
-      and state in ('INGESTING', 'QUEUED', 'RUNNING', 'PAUSED', 'FINALIZING')`,
+      and ${canGo('cancel')}`,
 };
 
 export async function beginCancelling(db: Executor, jobId: string): Promise<boolean> {

@@ -1,4 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { canGo } from '../../job-states.ts';
+import { FINALIZE_LEASE } from '../../lease.ts';
 
 // The end of a generation: one conditional update, run after the commit of whatever may have removed the last
 // span. Each caller's statement sees its own commit, so the last committer sees the empty set; the row lock
@@ -9,11 +11,11 @@ const BEGIN_FINALIZING: Statement = {
   name: 'begin-finalizing',
   text: `
     update jobs j
-    set state = 'FINALIZING', finalizing_at = now(), finalize_owner = null, finalize_token = null,
-        finalize_expires_at = null, finalize_takeovers = 0, finalize_files = 0,
+    set state = 'FINALIZING', finalizing_at = now(), ${FINALIZE_LEASE.release},
+        finalize_takeovers = 0, finalize_files = 0,
         finalize_attempts = case when j.state = 'CANCELLING' then j.finalize_attempts else 0 end
     where j.job_id = $1 and j.generation = (select b.generation from jobs b where b.job_id = $1)
-      and (j.state in ('QUEUED', 'RUNNING') and j.sealed_at is not null or j.state = 'CANCELLING')
+      and ${canGo('beginFinalizing', 'j.state')} and (j.sealed_at is not null or j.state = 'CANCELLING')
       and not exists (select 1 from spans s where s.job_id = $1)
     returning j.generation`,
 };

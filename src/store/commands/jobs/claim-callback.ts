@@ -1,7 +1,7 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { CALLBACK_LEASE, fromNow } from '../../lease.ts';
 
-// Phases before the failed items, and these before the end, as far as they are due. The token says whose result counts;
-// the time until another may try is the lease. Index: callbacks_due. The search is materialized: where the planner expects
+// Phases before the failed items, and these before the end, as far as they are due. Index: callbacks_due. The search is materialized: where the planner expects
 // one row in the table it would run as the inner side of the join, once for each row there is, and lock another each time.
 // They were leased for 90 seconds and never called.
 const CLAIM_CALLBACK: Statement = {
@@ -10,13 +10,13 @@ const CLAIM_CALLBACK: Statement = {
     with d as materialized (
       select job_id, generation, kind, part from callbacks
       where state = 'PENDING' and pipeline = $1 and (pipeline_version is null or pipeline_version = $2)
-        and kind = any($3::text[]) and next_attempt_at <= now()
+        and kind = any($3::text[]) and next_attempt_at <= now() and ${CALLBACK_LEASE.isFree()}
       order by next_attempt_at, array_position(array['phaseDone', 'itemError', 'done'], kind), part
       limit 1
       for update skip locked
     )
     update callbacks c
-    set lease_token = $4, attempts = c.attempts + 1, next_attempt_at = now() + $5::float8 * interval '1 millisecond'
+    set ${CALLBACK_LEASE.take('$4', '$5')}, attempts = c.attempts + 1
     from d
     where c.job_id = d.job_id and c.generation = d.generation and c.kind = d.kind and c.part = d.part
     returning c.job_id, c.generation, c.kind, c.part, c.told_seq, c.attempts`,
@@ -26,9 +26,9 @@ const END_CALLBACK: Statement = {
   name: 'end-callback',
   text: `
     update callbacks
-    set state = $6, lease_token = null, last_error = $7, next_attempt_at = now() + $8::float8 * interval '1 millisecond',
+    set state = $6, ${CALLBACK_LEASE.release}, last_error = $7, next_attempt_at = ${fromNow('$8')},
         told_seq = coalesce($9, told_seq), attempts = $10
-    where job_id = $1 and generation = $2 and kind = $3 and part = $4 and lease_token = $5 and state = 'PENDING'`,
+    where job_id = $1 and generation = $2 and kind = $3 and part = $4 and token = $5 and state = 'PENDING'`,
 };
 
 export type CallbackKind = 'done' | 'itemError' | 'phaseDone';

@@ -1,4 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { canGo } from '../../job-states.ts';
+import { INGEST_LEASE } from '../../lease.ts';
 
 // Ends a job whose file could not be read to the end. Its spans go with it: leases of workers that had already
 // started lose their row, which fences them.
@@ -7,8 +9,8 @@ const FAIL_INGEST: Statement = {
   text: `
     with failed as (
       update jobs
-      set state = 'FAILED', last_error = $2::text, finished_at = now(), ingest_token = null, ingest_expires_at = null
-      where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
+      set state = 'FAILED', last_error = $2::text, finished_at = now(), ${INGEST_LEASE.release}
+      where job_id = $1 and sealed_at is null and ${canGo('failIngest')}
         and ($3::uuid is null or ingest_token = $3)
       returning job_id, owner_id, generation, state
     ),

@@ -1,4 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { canGo } from '../../job-states.ts';
+import { FINALIZE_LEASE } from '../../lease.ts';
 
 // A token that is still there belonged to a process that ended or stalled: one that could not write the files gives it
 // back.
@@ -6,18 +8,17 @@ const CLAIM_FINALIZE: Statement = {
   name: 'claim-finalize',
   text: `
     update jobs
-    set finalize_owner = $2, finalize_token = $3, finalize_attempts = finalize_attempts + 1,
-        finalize_expires_at = now() + $4::float8 * interval '1 millisecond',
+    set ${FINALIZE_LEASE.take('$3', '$4', '$2')}, finalize_attempts = finalize_attempts + 1,
         finalize_takeovers = finalize_takeovers + (finalize_token is not null)::int
     where job_id = $1 and state = 'FINALIZING'
-      and (finalize_expires_at is null or finalize_expires_at <= now())
+      and ${FINALIZE_LEASE.isFree()}
     returning generation, finalize_attempts, finalize_takeovers, cancelled_at is not null as cancelled`,
 };
 
 const RENEW_FINALIZE: Statement = {
   name: 'renew-finalize',
   text: `
-    update jobs set finalize_expires_at = now() + $3::float8 * interval '1 millisecond'
+    update jobs set ${FINALIZE_LEASE.renew('$3')}
     where job_id = $1 and finalize_token = $2 and state = 'FINALIZING'`,
 };
 
@@ -34,8 +35,7 @@ const POSTPONE_FINALIZE: Statement = {
   name: 'postpone-finalize',
   text: `
     update jobs
-    set finalize_owner = null, finalize_token = null, last_error = $4,
-        finalize_expires_at = now() + $3::float8 * interval '1 millisecond'
+    set ${FINALIZE_LEASE.postpone('$3')}, last_error = $4
     where job_id = $1 and finalize_token = $2 and state = 'FINALIZING'`,
 };
 
@@ -45,9 +45,8 @@ const FINISH_JOB: Statement = {
   name: 'finish-job',
   text: `
     update jobs
-    set state = $3::job_state, finished_at = now(), last_error = $4, finalize_owner = null, finalize_token = null,
-        finalize_expires_at = null
-    where job_id = $1 and state = 'FINALIZING' and finalize_token = $2
+    set state = $3::job_state, finished_at = now(), last_error = $4, ${FINALIZE_LEASE.release}
+    where job_id = $1 and ${canGo('finish')} and finalize_token = $2
     returning extract(epoch from clock_timestamp() - greatest(created_at, sealed_at, cancelled_at,
       (select max(l.at) from ledger l where l.job_id = $1 and l.generation = jobs.generation),
       (select g.opened_at from generations g where g.job_id = $1 and g.generation = jobs.generation),

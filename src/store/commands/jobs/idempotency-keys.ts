@@ -1,12 +1,15 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 
 // The primary key lets one of several requests with the same key win; the others wait for its commit and find the row. A row
-// that is older than it is kept counts as gone.
+// that is older than it is kept counts as gone. A new key needs room among the keys of its caller. The count ends at the
+// bound; requests at the same moment can pass it by their number.
 const RESERVE_KEY: Statement = {
   name: 'reserve-idempotency-key',
   text: `
     insert into idempotency_keys as k (caller, key_hash, request_hash, token)
-    values ($1, $2, $3, $4)
+    select $1, $2, $3, $4
+    where exists (select from idempotency_keys where caller = $1 and key_hash = $2)
+      or $6 > (select count(*) from (select from idempotency_keys where caller = $1 limit $6) of_caller)
     on conflict (caller, key_hash) do update
       set request_hash = excluded.request_hash, token = excluded.token, status = null, answer = null, created_at = now()
       where k.created_at < now() - $5::float8 * interval '1 millisecond'
@@ -16,6 +19,11 @@ const RESERVE_KEY: Statement = {
 const READ_KEY: Statement = {
   name: 'read-idempotency-key',
   text: 'select request_hash, token, status, answer from idempotency_keys where caller = $1 and key_hash = $2',
+};
+
+const COUNT_KEYS: Statement = {
+  name: 'count-idempotency-keys',
+  text: 'select from idempotency_keys where caller = $1 limit $2',
 };
 
 const STORE_ANSWER: Statement = {
@@ -60,14 +68,20 @@ export interface KeptAnswer {
   text: string;
 }
 
-/** False when the key is taken. */
+/** False when the key is taken, or is new and its caller has as many as one may have. */
 export async function reserveKey(
   db: Executor,
   { caller, keyHash }: KeyOfCaller,
-  request: { requestHash: Buffer; token: string; keepMs: number },
+  request: { requestHash: Buffer; token: string; keepMs: number; maxKeys: number },
 ): Promise<boolean> {
-  const { requestHash, token, keepMs } = request;
-  return (await db.run(RESERVE_KEY, [caller, keyHash, requestHash, token, keepMs])).rowCount === 1;
+  const { requestHash, token, keepMs, maxKeys } = request;
+  const values = [caller, keyHash, requestHash, token, keepMs, maxKeys];
+  return (await db.run(RESERVE_KEY, values)).rowCount === 1;
+}
+
+/** Whether the caller has as many keys as one may have. */
+export async function isKeyBoundReached(db: Executor, caller: string, maxKeys: number): Promise<boolean> {
+  return (await db.run(COUNT_KEYS, [caller, maxKeys])).rowCount === maxKeys;
 }
 
 export async function readKey(db: Executor, { caller, keyHash }: KeyOfCaller): Promise<KeptRequest | null> {

@@ -1,4 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { INGESTIBLE } from '../../job-states.ts';
+import { INGEST_LEASE } from '../../lease.ts';
 
 // One process at a time reads the file of a job. Batches renew the lease; the token fences a reader that was cut off. A
 // token that is still there belonged to a process that ended or stalled: one that stops in order gives it back.
@@ -6,23 +8,23 @@ const CLAIM_INGEST: Statement = {
   name: 'claim-ingest',
   text: `
     update jobs
-    set ingest_token = $2, ingest_expires_at = now() + $3::float8 * interval '1 millisecond',
+    set ${INGEST_LEASE.take('$2', '$3')},
         ingest_takeovers = ingest_takeovers + (ingest_token is not null)::int
-    where job_id = $1 and source is not null and sealed_at is null and state in ('INGESTING', 'PAUSED')
-      and (ingest_expires_at is null or ingest_expires_at <= now())
+    where job_id = $1 and source is not null and sealed_at is null and state in ${INGESTIBLE}
+      and ${INGEST_LEASE.isFree()}
     returning ingest_takeovers`,
 };
 
 const RENEW_INGEST: Statement = {
   name: 'renew-ingest',
   text: `
-    update jobs set ingest_expires_at = now() + $3::float8 * interval '1 millisecond'
+    update jobs set ${INGEST_LEASE.renew('$3')}
     where job_id = $1 and ingest_token = $2 and sealed_at is null`,
 };
 
 const RELEASE_INGEST: Statement = {
   name: 'release-ingest',
-  text: 'update jobs set ingest_token = null, ingest_expires_at = null where job_id = $1 and ingest_token = $2',
+  text: `update jobs set ${INGEST_LEASE.release} where job_id = $1 and ingest_token = $2`,
 };
 
 /** Null when another process reads it, or it is no longer open. */

@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { OPEN } from '../../job-states.ts';
 
 // Whoever ends a job need not know its pipeline: all that could be wanted is written down, and workers that know the
 // pipeline remove what it does not want. A cancelled generation has not done its phases.
@@ -27,7 +28,7 @@ const INSERT_PHASES_DONE: Statement = {
     cross join lateral (select min(s.phase) as first from spans s where s.job_id = j.job_id) f
     cross join lateral generate_series(0, f.first - 1) p (part)
     where j.pipeline = $1 and (j.pipeline_version is null or j.pipeline_version = $2)
-      and j.state in ('QUEUED', 'RUNNING', 'PAUSED') and j.sealed_at is not null
+      and j.state in ${OPEN} and j.sealed_at is not null
     on conflict (job_id, generation, kind, part) do nothing`,
 };
 
@@ -36,7 +37,7 @@ const REMOVE_UNWANTED: Statement = {
   text: `
     delete from callbacks
     where state = 'PENDING' and pipeline = $1 and (pipeline_version is null or pipeline_version = $2)
-      and kind = any($3::text[]) and lease_token is null`,
+      and kind = any($3::text[]) and token is null`,
 };
 
 /** In the transaction that ends the generation. */

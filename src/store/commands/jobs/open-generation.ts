@@ -1,6 +1,7 @@
 import type { InputColumn } from '../../../core/items/input-column.ts';
 import type { JobState } from '../../../core/jobs/job-state.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { canGo } from '../../job-states.ts';
 import { withNewColumns } from '../items/reserve-seqs.ts';
 
 // A finished job is opened again, or a paused one goes on with a further generation. The row lock, the state and the
@@ -18,7 +19,7 @@ const OPEN_GENERATION: Statement = {
         finalizing_at = null, finished_at = null, cancelled_at = null, last_error = null,
         has_edits = has_edits or $3, input_columns = ${withNewColumns('$4::jsonb')}
     where job_id = $1 and generation = $2 and state = $5::job_state
-      and (state in ('DONE', 'CANCELLED', 'FAILED') or state = 'PAUSED' and sealed_at is not null)`,
+      and (${canGo('reopen')} or state = 'PAUSED' and sealed_at is not null)`,
 };
 
 const INSERT_GENERATION: Statement = {

@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { canGo } from '../../job-states.ts';
 
 // A job that has reached its budget pauses itself, and says why; but not when the budget was changed meanwhile.
 const PAUSE_AT_BUDGET: Statement = {
@@ -6,7 +7,7 @@ const PAUSE_AT_BUDGET: Statement = {
   text: `
     with paused as (
       update jobs set state = 'PAUSED', paused_because = $2::text
-      where job_id = any($1::uuid[]) and state in ('INGESTING', 'QUEUED', 'RUNNING')
+      where job_id = any($1::uuid[]) and ${canGo('pause')}
         and ($3::float8 is null or budget_max = $3)
       returning job_id, owner_id, generation, state
     )

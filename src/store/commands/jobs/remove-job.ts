@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { FINISHED } from '../../job-states.ts';
 
 // The row of the job becomes a row of what is left to do. From this commit on nobody finds the job.
 const REMOVE_JOB: Statement = {
@@ -6,7 +7,7 @@ const REMOVE_JOB: Statement = {
   text: `
     with gone as (
       delete from jobs
-      where job_id = $1 and state in ('DONE', 'FAILED', 'CANCELLED')
+      where job_id = $1 and state in ${FINISHED}
         and coalesce(finished_at, created_at) <= now() - $2::float8 * interval '1 millisecond'
       returning job_id, source, created_at, item_count, ingest_report
     )

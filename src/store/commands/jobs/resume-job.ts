@@ -1,5 +1,6 @@
 import type { JobState } from '../../../core/jobs/job-state.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { canGo } from '../../job-states.ts';
 
 // Back to what the job would be by now had it not been paused.
 const RESUME_JOB: Statement = {
@@ -8,7 +9,7 @@ const RESUME_JOB: Statement = {
     update jobs
     set state = (case when sealed_at is null then 'INGESTING' when started_at is null then 'QUEUED' else 'RUNNING' end)::job_state,
         paused_because = null
-    where job_id = $1 and state = 'PAUSED'
+    where job_id = $1 and ${canGo('resume')}
     returning state`,
 };
 

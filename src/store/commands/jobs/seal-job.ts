@@ -1,5 +1,7 @@
 import type { IngestReport } from '../../../core/files/file-format.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { canGo, INGESTIBLE } from '../../job-states.ts';
+import { INGEST_LEASE } from '../../lease.ts';
 
 // The end of ingest: from here on the total is known. Only a sealed job can finish. A job that a worker has
 // started on is RUNNING at once; a paused one stays paused. What a file's reader counted comes with its token.
@@ -7,11 +9,11 @@ const SEAL_JOB: Statement = {
   name: 'seal-job',
   text: `
     update jobs
-    set sealed_at = now(), ingest_token = null, ingest_expires_at = null,
+    set sealed_at = now(), ${INGEST_LEASE.release},
         input_checksum = coalesce($3, input_checksum), ingest_report = ingest_report || coalesce($4::jsonb, '{}'),
-        state = case when state = 'INGESTING' then
+        state = case when ${canGo('seal')} then
           (case when started_at is null then 'QUEUED' else 'RUNNING' end)::job_state else state end
-    where job_id = $1 and sealed_at is null and state in ('INGESTING', 'PAUSED')
+    where job_id = $1 and sealed_at is null and state in ${INGESTIBLE}
       and ($2::uuid is null or ingest_token = $2)
     returning item_count`,
 };

@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { FINISHED } from '../../job-states.ts';
 
 const READ_SLICE_STATE: Statement = {
   name: 'read-slice-state',
@@ -12,7 +13,7 @@ const STORE_SLICE_STATE: Statement = {
   text: `
     update jobs set slice_state = $3::jsonb
     where job_id = $1 and slice_state is not distinct from $2::jsonb
-      and state not in ('DONE', 'FAILED', 'CANCELLED')`,
+      and state not in ${FINISHED}`,
 };
 
 /** JSON text; null before the first slice. */

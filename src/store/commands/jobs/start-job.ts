@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { CLAIMABLE, canGo } from '../../job-states.ts';
 
 // The first claim marks the job as started. While it is still ingesting only the time is noted. A job that is QUEUED has
 // not begun, so each row that changes here begins, once per generation.
@@ -8,8 +9,8 @@ const START_JOB: Statement = {
     with begun as (
       update jobs
       set started_at = coalesce(started_at, now()),
-          state = case when state = 'QUEUED' then 'RUNNING'::job_state else state end
-      where job_id = $1 and (state = 'QUEUED' or started_at is null) and state in ('INGESTING', 'QUEUED', 'RUNNING')
+          state = case when ${canGo('start')} then 'RUNNING'::job_state else state end
+      where job_id = $1 and (${canGo('start')} or started_at is null) and state in ${CLAIMABLE}
       returning job_id, owner_id, generation, state
     )
     insert into job_events (job_id, owner_id, kind, generation, state)

@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { SPAN_LEASE } from '../../lease.ts';
 
 // One step of a cancellation: up to $2 items, waiting or leased, get the result CANCELLED and leave their spans. Items
 // that were reprocessed keep the result they had before, which is booked in again: it was paid for. A lease loses its
@@ -78,7 +79,7 @@ const CANCEL_ITEMS: Statement = {
       update spans s
       set items = s.items - (select taken from cut where not is_whole),
           item_count = s.item_count - (select taken_count from cut where not is_whole),
-          owner = null, token = null, expires_at = null, updated_at = now()
+          ${SPAN_LEASE.release}, updated_at = now()
       where s.job_id = $1 and s.span_id = (select span_id from cut where not is_whole)
     ),
     emptied as (

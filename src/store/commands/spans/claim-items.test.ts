@@ -19,7 +19,7 @@ import {
 import type { EngineContext } from '../../../engine/engine-context.ts';
 import { rescueLeases } from '../../../engine/flush/rescue-leases.ts';
 import { sessionParameters } from '../../../platform/database.ts';
-import { type Claim, type ClaimRequest, claimItems } from './claim-items.ts';
+import { type ClaimedSpan, type ClaimRequest, claimItems } from './claim-items.ts';
 
 const database = useTestDatabase();
 let context: EngineContext;
@@ -36,7 +36,7 @@ interface SpanRow {
 
 function spansOf(jobId: string): Promise<SpanRow[]> {
   return database.query<SpanRow & Record<string, unknown>>(
-    `select span_id::int as id, items::text, item_count::int as count, owner is not null as leased
+    `select span_id::int as id, items::text, item_count::int as count, worker_id is not null as leased
      from spans where job_id = $1 order by items`,
     [jobId],
   );
@@ -47,7 +47,7 @@ async function jobWithSpans(items: number, spans: SpanShape[]): Promise<{ jobId:
   return { jobId, ids: await replaceSpans(database, jobId, spans) };
 }
 
-async function claim(jobId: string, request: Partial<ClaimRequest> = {}): Promise<Claim | null> {
+async function claim(jobId: string, request: Partial<ClaimRequest> = {}): Promise<ClaimedSpan | null> {
   return claimItems(context.db, claimRequest(jobId, request));
 }
 
@@ -83,11 +83,11 @@ describe('a claim on a large span', () => {
       { id: ids[0], items: '{[10,100)}', count: 90, leased: false },
     ]);
     const [lease] = await database.query(
-      `select owner, token, expires_at > now() + interval '50 seconds' and expires_at < now() + interval '70 seconds' as timed
+      `select worker_id, token, expires_at > now() + interval '50 seconds' and expires_at < now() + interval '70 seconds' as timed
        from spans where span_id = $1`,
       [made.spanId],
     );
-    expect(lease).toEqual({ owner: request.workerId, token: request.token, timed: true });
+    expect(lease).toEqual({ worker_id: request.workerId, token: request.token, timed: true });
   });
 
   it('cuts through a span of many pieces', async () => {

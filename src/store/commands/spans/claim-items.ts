@@ -1,10 +1,11 @@
-import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import { parseRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
-import type { WorkBudget } from '../../../core/limits/work-budget.ts';
+import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { CLAIMABLE } from '../../job-states.ts';
+import { fromNow, SPAN_LEASE } from '../../lease.ts';
 
 // Suspects of which one more crash would be the last are claimed apart from the others: $9 asks for these or those.
-const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.owner is null`;
+const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.worker_id is null`;
 
 // The claim: one statement, one round trip, inputs included, whatever the number of items.
 //
@@ -62,7 +63,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
         for update skip locked
       ) h
       where l.ready_at <= now()
-        and exists (select 1 from jobs j where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
+        and exists (select 1 from jobs j where j.job_id = $1 and j.state in ${CLAIMABLE}
                       and ${withEdits ? '' : 'not '}j.has_edits)
       limit 1
     ),
@@ -110,8 +111,8 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
     ),
     in_place as (
       update spans s
-      set items = l.items, item_count = l.item_count, owner = $5, token = $6,
-          expires_at = now() + $7::float8 * interval '1 millisecond', updated_at = now()
+      set items = l.items, item_count = l.item_count, ${SPAN_LEASE.take('$6', '$7', '$5')},
+          updated_at = now()
       from lease l
       where s.job_id = $1 and s.span_id = (select span_id from cut where is_head and is_whole)
       returning s.span_id
@@ -127,9 +128,9 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       where s.job_id = $1 and s.span_id = any(array(select span_id from cut where is_whole and not is_head))
     ),
     added as (
-      insert into spans (job_id, generation, phase, items, item_count, priority, attempt, failures, crashes, owner, token, expires_at)
+      insert into spans (job_id, generation, phase, items, item_count, priority, attempt, failures, crashes, worker_id, token, expires_at)
       select $1, l.generation, $2, l.items, l.item_count, l.priority, l.attempt, l.failures, l.crashes, $5, $6,
-             now() + $7::float8 * interval '1 millisecond'
+             ${fromNow('$7')}
       from lease l
       where exists (select 1 from cut where is_head and not is_whole)
       returning span_id
@@ -163,16 +164,6 @@ const CLAIM_LATER_PHASE: Statement = { name: 'claim-later-phase', text: claimTex
 const CLAIM_FIRST_EDITED: Statement = { name: 'claim-first-edited', text: claimText(false, true) };
 const CLAIM_LATER_EDITED: Statement = { name: 'claim-later-edited', text: claimText(true, true) };
 
-/** Whose work it is, and what the owner may have. */
-export interface WorkOwner {
-  ownerId: string;
-  weight: number;
-  /** Items under way at once; null: any number. */
-  maxInFlight: number | null;
-}
-
-const NOBODY: WorkOwner = { ownerId: '', weight: 1, maxInFlight: null };
-
 export interface ClaimRequest {
   jobId: string;
   phase: number;
@@ -187,10 +178,6 @@ export interface ClaimRequest {
   alone?: boolean | null;
   /** The job has items whose input was edited. */
   hasEdits?: boolean;
-  /** Whose job it is; goes with the claim. */
-  owner?: WorkOwner;
-  /** What its calls are charged to; goes with the claim. */
-  budget?: WorkBudget | null;
 }
 
 export interface ClaimedItem {
@@ -199,7 +186,8 @@ export interface ClaimedItem {
   previous: string | null;
 }
 
-export interface Claim {
+/** The lease, and its items as far as they fit into the byte bound. */
+export interface ClaimedSpan {
   jobId: string;
   spanId: number;
   token: string;
@@ -212,17 +200,10 @@ export interface Claim {
   itemCount: number;
   ranges: SeqRanges;
   items: ClaimedItem[];
-  owner: WorkOwner;
-  /** Null: nothing limits what its calls cost. */
-  budget: WorkBudget | null;
-  /** What its items have cost before, by seq; only where each has a budget. */
-  itemCosts: ReadonlyMap<number, number> | null;
-  /** Parameters of the job; read apart, once per job. */
-  params: Readonly<Record<string, unknown>>;
 }
 
 /** Null when there is nothing to claim right now. */
-export async function claimItems(db: Executor, request: ClaimRequest): Promise<Claim | null> {
+export async function claimItems(db: Executor, request: ClaimRequest): Promise<ClaimedSpan | null> {
   const statement = request.hasEdits
     ? [CLAIM_FIRST_EDITED, CLAIM_LATER_EDITED]
     : [CLAIM_FIRST_PHASE, CLAIM_LATER_PHASE];
@@ -263,10 +244,6 @@ export async function claimItems(db: Executor, request: ClaimRequest): Promise<C
     itemCount,
     ranges: parseRanges(ranges),
     items: parseLines(lines ?? ''),
-    owner: request.owner ?? NOBODY,
-    budget: request.budget ?? null,
-    itemCosts: null,
-    params: {},
   };
 }
 

@@ -1,13 +1,14 @@
 import { parseRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { SPAN_LEASE } from '../../lease.ts';
 
 // Expired leases, oldest first so that none is starved. Skip locked: every worker may sweep at once.
 const LOCK_EXPIRED: Statement = {
   name: 'lock-expired-leases',
   text: `
-    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, owner
+    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, worker_id
     from spans
-    where owner is not null and expires_at <= now()
+    where worker_id is not null and expires_at <= now()
     order by expires_at
     limit $1
     for update skip locked`,
@@ -17,9 +18,9 @@ const LOCK_EXPIRED: Statement = {
 const LOCK_OF_WORKER: Statement = {
   name: 'lock-leases-of-worker',
   text: `
-    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, owner
+    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, worker_id
     from spans
-    where owner = $2
+    where worker_id = $2
     order by job_id, span_id
     limit $1
     for update skip locked`,
@@ -29,9 +30,9 @@ const LOCK_OF_WORKER: Statement = {
 const LOCK_EXPIRED_OF_JOB: Statement = {
   name: 'lock-expired-leases-of-job',
   text: `
-    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, owner
+    select job_id, span_id, generation, phase, items::text as items, priority, attempt, failures, crashes, worker_id
     from spans
-    where job_id = $2 and owner is not null and expires_at <= now()
+    where job_id = $2 and worker_id is not null and expires_at <= now()
     order by expires_at
     limit $1
     for update skip locked`,
@@ -47,7 +48,7 @@ const REQUEUE_SPAN: Statement = {
   name: 'requeue-span',
   text: `
     update spans
-    set owner = null, token = null, expires_at = null, updated_at = now(),
+    set ${SPAN_LEASE.release}, updated_at = now(),
         items = $3::int8multirange, item_count = $4, crashes = $5
     where job_id = $1 and span_id = $2`,
 };
@@ -62,7 +63,7 @@ export interface LostLease {
   attempt: number;
   failures: string;
   crashes: number;
-  owner: string;
+  workerId: string;
 }
 
 interface LostLeaseRow {
@@ -75,7 +76,7 @@ interface LostLeaseRow {
   attempt: number;
   failures: string;
   crashes: number;
-  owner: string;
+  worker_id: string;
 }
 
 /** Which leases count as lost: those of a worker that is known to be dead, or expired ones, of one job or of all. */
@@ -97,7 +98,7 @@ export async function lockLostLeases(db: Executor, limit: number, lostBy: LostBy
     attempt: row.attempt,
     failures: row.failures,
     crashes: row.crashes,
-    owner: row.owner,
+    workerId: row.worker_id,
   }));
 }
 

@@ -1,5 +1,6 @@
 import { formatRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { OPEN } from '../../job-states.ts';
 
 // Items of a job that wait for another try are ready now: those of $2 leave their spans for spans that are ready, and a span
 // that holds nothing else becomes ready in place. Attempts, failures and crashes stay with them. What is leased, held by a
@@ -12,8 +13,8 @@ const READY_ITEMS: Statement = {
     with picked as materialized (
       select s.span_id, s.generation, s.phase, s.items, s.item_count, s.priority, s.attempt, s.failures, s.crashes
       from spans s
-      where s.job_id = $1 and s.owner is null and s.ready_at > now() and s.ready_at < 'infinity' and s.items && $2::int8multirange
-        and exists (select 1 from jobs j where j.job_id = $1 and j.state in ('INGESTING', 'QUEUED', 'RUNNING', 'PAUSED'))
+      where s.job_id = $1 and s.worker_id is null and s.ready_at > now() and s.ready_at < 'infinity' and s.items && $2::int8multirange
+        and exists (select 1 from jobs j where j.job_id = $1 and j.state in ${OPEN})
       order by s.span_id
       for update of s
     ),

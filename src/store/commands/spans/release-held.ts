@@ -8,7 +8,7 @@ const RELEASE_HELD: Statement = {
   text: `
     with held as materialized (
       select span_id from spans
-      where job_id = $1 and owner is null and ready_at = 'infinity'
+      where job_id = $1 and worker_id is null and ready_at = 'infinity'
       order by span_id
       for update
     )

@@ -1,11 +1,12 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { SPAN_LEASE } from '../../lease.ts';
 
 // Gives a whole lease back, uncharged: at shutdown, or when a claim's reply was lost.
 const RELEASE_LEASE: Statement = {
   name: 'release-lease',
   text: `
     update spans
-    set owner = null, token = null, expires_at = null, updated_at = now()
+    set ${SPAN_LEASE.release}, updated_at = now()
     where job_id = $1 and token = $2`,
 };
 

@@ -1,5 +1,6 @@
 import { countSeqs, formatRanges, type SeqRanges } from '../../../core/items/seq-ranges.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { SPAN_LEASE } from '../../lease.ts';
 
 // Gives back items of a lease that were not started, while the others run on under the same token. Nothing happens
 // when the lease is lost or no longer holds them all; $6 makes them wait, uncharged; a lease that holds nothing else turns into the waiting span in
@@ -14,7 +15,7 @@ const RELEASE_UNSTARTED: Statement = {
     ),
     whole as (
       update spans s
-      set owner = null, token = null, expires_at = null, updated_at = now(),
+      set ${SPAN_LEASE.release}, updated_at = now(),
           ready_at = case when $6::float8 = 0 then s.ready_at else now() + $6 * interval '1 millisecond' end
       from held h
       where s.job_id = $1 and s.span_id = h.span_id and h.item_count = $5

@@ -1,4 +1,5 @@
 import type { Statement } from '../../../platform/database.ts';
+import { SPAN_LEASE } from '../../lease.ts';
 
 // Sent by the lease keeper on its own connection. A lease that expired but was not taken yet is still good:
 // only the token decides. What is missing from the answer is lost. Rows are locked in span order, as flushes do.
@@ -14,7 +15,7 @@ export const RENEW_LEASES: Statement = {
       for update of s
     )
     update spans s
-    set expires_at = now() + $4::float8 * interval '1 millisecond'
+    set ${SPAN_LEASE.renew('$4')}
     where s.job_id = $1 and s.span_id = any(array(select span_id from held))
     returning s.span_id`,
 };

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { jobWithItems } from '../../../../test/support/job-factory.ts';
 import { seedResultColumns, seedResults } from '../../../../test/support/seed-results.ts';
 import { useTestDatabase } from '../../../../test/support/test-database.ts';
-import { readExportColumns } from './read-export-columns.ts';
 import { readJob } from '../jobs/read-job.ts';
+import { readExportColumns } from './read-export-columns.ts';
 
 const database = useTestDatabase();
 

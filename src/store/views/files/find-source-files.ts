@@ -1,9 +1,10 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { SOURCE_FILE_LEASE } from '../../lease.ts';
 
 const FIND_SOURCE_FILES: Statement = {
   name: 'find-source-files',
   text: `
-    select file_id, path, state, job_id, reason, expires_at is null or expires_at <= now() as free
+    select file_id, path, state, job_id, reason, ${SOURCE_FILE_LEASE.isFree()} as free
     from source_files
     where source = $1 and file_id = any($2::text[])`,
 };

@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { SOURCE_FILE_LEASE } from '../../lease.ts';
 
 // Uses source_files_taken: only files that are under way, which are few.
 const LIST_ABANDONED_SOURCE_FILES: Statement = {
@@ -6,7 +7,7 @@ const LIST_ABANDONED_SOURCE_FILES: Statement = {
   text: `
     select file_id, path
     from source_files
-    where source = $1 and state = 'taken' and (expires_at is null or expires_at <= now())
+    where source = $1 and state = 'taken' and ${SOURCE_FILE_LEASE.isFree()}
     order by taken_at
     limit $2`,
 };

@@ -1,6 +1,7 @@
 // The statements behind `rowmill doctor`: each looks at one invariant of the design on a live database, in one
 // snapshot, and returns rows only for what is wrong.
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { COMPLETABLE } from '../../job-states.ts';
 
 /** Jobs whose end was not a failed ingest: that gives its items up on purpose. */
 const JOBS = `
@@ -190,12 +191,12 @@ const LIVENESS: Statement = {
     select s.job_id, format('%s leases have expired more than $GRACE seconds ago and nobody took them back (%s workers are alive)',
              count(*), (select n from alive)) as problem
     from spans s join j using (job_id)
-    where s.owner is not null and s.expires_at < now() - interval '$GRACE seconds'
+    where s.worker_id is not null and s.expires_at < now() - interval '$GRACE seconds'
     group by s.job_id
     union all
     select j.job_id, 'the job is sealed, has nothing left to do and was not ended'
     from j
-    where j.state in ('QUEUED', 'RUNNING') and j.sealed_at < now() - interval '$GRACE seconds'
+    where j.state in ${COMPLETABLE} and j.sealed_at < now() - interval '$GRACE seconds'
       and not exists (select 1 from spans s where s.job_id = j.job_id)
       and not exists (select 1 from ledger l where l.job_id = j.job_id and l.at > now() - interval '$GRACE seconds')
     union all

@@ -1,4 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { FINISHED } from '../../job-states.ts';
+import { ENDED, IN_LAST_MINUTE, PENDING_COUNTS } from '../jobs/job-counts.ts';
 
 // Numbers over the jobs of owners; null: of everybody. Only jobs that are open, or ended today, are looked at beyond their
 // state: others have neither spans nor a ledger of today. What is reprocessed is booked off with negative numbers, which
@@ -8,21 +10,19 @@ const READ_STATS: Statement = {
   text: `
     with j as materialized (
       select job_id, state,
-        state not in ('DONE', 'FAILED', 'CANCELLED') or finished_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
+        state not in ${FINISHED} or finished_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
           as is_recent
       from jobs where $1::text[] is null or owner_id = any ($1)
     ),
     s as (
-      select coalesce(sum(s.item_count) filter (where s.owner is null), 0)::bigint as pending,
-        coalesce(sum(s.item_count) filter (where s.owner is not null), 0)::bigint as processing
-      from j cross join lateral (select s.owner, s.item_count from spans s where s.job_id = j.job_id) s
+      select ${PENDING_COUNTS}
+      from j cross join lateral (select s.worker_id, s.item_count from spans s where s.job_id = j.job_id) s
       where j.is_recent
     ),
     l as (
       select
-        coalesce(sum(greatest(l.done, 0) + greatest(l.error, 0) + greatest(l.not_found, 0) + greatest(l.skipped, 0)
-          + greatest(l.cancelled, 0)) filter (where l.at > now() - interval '1 minute'), 0)::bigint as ended,
-        coalesce(sum(greatest(l.error, 0)) filter (where l.at > now() - interval '1 minute'), 0)::bigint as failed,
+        coalesce(sum(${ENDED} + greatest(l.cancelled, 0)) filter (where ${IN_LAST_MINUTE}), 0)::bigint as ended,
+        coalesce(sum(greatest(l.error, 0)) filter (where ${IN_LAST_MINUTE}), 0)::bigint as failed,
         coalesce(sum(l.cost + l.fenced_cost)
           filter (where l.at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'), 0)::float8 as cost
       from j cross join lateral (

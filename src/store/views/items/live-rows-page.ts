@@ -8,7 +8,7 @@ const LIVE_ROWS: Statement = {
   name: 'live-rows-page',
   text: `
     with live as materialized (
-      select n.seq, case when s.owner is null then 'PENDING' else 'PROCESSING' end as status, s.updated_at, s.attempt, s.owner
+      select n.seq, case when s.worker_id is null then 'PENDING' else 'PROCESSING' end as status, s.updated_at, s.attempt, s.worker_id
       from spans s
       cross join lateral unnest(s.items * int8multirange(int8range($3::bigint, $4::bigint))) as u(r)
       cross join lateral generate_series(lower(u.r), upper(u.r) - 1) as n(seq)
@@ -21,15 +21,15 @@ const LIVE_ROWS: Statement = {
       order by r.seq, r.generation desc
     ),
     each as (
-      select seq, status, updated_at, attempt, owner from live
+      select seq, status, updated_at, attempt, worker_id from live
       union all
       select e.seq, e.status, e.updated_at, null, null from ended e
       where not exists (select from live l where l.seq = e.seq)
     )
     select e.seq, e.status, e.updated_at as "updatedAt", ${cursorTime('e.updated_at')} as place, e.attempt as attempts,
-      case when e.owner is not null then coalesce(w.name, e.owner::text) end as "lockedBy"
+      case when e.worker_id is not null then coalesce(w.name, e.worker_id::text) end as "lockedBy"
     from each e
-    left join workers w on w.worker_id = e.owner
+    left join workers w on w.worker_id = e.worker_id
     where ($5::text[] is null or e.status = any ($5))
       and ($7::timestamptz is null
         or not $8 and (e.updated_at, e.seq) > ($7, $9::bigint)

@@ -5,7 +5,7 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { NEWEST_EDIT, NEWEST_RESULT } from '../exports/export-row-columns.ts';
 
 /** What span s is doing. */
-export const SPAN_STATUS = `case when s.owner is not null then 'PROCESSING' when s.ready_at = 'infinity' then 'HELD'
+export const SPAN_STATUS = `case when s.worker_id is not null then 'PROCESSING' when s.ready_at = 'infinity' then 'HELD'
         when s.ready_at > now() then 'RETRYING' else 'PENDING' end`;
 
 // Index: items_pkey, item_edits_pkey, results_pkey; then the spans of the job by spans_pkey, because none finds a span by
@@ -21,10 +21,10 @@ const READ_ITEM: Statement = {
     left join lateral ${NEWEST_EDIT} on true
     left join lateral ${NEWEST_RESULT} on true
     left join lateral (
-      select ${SPAN_STATUS} as status, case when s.owner is not null then coalesce(w.name, s.owner::text) end as locked_by,
-        case when s.owner is null and s.ready_at < 'infinity' then s.ready_at end as ready_at
+      select ${SPAN_STATUS} as status, case when s.worker_id is not null then coalesce(w.name, s.worker_id::text) end as locked_by,
+        case when s.worker_id is null and s.ready_at < 'infinity' then s.ready_at end as ready_at
       from spans s
-      left join workers w on w.worker_id = s.owner
+      left join workers w on w.worker_id = s.worker_id
       where s.job_id = $1 and s.items @> i.seq
       limit 1
     ) s on true

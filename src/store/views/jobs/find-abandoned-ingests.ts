@@ -1,4 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { INGESTIBLE } from '../../job-states.ts';
+import { INGEST_LEASE } from '../../lease.ts';
 
 // Jobs whose file was not read to the end and is read by nobody: a hint, the claim checks again. By the index jobs_open.
 // In any order: ten that nobody can read must not stand before the others for good.
@@ -6,8 +8,8 @@ const FIND_ABANDONED_INGESTS: Statement = {
   name: 'find-abandoned-ingests',
   text: `
     select job_id, pipeline from jobs
-    where state in ('INGESTING', 'PAUSED') and sealed_at is null and source is not null and pipeline = any($1)
-      and (ingest_expires_at is null or ingest_expires_at <= now())
+    where state in ${INGESTIBLE} and sealed_at is null and source is not null and pipeline = any($1)
+      and ${INGEST_LEASE.isFree()}
       and created_at <= now() - $2::float8 * interval '1 millisecond'
     order by random()
     limit 10`,

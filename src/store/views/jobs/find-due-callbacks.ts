@@ -1,11 +1,15 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { CALLBACK_LEASE } from '../../lease.ts';
 
 // Once a second per worker, for all its pipelines. Index: callbacks_due.
 const FIND_DUE: Statement = {
   name: 'find-due-callbacks',
   text: `
     select p.name from unnest($1::text[]) p (name)
-    where exists (select 1 from callbacks c where c.pipeline = p.name and c.state = 'PENDING' and c.next_attempt_at <= now())`,
+    where exists (
+      select 1 from callbacks c
+      where c.pipeline = p.name and c.state = 'PENDING' and c.next_attempt_at <= now() and ${CALLBACK_LEASE.isFree('c')}
+    )`,
 };
 
 /** Names of pipelines that have something due. */

@@ -1,4 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { COMPLETABLE } from '../../job-states.ts';
+import { FINALIZE_LEASE } from '../../lease.ts';
 
 // What a sweep has to do, in one look: are there expired leases, and which jobs stand at an end that nobody
 // carried through. The answer is a hint; the commands that follow check everything again.
@@ -6,17 +8,17 @@ const FIND_OVERDUE: Statement = {
   name: 'find-overdue',
   text: `
     select
-      exists (select 1 from spans where owner is not null and expires_at <= now()) as expired,
+      exists (select 1 from spans where worker_id is not null and expires_at <= now()) as expired,
       array(
         select j.job_id from jobs j
-        where j.state in ('QUEUED', 'RUNNING') and j.sealed_at is not null
+        where j.state in ${COMPLETABLE} and j.sealed_at is not null
           and not exists (select 1 from spans s where s.job_id = j.job_id)
         limit 100
       )::text[] as ended,
       array(select j.job_id from jobs j where j.state = 'CANCELLING' limit 100)::text[] as cancelling,
       array(
         select j.job_id from jobs j
-        where j.state = 'FINALIZING' and (j.finalize_expires_at is null or j.finalize_expires_at <= now())
+        where j.state = 'FINALIZING' and ${FINALIZE_LEASE.isFree('j')}
         limit 100
       )::text[] as finalizing`,
 };

@@ -1,6 +1,14 @@
 import type { JobState } from '../../../core/jobs/job-state.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
-import { ENDED, IN_LAST_MINUTE, RUNNING_MS } from './recent-rate-columns.ts';
+import {
+  ENDED,
+  ENDED_COUNTS,
+  IN_LAST_MINUTE,
+  type JobCountColumns,
+  PENDING_COUNTS,
+  RUNNING_MS,
+  WAITING_COUNTS,
+} from './job-counts.ts';
 
 /** A time for a cursor: with microseconds, whatever the session's time zone. */
 export function cursorTime(column: string): string {
@@ -17,24 +25,19 @@ const ASKED = `($2::text[] is null or j.state::text = any ($2))
         order by j.created_at desc, j.job_id
         limit $7`;
 
-// Ended items from the ledger, the rest from spans, of the jobs of this page alone and in the same snapshot: the parts
-// always add up.
+// Counts of the jobs of this page alone.
 const withCounts = (jobs: string): string => `
     select j.job_id, j.name, j.pipeline, j.owner_id, j.state, j.generation, j.priority, j.item_count,
       j.phases, j.pipeline_version, j.sealed_at is not null as sealed, j.paused_because, j.last_error, j.created_at, j.started_at, j.finished_at,
       ${cursorTime('j.created_at')} as cursor_time, ${RUNNING_MS} as running_ms, l.*, s.*
     from (${jobs}) j
     cross join lateral (
-      select coalesce(sum(l.done), 0)::bigint as done, coalesce(sum(l.error), 0)::bigint as error,
-        coalesce(sum(l.not_found), 0)::bigint as not_found, coalesce(sum(l.skipped), 0)::bigint as skipped,
-        coalesce(sum(l.cancelled), 0)::bigint as cancelled, coalesce(sum(l.cost), 0)::float8 as cost,
+      select ${ENDED_COUNTS},
         coalesce(sum(${ENDED}) filter (where ${IN_LAST_MINUTE}), 0)::float8 as last_minute
       from ledger l where l.job_id = j.job_id
     ) l
     cross join lateral (
-      select coalesce(sum(s.item_count) filter (where s.owner is null), 0)::bigint as pending,
-        coalesce(sum(s.item_count) filter (where s.owner is not null), 0)::bigint as processing,
-        coalesce(sum(s.item_count) filter (where s.ready_at = 'infinity'), 0)::bigint as held
+      select ${PENDING_COUNTS}, ${WAITING_COUNTS}
       from spans s where s.job_id = j.job_id
     ) s
     order by j.created_at desc, j.job_id`;
@@ -73,7 +76,7 @@ export interface JobsRequest {
   limit: number;
 }
 
-export interface ListedJobRow {
+export interface ListedJobRow extends JobCountColumns {
   job_id: string;
   name: string;
   pipeline: string;
@@ -92,18 +95,11 @@ export interface ListedJobRow {
   finished_at: Date | null;
   /** When it was made, for a cursor. */
   cursor_time: string;
-  done: number;
-  error: number;
-  not_found: number;
-  skipped: number;
-  cancelled: number;
   cost: number;
   /** Items that ended in the last minute. */
   last_minute: number;
   /** Since the run began; null: none is going on. */
   running_ms: number | null;
-  pending: number;
-  processing: number;
   /** Of those that are pending. */
   held: number;
 }

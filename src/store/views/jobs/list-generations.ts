@@ -1,5 +1,5 @@
-import { type JobOutcome, outcomeOf } from '../../../core/jobs/job-outcome.ts';
 import type { ItemStatus } from '../../../core/items/outcome.ts';
+import { type JobOutcome, outcomeOf } from '../../../core/jobs/job-outcome.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
 // Runs of a job, newest first. The first one was opened by nobody: it has all items. Index: jobs_pkey, generations_pkey,

@@ -11,8 +11,8 @@ const LIST_WORKERS: Statement = {
       coalesce(l.items, 0)::bigint as "leasedItems", w.pools, w.pressure
     from workers w
     left join (
-      select s.owner, sum(s.item_count) as items from spans s where s.owner is not null group by s.owner
-    ) l on l.owner = w.worker_id
+      select s.worker_id, sum(s.item_count) as items from spans s where s.worker_id is not null group by s.worker_id
+    ) l on l.worker_id = w.worker_id
     order by w.heartbeat_at desc, w.worker_id
     limit $2`,
 };

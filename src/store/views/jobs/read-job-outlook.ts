@@ -14,7 +14,7 @@ const READ_JOB_OUTLOOK: Statement = {
     from jobs j
     cross join lateral (
       select count(*) > 0 as has_spans, min(s.expires_at) as expires_at,
-             min(s.ready_at) filter (where s.owner is null and s.ready_at < 'infinity') as ready_at
+             min(s.ready_at) filter (where s.worker_id is null and s.ready_at < 'infinity') as ready_at
       from spans s where s.job_id = j.job_id
     ) s
     where j.job_id = $1`,

@@ -1,7 +1,7 @@
 import type { IngestReport, JobSource } from '../../../core/files/file-format.ts';
+import type { JobOutput } from '../../../core/files/output-format.ts';
 import type { InputColumn } from '../../../core/items/input-column.ts';
 import type { JobState } from '../../../core/jobs/job-state.ts';
-import type { JobOutput } from '../../../core/files/output-format.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 
 const COLUMNS = `job_id, owner_id, pipeline, phases, name, params, state, priority, generation, item_count, last_error,
@@ -14,10 +14,6 @@ const READ_JOB: Statement = { name: 'read-job', text: `select ${COLUMNS} from jo
 const READ_VISIBLE_JOB: Statement = {
   name: 'read-visible-job',
   text: `select ${COLUMNS} from jobs where job_id = $1 and ($2::text[] is null or owner_id = any($2::text[]))`,
-};
-const LIST_JOBS: Statement = {
-  name: 'list-jobs',
-  text: `select ${COLUMNS} from jobs order by created_at desc, job_id limit $1`,
 };
 // People type the first characters of an id, as they do with commits.
 const FIND_BY_PREFIX: Statement = {
@@ -150,10 +146,6 @@ export async function readVisibleJob(
 ): Promise<Job | null> {
   const { rows } = await db.run<JobRow>(READ_VISIBLE_JOB, [jobId, owners]);
   return rows[0] ? toJob(rows[0]) : null;
-}
-
-export async function listJobs(db: Executor, limit: number): Promise<Job[]> {
-  return (await db.run<JobRow>(LIST_JOBS, [limit])).rows.map(toJob);
 }
 
 /** None, one, or two when the prefix is ambiguous. */

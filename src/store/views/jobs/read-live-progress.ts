@@ -1,9 +1,18 @@
 import type { JobState } from '../../../core/jobs/job-state.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
-import { ENDED, IN_LAST_MINUTE, RUNNING_MS } from './recent-rate-columns.ts';
+import { FINISHED } from '../../job-states.ts';
+import {
+  ENDED,
+  ENDED_COUNTS,
+  IN_LAST_MINUTE,
+  type JobCountColumns,
+  type JobCounts,
+  PENDING_COUNTS,
+  RUNNING_MS,
+  toCounts,
+} from './job-counts.ts';
 
-// Progress of everything that somebody watches, in one statement, however many they are. Ended items come from the
-// ledger, the rest from spans. Indexes: jobs_pkey, jobs_open, ledger and spans by job.
+// Progress of every job that a client watches, in one statement. Indexes: jobs_pkey, jobs_open, ledger and spans by job.
 const READ_LIVE_PROGRESS: Statement = {
   name: 'read-live-progress',
   text: `
@@ -12,7 +21,7 @@ const READ_LIVE_PROGRESS: Statement = {
       union
       select * from (
         select job_id, owner_id, state, generation, item_count, started_at, finished_at from jobs
-        where state not in ('DONE', 'FAILED', 'CANCELLED') and ($2::text[] is null or owner_id = any($2::text[]))
+        where state not in ${FINISHED} and ($2::text[] is null or owner_id = any($2::text[]))
         order by created_at desc
         limit $3
       ) open
@@ -20,17 +29,13 @@ const READ_LIVE_PROGRESS: Statement = {
     select j.*, ${RUNNING_MS} as running_ms, l.*, s.*
     from watched j
     cross join lateral (
-      select coalesce(sum(done), 0)::bigint as done, coalesce(sum(error), 0)::bigint as error,
-             coalesce(sum(not_found), 0)::bigint as not_found, coalesce(sum(skipped), 0)::bigint as skipped,
-             coalesce(sum(cancelled), 0)::bigint as cancelled, coalesce(sum(cost), 0)::float8 as cost,
-             coalesce(sum(${ENDED}) filter (where ${IN_LAST_MINUTE}), 0)::float8 as last_minute
+      select ${ENDED_COUNTS},
+        coalesce(sum(${ENDED}) filter (where ${IN_LAST_MINUTE}), 0)::float8 as last_minute
       from ledger l where l.job_id = j.job_id
     ) l
     cross join lateral (
-      select coalesce(sum(spans.item_count) filter (where owner is null), 0)::bigint as pending,
-             coalesce(sum(spans.item_count) filter (where owner is not null), 0)::bigint as processing,
-             count(distinct owner)::int as workers
-      from spans where spans.job_id = j.job_id
+      select ${PENDING_COUNTS}, count(distinct s.worker_id)::int as workers
+      from spans s where s.job_id = j.job_id
     ) s`,
 };
 
@@ -40,7 +45,7 @@ export interface LiveProgress {
   state: JobState;
   generation: number;
   itemCount: number;
-  counts: Record<string, number>;
+  counts: JobCounts;
   cost: number;
   workers: number;
   /** Rows that ended in the last minute. */
@@ -49,31 +54,35 @@ export interface LiveProgress {
   runningMs: number | null;
 }
 
+interface LiveProgressRow extends JobCountColumns {
+  job_id: string;
+  owner_id: string;
+  state: JobState;
+  generation: number;
+  item_count: number;
+  cost: number;
+  workers: number;
+  last_minute: number;
+  running_ms: number | null;
+}
+
 /** Of these jobs, and of open ones of these owners (null: everybody's), the newest `limit` of them. */
 export async function readLiveProgress(
   db: Executor,
   jobIds: string[],
   open: { owners: string[] | null; limit: number },
 ): Promise<LiveProgress[]> {
-  const { rows } = await db.run<Record<string, never>>(READ_LIVE_PROGRESS, [jobIds, open.owners, open.limit]);
+  const { rows } = await db.run<LiveProgressRow>(READ_LIVE_PROGRESS, [jobIds, open.owners, open.limit]);
   return rows.map((row) => ({
-    jobId: row.job_id!,
-    ownerId: row.owner_id!,
-    state: row.state!,
-    generation: row.generation!,
-    itemCount: row.item_count!,
-    counts: {
-      DONE: row.done!,
-      ERROR: row.error!,
-      NOT_FOUND: row.not_found!,
-      SKIPPED: row.skipped!,
-      CANCELLED: row.cancelled!,
-      PENDING: row.pending!,
-      PROCESSING: row.processing!,
-    },
-    cost: row.cost!,
-    workers: row.workers!,
-    lastMinute: row.last_minute!,
-    runningMs: row.running_ms ?? null,
+    jobId: row.job_id,
+    ownerId: row.owner_id,
+    state: row.state,
+    generation: row.generation,
+    itemCount: row.item_count,
+    counts: toCounts(row),
+    cost: row.cost,
+    workers: row.workers,
+    lastMinute: row.last_minute,
+    runningMs: row.running_ms,
   }));
 }

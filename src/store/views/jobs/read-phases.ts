@@ -1,19 +1,24 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
-import { ENDED, IN_LAST_MINUTE, RUNNING_MS } from './recent-rate-columns.ts';
+import {
+  ENDED,
+  ENDED_COUNTS,
+  ENDED_THIS_RUN,
+  IN_LAST_MINUTE,
+  PENDING_COUNTS,
+  RUNNING_MS,
+  WAITING_COUNTS,
+} from './job-counts.ts';
 
-// Each phase of a job: what has ended there and what it took from the ledger, what waits from spans. One statement, one
-// snapshot, so the parts add up to the items of the job. Ended items and costs are those of all generations, because what
-// is reprocessed is booked off with negative numbers; calls are those of the current one. Rates are of the last $2
-// milliseconds. Index: ledger_pkey and spans_pkey, both by job and once.
+// The counts of each phase of a job, and what its calls took. Calls are those of the current generation. Rates are of the last
+// $2 milliseconds. Index: ledger_pkey and spans_pkey, both by job and once.
 const READ_PHASES: Statement = {
   name: 'read-phases',
   text: `
     with l as (
-      select l.phase, sum(l.done) as done, sum(l.error) as error, sum(l.not_found) as not_found, sum(l.skipped) as skipped,
-        sum(l.cancelled) as cancelled, sum(l.cost) as cost,
+      select l.phase, ${ENDED_COUNTS},
         sum(l.advanced) filter (where l.generation = j.generation) as advanced,
         sum(l.retried) filter (where l.generation = j.generation) as retried,
-        sum(l.done + l.error + l.not_found + l.skipped + l.cancelled) filter (where l.generation = j.generation) as ended_this_run,
+        ${ENDED_THIS_RUN} as ended_this_run,
         sum(l.fenced) filter (where l.generation = j.generation) as fenced,
         sum(l.handler_ms) filter (where l.generation = j.generation) as handler_ms,
         sum(e.ended + l.advanced) filter (where l.at > now() - $2::float8 * interval '1 millisecond') as lately,
@@ -29,18 +34,14 @@ const READ_PHASES: Statement = {
       group by l.phase
     ),
     s as (
-      select s.phase, sum(s.item_count) filter (where s.owner is null) as waiting,
-        sum(s.item_count) filter (where s.owner is not null) as processing,
-        sum(s.item_count) filter (where s.ready_at = 'infinity') as held,
-        sum(s.item_count) filter (where s.owner is null and s.ready_at > now() and s.ready_at < 'infinity' and s.attempt > 0) as retrying,
-        sum(s.item_count) filter (where s.owner is null and s.ready_at > now() and s.ready_at < 'infinity' and s.attempt = 0) as limited
+      select s.phase, ${PENDING_COUNTS}, ${WAITING_COUNTS}
       from spans s
       where s.job_id = $1
       group by s.phase
     )
     select p.name, j.item_count as "itemCount", ${RUNNING_MS} as "runningMs",
-      (select count(distinct s.owner) from spans s where s.job_id = $1 and s.owner is not null) as workers,
-      coalesce(s.waiting, 0)::bigint as waiting, coalesce(s.processing, 0)::bigint as processing,
+      (select count(distinct s.worker_id) from spans s where s.job_id = $1 and s.worker_id is not null) as workers,
+      coalesce(s.pending, 0)::bigint as waiting, coalesce(s.processing, 0)::bigint as processing,
       coalesce(s.held, 0)::bigint as held, coalesce(s.retrying, 0)::bigint as retrying,
       coalesce(s.limited, 0)::bigint as limited, coalesce(l.ended_this_run, 0)::bigint as "endedThisRun",
       coalesce(l.done, 0)::bigint as done, coalesce(l.error, 0)::bigint as error,

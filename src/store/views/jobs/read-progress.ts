@@ -1,34 +1,32 @@
-import type { ItemStatus } from '../../../core/items/outcome.ts';
 import { outcomeOf } from '../../../core/jobs/job-outcome.ts';
 import type { Summary } from '../../../core/jobs/summary.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
+import {
+  ENDED_COUNTS,
+  ENDED_THIS_RUN,
+  type JobCountColumns,
+  type JobCounts,
+  PENDING_COUNTS,
+  toCounts,
+  WAITING_COUNTS,
+} from './job-counts.ts';
 
-// Progress of a job: ended items from the ledger, over all generations, because what is reprocessed is booked off; the
-// rest from spans. One statement, one snapshot, so the parts always add up. Attempts and flushes are those of the
-// current generation.
+// Progress of a job. Attempts and flushes are those of the current generation.
 const READ_PROGRESS: Statement = {
   name: 'read-progress',
   text: `
     with j as (select job_id, generation, item_count from jobs where job_id = $1),
     l as (
-      select coalesce(sum(done), 0)::bigint as done, coalesce(sum(error), 0)::bigint as error,
-             coalesce(sum(not_found), 0)::bigint as not_found, coalesce(sum(skipped), 0)::bigint as skipped,
-             coalesce(sum(cancelled), 0)::bigint as cancelled,
-             coalesce(sum(cost), 0)::float8 as cost, coalesce(sum(fenced_cost), 0)::float8 as fenced_cost,
-             coalesce(sum(done + error + not_found + skipped + cancelled) filter (where ledger.generation = j.generation), 0)::bigint as ended_this_run,
-             coalesce(sum(retried) filter (where ledger.generation = j.generation), 0)::bigint as retried,
-             coalesce(sum(fenced) filter (where ledger.generation = j.generation), 0)::bigint as fenced,
-             coalesce(sum(flushes) filter (where ledger.generation = j.generation), 0)::bigint as flushes
-      from ledger, j where ledger.job_id = $1
+      select ${ENDED_COUNTS}, coalesce(sum(l.fenced_cost), 0)::float8 as fenced_cost,
+             ${ENDED_THIS_RUN} as ended_this_run,
+             coalesce(sum(l.retried) filter (where l.generation = j.generation), 0)::bigint as retried,
+             coalesce(sum(l.fenced) filter (where l.generation = j.generation), 0)::bigint as fenced,
+             coalesce(sum(l.flushes) filter (where l.generation = j.generation), 0)::bigint as flushes
+      from ledger l, j where l.job_id = $1
     ),
     s as (
-      select coalesce(sum(spans.item_count) filter (where owner is null), 0)::bigint as pending,
-             coalesce(sum(spans.item_count) filter (where ready_at = 'infinity'), 0)::bigint as held,
-             coalesce(sum(spans.item_count) filter (where owner is not null), 0)::bigint as processing,
-             coalesce(sum(spans.item_count) filter (where owner is null and ready_at > now() and ready_at < 'infinity' and attempt > 0), 0)::bigint as retrying,
-             coalesce(sum(spans.item_count) filter (where owner is null and ready_at > now() and ready_at < 'infinity' and attempt = 0), 0)::bigint as limited,
-             count(distinct owner)::bigint as workers
-      from spans where spans.job_id = $1
+      select ${PENDING_COUNTS}, ${WAITING_COUNTS}, count(distinct s.worker_id)::bigint as workers
+      from spans s where s.job_id = $1
     )
     select l.*, s.*, j.item_count from l, s, j`,
 };
@@ -43,7 +41,7 @@ const READ_SUMMARY: Statement = {
 
 export interface Progress {
   itemCount: number;
-  counts: Record<ItemStatus | 'PENDING' | 'PROCESSING', number>;
+  counts: JobCounts;
   /** Of the pending ones: held back by a trial until they are released. */
   held: number;
   /** Pending items that were tried before and wait for the next attempt. */
@@ -63,31 +61,38 @@ export interface Progress {
   fencedCost: number;
 }
 
+interface ProgressRow extends JobCountColumns {
+  item_count: number;
+  held: number;
+  retrying: number;
+  limited: number;
+  ended_this_run: number;
+  retried: number;
+  fenced: number;
+  flushes: number;
+  workers: number;
+  cost: number;
+  fenced_cost: number;
+}
+
 export async function readProgress(db: Executor, jobId: string): Promise<Progress | null> {
-  const { rows } = await db.run<Record<string, number>>(READ_PROGRESS, [jobId]);
+  const { rows } = await db.run<ProgressRow>(READ_PROGRESS, [jobId]);
   const row = rows[0];
   if (!row) return null;
+  const { held, retrying, limited, retried, fenced, flushes, workers, cost } = row;
   return {
-    itemCount: row.item_count!,
-    counts: {
-      DONE: row.done!,
-      ERROR: row.error!,
-      NOT_FOUND: row.not_found!,
-      SKIPPED: row.skipped!,
-      CANCELLED: row.cancelled!,
-      PENDING: row.pending!,
-      PROCESSING: row.processing!,
-    },
-    held: row.held!,
-    retrying: row.retrying!,
-    limited: row.limited!,
-    endedThisRun: row.ended_this_run!,
-    retried: row.retried!,
-    fenced: row.fenced!,
-    flushes: row.flushes!,
-    workers: row.workers!,
-    cost: row.cost!,
-    fencedCost: row.fenced_cost!,
+    itemCount: row.item_count,
+    counts: toCounts(row),
+    held,
+    retrying,
+    limited,
+    endedThisRun: row.ended_this_run,
+    retried,
+    fenced,
+    flushes,
+    workers,
+    cost,
+    fencedCost: row.fenced_cost,
   };
 }
 

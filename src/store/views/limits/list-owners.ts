@@ -1,5 +1,6 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
 import type { OwnerLimits } from '../../commands/limits/set-owner.ts';
+import { OPEN } from '../../job-states.ts';
 
 // Owners with something set, and owners with jobs that could run or are paused; what their items do is counted from spans.
 // A view for people: it reads every open job. Index: jobs_claimable, then spans_pkey.
@@ -11,11 +12,11 @@ const LIST_OWNERS: Statement = {
         sum(s.waiting)::float8 as waiting, sum(s.leased)::float8 as leased
       from jobs j
       cross join lateral (
-        select coalesce(sum(s.item_count) filter (where s.owner is null), 0) as waiting,
-          coalesce(sum(s.item_count) filter (where s.owner is not null), 0) as leased
+        select coalesce(sum(s.item_count) filter (where s.worker_id is null), 0) as waiting,
+          coalesce(sum(s.item_count) filter (where s.worker_id is not null), 0) as leased
         from spans s where s.job_id = j.job_id
       ) s
-      where j.state in ('INGESTING', 'QUEUED', 'RUNNING', 'PAUSED')
+      where j.state in ${OPEN}
       group by j.owner_id
     )
     select coalesce(o.owner_id, w.owner_id) as owner_id, coalesce(w.weight, 1) as weight, w.max_running_jobs, w.max_in_flight,

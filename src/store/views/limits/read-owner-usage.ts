@@ -1,11 +1,12 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { FINISHED } from '../../job-states.ts';
 
 // Unfinished jobs by the index jobs_unfinished_by_owner, bytes by jobs_by_owner.
 const READ_OWNER_USAGE: Statement = {
   name: 'read-owner-usage',
   text: `
     select
-      (select count(*) from jobs where owner_id = $1 and state not in ('DONE', 'FAILED', 'CANCELLED')),
+      (select count(*) from jobs where owner_id = $1 and state not in ${FINISHED}),
       (select coalesce(sum((source ->> 'bytes')::bigint + coalesce((source ->> 'imageBytes')::bigint, 0)), 0)::bigint
        from jobs where owner_id = $1 and source is not null)`,
 };

@@ -12,7 +12,7 @@ const COUNT_SUSPECTS: Statement = {
       select sum(s.item_count) as items
       from (
         select s.item_count from spans s
-        where s.job_id = $1 and s.phase = p.phase and s.suspect = true and s.owner is null
+        where s.job_id = $1 and s.phase = p.phase and s.suspect = true and s.worker_id is null
         order by s.priority desc, s.ready_at, s.span_id
         limit 10000
       ) s

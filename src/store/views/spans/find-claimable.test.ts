@@ -3,8 +3,8 @@ import { seededSequence } from '../../../../examples/seeded-sequence.ts';
 import { depth } from '../../../../test/support/depth.ts';
 import { claimRequest } from '../../../../test/support/job-factory.ts';
 import { useTestDatabase } from '../../../../test/support/test-database.ts';
-import { createJob } from '../../../engine/jobs/create-job.ts';
 import type { EngineContext } from '../../../engine/engine-context.ts';
+import { createJob } from '../../../engine/jobs/create-job.ts';
 import { claimItems } from '../../commands/spans/claim-items.ts';
 import { findClaimable } from './find-claimable.ts';
 
@@ -22,13 +22,13 @@ const PLAINLY = `
   select j.job_id, s.phase, s.crashes > 0 as suspect, j.priority, j.started_at is null or j.state = 'QUEUED' as unstarted,
          greatest(0, extract(epoch from (min(s.ready_at) - $2::timestamptz)) * 1000)::float8 as ready_in_ms
   from jobs j join spans s on s.job_id = j.job_id
-  where s.owner is null and s.ready_at < 'infinity' and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
+  where s.worker_id is null and s.ready_at < 'infinity' and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
     and j.pipeline = any($1)
   group by j.job_id, s.phase, s.crashes > 0`;
 
 const FIRST_IN_LINE = `
   select lower(s.items)::text as seq from spans s join jobs j using (job_id)
-  where s.job_id = $1 and s.phase = $2 and (s.crashes > 0) = $3 and s.owner is null and s.ready_at <= now()
+  where s.job_id = $1 and s.phase = $2 and (s.crashes > 0) = $3 and s.worker_id is null and s.ready_at <= now()
     and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
   order by s.priority desc, s.ready_at, s.span_id limit 1`;
 const CLAIMS = [0, 1, 2].flatMap((phase) => [false, true].map((suspects) => [phase, suspects] as const));
@@ -69,7 +69,7 @@ async function seedRandomJobs(random: Random): Promise<string[]> {
     for (let seq = 0; seq < spans; seq += 1) {
       const leased = random() < 0.2;
       await database.query(
-        `insert into spans (job_id, generation, phase, items, item_count, priority, crashes, ready_at, owner, token, expires_at)
+        `insert into spans (job_id, generation, phase, items, item_count, priority, crashes, ready_at, worker_id, token, expires_at)
          values ($1, 1, $2, $3, 1, $4, $5, $6, $7, $8, $9)`,
         [
           jobId,

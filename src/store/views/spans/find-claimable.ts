@@ -1,7 +1,8 @@
-import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
+import type { WorkOwner } from '../../../core/limits/owner-limits.ts';
 import { type BudgetColumns, toBudget, type WorkBudget } from '../../../core/limits/work-budget.ts';
+import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
-import type { WorkOwner } from '../../commands/spans/claim-items.ts';
+import { CLAIMABLE } from '../../job-states.ts';
 
 /** Whoever is not among them is among those of the next look. */
 const OWNERS_PER_LOOK = 500;
@@ -14,7 +15,7 @@ const KINDS = `(
         (
           select s.phase, s.suspect, s.ready_at, s.crashes
           from spans s
-          where s.job_id = j.job_id and s.owner is null and s.ready_at < 'infinity'
+          where s.job_id = j.job_id and s.worker_id is null and s.ready_at < 'infinity'
           order by s.phase, s.suspect, s.ready_at
           limit 1
         )
@@ -24,7 +25,7 @@ const KINDS = `(
         cross join lateral (
           select s.phase, s.suspect, s.ready_at, s.crashes
           from spans s
-          where s.job_id = j.job_id and s.owner is null and s.ready_at < 'infinity'
+          where s.job_id = j.job_id and s.worker_id is null and s.ready_at < 'infinity'
             and (s.phase, s.suspect) > (k.phase, k.suspect)
           order by s.phase, s.suspect, s.ready_at
           limit 1
@@ -47,7 +48,7 @@ const FIND_CLAIMABLE: Statement = {
     with recursive o as (
       (
         select j.owner_id, 1 as place from jobs j
-        where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.owner_id > $2
+        where j.state in ${CLAIMABLE} and j.owner_id > $2
         order by j.owner_id limit 1
       )
       union all
@@ -55,7 +56,7 @@ const FIND_CLAIMABLE: Statement = {
       from o
       cross join lateral (
         select j.owner_id from jobs j
-        where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.owner_id > o.owner_id
+        where j.state in ${CLAIMABLE} and j.owner_id > o.owner_id
         order by j.owner_id limit 1
       ) n
       where o.place < ${OWNERS_PER_LOOK}
@@ -70,10 +71,10 @@ const FIND_CLAIMABLE: Statement = {
         (
           select j.* from jobs j
           where w.max_running_jobs is null
-            and j.owner_id = o.owner_id and j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.pipeline = any($1)
+            and j.owner_id = o.owner_id and j.state in ${CLAIMABLE} and j.pipeline = any($1)
             and exists (
               select from spans s
-              where s.job_id = j.job_id and s.owner is null and s.ready_at <= now() + interval '10 seconds'
+              where s.job_id = j.job_id and s.worker_id is null and s.ready_at <= now() + interval '10 seconds'
             )
           order by j.priority desc, j.created_at
           limit 50
@@ -82,7 +83,7 @@ const FIND_CLAIMABLE: Statement = {
         (
           select j.* from jobs j
           where w.max_running_jobs is not null
-            and j.owner_id = o.owner_id and j.state in ('INGESTING', 'QUEUED', 'RUNNING')
+            and j.owner_id = o.owner_id and j.state in ${CLAIMABLE}
           order by (j.started_at is not null) desc, j.priority desc, j.created_at
           limit w.max_running_jobs
         )
@@ -100,7 +101,7 @@ const FIND_CLAIMABLE_OF_JOB: Statement = {
     from jobs j
     left join owners w using (owner_id)
     cross join lateral ${KINDS}
-    where j.state in ('INGESTING', 'QUEUED', 'RUNNING') and j.job_id = $1`,
+    where j.state in ${CLAIMABLE} and j.job_id = $1`,
 };
 
 export interface ClaimableWork {

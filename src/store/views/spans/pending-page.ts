@@ -6,8 +6,9 @@
 // (job, seq), which never changes. Whoever pages to the end therefore meets every item that stays pending, none more than
 // twice, and does get to the end.
 import type { Executor, Statement } from '../../../platform/database.ts';
-import { cursorTime } from '../jobs/jobs-page.ts';
+import { FINISHED } from '../../job-states.ts';
 import { SPAN_STATUS } from '../items/read-item.ts';
+import { cursorTime } from '../jobs/jobs-page.ts';
 
 // $4 statuses; $5 and $6 the times between which it changed last; $7 the time before which all is settled, or null and
 // $8 how long ago that is; $9, $10 and $11 the last item of the page before; $12 how many.
@@ -41,7 +42,7 @@ const pageOf = (jobs: string): string => `
       limit $12::int
     ),
     page as materialized (
-      select f.job_id, f.generation, f.phase, f.attempt, f.owner, f.ready_at, f.updated_at, f.place, f.status, q.seq
+      select f.job_id, f.generation, f.phase, f.attempt, f.worker_id, f.ready_at, f.updated_at, f.place, f.status, q.seq
       from first_spans f
       cross join lateral (
         select r.range, coalesce(sum(upper(r.range) - lower(r.range))
@@ -55,8 +56,8 @@ const pageOf = (jobs: string): string => `
       limit $12
     )
     select p.job_id as "jobId", p.seq, i.summary, p.status, p.phase, p.attempt as attempts,
-      case when p.owner is not null then coalesce(w.name, p.owner::text) end as "lockedBy",
-      case when p.owner is null and p.ready_at < 'infinity' then p.ready_at end as "readyAt",
+      case when p.worker_id is not null then coalesce(w.name, p.worker_id::text) end as "lockedBy",
+      case when p.worker_id is null and p.ready_at < 'infinity' then p.ready_at end as "readyAt",
       p.updated_at as "updatedAt", j.name as "jobName", j.pipeline as "jobType", j.owner_id as "ownerId",
       case when j.item_count > 0 then greatest(0, 1 - d.unfinished / j.item_count) else 0 end::float8 as progress,
       case when p.place = 'infinity' then 'infinity' else ${cursorTime('p.place')} end as place,
@@ -71,7 +72,7 @@ const pageOf = (jobs: string): string => `
         select sum(s.item_count)::float8 as unfinished from spans s where s.job_id = d.job_id
       ) s
     ) d on d.job_id = p.job_id
-    left join workers w on w.worker_id = p.owner
+    left join workers w on w.worker_id = p.worker_id
     left join lateral (
       select coalesce(e.summary, i.summary) as summary from items i
       left join lateral (
@@ -96,7 +97,7 @@ const PENDING_OF_OWNERS: Statement = {
   name: 'pending-of-owners',
   text: pageOf(`
       select ${FIELDS} from jobs j
-      where j.state not in ('DONE', 'FAILED', 'CANCELLED') and $2::uuid is null
+      where j.state not in ${FINISHED} and $2::uuid is null
         and ($1::text[] is null or j.owner_id = any ($1)) and ($3::text is null or j.pipeline = $3)`),
 };
 

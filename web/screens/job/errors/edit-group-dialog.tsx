@@ -1,5 +1,5 @@
-// One change of a field in all rows of an error group: what is changed, what that does to how many rows, and what it may
-// cost, before they are run with it.
+// Edits one field in all rows of an error group and retries them, after a preview with the number of rows and the
+// estimated cost.
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { Answered, Given } from '../../../../src/client/route-call.ts';
@@ -14,7 +14,7 @@ import { cellText } from '../../../lib/cell-text.ts';
 import { client, queries } from '../../../lib/client.ts';
 import { formatCost, formatCount } from '../../../lib/format.ts';
 import { costPerRow } from '../../../lib/job.ts';
-import { inputFields } from '../edited-input.ts';
+import { inputFields, JSON_HINT } from '../edited-input.ts';
 import { fieldChange } from './field-change.ts';
 import type { GroupDialogProps } from './skip-group-dialog.tsx';
 
@@ -41,15 +41,13 @@ export function EditGroupDialog({ job, group, onClose }: GroupDialogProps) {
   const run = (edit: Edit) =>
     attempt(async () => {
       const { selected, unchanged } = await client.editErrors({ jobId, ...edit });
-      const left = unchanged > 0 ? `, ${formatCount(unchanged)} stay as they are` : '';
-      say(
-        `${formatCount(selected)} ${selected === 1 ? 'row was' : 'rows were'} changed and run again${left}`,
-      );
+      const rest = unchanged > 0 ? `; ${formatCount(unchanged)} unchanged` : '';
+      say(`Retrying ${formatCount(selected)} edited ${selected === 1 ? 'row' : 'rows'}${rest}`);
       onClose();
       await queries.invalidateQueries({ queryKey: ['job', jobId] });
     });
   return (
-    <Dialog open onClose={onClose} title="Change a field and run the rows again">
+    <Dialog open onClose={onClose} title="Bulk edit and retry">
       <div className="flex flex-col gap-4">
         {planned ? (
           <Planned
@@ -81,7 +79,7 @@ interface ChangeFormProps extends GroupDialogProps {
 
 function ChangeForm({ job, group, isBusy, onClose, onPlan }: ChangeFormProps) {
   const { jobId } = job;
-  // The row that the group shows says what fields there are, and which of them are no text.
+  // The sample row of the group provides the fields and their types.
   const sample = useQuery({
     queryKey: ['job', jobId, 'item', group.sampleSeq],
     queryFn: ({ signal }) => client.getItem({ jobId, seq: group.sampleSeq }, { signal }),
@@ -105,11 +103,7 @@ function ChangeForm({ job, group, isBusy, onClose, onPlan }: ChangeFormProps) {
         : { find: String(form.get('find') ?? ''), replace: String(form.get('replace') ?? '') },
       isJson,
     );
-    setProblem(
-      change === null
-        ? 'This was no text before and has to be JSON: 5, true, null, "text", [..] or {..}.'
-        : undefined,
-    );
+    setProblem(change === null ? JSON_HINT : undefined);
     if (change) onPlan(change);
   };
   if (sample.isError) return <FailureNote error={sample.error} />;
@@ -123,11 +117,11 @@ function ChangeForm({ job, group, isBusy, onClose, onPlan }: ChangeFormProps) {
         onChange={({ target }) => setField(target.value)}
       />
       <SelectField
-        label="Change"
+        label="Action"
         value={way}
         choices={[
-          ['set', 'Set it to a value'],
-          ['replace', 'Replace a text in it'],
+          ['set', 'Set value'],
+          ['replace', 'Find and replace'],
         ]}
         onChange={({ target }) => setWay(target.value as typeof way)}
       />
@@ -147,9 +141,9 @@ function ChangeForm({ job, group, isBusy, onClose, onPlan }: ChangeFormProps) {
         </>
       )}
       <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Go back</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" disabled={isBusy || chosen === ''}>
-          Show what it changes
+          Preview
         </Button>
       </div>
     </form>
@@ -158,7 +152,7 @@ function ChangeForm({ job, group, isBusy, onClose, onPlan }: ChangeFormProps) {
 
 interface PlannedProps {
   preview: Preview;
-  /** What a row has cost on average. */
+  /** Average cost of a row. */
   each: number | null;
   isBusy: boolean;
   onBack: () => void;
@@ -172,10 +166,10 @@ function Planned({ preview, each, isBusy, onBack, onRun }: PlannedProps) {
     <>
       <p>
         {changed === 0
-          ? `None of ${formatCount(rows)} rows would change.`
-          : `${words} of ${formatCount(rows)} change${changed === 1 ? 's' : ''}.`}
-        {changed > 0 && changed < rows && ' The others stay as they are and are not run.'}
-        {more && ' There are more rows than one change takes: repeat it for the rest.'}
+          ? 'No rows will change.'
+          : `${formatCount(changed)} of ${formatCount(rows)} rows will change.`}
+        {changed > 0 && changed < rows && ' Other rows are unchanged and not retried.'}
+        {more && ' Limit reached — repeat for the rest.'}
       </p>
       {samples.length > 0 && (
         <dl className="flex flex-col gap-2 rounded-md border border-line p-3 text-[13px]">
@@ -193,15 +187,15 @@ function Planned({ preview, each, isBusy, onBack, onRun }: PlannedProps) {
       {changed > 0 && (
         <p className="rounded-md bg-warn-soft px-3 py-2 text-warn">
           {each === null
-            ? 'Every row is a paid call again if your pipeline pays for calls; this job has told no costs so far.'
-            : `It may cost about ${formatCost(each * changed)}: a row of this job has cost ${formatCost(each)} on average.`}{' '}
-          The inputs as they were are kept.
+            ? 'Retrying may incur cost (none reported so far).'
+            : `Estimated cost ≈ ${formatCost(each * changed)} (${formatCost(each)} per row).`}{' '}
+          Original values are kept.
         </p>
       )}
       <div className="flex justify-end gap-2">
-        <Button onClick={onBack}>Change something else</Button>
+        <Button onClick={onBack}>Back</Button>
         <Button kind="primary" disabled={isBusy || changed === 0} onClick={onRun}>
-          Change and run {words}
+          Apply and retry {words}
         </Button>
       </div>
     </>

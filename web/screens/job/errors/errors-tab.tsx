@@ -1,4 +1,4 @@
-// Failures by group: what went wrong, how often, since when, and what can be done about it.
+// Failures by group: message, frequency, first and last occurrence, and actions.
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { ListFilter, Pencil, RotateCcw, SkipForward } from 'lucide-react';
 import { useState } from 'react';
@@ -9,10 +9,10 @@ import { RelativeTime } from '../../../components/relative-time.tsx';
 import { SearchBox } from '../../../components/search-box.tsx';
 import { ShowMore } from '../../../components/show-more.tsx';
 import { Sparkline } from '../../../components/sparkline.tsx';
-import { statusWord } from '../../../components/status-chip.tsx';
 import { client, queries } from '../../../lib/client.ts';
+import { errorClassWords } from '../../../lib/error-class-words.ts';
 import { formatCount, formatDuration } from '../../../lib/format.ts';
-import { canRunAgain, type ErrorGroup, type Job } from '../../../lib/job.ts';
+import { canRerun, type ErrorGroup, type Job } from '../../../lib/job.ts';
 import { usePermission } from '../../../lib/permission.ts';
 import { FailedScreen } from '../../failed-screen.tsx';
 import { type Reprocess, ReprocessDialog } from '../reprocess-dialog.tsx';
@@ -51,8 +51,7 @@ export function ErrorsTab({ job }: { job: Job }) {
   if (groups.length === 0 && search === '')
     return (
       <EmptyState title="No errors">
-        Failures that look alike stand here as one group, with a sample, and can be run again, changed or
-        skipped together.
+        Similar errors are grouped here so you can retry, fix or skip them together.
       </EmptyState>
     );
   const most = Math.max(1, ...groups.map(({ failed }) => failed));
@@ -66,7 +65,7 @@ export function ErrorsTab({ job }: { job: Job }) {
           {groupWords(groups.length, total)}
         </p>
       </div>
-      <ul aria-label="Groups of errors" className="flex flex-col gap-3">
+      <ul aria-label="Error groups" className="flex flex-col gap-3">
         {groups.map((group) => (
           <Group
             key={`${group.phase} ${group.signature}`}
@@ -78,6 +77,7 @@ export function ErrorsTab({ job }: { job: Job }) {
             onEdit={() => setAsked({ group, for: 'edit' })}
             onRun={() =>
               setReprocess({
+                verb: 'Retry',
                 what: `${formatCount(group.failed)} ${group.failed === 1 ? 'row' : 'rows'} with this error`,
                 request: { scope: 'errorGroup', errorGroup: group.signature, phase: group.phase },
               })
@@ -99,7 +99,7 @@ export function ErrorsTab({ job }: { job: Job }) {
   );
 }
 
-/** A group may have moved to the next page between two requests. */
+/** A group may move to the next page between two requests. */
 function distinct(groups: readonly ErrorGroup[]): ErrorGroup[] {
   return [...new Map(groups.map((group) => [`${group.phase} ${group.signature}`, group])).values()];
 }
@@ -114,7 +114,7 @@ interface GroupProps {
   job: Job;
   group: ErrorGroup;
   most: number;
-  /** From the first to the last of all groups. */
+  /** Time range of all groups. */
   span: { fromMs: number; toMs: number };
   onRun: () => void;
   onSkip: () => void;
@@ -125,8 +125,8 @@ function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
   const [, change] = useJobSearch();
   const { phase, signature, errorClass, sample, sampleSeq, occurrences, failed, firstSeen, lastSeen } = group;
   const { can } = usePermission();
-  const canRun = canRunAgain(job.state);
-  // A group as a whole is changed when no row of it waits.
+  const canRun = canRerun(job.state);
+  // A group is edited or skipped only while no row of it is waiting.
   const canChange = canRun && job.state !== 'PAUSED';
   const canEdit = can('previewErrorEdit', 'editErrors');
   const canSkip = can('skipErrors');
@@ -140,10 +140,10 @@ function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
             {sample}
           </p>
           <p className="flex flex-wrap gap-x-3 text-[13px] text-muted">
-            <span>{statusWord(errorClass)}</span>
-            <span>in {job.phases[phase] ?? `phase ${phase}`}</span>
+            <span>{errorClassWords(errorClass)}</span>
+            <span>phase: {job.phases[phase] ?? phase}</span>
             <span>
-              for example <RowNumber seq={sampleSeq} />
+              e.g. <RowNumber seq={sampleSeq} />
             </span>
           </p>
         </div>
@@ -155,22 +155,22 @@ function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
             <Button
               size="small"
               disabled={!canRun || failed === 0}
-              title={canRun ? undefined : 'Rows can be run again when the job has ended or is paused'}
+              title={canRun ? undefined : 'Available when the job is finished or paused'}
               onClick={onRun}
             >
-              <RotateCcw size={14} aria-hidden /> Run these again…
+              <RotateCcw size={14} aria-hidden /> Retry…
             </Button>
           )}
           {(canEdit || canSkip) && (
-            <Menu label="More" name={`More to do with the rows of ${signature}`} size="small">
+            <Menu label="More" name={`More actions for ${signature}`} size="small">
               {canEdit && (
                 <MenuItem disabled={!canChange || failed === 0} onSelect={onEdit}>
-                  <Pencil size={15} aria-hidden /> Change a field and run them…
+                  <Pencil size={15} aria-hidden /> Edit a field and retry…
                 </MenuItem>
               )}
               {canSkip && (
                 <MenuItem disabled={!canChange || failed === 0} onSelect={onSkip}>
-                  <SkipForward size={15} aria-hidden /> Skip them…
+                  <SkipForward size={15} aria-hidden /> Skip…
                 </MenuItem>
               )}
             </Menu>
@@ -183,15 +183,16 @@ function Group({ job, group, most, span, onRun, onSkip, onEdit }: GroupProps) {
       <p className="flex flex-wrap items-center gap-x-4 text-[13px] text-muted tabular-nums">
         {group.trend.counts.length > 0 && <Trend group={group} span={span} />}
         <span>
-          <span className="font-medium text-text">{formatCount(failed)}</span>{' '}
-          {failed === 1 ? 'row ended' : 'rows ended'} with it
-        </span>
-        <span>seen {occurrences === 1 ? 'once' : `${formatCount(occurrences)} times`}</span>
-        <span>
-          first <RelativeTime at={firstSeen} />
+          <span className="font-medium text-text">{formatCount(failed)}</span> {failed === 1 ? 'row' : 'rows'}
         </span>
         <span>
-          last <RelativeTime at={lastSeen} />
+          {formatCount(occurrences)} {occurrences === 1 ? 'occurrence' : 'occurrences'}
+        </span>
+        <span>
+          first seen <RelativeTime at={firstSeen} />
+        </span>
+        <span>
+          last seen <RelativeTime at={lastSeen} />
         </span>
       </p>
     </li>

@@ -1,10 +1,10 @@
-// What was typed as a change of a field, as the server takes it. A value that was no text before is JSON.
+// Turns a typed change of a field into the request. Fields that are not texts take JSON.
 import type { Given } from '../../../../src/client/route-call.ts';
 import type { Routes } from '../../../../src/contract/routes.ts';
 
 type Change = Given<Routes['editErrors']>['change'];
 
-/** Null: it should be JSON, and is not. */
+/** Null: invalid JSON. */
 export function fieldChange(
   field: string,
   typed: { to: string } | { find: string; replace: string },

@@ -1,4 +1,4 @@
-// Asks before the rows of an error group are given up, and for the reason that stands in them afterwards.
+// Asks for a reason before the rows of an error group are skipped.
 
 import { TextField } from '../../../components/field.tsx';
 import { FormDialog, textIn } from '../../../components/form-dialog.tsx';
@@ -25,7 +25,7 @@ export function SkipGroupDialog({ job, group, onClose }: GroupDialogProps) {
       reason: textIn(form, 'reason'),
       ifGeneration: generation,
     });
-    say(`${formatCount(selected)} ${selected === 1 ? 'row was' : 'rows were'} skipped`);
+    say(`${formatCount(selected)} ${selected === 1 ? 'row' : 'rows'} skipped`);
     await queries.invalidateQueries({ queryKey: ['job', jobId] });
   };
   return (
@@ -36,16 +36,10 @@ export function SkipGroupDialog({ job, group, onClose }: GroupDialogProps) {
       onSubmit={skip}
     >
       <p className="text-muted">
-        They end as skipped, as run {generation + 1} of this job. Nothing is run and nothing is paid. What
-        they ended in before is kept, and they can be run again later.
+        Marks these rows as skipped (run {generation + 1}). Nothing runs, nothing is charged. You can retry
+        them later.
       </p>
-      <TextField
-        label="Reason"
-        name="reason"
-        required
-        maxLength={1000}
-        hint="It stands in the result of every row."
-      />
+      <TextField label="Reason" name="reason" required maxLength={1000} hint="Shown on every skipped row" />
     </FormDialog>
   );
 }

@@ -1,4 +1,4 @@
-// A value in a cell: text, or a link when the text is an address and nothing else.
+// The text of a cell, as a link if it is a URL.
 import { linkOf } from '../../../lib/link-of.ts';
 
 export function CellValue({ text }: { text: string }) {

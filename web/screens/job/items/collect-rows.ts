@@ -1,4 +1,4 @@
-// Fetches rows that were chosen, wherever they are; those that the grid has are not fetched again.
+// Fetches the selected rows, except those that the grid already has.
 import { client } from '../../../lib/client.ts';
 import type { Item } from '../../../lib/job.ts';
 import type { ItemFilter } from './item-filter.ts';

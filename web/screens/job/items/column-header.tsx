@@ -1,4 +1,4 @@
-// The head of a column: its name, a menu to arrange it, and an edge to make it wider, also with the arrow keys.
+// The header of a column: its name, an options menu and a resize handle that also takes arrow keys.
 import { ArrowLeft, ArrowRight, EyeOff, MoreVertical, Pin, PinOff } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import { type KeyboardEvent, type PointerEvent, useRef } from 'react';
@@ -15,7 +15,7 @@ export interface ColumnActions {
 
 export interface ColumnHeaderProps {
   column: ArrangedColumn;
-  /** Where it stays; null: it goes with the others. */
+  /** Left edge of a pinned column. Null: not pinned. */
   leftPx: number | null;
   actions: ColumnActions;
 }
@@ -40,7 +40,7 @@ export function ColumnHeader({ column, leftPx, actions }: ColumnHeaderProps) {
       </span>
       <DropdownMenu.Root modal={false}>
         <DropdownMenu.Trigger
-          aria-label={`Arrange column ${title}`}
+          aria-label={`Column options: ${title}`}
           className="mr-1.5 shrink-0 rounded p-0.5 text-muted opacity-0 group-hover/head:opacity-100 hover:bg-line hover:text-text focus-visible:opacity-100 data-[state=open]:opacity-100 pointer-coarse:opacity-100"
         >
           <MoreVertical size={14} aria-hidden />
@@ -49,7 +49,7 @@ export function ColumnHeader({ column, leftPx, actions }: ColumnHeaderProps) {
           <DropdownMenu.Content className="z-50 min-w-40 rounded-md border border-line bg-surface p-1 shadow-lg">
             <DropdownMenu.Item className={menuItemClass} onSelect={() => actions.pin(columnId, !isPinned)}>
               {isPinned ? <PinOff size={15} aria-hidden /> : <Pin size={15} aria-hidden />}
-              {isPinned ? 'Let it scroll' : 'Keep at the left'}
+              {isPinned ? 'Unpin' : 'Pin left'}
             </DropdownMenu.Item>
             <DropdownMenu.Item className={menuItemClass} onSelect={() => actions.move(columnId, -1)}>
               <ArrowLeft size={15} aria-hidden /> Move left

@@ -70,7 +70,7 @@ describe('columns of the grid', () => {
     expect(columns.find(({ columnId }) => columnId === 'error')!.isShown).toBe(true);
   });
 
-  test('are exported with those that a wide file hides, without those that somebody hid', () => {
+  test('are exported with those that a wide file hides, without those that the user hid', () => {
     const hidden = showColumn(showColumn(USUAL_LAYOUT, 'input:c299', false), 'result:r0', false);
     const names = wide(300, 2, hidden).flatMap(({ isExported, exported }) => (isExported ? [exported] : []));
     const file = Array.from({ length: 299 }, (_, at) => `c${at}`);
@@ -99,7 +99,7 @@ describe('an arrangement of columns', () => {
     expect(first).toBe(hidden);
   });
 
-  test('puts columns that stay first', () => {
+  test('puts pinned columns first', () => {
     const layout = pinColumn(pinColumn(USUAL_LAYOUT, 'error', true), 'result:price', true);
     expect(shown(layout).slice(0, 3)).toEqual(['result:price', 'error', 'status']);
     const unpinned = pinColumn(pinColumn(layout, 'error', false), 'result:price', false);
@@ -114,7 +114,7 @@ describe('an arrangement of columns', () => {
     expect([width(5), width(333.3), width(99_999)]).toEqual([60, 333, 1200]);
   });
 
-  test('gives columns that appear later their usual place', () => {
+  test('puts new columns at their default place', () => {
     const fewer = gridColumns({ format: null, columns: [{ key: 'sku', header: 'SKU' }], resultColumns: [] });
     const moved = moveColumn(arrangeColumns(fewer, USUAL_LAYOUT), USUAL_LAYOUT, 'error', -1);
     expect(shown(moved)).toEqual([

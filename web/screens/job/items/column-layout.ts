@@ -1,9 +1,9 @@
-// How somebody arranged the columns of a grid: which are shown, in what order, how wide, and which stay when one scrolls
-// sideways. Kept per pipeline, because its jobs have the same columns; columns that appear later find their usual place.
+// The user's arrangement of columns: visibility, order, width and pinning. Stored per pipeline, because its jobs share
+// columns; new columns appear at their default place.
 import type { GridColumn } from './grid-columns.ts';
 
 export interface ColumnLayout {
-  /** All columns that were there when something was moved. */
+  /** All columns at the time of the last move. */
   order: string[];
   shown: Record<string, boolean>;
   pinned: string[];
@@ -18,11 +18,11 @@ export const MAX_WIDTH_PX = 1200;
 export interface ArrangedColumn extends GridColumn {
   isShown: boolean;
   isPinned: boolean;
-  /** Part of an export of the view: also what is hidden only because the file is wide. */
+  /** Part of a download of the view. Includes columns hidden only because the file is wide. */
   isExported: boolean;
 }
 
-/** All columns in the order of the layout, those that stay first. */
+/** All columns in the order of the layout, pinned ones first. */
 export function arrangeColumns(columns: readonly GridColumn[], layout: ColumnLayout): ArrangedColumn[] {
   const arranged = inOrder(columns, layout.order).map((column) => ({
     ...column,
@@ -36,7 +36,7 @@ export function arrangeColumns(columns: readonly GridColumn[], layout: ColumnLay
   return [...arranged.filter(({ isPinned }) => isPinned), ...arranged.filter(({ isPinned }) => !isPinned)];
 }
 
-/** A column without a place stands behind the one it usually stands behind. */
+/** Places an unknown column behind its default predecessor. */
 function inOrder(columns: readonly GridColumn[], order: readonly string[]): GridColumn[] {
   const known = new Set(order);
   const byId = new Map(columns.map((column) => [column.columnId, column]));
@@ -64,7 +64,7 @@ export function resizeColumn(layout: ColumnLayout, columnId: string, widthPx: nu
   return { ...layout, widths: { ...layout.widths, [columnId]: bounded } };
 }
 
-/** One place among the shown ones, within those that stay or those that do not. */
+/** Moves by one visible column, within the pinned or the unpinned columns. */
 export function moveColumn(
   arranged: readonly ArrangedColumn[],
   layout: ColumnLayout,
@@ -94,7 +94,7 @@ export function readLayout(storage: Pick<Storage, 'getItem'>, pipeline: string):
   }
 }
 
-/** Another version of the page may have left something else. */
+/** Another version of the page may have stored something else. */
 function isLayout(stored: unknown): stored is ColumnLayout {
   if (typeof stored !== 'object' || stored === null) return false;
   const { order, shown, pinned, widths } = stored as Record<keyof ColumnLayout, unknown>;
@@ -112,11 +112,11 @@ function isLayout(stored: unknown): stored is ColumnLayout {
   );
 }
 
-/** A full or closed storage costs no more than the memory of the arrangement. */
+/** A full or blocked storage only loses the arrangement. */
 export function keepLayout(storage: Pick<Storage, 'setItem'>, pipeline: string, layout: ColumnLayout): void {
   try {
     storage.setItem(keyOf(pipeline), JSON.stringify(layout));
   } catch {
-    // Nothing to be done.
+    // The arrangement is lost on reload, which is harmless.
   }
 }

@@ -1,4 +1,4 @@
-// Which columns are shown, and in what order.
+// Shows, hides, pins and moves columns.
 import { ChevronDown, ChevronUp, Columns3, Pin, PinOff } from 'lucide-react';
 import { Popover } from 'radix-ui';
 import { useState } from 'react';
@@ -11,7 +11,7 @@ import type { ColumnActions } from './column-header.tsx';
 import type { ArrangedColumn } from './column-layout.ts';
 
 export interface ColumnsMenuProps {
-  /** All of them, in order. */
+  /** All columns, in order. */
   arranged: readonly ArrangedColumn[];
   actions: ColumnActions;
   onReset: () => void;
@@ -26,7 +26,7 @@ export function ColumnsMenu({ arranged, actions, onReset }: ColumnsMenuProps) {
       <Popover.Trigger className={buttonClass('plain', 'normal')}>
         <Columns3 size={15} aria-hidden /> Columns
         <span className="hidden font-normal text-muted tabular-nums sm:inline">
-          {shownCount}/{arranged.length}
+          ({shownCount} of {arranged.length})
         </span>
       </Popover.Trigger>
       <Popover.Portal container={menuPlace()}>
@@ -51,11 +51,11 @@ export function ColumnsMenu({ arranged, actions, onReset }: ColumnsMenuProps) {
             {listed.map((column) => (
               <ColumnLine key={column.columnId} column={column} actions={actions} />
             ))}
-            {listed.length === 0 && <li className="p-2 text-muted">No column has this name.</li>}
+            {listed.length === 0 && <li className="p-2 text-muted">No matching columns</li>}
           </ul>
           <div className="flex justify-end border-t border-line p-2">
             <Button size="small" kind="quiet" onClick={onReset}>
-              As usual
+              Reset
             </Button>
           </div>
         </Popover.Content>
@@ -84,7 +84,7 @@ function ColumnLine({ column, actions }: { column: ArrangedColumn; actions: Colu
       <button
         type="button"
         className={classNames(smallClass, isPinned && 'text-accent')}
-        aria-label={isPinned ? `Let ${title} scroll` : `Keep ${title} at the left`}
+        aria-label={isPinned ? `Unpin ${title}` : `Pin ${title} left`}
         onClick={() => actions.pin(columnId, !isPinned)}
       >
         {isPinned ? <PinOff size={14} aria-hidden /> : <Pin size={14} aria-hidden />}

@@ -1,4 +1,4 @@
-// The rows and columns of this view as a file, streamed as it is asked for, or prepared when it takes long.
+// Downloads the rows and columns of this view, streamed or generated in the background.
 import { Download } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import { Menu, MenuItem, MenuLink } from '../../../components/menu.tsx';
@@ -15,13 +15,13 @@ import { columnsQuery, exportQuery, type ItemFilter } from './item-filter.ts';
 const FORMATS = [
   ['csv', 'CSV'],
   ['xlsx', 'Excel (XLSX)'],
-  ['jsonl', 'JSON lines'],
+  ['jsonl', 'JSON Lines'],
 ] as const;
 
 export interface ExportMenuProps {
   job: Job;
   filter: ItemFilter;
-  /** All of them, in order. */
+  /** All columns, in order. */
   arranged: readonly ArrangedColumn[];
 }
 
@@ -32,7 +32,7 @@ export function ExportMenu({ job, filter, arranged }: ExportMenuProps) {
   const exported = arranged.filter(({ isExported }) => isExported);
   const columns = columnsQuery(exported.flatMap((column) => column.exported ?? []));
   const prepare = async () => {
-    const worked = await actOnJob(jobId, 'The file is being prepared: it is found under Files', () =>
+    const worked = await actOnJob(jobId, 'Preparing file — find it under Files', () =>
       client.prepareExport({ jobId, format: 'csv', ...filter, ...columns }),
     );
     if (worked) change({ tab: 'files' }, false);
@@ -42,7 +42,7 @@ export function ExportMenu({ job, filter, arranged }: ExportMenuProps) {
     <Menu
       label={
         <>
-          <Download size={15} aria-hidden /> Export <span className="hidden sm:inline">this view</span>
+          <Download size={15} aria-hidden /> Download
         </>
       }
     >
@@ -57,19 +57,20 @@ export function ExportMenu({ job, filter, arranged }: ExportMenuProps) {
       ))}
       <DropdownMenu.Separator className="my-1 h-px bg-line" />
       {can('prepareExport') && (
-        <MenuItem onSelect={() => void prepare()}>Prepare a CSV in the background</MenuItem>
+        <MenuItem onSelect={() => void prepare()}>Generate CSV in background</MenuItem>
       )}
       <p className="max-w-56 px-2.5 pt-1 pb-1.5 text-xs text-muted">
-        {columnWords(exported, columns.columns !== undefined)} Rows that match the filter.
+        {columnWords(exported, columns.columns !== undefined)}
       </p>
     </Menu>
   );
 }
 
 function columnWords(exported: readonly ArrangedColumn[], areNamed: boolean): string {
-  if (!areNamed) return 'All columns, in the order of the file: too many to keep your arrangement.';
+  if (!areNamed)
+    return 'Includes all columns in file order (too many to keep your arrangement) and filtered rows.';
   const count = formatCount(exported.length);
   const hidden = exported.filter(({ isShown }) => !isShown).length;
-  if (hidden === 0) return `The ${count} columns of this view, in this order.`;
-  return `${count} columns, in this order, with ${formatCount(hidden)} of the file that the view has no room for.`;
+  if (hidden === 0) return `Includes the ${count} visible columns and filtered rows.`;
+  return `Includes ${count} columns (${formatCount(hidden)} of them don't fit in this view) and filtered rows.`;
 }

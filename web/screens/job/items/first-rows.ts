@@ -1,5 +1,4 @@
-// The first rows of a job. They are asked for while the code of the screen and the job itself are on their way, so that the
-// grid is drawn with them at once, and not a second time.
+// Prefetches the first rows of a job while the code of the screen loads, so that the grid renders once, with rows.
 import { client } from '../../../lib/client.ts';
 import type { Item } from '../../../lib/job.ts';
 import { PAGE_ROWS } from './page-rows.ts';
@@ -25,12 +24,12 @@ export function prefetchFirstRows(jobId: string): void {
     (rows) => {
       asked.known = rows;
     },
-    // Who needs them asks again, and is told why.
+    // The grid fetches them again and reports the error.
     () => forgetFirstRows(jobId),
   );
 }
 
-/** From then on rows are asked for: these would be out of date. */
+/** Later fetches go to the server: these rows would be stale. */
 export function forgetFirstRows(jobId: string): void {
   if (latest?.jobId === jobId) latest = null;
 }
@@ -39,7 +38,7 @@ export function knownFirstRows(jobId: string): readonly Item[] | undefined {
   return freshFor(jobId)?.known?.items;
 }
 
-/** Takes the first rows from the request that is under way, once. */
+/** Serves the first request from the prefetch, once. */
 export function loadWithFirstRows(jobId: string, load: LoadRows<Item>): LoadRows<Item> {
   let waiting = freshFor(jobId);
   return (from, signal) => {

@@ -1,4 +1,4 @@
-// The columns that the grid of a job can show, named and filled as in its exports.
+// The columns of the grid, with the names and values of the exports.
 
 import { imageKeys } from '../../../../src/contract/image-keys.ts';
 import {
@@ -11,27 +11,27 @@ import { formatCost, formatDuration, formatExact } from '../../../lib/format.ts'
 import type { Item, Job } from '../../../lib/job.ts';
 
 export interface GridColumn {
-  /** The same in every job of a pipeline. */
+  /** Stable across the jobs of a pipeline. */
   columnId: string;
   title: string;
   group: 'File' | 'Result' | 'Row';
-  /** Its name in exports; null: exports have no such column. */
+  /** Name in exports. Null: not exported. */
   exported: string | null;
-  /** Shown when nobody chose. */
+  /** Visible by default. */
   isUsual: boolean;
   widthPx: number;
   text: (item: Item) => string;
-  /** Its cells show the image of the row, whose name is the text. */
+  /** Shows the image of the row; the text is its file name. */
   isImage?: boolean;
 }
 
-/** Columns that a grid shows when nobody chose. Result columns are always among them; the file's get what is left. */
+/** Number of columns visible by default. All result columns are; file columns get the rest. */
 const USUAL_COLUMNS = 24;
-/** File columns that are shown however many the result has: without them nobody knows which row it is. */
+/** File columns visible however many result columns there are: they identify the row. */
 const LEAST_FILE_COLUMNS = 6;
 
 export interface ColumnedJob extends Pick<Job, 'columns' | 'resultColumns'> {
-  /** Format of the file; null: its rows did not come from one. */
+  /** Format of the input file. Null: the rows did not come from a file. */
   format: string | null;
 }
 
@@ -116,7 +116,7 @@ function columnOf(source: CellSource): Unnamed {
 const UNEXPORTED: readonly GridColumn[] = [
   {
     columnId: 'handlerMs',
-    title: 'Took',
+    title: 'Duration',
     group: 'Row',
     exported: null,
     isUsual: false,
@@ -134,7 +134,7 @@ const UNEXPORTED: readonly GridColumn[] = [
   },
   {
     columnId: 'finishedAt',
-    title: 'Ended',
+    title: 'Finished',
     group: 'Row',
     exported: null,
     isUsual: false,
@@ -148,7 +148,7 @@ function fieldText(record: unknown, key: string): string {
   return Object.hasOwn(record, key) ? cellText((record as Record<string, unknown>)[key]) : '';
 }
 
-/** A result that is no object stands in one column. */
+/** A result that is not an object is shown in one column. */
 function resultText(result: unknown, name: string): string {
   const isRecord = result !== null && typeof result === 'object' && !Array.isArray(result);
   if (isRecord) return fieldText(result, name);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { columnsQuery, exportQuery } from './item-filter.ts';
 
-describe('the address of an export', () => {
+describe('the URL of an export', () => {
   test('names its columns, also those with commas', () => {
     const query = new URLSearchParams(
       exportQuery({ statuses: 'DONE', phase: 0 }, 'csv', columnsQuery(['a', 'b, c'])),

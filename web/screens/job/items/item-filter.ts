@@ -1,4 +1,4 @@
-// Which rows the grid shows, as it stands in the address, in requests and in the links of exports.
+// The row filter of the grid, as in the URL, in requests and in export links.
 import type { JobSearch } from '../use-job-search.ts';
 
 export interface ItemFilter {
@@ -17,22 +17,22 @@ export function itemFilter({ statuses, search, phase, errorGroup }: JobSearch): 
   };
 }
 
-/** Columns of a view as the server takes them. Undefined: all, in the order of the file. */
+/** Columns of an export. Undefined: all, in file order. */
 export interface ExportColumns {
   columns?: string;
 }
 
-/** Names of this many bytes fit into an address beside everything else that a request has. */
+/** Length of column names that still fits in a URL with the rest of the request. */
 const MAX_NAMES_BYTES = 8000;
 
-/** More names than an address can hold are not sent: the export has all columns then, as it has without a choice. */
+/** Too many names for a URL are not sent: the export then has all columns. */
 export function columnsQuery(names: readonly string[]): ExportColumns {
   // Names may have commas.
   const columns = JSON.stringify(names);
   return encodeURIComponent(columns).length > MAX_NAMES_BYTES ? {} : { columns };
 }
 
-/** The address of an export of these rows with these columns. */
+/** Query string of an export. */
 export function exportQuery(
   filter: ItemFilter,
   format: 'csv' | 'xlsx' | 'jsonl',

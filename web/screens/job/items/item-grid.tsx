@@ -1,4 +1,4 @@
-// The grid: only the rows that are seen are in the page, however many there are.
+// The grid of rows. Only visible rows are in the document, however many there are.
 import {
   type KeyboardEvent,
   startTransition,
@@ -16,32 +16,32 @@ import { type ColumnActions, ColumnHeader } from './column-header.tsx';
 import type { ArrangedColumn } from './column-layout.ts';
 import { CHOICE_PX, ItemRow, NUMBER_PX, ROW_PX, type RowShape } from './item-row.tsx';
 import type { RowPages } from './row-pages.ts';
-import { choose, isChosen, type RowSelection, seqsBetween } from './row-selection.ts';
+import { isSelected, type RowSelection, select, seqsBetween } from './row-selection.ts';
 import { scrollHeight, scrollScale, scrollTopOf, type VisibleRows, visibleRows } from './visible-rows.ts';
 
 const HEAD_PX = 36;
 const OVERSCAN = 12;
-/** Of the window, what is above and below the rows at the least. */
+/** Height of the window that is never rows, at least. */
 const OUTSIDE_PX = 200;
 
 export interface ItemGridProps {
   jobId: string;
   pages: RowPages<Item>;
-  /** The shown ones, in order. */
+  /** The visible columns, in order. */
   columns: readonly ArrangedColumn[];
   actions: ColumnActions;
   selection: RowSelection;
   onSelect: (selection: RowSelection) => void;
   openRow: number | undefined;
   onOpen: (seq: number) => void;
-  /** A row to go to; the count makes going there twice two goings. */
+  /** A row to scroll to. The count distinguishes two jumps to the same row. */
   goTo: { place: number; count: number } | null;
 }
 
 export function ItemGrid(props: ItemGridProps) {
   const { jobId, pages, columns, actions, selection, onSelect, openRow, onOpen, goTo } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  // With a filter one more row stands for those that are still being looked for.
+  // While a filter search runs, one extra row stands for the rest.
   const count = pages.count + (pages.hasMore && !pages.isHalted ? 1 : 0);
   const seen = useSeenRows(scroller, count, goTo);
   const shape = useRowShape(jobId, columns);
@@ -54,25 +54,25 @@ export function ItemGrid(props: ItemGridProps) {
   useLayoutEffect(() => {
     latest.current = { pages, selection, onSelect };
   });
-  const onChoose = useCallback((place: number, seq: number, isOn: boolean, isRange: boolean) => {
+  const selectRow = useCallback((place: number, seq: number, isOn: boolean, isRange: boolean) => {
     const now = latest.current;
     const seqs =
       isRange && anchor.current !== null
         ? seqsBetween(anchor.current, place, (each) => now.pages.seqAt(each))
         : [seq];
     anchor.current = place;
-    now.onSelect(choose(now.selection, seqs, isOn));
+    now.onSelect(select(now.selection, seqs, isOn));
   }, []);
 
   const hint = useId();
   const places = Array.from({ length: seen.end - seen.first }, (_, at) => seen.first + at);
   const shown = places.flatMap((place) => pages.row(place) ?? []);
-  const areAllChosen = shown.length > 0 && shown.every(({ seq }) => isChosen(selection, seq));
+  const areAllSelected = shown.length > 0 && shown.every(({ seq }) => isSelected(selection, seq));
   return (
     <div
       ref={scroller}
       role="table"
-      aria-label="Rows of the job"
+      aria-label="Job rows"
       aria-rowcount={pages.hasMore ? -1 : pages.count + 1}
       aria-colcount={columns.length + 2}
       aria-describedby={hint}
@@ -81,7 +81,7 @@ export function ItemGrid(props: ItemGridProps) {
       className="relative min-h-0 flex-1 overflow-auto overscroll-contain"
     >
       <p id={hint} className="sr-only">
-        Enter goes to the rows; there the arrow keys go from row to row, and Enter opens one.
+        Press Enter to move into the rows, arrow keys to move, Enter to open.
       </p>
       <div role="rowgroup" className="sticky top-0 z-20 w-max min-w-full">
         <div
@@ -93,14 +93,14 @@ export function ItemGrid(props: ItemGridProps) {
           <div role="columnheader" className="sticky left-0 z-10 flex items-center justify-center bg-sunken">
             <input
               type="checkbox"
-              aria-label="Choose the rows in view"
-              title="Choose the rows in view"
+              aria-label="Select visible rows"
+              title="Select visible rows"
               className={checkBoxClass}
-              checked={areAllChosen}
+              checked={areAllSelected}
               disabled={selection.kind === 'all' || shown.length === 0}
               onChange={(event) =>
                 onSelect(
-                  choose(
+                  select(
                     selection,
                     shown.map(({ seq }) => seq),
                     event.target.checked,
@@ -144,10 +144,10 @@ export function ItemGrid(props: ItemGridProps) {
                 place={place}
                 item={item}
                 shape={shape}
-                isChosen={item !== undefined && isChosen(selection, item.seq)}
+                isSelected={item !== undefined && isSelected(selection, item.seq)}
                 isFixed={selection.kind === 'all'}
                 isOpen={item !== undefined && item.seq === openRow}
-                onChoose={onChoose}
+                onSelect={selectRow}
                 onOpen={onOpen}
               />
             );
@@ -158,7 +158,10 @@ export function ItemGrid(props: ItemGridProps) {
   );
 }
 
-/** From the grid to its first row in view, and from row to row, staying in the column of boxes or of numbers. */
+/**
+ * Moves the focus from the grid to its first visible row, and from row to row within the column of checkboxes or
+ * numbers.
+ */
 function walkRows(event: KeyboardEvent<HTMLDivElement>, count: number): void {
   const grid = event.currentTarget;
   const target = event.target as HTMLElement;
@@ -177,7 +180,7 @@ function walkRows(event: KeyboardEvent<HTMLDivElement>, count: number): void {
   const place = Number(target.closest('[role="row"]')?.getAttribute('aria-rowindex')) + by;
   const next = grid.querySelector<HTMLElement>(`[aria-rowindex="${place}"] [data-walk="${walk}"]`);
   if (!next) return;
-  // The browser would move the bar by the way of the row, which is too far in a very long list.
+  // The browser would scroll by the distance of the row, which is too far in a scaled list.
   next.focus({ preventScroll: true });
   const row = next.closest('[role="row"]')!.getBoundingClientRect();
   const view = grid.getBoundingClientRect();
@@ -189,7 +192,7 @@ function walkRows(event: KeyboardEvent<HTMLDivElement>, count: number): void {
   else if (above > 0) grid.scrollTop -= above / scale;
 }
 
-/** Rows that fly by while the bar is dragged are not asked for each. */
+/** Limits requests while the user drags the scroll bar. */
 const WANT_MS = 80;
 
 function useWantedRows(pages: RowPages<Item>, { first, end }: VisibleRows, version: number): void {
@@ -238,7 +241,7 @@ function useSeenRows(
   count: number,
   goTo: ItemGridProps['goTo'],
 ): VisibleRows {
-  // The rows that the window has room for, so that they need not be drawn twice; the observer says how many there really are.
+  // A first guess by window height saves a second render; the observer measures the real number.
   const [seen, setSeen] = useState<VisibleRows>(() =>
     visibleRows({ count, rowPx: ROW_PX, viewPx: innerHeight - OUTSIDE_PX, scrollTop: 0, overscan: 0 }),
   );
@@ -252,7 +255,7 @@ function useSeenRows(
         before.first === next.first && before.end === next.end && before.topPx === next.topPx ? before : next,
       );
     };
-    // The bar of a very long list goes faster than its rows: the wheel is to move the rows.
+    // In a scaled list one pixel of the bar is several of the rows: the wheel must move the rows.
     const turn = (event: WheelEvent) => {
       const scale = scrollScale(count, ROW_PX, viewOf().viewPx);
       if (scale === 1 || event.ctrlKey || event.shiftKey || event.deltaY === 0) return;
@@ -265,7 +268,7 @@ function useSeenRows(
     element.addEventListener('scroll', look, { passive: true });
     element.addEventListener('wheel', turn, { passive: false });
     const sizes = new ResizeObserver(() => {
-      // Rows out of sight can wait.
+      // Rows outside the view can wait.
       if (isMeasured.current) look();
       else startTransition(look);
       isMeasured.current = true;

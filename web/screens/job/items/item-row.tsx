@@ -1,4 +1,4 @@
-// One row of the grid, or its shape while it is being fetched.
+// One row of the grid, or a placeholder while it loads.
 import { type MouseEvent, memo } from 'react';
 import { checkBoxClass } from '../../../components/check-field.tsx';
 import { StatusChip } from '../../../components/status-chip.tsx';
@@ -15,7 +15,7 @@ export const NUMBER_PX = 84;
 export interface RowShape {
   jobId: string;
   columns: readonly ArrangedColumn[];
-  /** Where each of them stays; null: it goes with the others. */
+  /** Left edge of each pinned column. Null: not pinned. */
   lefts: readonly (number | null)[];
   template: string;
 }
@@ -24,17 +24,17 @@ export interface ItemRowProps {
   place: number;
   item: Item | undefined;
   shape: RowShape;
-  isChosen: boolean;
+  isSelected: boolean;
   isFixed: boolean;
   isOpen: boolean;
-  onChoose: (place: number, seq: number, isOn: boolean, isRange: boolean) => void;
+  onSelect: (place: number, seq: number, isOn: boolean, isRange: boolean) => void;
   onOpen: (seq: number) => void;
 }
 
 const cellClass = 'truncate bg-inherit px-2.5';
 
 export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
-  const { place, item, shape, isChosen, isFixed, isOpen, onChoose, onOpen } = props;
+  const { place, item, shape, isSelected, isFixed, isOpen, onSelect, onOpen } = props;
   const { columns, lefts, template } = shape;
   const open = (event: MouseEvent<HTMLDivElement>) => {
     const isControl = (event.target as HTMLElement).closest('a, button, input, label') !== null;
@@ -48,7 +48,7 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
       onClick={open}
       className={classNames(
         'grid w-max min-w-full cursor-default items-stretch border-b border-line bg-surface leading-[35px] hover:bg-sunken',
-        (isChosen || isOpen) && 'bg-accent-soft hover:bg-accent-soft',
+        (isSelected || isOpen) && 'bg-accent-soft hover:bg-accent-soft',
       )}
       style={{ gridTemplateColumns: template, height: ROW_PX }}
     >
@@ -56,13 +56,13 @@ export const ItemRow = memo(function ItemRow(props: ItemRowProps) {
         {item && (
           <input
             type="checkbox"
-            aria-label={`Choose row ${item.seq}`}
+            aria-label={`Select row ${item.seq}`}
             data-walk="box"
             className={classNames(checkBoxClass, 'scroll-mt-10')}
-            checked={isChosen}
+            checked={isSelected}
             disabled={isFixed}
             onChange={(event) =>
-              onChoose(place, item.seq, event.target.checked, (event.nativeEvent as PointerEvent).shiftKey)
+              onSelect(place, item.seq, event.target.checked, (event.nativeEvent as PointerEvent).shiftKey)
             }
           />
         )}

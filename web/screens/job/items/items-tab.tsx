@@ -1,4 +1,4 @@
-// The rows of a job: what is looked for, what is chosen, and the grid.
+// The Rows tab: search, filters, selection and grid.
 import { Link2, ListEnd, X } from 'lucide-react';
 import { type FormEvent, memo, useCallback, useEffect, useMemo, useState } from 'react';
 import { Button } from '../../../components/button.tsx';
@@ -6,6 +6,7 @@ import { EmptyState } from '../../../components/empty-state.tsx';
 import { inputClass } from '../../../components/field.tsx';
 import { classNames } from '../../../lib/class-names.ts';
 import { copyLink } from '../../../lib/copy-link.ts';
+import { errorWords } from '../../../lib/error-words.ts';
 import { formatCount } from '../../../lib/format.ts';
 import type { Item, Job } from '../../../lib/job.ts';
 import { useJobSearch } from '../use-job-search.ts';
@@ -30,7 +31,7 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
   const pages = useRowPages(job, itemCount, filter);
   const columns = useColumnLayout(job);
   const [goTo, setGoTo] = useState<{ place: number; count: number } | null>(null);
-  // Another filter, another choice.
+  // The selection is dropped when the filter changes.
   const [chosen, setChosen] = useState({ wanted, selection: NOTHING });
   const selection = chosen.wanted === wanted ? chosen.selection : NOTHING;
   const select = useCallback((next: RowSelection) => setChosen({ wanted, selection: next }), [wanted]);
@@ -39,7 +40,7 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
     () => (seq: number) => (isFiltered ? undefined : pages.row(seq)),
     [isFiltered, pages],
   );
-  const fitting = isFiltered ? (pages.hasMore ? null : pages.count) : itemCount;
+  const matching = isFiltered ? (pages.hasMore ? null : pages.count) : itemCount;
   const isEmpty = pages.count === 0 && !pages.hasMore;
   return (
     <section
@@ -58,7 +59,7 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
         </span>
         {isFiltered && pages.isHalted && pages.hasMore && (
           <Button size="small" onClick={() => pages.goOn()}>
-            Go on looking
+            Keep searching
           </Button>
         )}
         {isFiltered && !pages.isHalted && pages.isLoading && pages.hasMore && (
@@ -76,8 +77,8 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
           <ColumnsMenu arranged={columns.arranged} actions={columns.actions} onReset={columns.reset} />
           <Button
             className="hidden sm:inline-flex"
-            aria-label="Copy the link to this view"
-            title="Copy the link to this view"
+            aria-label="Copy link"
+            title="Copy link"
             onClick={copyLink}
           >
             <Link2 size={16} aria-hidden />
@@ -90,7 +91,7 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
           job={job}
           selection={selection}
           filter={filter}
-          fitting={fitting}
+          matching={matching}
           columns={columns.shown}
           known={known}
           onSelect={select}
@@ -102,7 +103,7 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
         <NoRows job={job} isFiltered={isFiltered} />
       ) : (
         <ItemGrid
-          // Another list begins at its top.
+          // A new filter starts at the top.
           key={wanted}
           jobId={job.jobId}
           pages={pages}
@@ -121,16 +122,20 @@ export const ItemsTab = memo(function ItemsTab({ job, itemCount }: { job: Job; i
 
 function countWords(pages: RowPages<Item>, isFiltered: boolean, itemCount: number): string {
   if (!isFiltered) return '';
-  const found = `${formatCount(pages.count)} ${pages.count === 1 ? 'row' : 'rows'}`;
+  const found = `${formatCount(pages.count)} ${pages.count === 1 ? 'match' : 'matches'}`;
   if (!pages.hasMore) return found;
-  if (!pages.isLoading && !pages.isHalted) return `first ${found}`;
-  const looked = pages.looked ? `, looked at ${formatCount(pages.looked)} of ${formatCount(itemCount)}` : '';
-  return `${found} so far${looked}${pages.isHalted ? '' : '…'}`;
+  const isBegun = pages.count > 0 || Boolean(pages.looked) || pages.isHalted;
+  if (!isBegun) return 'Searching…';
+  if (!pages.isLoading && !pages.isHalted) return `${formatCount(pages.count)}+ matches`;
+  const searched = pages.looked
+    ? ` (searched ${formatCount(pages.looked)} of ${formatCount(itemCount)})`
+    : '';
+  return `${found} so far${searched}${pages.isHalted ? '' : '…'}`;
 }
 
 function SearchField({ value, onChange }: { value: string; onChange: (text: string) => void }) {
   const [typed, setTyped] = useState({ text: value, from: value });
-  // What the address says counts when it was changed elsewhere.
+  // The URL wins when it changed elsewhere.
   const text = typed.from === value ? typed.text : value;
   useEffect(() => {
     if (text === value) return;
@@ -155,12 +160,12 @@ function FilterChips({ job }: { job: Job }) {
     <>
       {phase !== undefined && (
         <FilterChip
-          text={`Phase ${job.phases[phase] ?? phase}`}
+          text={`Phase: ${job.phases[phase] ?? phase}`}
           onRemove={() => change({ phase: undefined })}
         />
       )}
       {errorGroup !== undefined && (
-        <FilterChip text={`Error ${errorGroup}`} onRemove={() => change({ errorGroup: undefined })} />
+        <FilterChip text={`Error: ${errorGroup}`} onRemove={() => change({ errorGroup: undefined })} />
       )}
     </>
   );
@@ -172,7 +177,7 @@ function FilterChip({ text, onRemove }: { text: string; onRemove: () => void }) 
       <span className="truncate">{text}</span>
       <button
         type="button"
-        aria-label={`Without the filter ${text}`}
+        aria-label={`Remove filter ${text}`}
         onClick={onRemove}
         className="rounded p-0.5 text-muted hover:text-text"
       >
@@ -199,12 +204,7 @@ function GoTo({ max, onGo }: { max: number; onGo: (place: number) => void }) {
         placeholder="Go to row"
         className={classNames(inputClass, 'w-32')}
       />
-      <Button
-        kind="quiet"
-        aria-label="Go to the last row"
-        title="Go to the last row"
-        onClick={() => onGo(max)}
-      >
+      <Button kind="quiet" aria-label="Jump to last row" title="Jump to last row" onClick={() => onGo(max)}>
         <ListEnd size={16} aria-hidden />
       </Button>
     </form>
@@ -215,9 +215,7 @@ function LoadFailed({ pages }: { pages: RowPages<Item> }) {
   const { error } = pages;
   return (
     <div role="alert" className="flex items-center gap-3 border-b border-line bg-bad-soft px-3 py-2 text-bad">
-      <span className="min-w-0 flex-1 break-words">
-        Rows could not be fetched: {error instanceof Error ? error.message : String(error)}
-      </span>
+      <span className="min-w-0 flex-1 break-words">Couldn't load rows. {errorWords(error).text}</span>
       <Button size="small" onClick={() => pages.retry()}>
         Try again
       </Button>
@@ -231,16 +229,16 @@ function NoRows({ job, isFiltered }: { job: Job; isFiltered: boolean }) {
     return (
       <EmptyState title={job.sealed || job.finishedAt !== null ? 'No rows' : 'No rows yet'}>
         {job.state === 'FAILED'
-          ? 'The file could not be read; above it says why.'
+          ? "The file couldn't be read (see above)."
           : job.sealed || job.finishedAt !== null
-            ? 'The file had none that could be run.'
+            ? 'No usable rows in this file.'
             : 'The file is being read. Rows appear here as they are stored.'}
       </EmptyState>
     );
   const none = { statuses: undefined, search: undefined, phase: undefined, errorGroup: undefined };
   return (
-    <EmptyState title="No row fits" action={<Button onClick={() => change(none)}>Show all rows</Button>}>
-      Search looks in values of the file and of results, and in errors.
+    <EmptyState title="No matching rows" action={<Button onClick={() => change(none)}>Show all rows</Button>}>
+      Searches your data, results and errors.
     </EmptyState>
   );
 }

@@ -1,9 +1,9 @@
-// Pages by number: those that are wanted are fetched, a few at a time; those that are no longer wanted are not waited
-// for; only so many are kept. A page that is out of date is shown until the new one is there.
+// A cache of pages by number. It loads the wanted pages, a few at a time, aborts those that are no longer wanted, and
+// keeps a bounded number. A stale page is shown until its replacement arrives.
 
 export interface PageCacheOptions<Page> {
   load: (key: number, signal: AbortSignal) => Promise<Page>;
-  /** Something can be shown that could not before, or failed. */
+  /** Called when a page arrived or failed. */
   onChange: () => void;
   maxPages: number;
   maxLoading: number;
@@ -11,7 +11,7 @@ export interface PageCacheOptions<Page> {
 
 export class PageCache<Page> {
   readonly #options: PageCacheOptions<Page>;
-  /** Least lately wanted first. */
+  /** Least recently used first. */
   readonly #pages = new Map<number, { page: Page; isStale: boolean }>();
   readonly #loading = new Map<number, AbortController>();
   #wanted: readonly number[] = [];
@@ -25,7 +25,7 @@ export class PageCache<Page> {
     return this.#pages.get(key)?.page;
   }
 
-  /** A page that was fetched elsewhere. */
+  /** Adds a page that was fetched elsewhere. */
   put(key: number, page: Page): void {
     this.#pages.set(key, { page, isStale: false });
   }
@@ -38,12 +38,12 @@ export class PageCache<Page> {
     return this.#loading.size > 0;
   }
 
-  /** Why the last page could not be fetched. Nothing more is fetched before `retry`. */
+  /** The error of the last page. Loading stops until `retry`. */
   get error(): unknown {
     return this.#error;
   }
 
-  /** These are to be shown, the most urgent first. */
+  /** Requests these pages, the most urgent first. */
   want(keys: readonly number[]): void {
     this.#wanted = keys;
     for (const [key, controller] of this.#loading) {
@@ -61,7 +61,7 @@ export class PageCache<Page> {
     this.#loadNext();
   }
 
-  /** Everything is fetched anew when it is wanted. */
+  /** Refetches every page when it is next wanted. */
   markStale(): void {
     for (const kept of this.#pages.values()) kept.isStale = true;
     this.#loadNext();
@@ -114,7 +114,7 @@ export class PageCache<Page> {
     const controller = new AbortController();
     this.#loading.set(key, controller);
     const kept = this.#pages.get(key);
-    // What becomes out of date while it is fetched is fetched once more.
+    // A page that becomes stale while it loads is fetched once more.
     if (kept) kept.isStale = false;
     try {
       const page = await this.#options.load(key, controller.signal);

@@ -1,2 +1,2 @@
-// Rows that are fetched at once. Stands alone because rows are asked for before the grid is there.
+// Rows per request. In its own file, because the prefetch must not load the grid.
 export const PAGE_ROWS = 100;

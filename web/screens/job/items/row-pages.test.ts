@@ -7,7 +7,7 @@ interface Row {
   text: string;
 }
 
-/** A server with so many rows, of which some fit. Answers hold at most `most` rows. */
+/** A fake server with this many rows, some of which match. Answers hold at most `most` rows. */
 function server(total: number, options: { fits?: (seq: number) => boolean; most?: number } = {}) {
   const { fits = () => true, most = 1000 } = options;
   const asked: number[] = [];
@@ -58,7 +58,7 @@ describe('all rows of a job', () => {
     expect(asked.length).toBe(101);
   });
 
-  test('that were scrolled past are not waited for', async () => {
+  test('that were scrolled past are aborted', async () => {
     const { load, aborted } = server(1_000_000);
     const pages = new PlacedRows(load, 1_000_000);
     pages.want(0, 30);
@@ -69,7 +69,7 @@ describe('all rows of a job', () => {
     expect(pages.row(700_000)?.seq).toBe(700_000);
   });
 
-  test('that are large come in several answers', async () => {
+  test('that are large arrive in several answers', async () => {
     const { load, asked } = server(250, { most: 40 });
     const pages = new PlacedRows(load, 250);
     pages.want(0, 30);
@@ -78,7 +78,7 @@ describe('all rows of a job', () => {
     expect(pages.row(99)?.seq).toBe(99);
   });
 
-  test('stay to be seen while they are fetched anew', async () => {
+  test('stay visible while they are refetched', async () => {
     const { load, change } = server(500);
     const pages = new PlacedRows(load, 500);
     pages.want(0, 30);
@@ -90,7 +90,7 @@ describe('all rows of a job', () => {
     expect(pages.row(3)?.text).toBe('row 3 v2');
   });
 
-  test('that are known already are not asked for before they are out of date', async () => {
+  test('that are known are not requested before they are stale', async () => {
     const { load, asked, change } = server(500);
     const known = (await load({ fromSeq: 0, pageSize: PAGE_ROWS }, new AbortController().signal)).items;
     asked.length = 0;
@@ -106,7 +106,7 @@ describe('all rows of a job', () => {
     expect(pages.row(99)?.text).toBe('row 99 v2');
   });
 
-  test('of which only some are known are asked for', async () => {
+  test('of an incomplete page are requested', async () => {
     const { load, asked } = server(500, { most: 40 });
     const known = (await load({ fromSeq: 0, pageSize: PAGE_ROWS }, new AbortController().signal)).items;
     asked.length = 0;
@@ -117,7 +117,7 @@ describe('all rows of a job', () => {
     expect(pages.row(99)?.seq).toBe(99);
   });
 
-  test('become more: the last page is fetched anew', async () => {
+  test('that arrive refetch the last page', async () => {
     const { load, asked } = server(180);
     const pages = new PlacedRows(load, 120);
     pages.want(100, 120);
@@ -129,7 +129,7 @@ describe('all rows of a job', () => {
     expect(pages.row(179)?.seq).toBe(179);
   });
 
-  test('that could not be fetched are asked for again only when somebody says so', async () => {
+  test('that failed to load are requested again only on retry', async () => {
     let fails = true;
     const load = vi.fn<LoadRows<Row>>(async () => {
       if (fails) throw new Error('no answer');
@@ -149,7 +149,7 @@ describe('all rows of a job', () => {
   });
 });
 
-describe('rows that fit a filter', () => {
+describe('rows that match a filter', () => {
   const third = (seq: number) => seq % 3 === 0;
 
   test('are found page by page', async () => {
@@ -169,7 +169,7 @@ describe('rows that fit a filter', () => {
     expect(pages.seqAt(333)).toBe(999);
   });
 
-  test('are looked for on and on while answers hold none', async () => {
+  test('are searched further while answers hold none', async () => {
     const asked: (string | undefined)[] = [];
     const load: LoadRows<Row> = async ({ after }) => {
       asked.push(after);
@@ -183,7 +183,7 @@ describe('rows that fit a filter', () => {
     expect(pages.row(0)?.seq).toBe(77);
   });
 
-  test('are not looked for any more when somebody stops it, and again when somebody goes on', async () => {
+  test('are no longer searched after a stop, until the search is resumed', async () => {
     let answer: (() => void) | undefined;
     const load: LoadRows<Row> = ({ after }, signal) =>
       new Promise((resolve, reject) => {
@@ -211,7 +211,7 @@ describe('rows that fit a filter', () => {
     expect([pages.hasMore, pages.count]).toEqual([false, 0]);
   });
 
-  test('keep their numbers when they themselves are dropped', async () => {
+  test('keep their numbers when they are dropped from the cache', async () => {
     const { load } = server(100_000);
     const pages = new FoundRows(load);
     for (let page = 0; page < 40; page += 1) {
@@ -226,7 +226,7 @@ describe('rows that fit a filter', () => {
     expect(pages.count).toBeGreaterThanOrEqual(4000);
   });
 
-  test('are counted anew when fewer of them fit than before', async () => {
+  test('are recounted when fewer of them match than before', async () => {
     const gone = new Set<number>();
     const { load } = server(400, { fits: (seq) => !gone.has(seq) });
     const pages = new FoundRows(load);
@@ -243,7 +243,7 @@ describe('rows that fit a filter', () => {
     expect(pages.count).toBe(350);
   });
 
-  test('are found when none fitted before', async () => {
+  test('are found when none matched before', async () => {
     const fitting = new Set<number>();
     const { load } = server(400, { fits: (seq) => fitting.has(seq) });
     const pages = new FoundRows(load);

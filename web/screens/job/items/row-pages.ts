@@ -1,5 +1,5 @@
-// The rows of a grid, fetched by the page as they are scrolled to. Without a filter a row's place is its number, and any
-// place is one request away; with a filter pages follow from the ones before, and what they hold is counted on the way.
+// The rows of a grid, loaded in pages as the user scrolls. Without a filter a row's place is its number, and any place
+// is one request away; with a filter each page follows from the previous one, and rows are counted on the way.
 import { PageCache } from './page-cache.ts';
 import { PAGE_ROWS } from './page-rows.ts';
 
@@ -10,45 +10,45 @@ export interface NumberedRow {
 export interface RowsAnswer<Row> {
   items: readonly Row[];
   next: string | null;
-  /** Rows of the job that were looked at up to here. */
+  /** Rows searched so far. */
   looked?: number;
 }
 
-/** One request for a page of rows: from a number, behind a page, or from the beginning. */
+/** Loads a page of rows: from a number, after a cursor, or from the start. */
 export type LoadRows<Row> = (
   from: { fromSeq?: number; after?: string; pageSize: number },
   signal: AbortSignal,
 ) => Promise<RowsAnswer<Row>>;
 
 export interface RowPages<Row extends NumberedRow> {
-  /** Rows that there are; with a filter those that were found so far. */
+  /** Number of rows; with a filter, those found so far. */
   readonly count: number;
-  /** There may be more than these. */
+  /** More rows may follow. */
   readonly hasMore: boolean;
   readonly isLoading: boolean;
   readonly error: unknown;
-  /** Rows that were looked at to find these; null: they are not looked for. */
+  /** Rows searched so far. Null: no search is needed. */
   readonly looked: number | null;
-  /** Somebody stopped the search. */
+  /** The user stopped the search. */
   readonly isHalted: boolean;
   halt(): void;
   goOn(): void;
   row(place: number): Row | undefined;
-  /** The number of the row in a place, also when the row itself is not kept. */
+  /** The number of the row at a place, even if the row is not cached. */
   seqAt(place: number): number | undefined;
-  /** Rows from `first` up to, without, `end` are seen. */
+  /** Rows from `first` to `end`, exclusive, are visible. */
   want(first: number, end: number): void;
   refresh(): void;
   retry(): void;
   stop(): void;
   subscribe(listener: () => void): () => void;
-  /** Rises with every change. */
+  /** Incremented with every change. */
   readonly version: number;
 }
 
 const MAX_PAGES = 24;
 const MAX_LOADING = 3;
-/** Rows before the end at which the next page is fetched. */
+/** Distance to the end at which the next page is loaded. */
 const AHEAD_ROWS = 40;
 
 abstract class Watched {
@@ -74,7 +74,7 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
   readonly isHalted = false;
   readonly #cache: PageCache<ReadonlyMap<number, Row>>;
 
-  /** `first`: rows from the first on that are known already. */
+  /** `first`: rows that are already known, from the first on. */
   constructor(load: LoadRows<Row>, count: number, first: readonly Row[] = []) {
     super();
     this.count = count;
@@ -84,7 +84,7 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
       maxPages: MAX_PAGES,
       maxLoading: MAX_LOADING,
     });
-    // Part of a page is no page.
+    // An incomplete page must not be cached.
     if (first.length > 0 && first.length >= Math.min(PAGE_ROWS, count))
       this.#cache.put(0, new Map(first.slice(0, PAGE_ROWS).map((row) => [row.seq, row])));
   }
@@ -97,11 +97,11 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
     return this.#cache.error;
   }
 
-  /** Nothing is looked for: any row is one request away. */
+  /** Without a filter there is no search to stop. */
   halt(): void {}
   goOn(): void {}
 
-  /** Pages kept, for those who bound them. */
+  /** Number of cached pages, for tests. */
   get pageCount(): number {
     return this.#cache.size;
   }
@@ -121,7 +121,7 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
     this.#cache.want(keys);
   }
 
-  /** More rows came in: the page that was the last one has more of them. */
+  /** New rows arrived: the last page may have more of them. */
   grow(count: number): void {
     if (count === this.count) return;
     const lastPage = Math.floor(Math.min(count, this.count) / PAGE_ROWS);
@@ -142,7 +142,7 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
     this.#cache.stop();
   }
 
-  /** An answer may be cut short because its rows are large; then the rest is asked for. */
+  /** The server shortens pages with large rows; the rest is requested. */
   async #loadPage(load: LoadRows<Row>, key: number, signal: AbortSignal): Promise<ReadonlyMap<number, Row>> {
     const rows = new Map<number, Row>();
     const end = (key + 1) * PAGE_ROWS;
@@ -159,9 +159,9 @@ export class PlacedRows<Row extends NumberedRow> extends Watched implements RowP
 }
 
 interface Stretch {
-  /** Where it begins; undefined: at the beginning. */
+  /** Cursor of its start. Undefined: the beginning. */
   after: string | undefined;
-  /** Numbers of its rows, kept when the rows themselves are not. */
+  /** Row numbers, kept even if the rows are not. */
   seqs: readonly number[];
   next: string | null;
   /** Place of its first row. */
@@ -169,7 +169,7 @@ interface Stretch {
   looked: number;
 }
 
-/** Rows that fit a filter, in order. How many there are is known at the end. */
+/** Rows that match a filter, in order. Their number is known at the end. */
 export class FoundRows<Row extends NumberedRow> extends Watched implements RowPages<Row> {
   #stretches: Stretch[] = [];
   #seen: [number, number] = [0, 0];
@@ -187,7 +187,7 @@ export class FoundRows<Row extends NumberedRow> extends Watched implements RowPa
       },
       onChange: () => {
         this.changed();
-        // A page may have brought nothing that is seen.
+        // The page may contain no visible rows.
         this.want(...this.#seen);
       },
       maxPages: MAX_PAGES,
@@ -208,7 +208,7 @@ export class FoundRows<Row extends NumberedRow> extends Watched implements RowPa
     return this.#isHalted;
   }
 
-  /** What was found stays. */
+  /** Stops the search; the rows found so far stay. */
   halt(): void {
     this.#isHalted = true;
     this.want(...this.#seen);
@@ -251,7 +251,7 @@ export class FoundRows<Row extends NumberedRow> extends Watched implements RowPa
       if (place < end && place + seqs.length > first) keys.push(key);
     });
     if (this.hasMore && !this.#isHalted && end + AHEAD_ROWS >= this.count) keys.push(this.#stretches.length);
-    // Nothing was found; something may fit by now.
+    // No matches so far; some may match by now.
     if (keys.length === 0 && this.count === 0) keys.push(...this.#stretches.slice(0, MAX_PAGES).keys());
     this.#cache.want(keys);
   }
@@ -269,7 +269,7 @@ export class FoundRows<Row extends NumberedRow> extends Watched implements RowPa
     this.#cache.stop();
   }
 
-  /** Other rows may fit by now: what was behind another end than before is found anew. */
+  /** Matches may have changed: pages after a changed end are dropped and searched again. */
   #place(key: number, after: string | undefined, { items, next, looked = 0 }: RowsAnswer<Row>): void {
     const before = this.#stretches[key - 1];
     const old = this.#stretches[key];

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { choose, isChosen, isNothing, MAX_CHOSEN, NOTHING, seqsBetween } from './row-selection.ts';
+import { isNothing, isSelected, MAX_SELECTED, NOTHING, select, seqsBetween } from './row-selection.ts';
 
-describe('a choice of rows', () => {
-  test('takes rows in and out', () => {
-    const some = choose(choose(NOTHING, [1, 2, 3], true), [2], false);
-    expect([1, 2, 3].map((seq) => isChosen(some, seq))).toEqual([true, false, true]);
-    expect(isNothing(choose(some, [1, 3], false))).toBe(true);
+describe('a selection of rows', () => {
+  test('adds and removes rows', () => {
+    const some = select(select(NOTHING, [1, 2, 3], true), [2], false);
+    expect([1, 2, 3].map((seq) => isSelected(some, seq))).toEqual([true, false, true]);
+    expect(isNothing(select(some, [1, 3], false))).toBe(true);
   });
 
-  test('of all that fit has every row, and none can be taken out', () => {
-    const all = choose({ kind: 'all' }, [5], false);
-    expect(isChosen(all, 5)).toBe(true);
+  test('of all matching rows has every row, and none can be removed', () => {
+    const all = select({ kind: 'all' }, [5], false);
+    expect(isSelected(all, 5)).toBe(true);
     expect(isNothing(all)).toBe(false);
   });
 
@@ -19,10 +19,10 @@ describe('a choice of rows', () => {
     expect(seqsBetween(0, 3, (place) => (place === 1 ? undefined : place))).toEqual([0, 2, 3]);
   });
 
-  test('is no larger than a request may be', () => {
+  test('is not larger than a request allows', () => {
     const seqs = seqsBetween(0, 5_000_000, (place) => place);
-    expect(seqs.length).toBe(MAX_CHOSEN);
-    const chosen = choose(choose(NOTHING, seqs, true), [4_000_000], true);
-    expect(isChosen(chosen, 4_000_000)).toBe(false);
+    expect(seqs.length).toBe(MAX_SELECTED);
+    const selected = select(select(NOTHING, seqs, true), [4_000_000], true);
+    expect(isSelected(selected, 4_000_000)).toBe(false);
   });
 });

@@ -1,12 +1,12 @@
-// Which rows are chosen: some by their numbers, or all that fit the filter, however many they are.
+// The selected rows: some by number, or all that match the filter.
 
 export type RowSelection = { kind: 'some'; seqs: ReadonlySet<number> } | { kind: 'all' };
 
 export const NOTHING: RowSelection = { kind: 'some', seqs: new Set() };
-/** A request may name so many rows. */
-export const MAX_CHOSEN = 100_000;
+/** Largest number of rows in one request. */
+export const MAX_SELECTED = 100_000;
 
-export function isChosen(selection: RowSelection, seq: number): boolean {
+export function isSelected(selection: RowSelection, seq: number): boolean {
   return selection.kind === 'all' || selection.seqs.has(seq);
 }
 
@@ -14,18 +14,18 @@ export function isNothing(selection: RowSelection): boolean {
   return selection.kind === 'some' && selection.seqs.size === 0;
 }
 
-/** Rows become chosen or not chosen; of all that fit, none can be taken out. */
-export function choose(selection: RowSelection, seqs: Iterable<number>, isOn: boolean): RowSelection {
+/** Selects or deselects rows. Single rows cannot be removed from "all". */
+export function select(selection: RowSelection, seqs: Iterable<number>, isOn: boolean): RowSelection {
   if (selection.kind === 'all') return selection;
   const next = new Set(selection.seqs);
   for (const seq of seqs) {
     if (!isOn) next.delete(seq);
-    else if (next.size < MAX_CHOSEN) next.add(seq);
+    else if (next.size < MAX_SELECTED) next.add(seq);
   }
   return { kind: 'some', seqs: next };
 }
 
-/** Numbers of the rows from one place to another, both included, whichever comes first. */
+/** Row numbers between two places, inclusive, in either order. */
 export function seqsBetween(
   from: number,
   to: number,
@@ -33,7 +33,7 @@ export function seqsBetween(
 ): number[] {
   const seqs: number[] = [];
   const last = Math.max(from, to);
-  for (let place = Math.min(from, to); place <= last && seqs.length < MAX_CHOSEN; place += 1) {
+  for (let place = Math.min(from, to); place <= last && seqs.length < MAX_SELECTED; place += 1) {
     const seq = seqAt(place);
     if (seq !== undefined) seqs.push(seq);
   }

@@ -1,4 +1,4 @@
-// Rows as a spreadsheet takes them from the clipboard. A text that a spreadsheet would take for a formula is marked as text.
+// Rows as tab-separated text for pasting into a spreadsheet. Texts that look like formulas are escaped.
 import type { Item } from '../../../lib/job.ts';
 import type { GridColumn } from './grid-columns.ts';
 

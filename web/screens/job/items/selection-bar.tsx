@@ -1,4 +1,4 @@
-// What can be done with the rows that were chosen.
+// Actions on the selected rows.
 import { Copy, RotateCcw } from 'lucide-react';
 import { lazy, useState } from 'react';
 import { Button } from '../../../components/button.tsx';
@@ -7,13 +7,13 @@ import { say, sayError } from '../../../components/toasts.tsx';
 import { copyText } from '../../../lib/copy-text.ts';
 import { fetchPart } from '../../../lib/fetch-part.ts';
 import { formatCount } from '../../../lib/format.ts';
-import { canRunAgain, ENDED_STATUSES, type Item, type Job } from '../../../lib/job.ts';
+import { canRerun, FINISHED_STATUSES, type Item, type Job } from '../../../lib/job.ts';
 import { usePermission } from '../../../lib/permission.ts';
 import type { Reprocess } from '../reprocess-dialog.tsx';
 import { collectRows, MAX_COPIED } from './collect-rows.ts';
 import type { GridColumn } from './grid-columns.ts';
 import type { ItemFilter } from './item-filter.ts';
-import { MAX_CHOSEN, type RowSelection } from './row-selection.ts';
+import { MAX_SELECTED, type RowSelection } from './row-selection.ts';
 import { rowsAsTsv } from './rows-as-tsv.ts';
 
 const ReprocessDialog = lazy(() =>
@@ -24,8 +24,8 @@ export interface SelectionBarProps {
   job: Job;
   selection: RowSelection;
   filter: ItemFilter;
-  /** Rows that fit the filter; null: that is not known yet. */
-  fitting: number | null;
+  /** Number of rows that match the filter. Null: not known yet. */
+  matching: number | null;
   columns: readonly GridColumn[];
   known: (seq: number) => Item | undefined;
   onSelect: (selection: RowSelection) => void;
@@ -33,22 +33,22 @@ export interface SelectionBarProps {
 }
 
 export function SelectionBar(props: SelectionBarProps) {
-  const { job, selection, filter, fitting, columns, known, onSelect, onClear } = props;
+  const { job, selection, filter, matching, columns, known, onSelect, onClear } = props;
   const [reprocess, setReprocess] = useState<Reprocess | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const chosen = selection.kind === 'all' ? fitting : selection.seqs.size;
+  const selected = selection.kind === 'all' ? matching : selection.seqs.size;
   const words =
-    chosen === null ? 'all rows that fit' : `${formatCount(chosen)} ${chosen === 1 ? 'row' : 'rows'}`;
+    selected === null ? 'all matching rows' : `${formatCount(selected)} ${selected === 1 ? 'row' : 'rows'}`;
   const copy = async () => {
     setBusy(true);
     try {
       const rows = await collectRows(job.jobId, selection, filter, known);
       await copyText(rowsAsTsv(rows, columns));
-      const isCut = chosen === null ? rows.length === MAX_COPIED : chosen > rows.length;
+      const isCut = selected === null ? rows.length === MAX_COPIED : selected > rows.length;
       say(
         isCut
-          ? `The first ${formatCount(rows.length)} rows are in the clipboard: use an export for more`
-          : `${formatCount(rows.length)} ${rows.length === 1 ? 'row is' : 'rows are'} in the clipboard`,
+          ? `Copied the first ${formatCount(rows.length)} rows. Download for more.`
+          : `Copied ${formatCount(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`,
       );
     } catch (error) {
       sayError(error);
@@ -56,21 +56,21 @@ export function SelectionBar(props: SelectionBarProps) {
     setBusy(false);
   };
   const { can } = usePermission();
-  const canRun = canRunAgain(job.state);
+  const canRun = canRerun(job.state);
   return (
     <div
       role="region"
-      aria-label="Chosen rows"
+      aria-label="Selected rows"
       className="flex flex-wrap items-center gap-2 border-b border-line bg-accent-soft px-3 py-1.5"
     >
       <span role="status" className="font-medium tabular-nums">
-        {words} chosen{selection.kind === 'some' && selection.seqs.size >= MAX_CHOSEN && ' (no more can be)'}
+        {words} selected{selection.kind === 'some' && selection.seqs.size >= MAX_SELECTED && ' (maximum)'}
       </span>
       {selection.kind === 'some' && (
         <Button size="small" kind="quiet" onClick={() => onSelect({ kind: 'all' })}>
           {Object.keys(filter).length === 0
-            ? `Choose all ${formatCount(job.itemCount)} rows`
-            : 'Choose all that fit the filter'}
+            ? `Select all ${formatCount(job.itemCount)}`
+            : 'Select all matching'}
         </Button>
       )}
       <span className="ml-auto flex flex-wrap gap-2">
@@ -78,10 +78,12 @@ export function SelectionBar(props: SelectionBarProps) {
           <Button
             size="small"
             disabled={!canRun}
-            title={canRun ? undefined : 'Rows can be run again when the job has ended or is paused'}
-            onClick={() => setReprocess({ what: words, request: requestOf(selection, filter) })}
+            title={canRun ? undefined : 'Available when the job is finished or paused'}
+            onClick={() =>
+              setReprocess({ verb: 'Rerun', what: words, request: requestOf(selection, filter) })
+            }
           >
-            <RotateCcw size={14} aria-hidden /> Run again…
+            <RotateCcw size={14} aria-hidden /> Rerun…
           </Button>
         )}
         <Button size="small" disabled={isBusy} onClick={() => void copy()}>
@@ -103,14 +105,14 @@ export function SelectionBar(props: SelectionBarProps) {
   );
 }
 
-/** All that fit are named by the filter: without statuses the server would take failures only. */
+/** "All matching" sends the filter; without statuses the server would take failures only. */
 function requestOf(selection: RowSelection, filter: ItemFilter): Reprocess['request'] {
   if (selection.kind === 'some')
-    return { scope: 'items', itemIds: [...selection.seqs], statuses: [...ENDED_STATUSES] };
+    return { scope: 'items', itemIds: [...selection.seqs], statuses: [...FINISHED_STATUSES] };
   const { statuses: wanted, ...rest } = filter;
   const statuses = wanted
-    ? ENDED_STATUSES.filter((status) => wanted.split(',').includes(status))
-    : [...ENDED_STATUSES];
+    ? FINISHED_STATUSES.filter((status) => wanted.split(',').includes(status))
+    : [...FINISHED_STATUSES];
   if (Object.keys(rest).length === 0) return { scope: 'job', statuses };
   return { scope: 'filter', statuses, ...rest };
 }

@@ -1,4 +1,4 @@
-// Rows of which statuses are shown.
+// Filters rows by status.
 import { Check } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
 import { Menu, menuItemClass } from '../../../components/menu.tsx';
@@ -7,7 +7,7 @@ import { StatusChip, statusWord } from '../../../components/status-chip.tsx';
 const STATUSES = ['PENDING', 'DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED', 'CANCELLED'];
 
 export interface StatusFilterProps {
-  /** With commas between them; empty: all. */
+  /** Comma-separated. Empty: any. */
   statuses: string;
   onChange: (statuses: string) => void;
 }
@@ -18,15 +18,15 @@ export function StatusFilter({ statuses, onChange }: StatusFilterProps) {
     const next = chosen.includes(status) ? chosen.filter((each) => each !== status) : [...chosen, status];
     onChange(next.length === STATUSES.length ? '' : next.join(','));
   };
-  const words = chosen.length === 0 ? 'All statuses' : chosen.map(statusWord).join(', ');
+  const words = chosen.length === 0 ? 'Any status' : chosen.map(statusWord).join(', ');
   return (
-    <Menu label={<span className="max-w-48 truncate">{words}</span>} name={`Statuses: ${words}`}>
+    <Menu label={<span className="max-w-48 truncate">{words}</span>} name={`Status: ${words}`}>
       {STATUSES.map((status) => (
         <DropdownMenu.CheckboxItem
           key={status}
           checked={chosen.includes(status)}
           onCheckedChange={() => toggle(status)}
-          // Several are chosen one after another.
+          // The menu stays open to select several.
           onSelect={(event) => event.preventDefault()}
           className={menuItemClass}
         >
@@ -43,7 +43,7 @@ export function StatusFilter({ statuses, onChange }: StatusFilterProps) {
           className={`${menuItemClass} border-t border-line text-muted`}
           onSelect={() => onChange('')}
         >
-          <span className="w-4" /> All statuses
+          <span className="w-4" /> Any status
         </DropdownMenu.Item>
       )}
     </Menu>

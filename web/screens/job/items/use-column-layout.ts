@@ -1,4 +1,4 @@
-// The arrangement of the columns of a job, kept for the next job of its pipeline.
+// The column layout of a job, stored for its pipeline.
 import { useCallback, useMemo, useState } from 'react';
 import { formatOf, type Job } from '../../../lib/job.ts';
 import type { ColumnActions } from './column-header.tsx';
@@ -17,7 +17,7 @@ import {
 import { type ColumnedJob, gridColumns } from './grid-columns.ts';
 
 export interface Columns {
-  /** All of them, in order. */
+  /** All columns, in order. */
   arranged: readonly ArrangedColumn[];
   shown: readonly ArrangedColumn[];
   actions: ColumnActions;
@@ -26,7 +26,7 @@ export interface Columns {
 
 export function useColumnLayout({ pipeline, columns, resultColumns, source }: Job): Columns {
   const [layout, setLayout] = useState(() => readLayout(localStorage, pipeline));
-  // The job is fetched again and again; its columns seldom change.
+  // The job is refetched often; its columns seldom change.
   const format = formatOf(source);
   const named = JSON.stringify({ columns, resultColumns, format });
   const all = useMemo(() => gridColumns(JSON.parse(named) as ColumnedJob), [named]);

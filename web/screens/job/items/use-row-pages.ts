@@ -1,4 +1,4 @@
-// The rows of the grid for a filter, kept up to date: as the job moves on, and when it changes its state or run.
+// The rows of the grid for a filter, refreshed on progress and on changes of state or run.
 import { startTransition, useEffect, useMemo, useReducer, useRef } from 'react';
 import { RowmillApiError } from '../../../../src/client/rowmill-api-error.ts';
 import { client } from '../../../lib/client.ts';
@@ -9,7 +9,7 @@ import { forgetFirstRows, knownFirstRows, loadWithFirstRows } from './first-rows
 import type { ItemFilter } from './item-filter.ts';
 import { FoundRows, type LoadRows, PlacedRows, type RowPages } from './row-pages.ts';
 
-/** Rows that are seen are fetched anew at most this often while the job runs. */
+/** Visible rows are refetched at most this often while the job runs. */
 const REFRESH_MS = 3000;
 const RETRY_MS = 1000;
 
@@ -31,7 +31,7 @@ export function useRowPages(job: Job, itemCount: number, filter: ItemFilter): Ro
   const live = useLiveState();
   const isCut = live === 'lost';
   const shown = useRef({ pages, state, generation, isCut });
-  // In another state or run of the job its rows are others; what happened while the page was cut off is not told afterwards.
+  // A new state or run changes the rows, and events during a disconnect are lost.
   useEffect(() => {
     const before = shown.current;
     shown.current = { pages, state, generation, isCut };
@@ -41,7 +41,7 @@ export function useRowPages(job: Job, itemCount: number, filter: ItemFilter): Ro
   useJobChange(jobId, REFRESH_MS, () => pages.refresh());
   useVersion(pages);
   const { error } = pages;
-  // Rows that were asked for while the server could not be reached are asked for again when it can.
+  // Retries requests that failed while the server was unreachable.
   useEffect(() => {
     if (live !== 'live' || !isUnreachable(error)) return;
     const timer = setTimeout(() => pages.retry(), RETRY_MS);
@@ -50,9 +50,9 @@ export function useRowPages(job: Job, itemCount: number, filter: ItemFilter): Ro
   return pages;
 }
 
-/** Draws anew when rows came in, in small steps: there are many, and nobody waits for them with a key or the mouse down. */
+/** Rerenders in a transition when rows arrive, so that input stays responsive. */
 function useVersion(pages: RowPages<Item>): void {
-  // Not the version itself: another list may have come to the number that the one before was drawn with.
+  // Counts renders instead of using the version: another list may have the same version.
   const [, draw] = useReducer((draws: number) => draws + 1, 0);
   useEffect(() => {
     const read = () => startTransition(draw);

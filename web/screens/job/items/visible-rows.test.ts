@@ -3,8 +3,8 @@ import { MAX_SCROLL_PX, scrollHeight, scrollScale, scrollTopOf, visibleRows } fr
 
 const view = { rowPx: 36, viewPx: 600, overscan: 0 };
 
-describe('rows that are seen', () => {
-  test('of a short list stand where they are', () => {
+describe('visible rows', () => {
+  test('of a short list are not moved', () => {
     expect(visibleRows({ ...view, count: 1000, scrollTop: 360 })).toEqual({ first: 10, end: 27, topPx: 360 });
   });
 
@@ -37,7 +37,7 @@ describe('rows that are seen', () => {
     expect(seen.first).toBeLessThan(500_000);
   });
 
-  test('fill the view wherever the bar stands', () => {
+  test('fill the view at any position of the bar', () => {
     for (let scrollTop = 0; scrollTop < MAX_SCROLL_PX - view.viewPx; scrollTop += 12_345.6) {
       const { first, end, topPx } = visibleRows({ ...view, count: 1_000_000, scrollTop });
       expect(topPx).toBeLessThanOrEqual(scrollTop + 0.01);
@@ -45,7 +45,7 @@ describe('rows that are seen', () => {
     }
   });
 
-  test('begin with the row that was gone to', () => {
+  test('begin with the row that was jumped to', () => {
     for (const row of [0, 1, 777_777, 999_000]) {
       const at = { ...view, count: 1_000_000 };
       const { first } = visibleRows({ ...at, scrollTop: scrollTopOf(row, at) + 0.001 });

@@ -1,7 +1,7 @@
-// Which rows of a long list are seen, and where they are put. Browsers do not let an element grow beyond some millions of
-// pixels: a longer list gets a shorter scroll bar, and a way of the bar then stands for a longer way of the rows.
+// Computes the visible rows of a long list and their position. Browsers limit elements to some millions of pixels: a
+// longer list gets a scaled scroll bar, on which one pixel is several pixels of rows.
 
-/** Firefox takes about 17 million, and transforms lose whole pixels above 16 million. */
+/** Firefox allows about 17 million, and transforms lose whole pixels above 16 million. */
 export const MAX_SCROLL_PX = 12_000_000;
 
 export interface ScrollView {
@@ -9,15 +9,15 @@ export interface ScrollView {
   rowPx: number;
   viewPx: number;
   scrollTop: number;
-  /** Rows before and behind what is seen. */
+  /** Extra rows above and below the view. */
   overscan: number;
 }
 
 export interface VisibleRows {
-  /** Rows first up to, without, end. */
+  /** The first row of the window; `end` is exclusive. */
   first: number;
   end: number;
-  /** Where the first of them is put, from the top of what scrolls. */
+  /** Position of the first row from the top of the scrolled area. */
   topPx: number;
 }
 
@@ -25,7 +25,7 @@ export function scrollHeight(count: number, rowPx: number): number {
   return Math.min(count * rowPx, MAX_SCROLL_PX);
 }
 
-/** Pixels of rows per pixel of the scroll bar; 1 for lists that fit. */
+/** Pixels of rows per pixel of the scroll bar; 1 for lists that need no scaling. */
 export function scrollScale(count: number, rowPx: number, viewPx: number): number {
   const bar = scrollHeight(count, rowPx) - viewPx;
   const way = count * rowPx - viewPx;
@@ -42,7 +42,7 @@ export function visibleRows({ count, rowPx, viewPx, scrollTop, overscan }: Scrol
   return { first, end, topPx: top + (first * rowPx - way) };
 }
 
-/** Where the bar has to stand for a row to be the first one seen. */
+/** Scroll position at which a row is the first visible one. */
 export function scrollTopOf(
   row: number,
   { count, rowPx, viewPx }: Omit<ScrollView, 'scrollTop' | 'overscan'>,

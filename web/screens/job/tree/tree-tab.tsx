@@ -1,5 +1,5 @@
-// Rows by what they came from: those of the file, and below each the rows that it emitted, fetched when it is opened. A tree
-// as keyboards and screen readers know it: arrows go through it, open and close; Enter opens the row.
+// Rows by parent: rows of the file, and below each the rows that it added, loaded on expand. Follows the ARIA tree
+// pattern: arrow keys move, expand and collapse; Enter opens the row.
 import { type InfiniteData, useInfiniteQuery } from '@tanstack/react-query';
 import { ChevronRight } from 'lucide-react';
 import { type ReactNode, useCallback, useEffect, useId, useState } from 'react';
@@ -19,17 +19,17 @@ type TreeItem = z.infer<typeof treeItem>;
 type TreePages = InfiniteData<{ items: TreeItem[]; next: string | null }>;
 
 const REFRESH_MS = 3000;
-/** As many as the server counts. */
+/** The server counts no further. */
 const COUNTED_CHILDREN = 1000;
 
 interface Tree {
   jobId: string;
   opened: ReadonlySet<number>;
   toggle: (seq: number) => void;
-  /** The part that the keyboard is at. */
+  /** The part that has the keyboard focus. */
   current: string | null;
   setCurrent: (part: string) => void;
-  /** It is no longer there: the keyboard begins anew. */
+  /** Resets the focus when the part disappears. */
   forget: (part: string) => void;
   openRow: (seq: number) => void;
 }
@@ -58,10 +58,10 @@ export function TreeTab({ job }: { job: Job }) {
     openRow: (seq) => change({ row: seq }, false),
   };
   return (
-    <section aria-label="Tree" className="rounded-lg border border-line bg-surface p-2">
+    <section aria-label="Hierarchy" className="rounded-lg border border-line bg-surface p-2">
       <div
         role="tree"
-        aria-label="Rows by what they came from"
+        aria-label="Rows by parent"
         onKeyDown={walkTree}
         className="max-h-[max(26rem,calc(100dvh-10rem))] overflow-auto"
       >
@@ -108,7 +108,7 @@ function Level({ tree, parent, level }: { tree: Tree; parent: number | null; lev
           level={level}
           label={query.isFetchingNextPage ? 'Loading…' : 'Show more'}
           onAct={() => {
-            // It may be the last time that this is here: the keyboard goes on from the row before.
+            // The button may disappear: focus moves to the row before it.
             focusPart(`row ${rows.at(-1)?.seq}`);
             void query.fetchNextPage();
           }}
@@ -160,9 +160,9 @@ interface PartProps {
   part: string;
   level: number;
   label: ReactNode;
-  /** The keyboard comes to it first. */
+  /** First in the tab order. */
   isFirst?: boolean;
-  /** Undefined: there is nothing below. */
+  /** Undefined: no children. */
   isOpen?: boolean;
   onToggle?: () => void;
   onAct?: () => void;
@@ -188,7 +188,7 @@ function Part({ tree, part, level, label, isFirst = false, isOpen, onToggle, onA
       }}
       className="group/part rounded outline-none"
     >
-      {/* The keyboard does the same by walkTree. */}
+      {/* Keyboard users get the same from walkTree. */}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: see above */}
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: see above */}
       <div

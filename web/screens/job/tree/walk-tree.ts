@@ -1,4 +1,5 @@
-// Where keys lead in a tree: up and down through what is seen, right to open and go in, left to close and go out.
+// Keyboard navigation of a tree: up and down through visible rows, right to expand and enter, left to collapse and
+// leave.
 import type { KeyboardEvent } from 'react';
 
 const PARTS = '[role="treeitem"]';

@@ -1,0 +1,184 @@
+// A job as it is shown: by the API, and by commands that read the database.
+import type { z } from 'zod';
+import type { job as jobSchema, listedJob } from '../../contract/jobs.ts';
+import { type Ability, blockedBecause } from '../../core/claims/ability.ts';
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
+import { estimateEnd } from '../../core/jobs/estimate-end.ts';
+import { outcomeSoFar } from '../../core/jobs/job-outcome.ts';
+import { CLAIMABLE_STATES } from '../../core/jobs/job-state.ts';
+import { rateWindowMs, recentRate } from '../../core/jobs/recent-rate.ts';
+import { slowBecause } from '../../core/jobs/slow-because.ts';
+import type { ResourceStatus } from '../../core/limits/resource-status.ts';
+import { wallClockMs } from '../../platform/clock.ts';
+import type { Executor } from '../../platform/database.ts';
+import type { Settings } from '../../platform/settings.ts';
+import { readExportColumns } from '../../store/views/exports/read-export-columns.ts';
+import { toCounts } from '../../store/views/jobs/job-counts.ts';
+import type { ListedJobRow } from '../../store/views/jobs/jobs-page.ts';
+import { listAbilities } from '../../store/views/jobs/list-abilities.ts';
+import { listPressures } from '../../store/views/jobs/list-pressures.ts';
+import type { Job } from '../../store/views/jobs/read-job.ts';
+import { type PhaseCounts, readPhases } from '../../store/views/jobs/read-phases.ts';
+import { readBudgets } from '../../store/views/limits/read-budgets.ts';
+import { countSuspects } from '../../store/views/spans/count-suspects.ts';
+import { asJson, timeOrNull } from '../requests/wire-values.ts';
+
+type ListedJob = z.infer<typeof listedJob>;
+type ShownJob = z.infer<typeof jobSchema>;
+
+interface JobReader {
+  db: Executor;
+  settings: Pick<Settings, 'heartbeatMs'>;
+}
+
+/** Window of an estimate when nothing moved within the window of the rate. */
+const LATELY_MS = 5 * 60_000;
+/** Heartbeats after which a silent worker counts as gone. */
+const SILENT_BEATS = 3;
+
+/** It waits for a worker, unless there is one that can run it. */
+function mayBeBlocked({ state, pending }: ListedJobRow): boolean {
+  return CLAIMABLE_STATES.includes(state) && pending > 0;
+}
+
+/** Shows the rows of a page. Which workers there are is read once for all of them. */
+export async function listedJobs(
+  { db, settings }: JobReader,
+  rows: readonly ListedJobRow[],
+): Promise<(row: ListedJobRow) => ListedJob> {
+  const abilities = rows.some(mayBeBlocked)
+    ? await listAbilities(db, settings.heartbeatMs * SILENT_BEATS)
+    : [];
+  return (row) => toListedJob(row, abilities);
+}
+
+function toListedJob(row: ListedJobRow, abilities: readonly Ability[]): ListedJob {
+  const { pipeline, pipeline_version: pipelineVersion, phases } = row;
+  const wanted = { jobId: row.job_id, pipeline, pipelineVersion, phases };
+  const counts = toCounts(row);
+  return {
+    jobId: row.job_id,
+    name: row.name,
+    pipeline,
+    ownerId: row.owner_id,
+    state: row.state,
+    outcome: outcomeSoFar(row.state, counts),
+    generation: row.generation,
+    priority: row.priority,
+    itemCount: row.item_count,
+    sealed: row.sealed,
+    counts,
+    ...recentRate(row.last_minute, row.running_ms),
+    cost: row.cost,
+    pausedBecause: row.state === 'PAUSED' ? row.paused_because : null,
+    blockedBecause: mayBeBlocked(row) ? blockedBecause(abilities, wanted) : null,
+    lastError: row.last_error,
+    held: row.held,
+    createdAt: row.created_at.toISOString(),
+    startedAt: timeOrNull(row.started_at),
+    finishedAt: timeOrNull(row.finished_at),
+  };
+}
+
+/** Everything about one job that needs no account. `ofServices` are limits of services that it may wait for. */
+export async function showJob(
+  { db, settings }: JobReader,
+  job: Job,
+  ofServices: Promise<readonly ResourceStatus[]>,
+): Promise<Omit<ShownJob, 'createdBy'>> {
+  const { jobId, generation } = job;
+  const isOpen = CLAIMABLE_STATES.includes(job.state);
+  const silentMs = settings.heartbeatMs * SILENT_BEATS;
+  const [limits, phases, budgets, columns, abilities, pressures, suspects] = await Promise.all([
+    ofServices,
+    readPhases(db, jobId, LATELY_MS),
+    readBudgets(db, jobId),
+    readExportColumns(db, job, generation),
+    isOpen ? listAbilities(db, silentMs) : null,
+    isOpen ? listPressures(db, silentMs, job.pipeline) : null,
+    isOpen ? countSuspects(db, jobId) : 0,
+  ]);
+  const [first] = phases;
+  if (!first) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
+  const sum = (key: Exclude<keyof PhaseCounts, 'name' | 'runningMs'>): number =>
+    phases.reduce((total, phase) => total + phase[key], 0);
+  const blocked = abilities && sum('waiting') > 0 ? blockedBecause(abilities, job) : null;
+  const counts = toCounts({
+    pending: sum('waiting'),
+    processing: sum('processing'),
+    done: sum('done'),
+    error: sum('error'),
+    not_found: sum('notFound'),
+    skipped: sum('skipped'),
+    cancelled: sum('cancelled'),
+  });
+  return {
+    jobId,
+    name: job.name,
+    pipeline: job.pipeline,
+    ownerId: job.ownerId,
+    state: job.state,
+    outcome: outcomeSoFar(job.state, counts),
+    generation,
+    priority: job.priority,
+    itemCount: first.itemCount,
+    sealed: job.sealedAt !== null,
+    counts,
+    ...recentRate(sum('lastMinute'), first.runningMs),
+    cost: sum('cost'),
+    pausedBecause: job.pausedBecause,
+    createdAt: job.createdAt.toISOString(),
+    startedAt: timeOrNull(job.startedAt),
+    finishedAt: timeOrNull(job.finishedAt),
+    phases: job.phases,
+    pipelineVersion: job.pipelineVersion,
+    params: asJson(job.params),
+    source: job.source && {
+      kind: job.source.kind,
+      name: job.source.name,
+      bytes: job.source.bytes,
+      sha256: job.source.sha256,
+      detected: { ...job.source.detected },
+    },
+    columns: columns.input.map(({ key, header }) => ({ key, header })),
+    resultColumns: [...columns.result],
+    ingestReport: { ...job.ingestReport } as Record<string, number>,
+    updatesJobId: job.updatesJobId,
+    outputs: job.outputs,
+    budget: job.budget,
+    budgets: budgets.map((budget) => ({ ...budget })),
+    held: sum('held'),
+    retrying: sum('retrying'),
+    limited: sum('limited'),
+    endedThisRun: sum('endedThisRun'),
+    retried: sum('retried'),
+    fenced: sum('fenced'),
+    workers: first.workers,
+    perPhase: phases.map(toPhase),
+    eta: blocked === null ? estimateOf(job, phases) : null,
+    limits: limits.map((limit) => ({ ...limit })),
+    blockedBecause: blocked,
+    slowBecause: pressures && slowBecause(limits, pressures, suspects),
+    lastError: job.lastError,
+    sealedAt: timeOrNull(job.sealedAt),
+    cancelledAt: timeOrNull(job.cancelledAt),
+  };
+}
+
+function toPhase(phase: PhaseCounts): ShownJob['perPhase'][number] {
+  const { name, waiting, processing, done, error, notFound, skipped, advanced, retried, handlerMs } = phase;
+  return { name, waiting, processing, done, error, notFound, skipped, advanced, retried, handlerMs };
+}
+
+/** Estimate for a running job whose items are all stored, at the rate that is shown with it, as long as there is one. */
+function estimateOf(job: Job, phases: readonly PhaseCounts[]): { at: string; basis: string } | null {
+  if (job.sealedAt === null || !CLAIMABLE_STATES.includes(job.state)) return null;
+  const isMoving = phases.some(({ movedLastMinute }) => movedLastMinute > 0);
+  const end = estimateEnd(
+    phases.map(({ waiting, processing, held, movedLastMinute, runningMs, lately, latelyMs }) => ({
+      left: waiting - held + processing,
+      ...(isMoving ? { lately: movedLastMinute, latelyMs: rateWindowMs(runningMs) } : { lately, latelyMs }),
+    })),
+  );
+  return end && { at: new Date(wallClockMs() + end.inMs).toISOString(), basis: end.basis };
+}

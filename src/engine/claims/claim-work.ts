@@ -1,0 +1,121 @@
+// The claim: what a worker asks for goes in, a lease with everything that its items need comes out. Nothing about it is
+// filled in later.
+import { formatRanges, rangesOf } from '../../core/items/seq-ranges.ts';
+import type { WorkOwner } from '../../core/limits/owner-limits.ts';
+import type { WorkBudget } from '../../core/limits/work-budget.ts';
+import { faultPoint } from '../../platform/fault-point.ts';
+import { newId } from '../../platform/random.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { admitJob } from '../../store/commands/jobs/admit-job.ts';
+import { startJob } from '../../store/commands/jobs/start-job.ts';
+import { type ClaimedItem, type ClaimedSpan, claimItems } from '../../store/commands/spans/claim-items.ts';
+import { releaseAllBut } from '../../store/commands/spans/release-items.ts';
+import { readItemCosts } from '../../store/views/items/read-item-costs.ts';
+import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
+import type { EngineContext } from '../engine-context.ts';
+import type { JobParams } from './job-params.ts';
+import { releaseLease } from './release-items.ts';
+
+export type { ClaimedItem };
+
+export interface Claim extends ClaimedSpan {
+  owner: WorkOwner;
+  /** Null: nothing limits what its calls cost. */
+  budget: WorkBudget | null;
+  /** What its items have cost before, by seq; only where each has a budget. */
+  itemCosts: ReadonlyMap<number, number> | null;
+  /** Parameters of the job. */
+  params: Readonly<Record<string, unknown>>;
+}
+
+export interface ClaimContext {
+  /** Connections for claims alone. */
+  claims: EngineContext;
+  control: EngineContext;
+  workerId: string;
+  params: JobParams;
+  /** The claim does not wait for it. */
+  inBackground: (work: Promise<unknown>) => void;
+}
+
+/** Null when there is nothing to claim there right now. */
+export async function claimWork(
+  context: ClaimContext,
+  work: ClaimableWork,
+  { maxItems, leaseMs }: { maxItems: number; leaseMs: number },
+): Promise<Claim | null> {
+  const { control } = context;
+  if (work.needsAdmission) {
+    if (!(await admitJob(control.db, work.jobId))) return null;
+    work.needsAdmission = false;
+  }
+  const token = newId();
+  try {
+    const leased = await leaseItems(context, work, { maxItems, leaseMs, token });
+    return leased && (await complete(context, work, leased));
+  } catch (error) {
+    // The claim may have been committed: give it back instead of letting it run out.
+    context.inBackground(releaseLease(control, { jobId: work.jobId, token }));
+    throw error;
+  }
+}
+
+async function leaseItems(
+  { claims, workerId }: ClaimContext,
+  { jobId, phase, suspect: suspects, alone, hasEdits }: ClaimableWork,
+  asked: { maxItems: number; leaseMs: number; token: string },
+): Promise<ClaimedSpan | null> {
+  const maxBytes = claims.settings.claimMaxBytes;
+  const leased = await claimItems(claims.db, {
+    ...asked,
+    jobId,
+    phase,
+    maxBytes,
+    workerId,
+    suspects,
+    alone,
+    hasEdits,
+  });
+  if (leased) faultPoint('claim.after_commit');
+  return leased;
+}
+
+async function complete(context: ClaimContext, work: ClaimableWork, leased: ClaimedSpan): Promise<Claim> {
+  const { control } = context;
+  if (work.unstarted) {
+    work.unstarted = false;
+    context.inBackground(noteStart(control, work.jobId));
+  }
+  const span = leased.items.length < leased.itemCount ? await giveBackSurplus(control, leased) : leased;
+  return {
+    ...span,
+    owner: work.owner,
+    budget: work.budget,
+    itemCosts: await readCosts(control, work.budget, span),
+    params: await retryPassing(() => context.params.of(control.db, work.jobId)),
+  };
+}
+
+async function noteStart({ db, events }: EngineContext, jobId: string): Promise<void> {
+  if (await startJob(db, jobId)) events.emit('job.started', { jobId });
+}
+
+/** More was leased than may be held in memory. */
+async function giveBackSurplus({ db }: EngineContext, leased: ClaimedSpan): Promise<ClaimedSpan> {
+  const itemCount = leased.items.length;
+  const ranges = rangesOf(leased.items.map((item) => item.seq));
+  await retryPassing(() => releaseAllBut(db, leased, formatRanges(ranges), itemCount));
+  return { ...leased, itemCount, ranges };
+}
+
+/** Items that were never called have cost nothing. */
+async function readCosts(
+  { db }: EngineContext,
+  budget: WorkBudget | null,
+  { jobId, generation, phase, attempt, items }: ClaimedSpan,
+): Promise<ReadonlyMap<number, number> | null> {
+  if (budget === null || budget.perItem === null) return null;
+  if (generation === 1 && phase === 0 && attempt === 0) return null;
+  const seqs = items.map(({ seq }) => seq);
+  return retryPassing(() => readItemCosts(db, jobId, seqs));
+}

@@ -1,0 +1,107 @@
+// What a flush writes, gathered from the outcomes of leases that are still held: lines for COPY, spans, counts.
+import { errorSignature } from '../../core/errors/error-signature.ts';
+import type { RanAgain } from '../../store/commands/counters/change-entries.ts';
+import { OutcomeLines } from '../../store/commands/items/copy-outcomes.ts';
+import type { NewChild } from '../../store/commands/items/insert-children.ts';
+import { countStatus, emptyLedgerCounts } from '../../store/commands/results/insert-ledger-entry.ts';
+import { addToGroup, type ErrorGroupDelta } from '../../store/commands/results/upsert-error-groups.ts';
+import type { CountedItem } from '../counters/count-contributions.ts';
+import type { FlushBatch, LeaseOutcomes, RecordedOutcome } from './flush-outcomes.ts';
+import { NextSpans } from './next-spans.ts';
+
+const LAST_PHASE = 32_767;
+
+/** Why a row was skipped stands behind the columns of real results. */
+export const BEHIND_RESULTS = 1_000_000;
+
+export class FlushContents {
+  readonly counts = emptyLedgerCounts();
+  readonly groups = new Map<string, ErrorGroupDelta>();
+  readonly lines: OutcomeLines;
+  readonly spans: NextSpans;
+  /** Names of columns of results, with their positions. */
+  readonly columns = new Map<string, number>();
+  readonly children: NewChild[] = [];
+  readonly counted: CountedItem[] = [];
+  readonly ranAgain: RanAgain[] = [];
+  readonly lostTokens: string[] = [];
+  recorded = 0;
+  /** Nothing is left in at least one of the leases. */
+  hasEmptied = false;
+  readonly #phase: number;
+  readonly #withCost: boolean;
+  /** Items may have counted in an earlier generation. */
+  readonly #takesBack: boolean;
+
+  constructor(batch: FlushBatch, takesBack: boolean) {
+    this.#phase = batch.phase;
+    this.#withCost = hasCosts(batch);
+    this.#takesBack = takesBack;
+    this.lines = new OutcomeLines(batch, this.#withCost);
+    this.spans = new NextSpans(batch.phase);
+  }
+
+  /** `isEmpty` says that nothing is left in the lease; undefined: it is no longer held. */
+  add(lease: LeaseOutcomes, isEmpty: boolean | undefined): void {
+    const { outcomes, token } = lease;
+    if (isEmpty === undefined) {
+      this.counts.fenced += outcomes.length;
+      if (this.#withCost) this.counts.fencedCost += sumCost(outcomes);
+      this.lostTokens.push(token);
+      return;
+    }
+    this.hasEmptied ||= isEmpty;
+    this.recorded += outcomes.length;
+    if (this.#withCost) this.counts.cost += sumCost(outcomes);
+    for (const outcome of outcomes) this.#addOutcome(lease, outcome);
+  }
+
+  #addOutcome(lease: LeaseOutcomes, outcome: RecordedOutcome): void {
+    const { counts, lines } = this;
+    const { seq, kind, status, failure, json, cost, handlerMs } = outcome;
+    const attempt = lease.attempt + 1;
+    counts.handlerMs += handlerMs;
+    if (json !== null) counts.bytes += json.length;
+    this.#addGains(outcome);
+    const signature = failure === null ? null : errorSignature(failure.class, failure.message);
+    if (failure !== null) addToGroup(this.groups, signature!, failure, seq, kind === 'terminal');
+    if (kind === 'terminal') {
+      countStatus(counts, status);
+      if (outcome.columns) this.#addColumns(outcome.columns, status === 'DONE' ? 0 : BEHIND_RESULTS);
+      lines.result(seq, attempt, status, handlerMs, failure, json, signature, cost);
+    } else if (kind === 'advance') {
+      counts.advanced += 1;
+      lines.output(seq, json, cost);
+      this.spans.advance(lease.priority, seq);
+    } else {
+      counts.retried += 1;
+      lines.attemptError(seq, attempt, failure!, cost);
+      this.spans.retry(lease, failure!.class, outcome.delayMs, seq);
+    }
+  }
+
+  /** Items that it emitted, and what it counted. */
+  #addGains(outcome: RecordedOutcome): void {
+    const { seq, children, counted } = outcome;
+    if (children)
+      for (const child of children)
+        this.children.push({ ...child, bytes: Buffer.byteLength(child.json), parentSeq: seq });
+    if (counted) this.counted.push({ seq, counted });
+    // The result of this phase is another one now; that of an item which ended has no later phases.
+    if (this.#takesBack && outcome.kind !== 'retry' && !outcome.keepsCounted)
+      this.ranAgain.push({ seq, lastPhase: outcome.kind === 'advance' ? this.#phase : LAST_PHASE });
+  }
+
+  #addColumns(names: readonly string[], first: number): void {
+    for (const [position, name] of names.entries())
+      if (!this.columns.has(name)) this.columns.set(name, first + position);
+  }
+}
+
+function hasCosts(batch: FlushBatch): boolean {
+  return batch.leases.some((lease) => lease.outcomes.some(({ cost }) => cost !== null && cost !== undefined));
+}
+
+function sumCost(outcomes: readonly RecordedOutcome[]): number {
+  return outcomes.reduce((sum, { cost }) => sum + (cost ?? 0), 0);
+}

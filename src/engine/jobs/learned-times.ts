@@ -1,0 +1,29 @@
+// What the slices of a job have learned about its handlers: the next one begins with it.
+import { type LearnedTimes, readLearnedTimes } from '../../core/jobs/learned-times.ts';
+import { retryPassing } from '../../platform/retry-passing.ts';
+import { readSliceState, storeSliceState } from '../../store/commands/jobs/slice-state.ts';
+import type { EngineContext } from '../engine-context.ts';
+
+export interface LearnedBefore {
+  times: LearnedTimes;
+  /** JSON text, as it is stored; null before the first slice. */
+  stored: string | null;
+}
+
+export async function loadLearnedTimes({ db }: EngineContext, jobId: string): Promise<LearnedBefore> {
+  const stored = await readSliceState(db, jobId);
+  return { stored, times: readLearnedTimes(stored === null ? null : JSON.parse(stored)) };
+}
+
+/** It is a help, not a result: without it the next slice begins with small claims. */
+export async function storeLearnedTimes(
+  { db, events }: EngineContext,
+  jobId: string,
+  before: LearnedBefore,
+  times: LearnedTimes,
+): Promise<void> {
+  const after = JSON.stringify({ phases: times });
+  await retryPassing(() => storeSliceState(db, jobId, { before: before.stored, after })).catch((error) =>
+    events.emit('service.failed', { service: 'slice', error }),
+  );
+}

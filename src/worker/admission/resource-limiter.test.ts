@@ -1,0 +1,177 @@
+// The resource limiter of a worker against a real database.
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { useTestDatabase } from '../../../test/support/test-database.ts';
+import { NO_LIMITS, type ResourceLimits } from '../../core/limits/resource-limits.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
+import { monotonicMs, waitMs } from '../../platform/clock.ts';
+import { newId } from '../../platform/random.ts';
+import type { KeyPermits } from './key-permits.ts';
+import { ResourceLimiter } from './resource-limiter.ts';
+
+const database = useTestDatabase();
+let engine: EngineContext;
+beforeAll(() => {
+  engine = database.context({ resourceSyncMs: 50, resourceLeaseMs: 60_000 });
+});
+
+const limiters: ResourceLimiter[] = [];
+afterEach(async () => {
+  for (const limiter of limiters.splice(0)) await limiter.stop();
+});
+
+function openLimiter(limits: Partial<ResourceLimits>, context = engine) {
+  const looks: { resolve: () => void; is: () => boolean }[] = [];
+  const limiter: ResourceLimiter = new ResourceLimiter({
+    context,
+    workerId: newId(),
+    resources: new Map([['api', { ...NO_LIMITS, ...limits }]]),
+    onPermits: () => {
+      for (const look of looks.splice(0)) {
+        if (look.is()) look.resolve();
+        else looks.push(look);
+      }
+      for (const permits of wanted) permits.want();
+    },
+  });
+  const wanted = new Set<KeyPermits>();
+  limiters.push(limiter);
+  return {
+    limiter,
+    want(key: string, calls: number): KeyPermits {
+      const permits = limiter.permits('api', key, 'local');
+      permits.demands.set(looks, { items: calls, slots: calls, cost: 0, next: 0 });
+      wanted.add(permits);
+      permits.want();
+      return permits;
+    },
+    leave(permits: KeyPermits): void {
+      permits.demands.clear();
+      wanted.delete(permits);
+    },
+    /** Looked at whenever the limiter has news. */
+    when: (is: () => boolean) => new Promise<void>((resolve) => looks.push({ resolve, is })),
+  };
+}
+
+const heldIn = async (key: string): Promise<number[]> => {
+  const rows = await database.query<{ held: number }>(
+    `select (h.value ->> 'held')::int as held from resources r
+     cross join lateral jsonb_each(r.state -> 'holders') h where r.key = $1`,
+    [key],
+  );
+  return rows.map(({ held }) => held);
+};
+
+/** Starts what may be started. */
+function startAll(permits: KeyPermits): number {
+  let started = 0;
+  while (permits.canStart(monotonicMs())) {
+    permits.start(monotonicMs());
+    started += 1;
+  }
+  return started;
+}
+
+describe('two limiters', () => {
+  it('share calls at once, also when one came first and never stops using them', async () => {
+    const [one, two] = [openLimiter({ concurrency: 4 }), openLimiter({ concurrency: 4 })];
+    const first = one.want('shared', 10);
+    await one.when(() => first.canStart(monotonicMs()));
+    expect(startAll(first)).toBe(4);
+    const second = two.want('shared', 10);
+    // A call of the first ends and another would begin: it gives up half instead.
+    await two.when(() => {
+      if (first.inUse > 2) first.release();
+      startAll(first);
+      return second.canStart(monotonicMs());
+    });
+    await two.when(() => startAll(second) >= 0 && second.inUse === 2);
+    expect(first.inUse).toBeLessThanOrEqual(2);
+    for (const permits of [first, second]) while (permits.inUse > 0) permits.release();
+  });
+
+  it('take turns when there are fewer permits than limiters', async () => {
+    const quick = database.context({ resourceSyncMs: 10, resourceLeaseMs: 60_000 });
+    const both = [openLimiter({ concurrency: 1 }, quick), openLimiter({ concurrency: 1 }, quick)];
+    const permits = both.map((each) => each.want('turns', 5));
+    const had = new Set<KeyPermits>();
+    const use = (): boolean => {
+      for (const each of permits) {
+        if (startAll(each) === 0) continue;
+        had.add(each);
+        expect(permits.reduce((sum, { inUse }) => sum + inUse, 0)).toBe(1);
+        each.release();
+      }
+      return had.size === 2;
+    };
+    await Promise.race(both.map((each) => each.when(use)));
+  });
+});
+
+it('gives back what is no longer wanted, and forgets the key', async () => {
+  const { limiter, want, leave, when } = openLimiter({ concurrency: 3 });
+  const permits = want('given-back', 2);
+  await when(() => permits.canStart(monotonicMs()));
+  expect(await heldIn('given-back')).toEqual([2]);
+  leave(permits);
+  await when(() => permits.isIdle);
+  expect(await heldIn('given-back')).toEqual([]);
+  want('another', 1);
+  await when(() => limiter.live().every(({ key }) => key !== 'given-back'));
+});
+
+it('gives everything back when it stops, more keys than one sync takes', async () => {
+  const { limiter, want, when } = openLimiter({ concurrency: 1 });
+  const all = Array.from({ length: 700 }, (_, n) => want(`stop-${n}`, 1));
+  await when(() => all.every((permits) => permits.canStart(monotonicMs())));
+  await limiter.stop();
+  const [left] = await database.query<{ count: number }>(
+    `select count(*)::int as count from resources where key like 'stop-%' and state -> 'holders' <> '{}'`,
+  );
+  expect(left!.count).toBe(0);
+});
+
+it('can use its moments to start when the database answers later than they come', async () => {
+  const context = database.context({ resourceSyncMs: 50, resourceLeaseMs: 10_000 });
+  const real = context.db.transaction.bind(context.db);
+  // Ten times as long as a stretch of moments is.
+  context.db.transaction = (async (work: never) => {
+    const answer = await real(work);
+    await waitMs(1000);
+    return answer;
+  }) as typeof context.db.transaction;
+  const { want, when } = openLimiter({ ratePerSecond: 40 }, context);
+  const permits = want('late', 100);
+  let started = 0;
+  await when(() => {
+    const count = startAll(permits);
+    for (let call = 0; call < count; call += 1) permits.release();
+    started += count;
+    return started >= 20;
+  });
+});
+
+it('starts nothing while the database is away, tries ever more rarely, and goes on when it is back', async () => {
+  const context = database.context({ resourceSyncMs: 20, resourceLeaseMs: 500 });
+  const real = context.db.transaction.bind(context.db);
+  let isDown = false;
+  let tries = 0;
+  context.db.transaction = ((work: never) => {
+    if (!isDown) return real(work);
+    tries += 1;
+    return Promise.reject(new Error('away'));
+  }) as typeof context.db.transaction;
+  const { want, when } = openLimiter({ concurrency: 2 }, context);
+  const permits = want('outage', 2);
+  await when(() => permits.canStart(monotonicMs()));
+  permits.start(monotonicMs());
+  isDown = true;
+  const downMs = monotonicMs();
+  await when(() => monotonicMs() > downMs + 700);
+  expect(permits.canStart(monotonicMs())).toBe(false);
+  expect(tries).toBeLessThan(12);
+  isDown = false;
+  await when(() => permits.canStart(monotonicMs()));
+  expect(await heldIn('outage')).toEqual([2]);
+  permits.release();
+});

@@ -1,0 +1,54 @@
+// Who may claim: as many at a time as there are connections for it, and of those who wait the one that nobody else goes
+// before, the longest waiting first.
+import { goesBefore, type OrderedPhase } from '../../core/items/phase-order.ts';
+
+interface Waiting {
+  phase: OrderedPhase;
+  grant: () => void;
+}
+
+export class PrioritySemaphore {
+  #free: number;
+  /** In the order of their coming. */
+  readonly #waiting: Waiting[] = [];
+  #holdsBack = false;
+
+  constructor(permits: number) {
+    this.#free = permits;
+  }
+
+  take(phase: OrderedPhase): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ phase, grant: resolve });
+      if (!this.#holdsBack) this.#grant();
+    });
+  }
+
+  /**
+   * A phase that goes before all who wait gets one turn of the loop to ask again: its next claim would otherwise always
+   * come a moment too late.
+   */
+  release(phase: OrderedPhase): void {
+    this.#free += 1;
+    const next = this.#next();
+    if (!next || this.#holdsBack) return;
+    if (!goesBefore(phase, next.phase)) return this.#grant();
+    this.#holdsBack = true;
+    setImmediate(() => {
+      this.#holdsBack = false;
+      this.#grant();
+    });
+  }
+
+  #next(): Waiting | undefined {
+    return this.#waiting.find(({ phase }) => !this.#waiting.some((other) => goesBefore(other.phase, phase)));
+  }
+
+  #grant(): void {
+    for (let next = this.#next(); next && this.#free > 0; next = this.#next()) {
+      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+      this.#free -= 1;
+      next.grant();
+    }
+  }
+}

@@ -1,0 +1,23 @@
+// Work that nobody waits for, except the end of the worker. Failures are events.
+import type { Events } from '../../platform/events.ts';
+
+export class Background {
+  readonly #events: Events;
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(events: Events) {
+    this.#events = events;
+  }
+
+  run(work: Promise<unknown>): void {
+    const tracked = work
+      .catch((error: unknown) => this.#events.emit('service.failed', { service: 'worker', error }))
+      .finally(() => this.#running.delete(tracked));
+    this.#running.add(tracked);
+  }
+
+  /** Resolves when everything that runs now has ended. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#running);
+  }
+}
