@@ -173,6 +173,35 @@ describe('what the outside world is touched with', () => {
   });
 });
 
+describe('an exported name', () => {
+  const EXPORTED =
+    /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|let) (\w+)/gm;
+  /** To be renamed, except waitMs and randomFraction: the client has its own, because it runs in browsers. */
+  const SHARED = [
+    'CallOptions',
+    'Caller',
+    'Counter',
+    'Heard',
+    'ItemRow',
+    'JobBudget',
+    'KeptLease',
+    'Upload',
+  ].concat(
+    ['followJob', 'registerWorker', 'releaseLease', 'removeSilentWorkers', 'removeWorker', 'resource'],
+    ['randomFraction', 'waitMs'],
+  );
+
+  it('means one thing: two files declare no name both', () => {
+    const files = new Map<string, string[]>();
+    for (const { path, code } of sources)
+      for (const name of new Set(Array.from(code.matchAll(EXPORTED), ([, found]) => found!)))
+        files.set(name, [...(files.get(name) ?? []), path]);
+    expect(files.get('definePipeline')).toEqual(['src/pipeline/define-pipeline.ts']);
+    const twice = [...files].filter(([name, paths]) => paths.length > 1 && !SHARED.includes(name));
+    expect(twice.map(([name, paths]) => `${name}: ${paths.join(', ')}`)).toEqual([]);
+  });
+});
+
 describe('files', () => {
   const files = [
     ...listFiles('src'),

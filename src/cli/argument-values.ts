@@ -88,7 +88,7 @@ export function jobStates(text: string): JobState[] {
   });
 }
 
-export function jsonObject(text: string): object {
+export function parseJsonObject(text: string): object {
   try {
     const value: unknown = JSON.parse(text);
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value;

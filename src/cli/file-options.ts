@@ -56,7 +56,7 @@ const FORMAT_KEYS = [
   'sheet',
 ] as const;
 
-export function formatOptions(options: FileOptions): FormatOptions {
+export function readFormatOptions(options: FileOptions): FormatOptions {
   const given = FORMAT_KEYS.filter((key) => options[key] !== undefined).map((key) => [key, options[key]]);
   return Object.fromEntries(given) as FormatOptions;
 }

@@ -36,12 +36,12 @@ export interface CallOptions {
 }
 
 /** Nothing has to be given where everything may be left out. */
-export type Method<R extends Route> =
+export type RouteMethod<R extends Route> =
   object extends Given<R>
     ? (given?: Given<R>, options?: CallOptions) => Promise<Answered<R>>
     : (given: Given<R>, options?: CallOptions) => Promise<Answered<R>>;
 
-export type RouteMethods = { [Name in RouteName]: Method<Routes[Name]> };
+export type RouteMethods = { [Name in RouteName]: RouteMethod<Routes[Name]> };
 
 export interface SplitCall {
   /** Path and query, without the base. */

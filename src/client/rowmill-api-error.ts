@@ -39,7 +39,7 @@ export class RowmillApiError extends Error {
 }
 
 /** What an answer that is not a success says. A proxy in between answers in words of its own. */
-export function refusalOf(status: number, headers: Pick<Headers, 'get'>, text: string): RowmillApiError {
+export function apiErrorOf(status: number, headers: Pick<Headers, 'get'>, text: string): RowmillApiError {
   const answer = parseJson(text);
   const retryAfterMs = parseRetryAfter(headers);
   if (isErrorAnswer(answer)) return new RowmillApiError({ ...answer, status, retryAfterMs });

@@ -1,7 +1,7 @@
 // A request by the browser's XMLHttpRequest, which alone tells how much of its body was sent.
 
 import type { CallOptions } from './route-call.ts';
-import { refusalOf, unreachable } from './rowmill-api-error.ts';
+import { apiErrorOf, unreachable } from './rowmill-api-error.ts';
 import { type Connection, headersOf } from './send-request.ts';
 
 /** What is used of it. */
@@ -54,7 +54,7 @@ export function sendByXhr(
       }
       if (xhr.status >= 200 && xhr.status < 300)
         resolve(new Response(xhr.responseText, { status: xhr.status, headers }));
-      else reject(refusalOf(xhr.status, headers, xhr.responseText));
+      else reject(apiErrorOf(xhr.status, headers, xhr.responseText));
     };
     xhr.onerror = () => reject(unreachable(connection.base, new Error('the upload was interrupted')));
     xhr.onabort = () => reject(signal?.reason as Error);

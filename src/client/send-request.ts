@@ -3,7 +3,7 @@
 
 import { backoffMs, halfJitter } from '../core/retries/backoff.ts';
 import type { CallOptions } from './route-call.ts';
-import { RowmillApiError, refusalOf, unreachable } from './rowmill-api-error.ts';
+import { RowmillApiError, apiErrorOf, unreachable } from './rowmill-api-error.ts';
 import { randomFraction, waitMs } from './surroundings.ts';
 
 export interface Connection {
@@ -54,7 +54,7 @@ export async function sendRequest(
       const response = await sendOnce(connection, request, options);
       options.onAnswer?.(response);
       if (response.ok) return response;
-      throw refusalOf(response.status, response.headers, await response.text());
+      throw apiErrorOf(response.status, response.headers, await response.text());
     } catch (error) {
       options.signal?.throwIfAborted();
       const wait = retryWaitMs(error, tried);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { newId } from '../platform/random.ts';
 import { csvReader } from './formats/csv/read-csv.ts';
 import {
-  CLOSED,
+  READ_AFTER_CLOSE,
   type FileTask,
   type FileThread,
   type OpenedFile,
@@ -122,7 +122,7 @@ async function withThreads<T>(
   const folders: string[] = [];
   let isClosed = false;
   const start = (kind: FileTask['kind']): FileThread => {
-    if (isClosed) throw new Error(CLOSED);
+    if (isClosed) throw new Error(READ_AFTER_CLOSE);
     const folder = join(tmpdir(), `rowmill-ingest-${newId()}`);
     folders.push(folder);
     const thread = startFileThread({ kind, folder, ...given }, signal);

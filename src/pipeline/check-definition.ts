@@ -3,7 +3,7 @@ import { JOB_OUTPUTS } from '../core/files/output-format.ts';
 import { distinctCounters, isCounter } from '../core/items/counter.ts';
 import { checkFields, checkKeys } from './check-keys.ts';
 import { checkPhase } from './check-phase.ts';
-import { invalidPipeline, kindOf } from './invalid-pipeline.ts';
+import { invalidPipeline, kindOfValue } from './invalid-pipeline.ts';
 import { checkResources } from './phase-resources.ts';
 import type { Phase } from './pipeline.ts';
 import { CALLBACKS } from './pipeline-callbacks.ts';
@@ -12,7 +12,7 @@ import type { PipelineDefinition } from './pipeline-definition.ts';
 export function checkDefinition(definition: PipelineDefinition): void {
   if (typeof definition !== 'object' || definition === null) {
     throw invalidPipeline(
-      `expected definePipeline to be given a definition, got ${kindOf(definition)}`,
+      `expected definePipeline to be given a definition, got ${kindOfValue(definition)}`,
       'Write definePipeline({ name: "prices", phases: [{ name: "lookup", run: async (row) => … }] }).',
     );
   }
@@ -58,7 +58,7 @@ function checkName({ name, version }: PipelineDefinition): void {
 function checkSchema(what: string, schema: PipelineDefinition['input'], otherwise: string): void {
   if (schema === undefined || typeof schema?.['~standard']?.validate === 'function') return;
   throw invalidPipeline(
-    `expected the ${what} to be a Standard Schema such as z.object(…), got ${kindOf(schema)}`,
+    `expected the ${what} to be a Standard Schema such as z.object(…), got ${kindOfValue(schema)}`,
     `Use zod from 3.24, valibot from 1.0 or arktype from 2.0, or ${otherwise}.`,
   );
 }
@@ -94,7 +94,7 @@ function checkPhases(definition: PipelineDefinition): void {
   const { name, phases, resources = {} } = definition;
   if (!Array.isArray(phases) || phases.length === 0)
     throw invalidPipeline(
-      `expected pipeline ${name} to have at least one phase, got ${Array.isArray(phases) ? 'none' : kindOf(phases)}`,
+      `expected pipeline ${name} to have at least one phase, got ${Array.isArray(phases) ? 'none' : kindOfValue(phases)}`,
       'Write phases: [{ name: "lookup", run: async (row) => … }].',
     );
   checkKeys(definition);
@@ -120,7 +120,7 @@ function checkCallbacks(definition: PipelineDefinition): void {
     const callback: unknown = definition[key];
     if (callback === undefined || typeof callback === 'function') continue;
     throw invalidPipeline(
-      `expected ${key} of pipeline ${definition.name} to be a function, got ${kindOf(callback)}`,
+      `expected ${key} of pipeline ${definition.name} to be a function, got ${kindOfValue(callback)}`,
       `Write ${key}: async (…, context) => …, and do not call it there.`,
     );
   }

@@ -2,7 +2,7 @@
 import { ERROR_CLASSES } from '../core/items/outcome.ts';
 import { isAmount } from '../core/limits/budget.ts';
 import type { DeclaredLimits } from '../core/limits/resource-limits.ts';
-import { invalidPipeline, kindOf } from './invalid-pipeline.ts';
+import { invalidPipeline, kindOfValue } from './invalid-pipeline.ts';
 import { checkUses } from './phase-resources.ts';
 import type { Phase, SinglePhase } from './pipeline.ts';
 
@@ -37,7 +37,7 @@ function checkHandler(where: string, phase: Phase): void {
     throw invalidPipeline(`expected ${where} to have either run or runMany, got both`);
   if (typeof (run ?? runMany) !== 'function')
     throw invalidPipeline(
-      `expected ${run === undefined ? 'runMany' : 'run'} of ${where} to be a function, got ${kindOf(run ?? runMany)}`,
+      `expected ${run === undefined ? 'runMany' : 'run'} of ${where} to be a function, got ${kindOfValue(run ?? runMany)}`,
       'Write run: async (row, context) => …, and do not call it there.',
     );
   if (runMany !== undefined) {
@@ -86,7 +86,7 @@ function checkRetry(where: string, phase: Phase): void {
       const value: unknown = (rule as Record<string, unknown> | undefined)?.[key];
       if (value === undefined || (typeof value === 'number' && value >= 0 && value <= max)) continue;
       throw invalidPipeline(
-        `expected ${key} for ${errorClass} in ${where} to be a number from 0 to ${max}, got ${typeof value === 'number' ? value : kindOf(value)}`,
+        `expected ${key} for ${errorClass} in ${where} to be a number from 0 to ${max}, got ${typeof value === 'number' ? value : kindOfValue(value)}`,
         'The wait before a try is random, up to baseMs times factor for each try before it, and never more than capMs.',
       );
     }
@@ -96,7 +96,7 @@ function checkRetry(where: string, phase: Phase): void {
 function checkCost(where: string, cost: unknown): void {
   if (cost === undefined || typeof cost === 'function' || isAmount(cost)) return;
   throw invalidPipeline(
-    `expected cost of ${where} to be a number from 0 or a function of the row, got ${typeof cost === 'number' ? cost : kindOf(cost)}`,
+    `expected cost of ${where} to be a number from 0 or a function of the row, got ${typeof cost === 'number' ? cost : kindOfValue(cost)}`,
     'It is the estimate of one call, in the units of the budget: docs/budgets.md.',
   );
 }

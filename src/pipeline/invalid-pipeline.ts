@@ -6,7 +6,7 @@ export function invalidPipeline(message: string, hint?: string): RowmillError {
 }
 
 /** For people: what they gave in place of what was expected. */
-export function kindOf(value: unknown): string {
+export function kindOfValue(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'a list';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;

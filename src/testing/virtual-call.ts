@@ -4,7 +4,7 @@ import type { PhaseRuntime } from '../worker/run/run-item.ts';
 import type { RunningBatch } from '../worker/run/running-batch.ts';
 import type { ItemServices, RunningItem } from '../worker/run/running-item.ts';
 import type { CallScope, VirtualClock } from './virtual-clock.ts';
-import type { WaitingItem, WaitingItems } from './waiting-items.ts';
+import type { VirtualItem, WaitingItems } from './waiting-items.ts';
 
 export interface Stage {
   index: number;
@@ -26,12 +26,12 @@ export class VirtualCall implements CallScope {
   readonly onChange: () => void;
   sleeping = 0;
   readonly #target: RunningItem | RunningBatch;
-  readonly #open: Map<RunningItem, WaitingItem>;
+  readonly #open: Map<RunningItem, VirtualItem>;
 
   constructor(
     stage: Stage,
     target: RunningItem | RunningBatch,
-    items: Map<RunningItem, WaitingItem>,
+    items: Map<RunningItem, VirtualItem>,
     clock: VirtualClock,
     onChange: () => void,
   ) {
@@ -48,12 +48,12 @@ export class VirtualCall implements CallScope {
   }
 
   /** Items without an outcome. */
-  get open(): [RunningItem, WaitingItem][] {
+  get open(): [RunningItem, VirtualItem][] {
     return [...this.#open];
   }
 
   /** What the item had waited as; undefined when it has its outcome already. */
-  settle(item: RunningItem): WaitingItem | undefined {
+  settle(item: RunningItem): VirtualItem | undefined {
     const waiting = this.#open.get(item);
     this.#open.delete(item);
     item.ended = true;

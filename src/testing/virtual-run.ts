@@ -24,7 +24,7 @@ import type { RunRecorder } from './run-recorder.ts';
 import { seededFraction } from './seeded-fraction.ts';
 import { type Stage, VirtualCall } from './virtual-call.ts';
 import { currentCall, type VirtualClock } from './virtual-clock.ts';
-import { type WaitingItem, WaitingItems } from './waiting-items.ts';
+import { type VirtualItem, WaitingItems } from './waiting-items.ts';
 
 const DEFAULT_SLOTS = 10;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -141,7 +141,7 @@ export class VirtualRun {
     return started;
   }
 
-  #startBatch(stage: Stage, together: readonly WaitingItem[]): void {
+  #startBatch(stage: Stage, together: readonly VirtualItem[]): void {
     const items = new Map(
       together.map((waiting) => [this.#runningItem(BatchedItem, stage, waiting), waiting]),
     );
@@ -155,7 +155,7 @@ export class VirtualRun {
   #runningItem<Item extends RunningItem>(
     Item: new (...given: ConstructorParameters<typeof RunningItem>) => Item,
     stage: Stage,
-    { seq, attempt, failures, previous }: WaitingItem,
+    { seq, attempt, failures, previous }: VirtualItem,
   ): Item {
     const { clock, jobId, params, inputs } = this.#options;
     // Of a lease an item needs only the claim, and of that what names the call.
@@ -164,7 +164,7 @@ export class VirtualRun {
     return new Item({ claim } as Lease, claimed, clock.now(), stage.services);
   }
 
-  #open(stage: Stage, target: RunningItem | RunningBatch, items: Map<RunningItem, WaitingItem>): VirtualCall {
+  #open(stage: Stage, target: RunningItem | RunningBatch, items: Map<RunningItem, VirtualItem>): VirtualCall {
     const call = new VirtualCall(stage, target, items, this.#options.clock, () => this.#change());
     this.#calls.add(call);
     stage.running += 1;
@@ -344,6 +344,6 @@ export class VirtualRun {
 const KIND_OUTCOMES = { advance: 'advanced', retry: 'retry' } as const;
 
 /** At the beginning of a phase. */
-function fresh(seq: number, previous: string | null, readyAtMs: number): WaitingItem {
+function fresh(seq: number, previous: string | null, readyAtMs: number): VirtualItem {
   return { seq, attempt: 0, failures: NO_FAILURES, crashes: 0, suspects: null, previous, readyAtMs };
 }

@@ -1,6 +1,6 @@
 // The items that wait at one phase: those that are ready, in order, and those that wait for a moment.
 
-export interface WaitingItem {
+export interface VirtualItem {
   seq: number;
   /** Attempts made. */
   attempt: number;
@@ -15,18 +15,18 @@ export interface WaitingItem {
 }
 
 export class WaitingItems {
-  #ready: WaitingItem[] = [];
+  #ready: VirtualItem[] = [];
   #position = 0;
   #sorted = true;
   /** The earliest last. */
-  readonly #delayed: WaitingItem[] = [];
+  readonly #delayed: VirtualItem[] = [];
 
   /** When the next delayed item is ready; infinite without one. */
   get nextMs(): number {
     return this.#delayed.at(-1)?.readyAtMs ?? Number.POSITIVE_INFINITY;
   }
 
-  add(item: WaitingItem, nowMs: number): void {
+  add(item: VirtualItem, nowMs: number): void {
     if (item.readyAtMs <= nowMs) return this.#addReady(item);
     let low = 0;
     let high = this.#delayed.length;
@@ -44,7 +44,7 @@ export class WaitingItems {
   }
 
   /** The next item that may start now. */
-  take(nowMs: number): WaitingItem | undefined {
+  take(nowMs: number): VirtualItem | undefined {
     this.ripen(nowMs);
     const item = this.#ready[this.#position];
     if (item) this.#moveTo(this.#position + 1);
@@ -55,13 +55,13 @@ export class WaitingItems {
    * The next items that may start now in one call: of one attempt, those that were ready first before the others, then by
    * their position, whatever the order in which they came here.
    */
-  takeTogether(nowMs: number, maxItems: number): WaitingItem[] {
+  takeTogether(nowMs: number, maxItems: number): VirtualItem[] {
     this.ripen(nowMs);
     this.#sort();
     const first = this.#ready[this.#position];
     if (!first) return [];
-    const taken: WaitingItem[] = [];
-    const passedOver: WaitingItem[] = [];
+    const taken: VirtualItem[] = [];
+    const passedOver: VirtualItem[] = [];
     let next = this.#position;
     for (; next < this.#ready.length && taken.length < maxItems; next += 1) {
       const item = this.#ready[next]!;
@@ -76,7 +76,7 @@ export class WaitingItems {
     return taken;
   }
 
-  #addReady(item: WaitingItem): void {
+  #addReady(item: VirtualItem): void {
     const last = this.#ready.at(-1);
     if (last && isLater(last, item)) this.#sorted = false;
     this.#ready.push(item);
@@ -98,6 +98,6 @@ export class WaitingItems {
   }
 }
 
-function isLater(a: WaitingItem, b: WaitingItem): boolean {
+function isLater(a: VirtualItem, b: VirtualItem): boolean {
   return a.readyAtMs === b.readyAtMs ? a.seq > b.seq : a.readyAtMs > b.readyAtMs;
 }

@@ -17,7 +17,7 @@ import { prices, RETAILERS } from '../../examples/prices/pipeline.ts';
 import { priceWithoutWorkers } from '../../examples/prices/price-without-workers.ts';
 import { startRetailerService } from '../../examples/prices/retailer-service.ts';
 import type { StandIn, StandInOptions } from '../../examples/stand-in-server.ts';
-import { scanSources } from '../../src/cli/commands/scan.ts';
+import { runScan } from '../../src/cli/commands/scan.ts';
 import { send } from '../support/api-pipelines.ts';
 import { expectNoComplaints, useBrowser } from '../support/browser.ts';
 import { startFtpServer } from '../support/ftp-server.ts';
@@ -92,7 +92,7 @@ async function scan(sources: object[]): Promise<Map<string, string>> {
     set: { blobStore: join(folder, 'blobs') },
     json: true,
   };
-  expect(await scanSources([pipelinePath], options)).toBe(0);
+  expect(await runScan([pipelinePath], options)).toBe(0);
   vi.restoreAllMocks();
   const events = lines.map((line) => JSON.parse(line) as { event: string; source: string; jobId: string });
   return new Map(events.filter(({ event }) => event === 'taken').map(({ source, jobId }) => [source, jobId]));

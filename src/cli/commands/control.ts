@@ -11,7 +11,7 @@ import { withPort } from '../remote/with-port.ts';
 export type SimpleAction = Exclude<ControlAction, 'reprocess'>;
 
 /** Budgets: with resume. */
-export interface ControlOptions extends TargetOptions, BudgetOptions {
+interface ControlOptions extends TargetOptions, BudgetOptions {
   json?: boolean;
 }
 

@@ -8,7 +8,7 @@ import { previewEncoder } from '../../ingest/preview-encoder.ts';
 import type { ReadRow } from '../../ingest/row-reader.ts';
 import { loadSettings } from '../../platform/settings.ts';
 import { describeCheck, describeColumns, describeFormat } from '../describe-file.ts';
-import { type FileOptions, formatOptions } from '../file-options.ts';
+import { type FileOptions, readFormatOptions } from '../file-options.ts';
 import { choosePipeline } from '../load-pipeline.ts';
 import { printable } from '../progress-lines.ts';
 
@@ -26,7 +26,7 @@ export async function inspect(file: string, options: InspectOptions): Promise<nu
   const settings = loadSettings({ flags: options.set ?? {} });
   const pipeline = options.pipeline === undefined ? null : await choosePipeline(options.pipeline);
   const { map = {}, rows: shown = 5 } = options;
-  return withRowsAt(file, formatOptions(options), settings, async (reader) => {
+  return withRowsAt(file, readFormatOptions(options), settings, async (reader) => {
     const fields = pipeline === null ? null : fieldsOf(pipeline.input);
     const mapped = reader.headers === null ? null : mapColumns(reader.headers, fields, map);
     const columns = mapped?.columns.filter((column) => column !== null) ?? [];

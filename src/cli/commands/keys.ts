@@ -73,7 +73,7 @@ export interface OpenOptions extends TargetOptions {
   print?: boolean;
 }
 
-export async function openPage(prefix: string | undefined, options: OpenOptions): Promise<number> {
+export async function openWebPage(prefix: string | undefined, options: OpenOptions): Promise<number> {
   return withClient(options, 'pages', async (client, url) => {
     const job = prefix === undefined ? null : await clientPort(client, url).findJob(prefix);
     const address = job === null ? `${url}/` : `${url}/jobs/${job.jobId}`;

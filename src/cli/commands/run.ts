@@ -12,7 +12,7 @@ import { describeDiff } from '../describe-diff.ts';
 import { describeColumns, describeFormat, describeLeftOut, describeReport } from '../describe-file.ts';
 import { commandsToContinue, describeStop, rows } from '../describe-stop.ts';
 import { EXIT, exitCodeOf } from '../exit-codes.ts';
-import { type FileOptions, formatOptions } from '../file-options.ts';
+import { type FileOptions, readFormatOptions } from '../file-options.ts';
 import { findJob } from '../find-job.ts';
 import { type FollowEnd, followJob, standsStill } from '../follow-job.ts';
 import { formatOfPath, STANDARD_OUTPUT } from '../format-of-path.ts';
@@ -184,7 +184,7 @@ async function openJob(
   if (options.resume !== undefined)
     return resumedJob(rowmill, { pipelineRef, pipeline, options }, options.resume);
   const submitted = await rowmill.createFileJob(pipeline, files, {
-    format: formatOptions(options),
+    format: readFormatOptions(options),
     mapping: options.map ?? {},
     ...(options.params !== undefined && { params: options.params }),
     ...(options.key && { key: options.key }),

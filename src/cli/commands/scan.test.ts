@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { takeWholeFile } from '../../../test/support/take-whole-file.ts';
 import { useTestDatabase } from '../../../test/support/test-database.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
-import { type CreateTakeFile, type ScanOptions, scanSources, watchSourcesUntilStopped } from './scan.ts';
+import { type CreateTakeFile, type ScanOptions, runScan, watchSourcesUntilStopped } from './scan.ts';
 
 const database = useTestDatabase();
 const takeWhole: CreateTakeFile = (context) => takeWholeFile(context);
@@ -50,7 +50,7 @@ it('scan takes what is there, also what was written just now, and prints a line 
         file.name === 'a.csv' ? undefined : Promise.reject(new RowmillError('FILE_INVALID', 'no header')),
     });
   const given = options([{ name: 'cli-a', path: inbox, stableMs: 100 }]);
-  expect(await scanSources([join(folder, 'pipeline.ts')], given, failing)).toBe(0);
+  expect(await runScan([join(folder, 'pipeline.ts')], given, failing)).toBe(0);
   expect(lines.sort()).toEqual([
     expect.stringMatching(/^cli-a: a\.csv is job [0-9a-f-]{36}$/),
     'cli-a: bad.csv failed: no header',
@@ -69,7 +69,7 @@ it('scan ends with exit code 1 when a source failed, after it took the files of 
     ],
     { json: true },
   );
-  expect(await scanSources([join(folder, 'pipeline.ts')], given, takeWhole)).toBe(1);
+  expect(await runScan([join(folder, 'pipeline.ts')], given, takeWhole)).toBe(1);
   const events = lines.map((line) => JSON.parse(line));
   expect(events).toContainEqual({
     event: 'error',
@@ -90,7 +90,7 @@ it('scan ends with exit code 1 when a source failed, after it took the files of 
 
 it('a source must name a pipeline of the modules', async () => {
   const given = options([{ name: 'cli-x', path: folder, pipeline: 'other' }]);
-  await expect(scanSources([join(folder, 'pipeline.ts')], given, takeWhole)).rejects.toMatchObject({
+  await expect(runScan([join(folder, 'pipeline.ts')], given, takeWhole)).rejects.toMatchObject({
     code: 'PIPELINE_NOT_FOUND',
     message: 'the source cli-x names the pipeline other; the modules have watched',
   });

@@ -33,7 +33,7 @@ interface OpenedSources {
 }
 
 /** Exit code 1 when a source could not be looked at. */
-export async function scanSources(
+export async function runScan(
   modules: string[],
   options: ScanOptions,
   createTakeFile: CreateTakeFile = takeFileOf,

@@ -3,7 +3,7 @@ import type { JobOutput } from '../../core/files/output-format.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isDumbTerminal } from '../../platform/environment.ts';
 import { EXIT } from '../exit-codes.ts';
-import { type FileOptions, formatOptions } from '../file-options.ts';
+import { type FileOptions, readFormatOptions } from '../file-options.ts';
 import { formatCount } from '../progress-lines.ts';
 import type { TargetOptions } from '../remote/choose-target.ts';
 import type { JobPort, SubmitRequest } from '../remote/job-port.ts';
@@ -86,7 +86,7 @@ async function requestOf(port: JobPort, path: string, options: SubmitOptions): P
   return {
     path,
     pipeline,
-    format: formatOptions(options),
+    format: readFormatOptions(options),
     mapping: options.map ?? {},
     ...(name !== undefined && { name }),
     ...(outputs && { outputs: outputs as JobOutput[] }),

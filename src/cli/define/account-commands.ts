@@ -53,7 +53,7 @@ export function defineAccountCommands(program: Command): void {
     .option('--print', 'only print the address')
     .action(
       ending(async (job: string | undefined, options) =>
-        (await import('../commands/keys.ts')).openPage(job, options),
+        (await import('../commands/keys.ts')).openWebPage(job, options),
       ),
     );
 }

@@ -95,7 +95,7 @@ export function defineMaintenanceCommands(program: Command): void {
     command('turn the files of the configured sources into jobs, once', 'scan <pipelines...>', program),
   ).action(
     ending(async (modules: string[], options) =>
-      (await import('../commands/scan.ts')).scanSources(modules, options),
+      (await import('../commands/scan.ts')).runScan(modules, options),
     ),
   );
 

@@ -1,6 +1,6 @@
 // Commands that run pipelines: a file here or elsewhere, workers, servers, slices, and the first project.
 import type { Command } from 'commander';
-import { commaSeparated, jsonObject, parseDuration, portNumber, wholeNumber } from '../argument-values.ts';
+import { commaSeparated, parseJsonObject, parseDuration, portNumber, wholeNumber } from '../argument-values.ts';
 import { withFileOptions } from '../file-options.ts';
 import {
   command,
@@ -22,7 +22,7 @@ export function defineRunCommands(program: Command): void {
   )
     .option('--follow', 'show live progress')
     .option('--out <file>', 'write the results to this file (.csv, .xlsx or .jsonl)')
-    .option('--params <json>', 'parameters of the pipeline, as a JSON object', jsonObject)
+    .option('--params <json>', 'parameters of the pipeline, as a JSON object', parseJsonObject)
     .option('--no-worker', 'leave the work to other processes')
     .option(
       '--resume <job>',
@@ -47,7 +47,7 @@ export function defineRunCommands(program: Command): void {
     )
     .option('--follow', 'show live progress until the job has ended; Ctrl-C leaves it running')
     .option('--name <name>', "name of the job; default: the file's")
-    .option('--params <json>', 'parameters of the pipeline, as a JSON object', jsonObject)
+    .option('--params <json>', 'parameters of the pipeline, as a JSON object', parseJsonObject)
     .option('--outputs <formats>', 'files that the job leaves when it ends, such as csv,xlsx', commaSeparated)
     .option('--idempotency-key <key>', 'the same key again is the same job, whatever the file')
     .option('--json', 'print JSON; with --follow a line per change')

@@ -22,7 +22,7 @@ import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { writeToStdout, writingTo } from '../writing-to.ts';
 import {
   ANY_ATTEMPTS,
-  type ExportRequest,
+  type PortExportRequest,
   type JobPort,
   type SubmitRequest,
   toListedJob,
@@ -173,7 +173,7 @@ async function exportOver(
   client: Client,
   jobId: string,
   path: string,
-  { kind, format, filter, raw, bom, generation }: ExportRequest,
+  { kind, format, filter, raw, bom, generation }: PortExportRequest,
 ): Promise<null> {
   const file =
     kind === 'results'

@@ -20,7 +20,7 @@ import { STANDARD_OUTPUT } from '../format-of-path.ts';
 import { choosePipeline } from '../load-pipeline.ts';
 import { writeToStdout, writingTo } from '../writing-to.ts';
 import {
-  type ItemsRequest,
+  type PortItemsRequest,
   type JobListRequest,
   type JobPort,
   type ListedJob,
@@ -124,7 +124,7 @@ async function chosenJobs(rowmill: Rowmill, request: JobListRequest): Promise<Li
 async function firstItems(
   rowmill: Rowmill,
   jobId: string,
-  { filter, limit }: ItemsRequest,
+  { filter, limit }: PortItemsRequest,
 ): Promise<ShownItem[]> {
   const { generation, itemCount } = await rowmill.job(jobId);
   const { db, settings } = contextOf(rowmill);

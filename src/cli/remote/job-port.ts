@@ -129,12 +129,12 @@ export interface JobListRequest {
   search?: string | undefined;
 }
 
-export interface ItemsRequest {
+export interface PortItemsRequest {
   filter: ExportFilter;
   limit: number;
 }
 
-export interface ExportRequest {
+export interface PortExportRequest {
   kind: 'results' | 'failed' | 'rejected';
   format: OutputFormat;
   filter: ExportFilter;
@@ -177,7 +177,7 @@ export interface JobPort {
   /** Null until the generation has ended. */
   summary(jobId: string): Promise<ShownSummary | null>;
   errors(jobId: string, limit: number): Promise<ShownError[]>;
-  items(jobId: string, request: ItemsRequest): Promise<ShownItem[]>;
+  items(jobId: string, request: PortItemsRequest): Promise<ShownItem[]>;
   submit(request: SubmitRequest, signal: AbortSignal): Promise<{ jobId: string; created: boolean }>;
   setBudget(jobId: string, change: { max?: number; perItem?: number }): Promise<void>;
   pause(jobId: string): Promise<Controlled>;
@@ -185,7 +185,7 @@ export interface JobPort {
   cancel(jobId: string): Promise<Controlled>;
   reprocess(jobId: string, request: ReprocessRequest): Promise<OpenedGeneration>;
   /** `path` may be STANDARD_OUTPUT. How many rows were written; null: nobody counted. */
-  exportTo(jobId: string, path: string, request: ExportRequest): Promise<number | null>;
+  exportTo(jobId: string, path: string, request: PortExportRequest): Promise<number | null>;
   /** The job again and again while it is followed, a few times per second; ends when the job has ended. */
   watch(jobId: string, signal: AbortSignal): AsyncIterable<WatchedJob>;
   workers(): Promise<ShownWorker[]>;

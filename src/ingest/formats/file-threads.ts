@@ -46,7 +46,7 @@ export interface FileThread {
   stop(): Promise<void>;
 }
 
-export const CLOSED = 'the rows of a file cannot be read after the work on it has ended';
+export const READ_AFTER_CLOSE = 'the rows of a file cannot be read after the work on it has ended';
 /** Threads that wait for a file, per size of their memory: a new one takes 50 ms. */
 const MAX_IDLE = 2;
 const idle = new Map<number, IdleWorker[]>();
@@ -108,7 +108,7 @@ export function startFileThread(task: FileTask, signal?: AbortSignal): FileThrea
       signal?.removeEventListener('abort', onAbort);
       // A reader that is still at it must not take this for the end of the sheet.
       messages.length = 0;
-      failure ??= new Error(CLOSED);
+      failure ??= new Error(READ_AFTER_CLOSE);
       arrive();
       worker.off('message', onMessage).off('error', onError).off('exit', onExit);
       if (!isReusable || !keepWorker(worker, xlsxMemoryMb)) await worker.terminate();

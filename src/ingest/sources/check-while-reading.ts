@@ -1,12 +1,12 @@
 // The bytes of a file on their way to becoming a job, counted and checked at their end: the reader fails before it has
 // created anything when the file is not what was claimed. What went wrong is told apart from the error itself, because
 // the one who reads may report it as a failure of his own.
-import type { OpenedFile } from './source-adapter.ts';
+import type { OpenedSourceFile } from './source-adapter.ts';
 
 export type ReadProblem = { kind: 'changed' } | { kind: 'failed'; error: unknown };
 
 export async function* checkWhileReading(
-  file: OpenedFile,
+  file: OpenedSourceFile,
   expectedBytes: number,
   onProblem: (problem: ReadProblem) => void,
 ): AsyncGenerator<Buffer> {

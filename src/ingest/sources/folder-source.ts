@@ -22,7 +22,7 @@ import {
 } from './pinned-folder.ts';
 import type {
   HeldFile,
-  OpenedFile,
+  OpenedSourceFile,
   Settlement,
   SourceAdapter,
   SourceFile,
@@ -83,7 +83,7 @@ export class FolderSource implements SourceAdapter {
     return false;
   }
 
-  async open(file: SourceFile): Promise<OpenedFile> {
+  async open(file: SourceFile): Promise<OpenedSourceFile> {
     const { held, root } = await this.#openFolders();
     const name = heldName(file.fileId, file.name);
     const handle = await openWithoutFollowing(held, name);

@@ -8,7 +8,7 @@ import { createFileNameFilter } from './file-name-filter.ts';
 import { numberedName } from './move-without-overwriting.ts';
 import type {
   HeldFile,
-  OpenedFile,
+  OpenedSourceFile,
   Settlement,
   SourceAdapter,
   SourceFile,
@@ -111,7 +111,7 @@ export class RemoteFolderSource implements SourceAdapter {
     return false;
   }
 
-  async open(file: SourceFile, signal: AbortSignal): Promise<OpenedFile> {
+  async open(file: SourceFile, signal: AbortSignal): Promise<OpenedSourceFile> {
     const path = await this.#locate(file);
     if (path === null) throw new Error('it is not the file that was claimed');
     return {

@@ -8,7 +8,7 @@ import { secretFromEnvironment } from '../../platform/environment.ts';
 import { derivedId } from '../../platform/random.ts';
 import { withDeadline, withDeadlines } from './deadline.ts';
 import { createFileNameFilter } from './file-name-filter.ts';
-import type { OpenedFile, Settlement, SourceAdapter, SourceFile, SourceLook } from './source-adapter.ts';
+import type { OpenedSourceFile, Settlement, SourceAdapter, SourceFile, SourceLook } from './source-adapter.ts';
 import type { S3SourceConfig } from './source-config.ts';
 
 /** What a single copy can take. */
@@ -65,7 +65,7 @@ export class S3Source implements SourceAdapter {
     }
   }
 
-  async open(file: SourceFile, signal: AbortSignal): Promise<OpenedFile> {
+  async open(file: SourceFile, signal: AbortSignal): Promise<OpenedSourceFile> {
     const s3 = await this.#connected();
     const stop = new AbortController();
     const abort = (): void => stop.abort();

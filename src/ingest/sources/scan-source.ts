@@ -29,7 +29,7 @@ import { findSourceFiles } from '../../store/views/files/find-source-files.ts';
 import { listAbandonedSourceFiles } from '../../store/views/files/list-abandoned-source-files.ts';
 import { checkWhileReading, type ReadProblem } from './check-while-reading.ts';
 import { planScan } from './plan-scan.ts';
-import type { OpenedFile, SourceAdapter, SourceFile, SourceLook } from './source-adapter.ts';
+import type { OpenedSourceFile, SourceAdapter, SourceFile, SourceLook } from './source-adapter.ts';
 import type { SourceConfig } from './source-config.ts';
 
 /**
@@ -235,7 +235,7 @@ async function holdAndTake(
   };
   if (!(await sourceSide(adapter.hold(file)))) return null;
   faultPoint('source.after_rename');
-  const opened: OpenedFile[] = [];
+  const opened: OpenedSourceFile[] = [];
   try {
     const { jobId } = await takeFile({
       name: toStorableText(file.name, MAX_PATH_LENGTH),

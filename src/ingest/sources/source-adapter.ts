@@ -35,7 +35,7 @@ export interface SourceLook {
   refused: { path: string; reason: string }[];
 }
 
-export interface OpenedFile {
+export interface OpenedSourceFile {
   bytes: AsyncIterable<Buffer>;
   /** Whether it still is the file that was claimed: asked after the last byte. */
   unchanged(): Promise<boolean>;
@@ -52,7 +52,7 @@ export interface SourceAdapter {
   /** Moves an offered file to where only this program looks. False when it is gone, or is no longer this file. */
   hold(file: SourceFile): Promise<boolean>;
   /** Opens a file that `hold` answered true for. */
-  open(file: SourceFile, signal: AbortSignal): Promise<OpenedFile>;
+  open(file: SourceFile, signal: AbortSignal): Promise<OpenedSourceFile>;
   /** Puts a file where finished ones go, wherever it is now. Repeating it does no harm. */
   settle(file: SourceFile, settlement: Settlement): Promise<void>;
   /** Makes a held file an offered one again. Repeating it does no harm. */
