@@ -20,9 +20,8 @@ import {
   NULL_FIELD,
   textField,
 } from '../../store/commands/items/copy-rows.ts';
-import { countTakenOver } from '../../store/commands/items/count-taken-over.ts';
 import { type ReservedSeqs, reserveSeqs } from '../../store/commands/items/reserve-seqs.ts';
-import { takeOverResults } from '../../store/commands/items/take-over-results.ts';
+import { countTakenOver, takeOverResults } from '../../store/commands/items/take-over-results.ts';
 import {
   countStatus,
   emptyLedgerCounts,
