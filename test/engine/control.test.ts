@@ -29,9 +29,7 @@ import { beginFinalizing } from '../../src/store/commands/jobs/begin-finalizing.
 import { failIngest } from '../../src/store/commands/jobs/fail-ingest.ts';
 import { claimFinalize, finishJobRow } from '../../src/store/commands/jobs/finalize-lease.ts';
 import { openGeneration } from '../../src/store/commands/jobs/open-generation.ts';
-import { pauseAtBudget } from '../../src/store/commands/jobs/pause-at-budget.ts';
-import { pauseJobRow } from '../../src/store/commands/jobs/pause-job.ts';
-import { resumeJobRow } from '../../src/store/commands/jobs/resume-job.ts';
+import { pauseAtBudget, pauseJobRow, resumeJobRow } from '../../src/store/commands/jobs/pause-job.ts';
 import { sealJobRow } from '../../src/store/commands/jobs/seal-job.ts';
 import { startJob } from '../../src/store/commands/jobs/start-job.ts';
 import { cancelItems } from '../../src/store/commands/spans/cancel-items.ts';

@@ -1,19 +1,19 @@
 // Events of jobs: written with the change or not at all, numbered so that no reader can pass one by.
 import { describe, expect, test } from 'vitest';
+import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { addItems } from '../../src/engine/items/add-items.ts';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
 import { createJob } from '../../src/engine/jobs/create-job.ts';
-import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
-import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
+import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { pruneEvents } from '../../src/engine/services/event-pruner.ts';
-import { admitJob } from '../../src/store/commands/jobs/admit-job.ts';
-import { failIngest } from '../../src/store/commands/jobs/fail-ingest.ts';
 import { insertJobEvent } from '../../src/store/commands/events/insert-job-event.ts';
 import { numberJobEvents } from '../../src/store/commands/events/number-job-events.ts';
-import { pauseAtBudget } from '../../src/store/commands/jobs/pause-at-budget.ts';
+import { admitJob } from '../../src/store/commands/jobs/admit-job.ts';
+import { failIngest } from '../../src/store/commands/jobs/fail-ingest.ts';
+import { pauseAtBudget } from '../../src/store/commands/jobs/pause-job.ts';
 import { startJob } from '../../src/store/commands/jobs/start-job.ts';
 import { readEventPositions, readJobEvents } from '../../src/store/views/events/read-job-events.ts';
 import { useTestDatabase } from '../support/test-database.ts';

@@ -202,6 +202,7 @@ const MUTATIONS = [
   {
     name: 'a generation is opened of a job that is over or paused only',
     file: 'src/store/commands/jobs/open-generation.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
     from: "generation = $2 and state = $5::job_state\n      and (${canGo('reopen')} or state = 'PAUSED' and sealed_at is not null)",
     to: 'generation = $2 and $5::job_state is not null',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
@@ -210,6 +211,7 @@ const MUTATIONS = [
   {
     name: 'a generation is opened once',
     file: 'src/store/commands/jobs/open-generation.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
     from: "generation = $2 and state = $5::job_state\n      and (${canGo('reopen')} or state = 'PAUSED' and sealed_at is not null)",
     to: '$2::int is not null and $5::job_state is not null',
     tests: ['test/simulation/reprocess-interleavings.test.ts'],

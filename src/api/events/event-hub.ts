@@ -6,7 +6,7 @@ import { isFinished } from '../../core/jobs/job-state.ts';
 import { recentRate } from '../../core/jobs/recent-rate.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
-import { numberEvents } from '../../engine/jobs/number-events.ts';
+import { numberEvents } from '../../engine/jobs/record-change.ts';
 import { waitMs } from '../../platform/clock.ts';
 import {
   readEventPositions,

@@ -8,7 +8,7 @@ import { deleteWebhook } from '../../engine/webhooks/delete-webhook.ts';
 import { resendDelivery } from '../../engine/webhooks/resend-delivery.ts';
 import { rotateWebhookSecret } from '../../engine/webhooks/rotate-webhook-secret.ts';
 import { testWebhook } from '../../engine/webhooks/test-webhook.ts';
-import { webhookNotFound } from '../../engine/webhooks/webhook-not-found.ts';
+import { webhookNotFound } from '../../engine/webhooks/change-webhook.ts';
 import { type Delivery, listDeliveries } from '../../store/views/events/list-deliveries.ts';
 import { listWebhooks, readWebhook, type Webhook } from '../../store/views/events/read-webhooks.ts';
 import { checkConfirmed, listedFor, ownerOf, seenBy } from '../requests/actor.ts';

@@ -10,6 +10,10 @@
 //   DONE, CANCELLED, FAILED ──reprocess──▶ QUEUED;  PAUSED ──reprocess──▶ PAUSED, with a further generation
 //
 // Items may be claimed while the file is still being read, so INGESTING is claimable too.
+//
+// A job is sealed when no more rows will come and its total is known. It is complete when it is sealed, or cancelled, and no
+// span is left: every item has ended. Then it is finalized: its output files and its summary are written. With these it is
+// finished, in one of three states.
 
 export const JOB_STATES = [
   'INGESTING',

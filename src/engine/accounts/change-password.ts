@@ -9,7 +9,7 @@ import { giveBackSignInAttempts } from '../../store/commands/accounts/sign-in-at
 import { replacePassword } from '../../store/commands/accounts/update-user.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
-import { checkPassword } from './check-password.ts';
+import { checkPassword } from './create-user.ts';
 import { type PasswordProof, provePassword } from './prove-password.ts';
 
 export async function changePassword(

@@ -6,15 +6,13 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { endSessionsOf } from '../../store/commands/accounts/end-sessions.ts';
-import { lockAdmins } from '../../store/commands/accounts/lock-admins.ts';
 import { revokeKeysOf } from '../../store/commands/accounts/revoke-keys.ts';
-import { updateUser } from '../../store/commands/accounts/update-user.ts';
+import { lockAdmins, updateUser } from '../../store/commands/accounts/update-user.ts';
 import { disableWebhooksOf } from '../../store/commands/events/change-webhooks.ts';
 import { readUser, type User } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
-import { checkPassword } from './check-password.ts';
-import { asMissingTeam } from './missing-team.ts';
+import { asMissingTeam, checkPassword } from './create-user.ts';
 
 export interface UserChanges {
   role?: Role | undefined;

@@ -1,6 +1,6 @@
-// An administrator adds somebody.
-
+// An administrator adds a user. Checks that other changes of users share.
 import type { Role } from '../../core/accounts/role.ts';
+import { weakPasswordBecause } from '../../core/accounts/weak-password.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -8,8 +8,6 @@ import { insertUser } from '../../store/commands/accounts/insert-user.ts';
 import { readPasswordHash, readUser, type User } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
-import { checkPassword } from './check-password.ts';
-import { asMissingTeam } from './missing-team.ts';
 
 /** Names that the audit and the jobs of the command line use for somebody else. */
 const RESERVED = ['local', 'library', 'nobody', 'unknown'];
@@ -45,4 +43,19 @@ export async function createUser(
 
 export function refuseReserved(userId: string): void {
   if (RESERVED.includes(userId)) throw new RowmillError('ACCOUNT_CONFLICT', `the name ${userId} is reserved`);
+}
+
+/** Refuses passwords that are too easy to guess. */
+export function checkPassword(password: string, userId: string): void {
+  const because = weakPasswordBecause(password, userId);
+  if (because !== null) throw new RowmillError('PASSWORD_WEAK', because);
+}
+
+const FOREIGN_KEY_VIOLATION = '23503';
+
+/** A team that does not exist shows as a broken reference. */
+export function asMissingTeam(error: unknown, teamId: string | null | undefined): unknown {
+  return (error as { code?: string } | null)?.code === FOREIGN_KEY_VIOLATION
+    ? new RowmillError('TEAM_NOT_FOUND', `there is no team ${teamId}`)
+    : error;
 }

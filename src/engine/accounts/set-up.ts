@@ -10,8 +10,7 @@ import { consumeSetupToken, offerSetupToken } from '../../store/commands/account
 import { hasUsers, readPasswordHash } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
-import { checkPassword } from './check-password.ts';
-import { refuseReserved } from './create-user.ts';
+import { checkPassword, refuseReserved } from './create-user.ts';
 
 /** The token, for the log; null when there is an account. Tokens that were offered before are void. */
 export async function offerSetup({ db, settings }: EngineContext): Promise<string | null> {

@@ -1,6 +1,6 @@
 // Parameters of jobs, read once per job and kept for those that were worked on last.
 import type { Executor } from '../../platform/database.ts';
-import { readJobParams } from '../../store/views/jobs/read-job-params.ts';
+import { readJobParams } from '../../store/views/jobs/read-job.ts';
 
 const MAX_JOBS = 200;
 

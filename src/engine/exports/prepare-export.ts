@@ -3,7 +3,7 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { type ExportRequest, exportJob } from '../../export/export-job.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { insertExport } from '../../store/commands/files/insert-export.ts';
+import { insertExport } from '../../store/commands/files/change-exports.ts';
 import { lockOwner } from '../../store/commands/limits/lock-owner.ts';
 import { countPreparingExports } from '../../store/views/exports/list-exports.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';

@@ -6,7 +6,7 @@ import { exportJob } from '../../export/export-job.ts';
 import { keepLease } from '../../platform/keep-lease.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { deleteExport } from '../../store/commands/files/delete-export.ts';
+import { deleteExport } from '../../store/commands/files/change-exports.ts';
 import {
   type ClaimedExport,
   claimExport,

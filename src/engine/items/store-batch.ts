@@ -19,9 +19,8 @@ import {
   type ItemRow,
   type RejectedInput,
 } from '../../store/commands/items/copy-rows.ts';
-import { countTakenOver } from '../../store/commands/items/count-taken-over.ts';
 import { type ReservedSeqs, reserveSeqs } from '../../store/commands/items/reserve-seqs.ts';
-import { takeOverResults } from '../../store/commands/items/take-over-results.ts';
+import { countTakenOver, takeOverResults } from '../../store/commands/items/take-over-results.ts';
 import {
   countStatus,
   emptyLedgerCounts,

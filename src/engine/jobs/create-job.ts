@@ -12,7 +12,7 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { claimFileSet } from '../../store/commands/items/change-file-sets.ts';
 import { insertJob } from '../../store/commands/jobs/insert-job.ts';
 import { lockOwner } from '../../store/commands/limits/lock-owner.ts';
-import { isBeingRemoved } from '../../store/views/jobs/is-being-removed.ts';
+import { isBeingRemoved } from '../../store/views/jobs/list-removals.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { checkQuota } from './check-quota.ts';

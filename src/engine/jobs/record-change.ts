@@ -2,6 +2,7 @@
 // the audit row that says who did it. Called only where the change took place.
 import type { Transaction } from '../../platform/database.ts';
 import { insertJobEvent } from '../../store/commands/events/insert-job-event.ts';
+import { numberJobEvents } from '../../store/commands/events/number-job-events.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
 
@@ -21,4 +22,9 @@ export async function recordChange(
 ): Promise<void> {
   if (kind !== undefined) await insertJobEvent(tx, [jobId], kind, detail);
   if (action !== undefined) await recordAudit(tx, context, { action, subject: `job ${jobId}`, detail });
+}
+
+/** Gives events of jobs the positions in which they are read; every reader calls it first. Returns how many got one. */
+export async function numberEvents({ db }: EngineContext): Promise<number> {
+  return numberJobEvents(db);
 }

@@ -2,11 +2,10 @@
 // job could not end it, so the resume looks for the end.
 import { CLAIMABLE_STATES, type JobState } from '../../core/jobs/job-state.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { endTrial } from '../../store/commands/jobs/end-trial.ts';
-import { resumeJobRow } from '../../store/commands/jobs/resume-job.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { budgetName, budgetSentence, isUsedUp } from '../../core/limits/budget-control.ts';
-import { releaseHeld } from '../../store/commands/spans/release-held.ts';
+import { resumeJobRow } from '../../store/commands/jobs/pause-job.ts';
+import { endTrial, releaseHeld } from '../../store/commands/spans/release-held.ts';
 import type { EngineContext } from '../engine-context.ts';
 import type { Executor } from '../../platform/database.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';

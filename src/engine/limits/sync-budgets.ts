@@ -12,7 +12,7 @@ import {
 } from '../../core/limits/budget-control.ts';
 import type { BudgetScope } from '../../core/limits/work-budget.ts';
 import type { Transaction } from '../../platform/database.ts';
-import { pauseAtBudget } from '../../store/commands/jobs/pause-at-budget.ts';
+import { pauseAtBudget } from '../../store/commands/jobs/pause-job.ts';
 import {
   insertBudgets,
   lockBudgets,

@@ -5,7 +5,7 @@ import { IMAGE_COPIES } from '../../platform/blob-store/image-copies.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { dropOldFileSets } from '../../store/commands/items/change-file-sets.ts';
-import { findKnownExports } from '../../store/views/exports/find-known-exports.ts';
+import { findKnownExports } from '../../store/views/exports/list-exports.ts';
 import {
   findFileSets,
   findFinalizing,

@@ -4,7 +4,7 @@ import { PeriodicService } from '../../platform/periodic-service.ts';
 import { pruneOld } from '../../store/commands/events/prune-events.ts';
 import { pruneKeys } from '../../store/commands/jobs/idempotency-keys.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { numberEvents } from '../jobs/number-events.ts';
+import { numberEvents } from '../jobs/record-change.ts';
 
 const PRUNE_INTERVAL_MS = 10 * 60_000;
 const AT_ONCE = 5000;

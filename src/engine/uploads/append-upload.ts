@@ -3,7 +3,7 @@
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { appendUploadPart } from '../../store/commands/files/append-upload-part.ts';
+import { appendUploadPart } from '../../store/commands/files/change-uploads.ts';
 import { findUploadPart, type Upload } from '../../store/views/files/read-upload.ts';
 import type { EngineContext } from '../engine-context.ts';
 

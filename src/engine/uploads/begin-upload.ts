@@ -2,11 +2,11 @@
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { insertUpload } from '../../store/commands/files/insert-upload.ts';
+import { insertUpload } from '../../store/commands/files/change-uploads.ts';
 import { lockOwner } from '../../store/commands/limits/lock-owner.ts';
 import { readOpenUploads } from '../../store/views/files/read-upload.ts';
-import { checkQuota } from '../jobs/check-quota.ts';
 import type { EngineContext } from '../engine-context.ts';
+import { checkQuota } from '../jobs/check-quota.ts';
 
 /** Its id. */
 export async function beginUpload(

@@ -2,7 +2,7 @@
 // it leads to what is left of them.
 
 import { PeriodicService } from '../../platform/periodic-service.ts';
-import { deleteUpload } from '../../store/commands/files/delete-upload.ts';
+import { deleteUpload } from '../../store/commands/files/change-uploads.ts';
 import { listExpiredUploads } from '../../store/views/files/read-upload.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { prefixOf } from './append-upload.ts';

@@ -1,10 +1,11 @@
 // Changes where a webhook goes, what it is told, or whether it is told anything.
+
+import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { changeWebhookRow } from '../../store/commands/events/change-webhooks.ts';
 import type { Webhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
-import { webhookNotFound } from './webhook-not-found.ts';
 import { checkWebhookUrl, guardOf } from './webhook-target.ts';
 
 export interface WebhookPatch {
@@ -32,4 +33,9 @@ export async function changeWebhook(
       return changed;
     }),
   );
+}
+
+/** Also for one that belongs to somebody else. */
+export function webhookNotFound(webhookId: string): RowmillError {
+  return new RowmillError('WEBHOOK_NOT_FOUND', `there is no webhook ${webhookId}`);
 }

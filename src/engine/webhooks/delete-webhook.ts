@@ -3,7 +3,7 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { deleteWebhookRow } from '../../store/commands/events/change-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
-import { webhookNotFound } from './webhook-not-found.ts';
+import { webhookNotFound } from './change-webhook.ts';
 
 export async function deleteWebhook(
   context: EngineContext,

@@ -6,7 +6,7 @@ import type { Delivery } from '../../store/views/events/list-deliveries.ts';
 import { readWebhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
-import { webhookNotFound } from './webhook-not-found.ts';
+import { webhookNotFound } from './change-webhook.ts';
 
 export async function resendDelivery(
   context: EngineContext,

@@ -7,8 +7,8 @@ import { rotateSecret } from '../../store/commands/events/change-webhooks.ts';
 import { readWebhook } from '../../store/views/events/read-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
+import { webhookNotFound } from './change-webhook.ts';
 import { secretBoxOf } from './secret-box-of.ts';
-import { webhookNotFound } from './webhook-not-found.ts';
 import { secretPurpose } from './webhook-target.ts';
 
 const BOTH_MS = 86_400_000;

@@ -9,7 +9,7 @@ import {
   lockIntake,
 } from '../../store/commands/events/take-events.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { numberEvents } from '../jobs/number-events.ts';
+import { numberEvents } from '../jobs/record-change.ts';
 
 const AT_ONCE = 500;
 

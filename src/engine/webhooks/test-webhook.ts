@@ -6,8 +6,8 @@ import { insertTestDelivery } from '../../store/commands/events/claim-deliveries
 import type { Delivery } from '../../store/views/events/list-deliveries.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
+import { webhookNotFound } from './change-webhook.ts';
 import { sendDelivery } from './send-delivery.ts';
-import { webhookNotFound } from './webhook-not-found.ts';
 import { guardOf } from './webhook-target.ts';
 
 const LEASE_MARGIN_MS = 30_000;

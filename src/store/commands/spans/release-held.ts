@@ -1,4 +1,5 @@
 import type { Executor, Statement } from '../../../platform/database.ts';
+import { CLAIMABLE } from '../../job-states.ts';
 
 // Lets what a trial held back be claimed. A statement of its own after end-trial, in the same transaction: its snapshot
 // then has the spans of the batch that end-trial waited for. Index: spans_waiting. No lease is ever held, so nobody
@@ -21,4 +22,17 @@ const RELEASE_HELD: Statement = {
 export async function releaseHeld(db: Executor, jobId: string): Promise<number> {
   const { rows } = await db.run<{ item_count: number }>(RELEASE_HELD, [jobId]);
   return rows.reduce((sum, row) => sum + row.item_count, 0);
+}
+
+// From here on batches hold nothing back. The row lock makes this wait for the batch under way, and the next batch
+// wait for this.
+const END_TRIAL: Statement = {
+  name: 'end-trial',
+  text: `
+    update jobs set trial_items = null
+    where job_id = $1 and trial_items is not null and state in ${CLAIMABLE}`,
+};
+
+export async function endTrial(db: Executor, jobId: string): Promise<boolean> {
+  return (await db.run(END_TRIAL, [jobId])).rowCount === 1;
 }

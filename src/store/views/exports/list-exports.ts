@@ -63,3 +63,13 @@ export async function listExpiredExports(db: Executor): Promise<{ exportId: stri
   const rows = await db.runArrays(LIST_EXPIRED);
   return rows.map((row) => ({ exportId: row[0] as string, jobId: row[1] as string }));
 }
+
+const FIND_KNOWN_EXPORTS: Statement = {
+  name: 'find-known-exports',
+  text: 'select export_id::text from exports where export_id = any($1::uuid[])',
+};
+
+/** Which of these exports there are: their row leads to their bytes. */
+export async function findKnownExports(db: Executor, exportIds: string[]): Promise<Set<string>> {
+  return new Set((await db.runArrays(FIND_KNOWN_EXPORTS, [exportIds])).map((row) => row[0] as string));
+}

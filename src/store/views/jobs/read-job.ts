@@ -152,3 +152,14 @@ export async function readVisibleJob(
 export async function findJobsByPrefix(db: Executor, prefix: string): Promise<Job[]> {
   return (await db.run<JobRow>(FIND_BY_PREFIX, [prefix.toLowerCase()])).rows.map(toJob);
 }
+
+const READ_JOB_PARAMS: Statement = {
+  name: 'read-job-params',
+  text: 'select params from jobs where job_id = $1',
+};
+
+/** As they were given when the job was made; they never change. */
+export async function readJobParams(db: Executor, jobId: string): Promise<Record<string, unknown>> {
+  const { rows } = await db.run<{ params: Record<string, unknown> | null }>(READ_JOB_PARAMS, [jobId]);
+  return rows[0]?.params ?? {};
+}

@@ -27,3 +27,13 @@ export async function insertExport(db: Executor, given: NewExport): Promise<bool
   const values = [exportId, jobId, ownerId, JSON.stringify(request), name, contentType, generation];
   return (await db.run(INSERT_EXPORT, values)).rowCount === 1;
 }
+
+const DELETE_EXPORT: Statement = {
+  name: 'delete-export',
+  text: 'delete from exports where export_id = $1 and expires_at <= now()',
+};
+
+/** Its bytes went before it: a row that is there leads to what is left of them. */
+export async function deleteExport(db: Executor, exportId: string): Promise<void> {
+  await db.run(DELETE_EXPORT, [exportId]);
+}
