@@ -69,7 +69,8 @@ describe('the XML of a part', () => {
     ['<a/><b/>', 'only one root'],
     ['<a b></a>', 'attribute without value'],
     ['<!DOCTYPE a><a/>', 'a document type'],
-    ['<a><!ENTITY x "y"></a>', 'incorrect syntax'],
+    ['<a><!DOCTYPE a></a>', 'a document type'],
+    ['<a><!ENTITY x "y"></a>', 'a document type'],
     ['<a>'.repeat(300), 'nested'],
   ])('is refused when it is broken: %s', (xml, message) => {
     expect(() => read(xml)).toThrow(message);

@@ -28,6 +28,9 @@ const FORGIVEN = [
   'the string "]]>" is disallowed in char data.',
 ];
 
+/** Its words for a declaration inside the root element. */
+const DECLARATIONS = ['incorrect syntax.', 'inappropriately located doctype declaration.'];
+
 /** Reads a whole part; the handler may be asked for what it found after every chunk. */
 export async function* readXml(
   chunks: AsyncIterable<Buffer>,
@@ -81,10 +84,12 @@ export function createXmlReader(part: string, handler: XmlHandler): XmlReader {
     if (depth > 0) text(piece);
   });
   parser.on('cdata', text);
-  parser.on('doctype', () => {
+  const refuseDeclaration = (): never => {
     throw invalid(part, 'a document type declaration');
-  });
+  };
+  parser.on('doctype', refuseDeclaration);
   parser.on('error', ({ message }) => {
+    if (DECLARATIONS.includes(message)) refuseDeclaration();
     if (!FORGIVEN.includes(message)) throw invalid(part, message.replace(/\.$/, ''));
   });
 
