@@ -62,7 +62,7 @@ async function* elementsOf(
   limits: ReadLimits,
   chunkBytes: number,
 ): AsyncGenerator<JsonText[]> {
-  const splitter = createElementSplitter(lineEnd, limits);
+  const splitter = new ElementSplitter(lineEnd, limits);
   const file = createReadStream(path, { highWaterMark: chunkBytes });
   try {
     for await (const { text, damaged } of decodeText(file as AsyncIterable<Buffer>, encoding)) {
@@ -86,145 +86,149 @@ const CLOSE_BRACE = 0x7d;
 /** Where the scanner stands: before the array, between elements, in one, after one that was closed, after the array. */
 type Place = 'before' | 'between' | 'element' | 'closed' | 'after';
 
-interface ElementSplitter {
-  write(text: string, damaged: boolean): JsonText[];
-  end(): void;
-}
-
-function createElementSplitter(lineEnd: '\n' | '\r', limits: ReadLimits): ElementSplitter {
-  const lineBreak = lineEnd.charCodeAt(0);
-  let place: Place = 'before';
-  let line = 1;
-  let elementLine = 1;
-  let elements = 0;
+class ElementSplitter {
+  readonly #lineBreak: number;
+  readonly #limits: ReadLimits;
+  #place: Place = 'before';
+  #line = 1;
+  #elementLine = 1;
+  #elements = 0;
   /** Closing brackets that are still to come, inside the element. */
-  const open: number[] = [];
-  let inString = false;
+  readonly #open: number[] = [];
+  #inString = false;
   /** Characters of the next piece that an escape at the end of this one takes. */
-  let skip = 0;
+  #skip = 0;
   /** The part of the element in earlier pieces. */
-  let kept = '';
-  let tooLong = false;
-  let elementDamaged = false;
+  #kept = '';
+  #tooLong = false;
+  #elementDamaged = false;
 
-  const lost = (what: string): RowmillError =>
-    new RowmillError('FILE_INVALID', `line ${line} of the JSON array: ${what}`, {
-      hint: 'Correct the file from this line on, or give the rows as JSON lines: there one broken row harms no other.',
-    });
+  constructor(lineEnd: '\n' | '\r', limits: ReadLimits) {
+    this.#lineBreak = lineEnd.charCodeAt(0);
+    this.#limits = limits;
+  }
 
-  const keep = (text: string): void => {
-    if (tooLong) return;
-    kept += text;
-    if (kept.length <= limits.maxRowBytes) return;
-    tooLong = true;
-    kept = kept.slice(0, MAX_RAW_LENGTH);
-  };
-
-  const finish = (text: string): JsonText => {
-    keep(text);
-    const element: JsonText = { text: kept, line: elementLine, damaged: elementDamaged, tooLong };
-    kept = '';
-    tooLong = false;
-    elementDamaged = false;
-    elements += 1;
-    return element;
-  };
-
-  /** Goes on inside an element; returns where it stopped, which is at its end or at the end of the text. */
-  const scanElement = (text: string, from: number): number => {
-    let at = from;
-    for (;;) {
-      if (inString) {
-        at = endOfString(text, at, lineBreak);
-        if (at >= text.length) {
-          skip = at - text.length;
-          return text.length;
-        }
-        if (text.charCodeAt(at) === lineBreak)
-          throw lost('a string is not closed before the end of the line');
-        inString = false;
-        at += 1;
-      }
-      for (; at < text.length; at += 1) {
-        const code = text.charCodeAt(at);
-        if (code === QUOTE) {
-          inString = true;
-          break;
-        }
-        if (code === lineBreak) line += 1;
-        else if (code === OPEN_BRACE) open.push(CLOSE_BRACE);
-        else if (code === OPEN_BRACKET) open.push(CLOSE_BRACKET);
-        else if (open.length === 0) {
-          if (code === COMMA || code === CLOSE_BRACKET) return at;
-        } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-          if (open.pop() !== code) throw lost('a bracket closes what it did not open');
-          if (open.length === 0) {
-            place = 'closed';
-            return at + 1;
-          }
-        }
-      }
-      if (!inString) return at;
-      at += 1;
-    }
-  };
-
-  const write = (text: string, damaged: boolean): JsonText[] => {
+  write(text: string, damaged: boolean): JsonText[] {
     const found: JsonText[] = [];
-    let at = skip;
-    skip = 0;
+    let at = this.#skip;
+    this.#skip = 0;
     let from = 0;
-    if (place === 'element') elementDamaged ||= damaged;
+    if (this.#place === 'element') this.#elementDamaged ||= damaged;
     while (at < text.length) {
-      if (place === 'element') {
-        at = scanElement(text, at);
-        if (at < text.length || (place as Place) === 'closed') {
-          found.push(finish(text.slice(from, at)));
+      if (this.#place === 'element') {
+        at = this.#scanElement(text, at);
+        if (at < text.length || (this.#place as Place) === 'closed') {
+          found.push(this.#finish(text.slice(from, at)));
           // A value that is no object ends at the comma or bracket after it, which is read next.
-          place = 'closed';
+          this.#place = 'closed';
         }
         continue;
       }
       const code = text.charCodeAt(at);
-      if (code === lineBreak) line += 1;
+      if (code === this.#lineBreak) this.#line += 1;
       if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
         at += 1;
         continue;
       }
-      if (place === 'before' && code !== OPEN_BRACKET) throw lost('expected an array of rows');
-      if (place === 'after') throw lost('expected nothing after the end of the array');
-      if (place === 'closed' && code !== COMMA && code !== CLOSE_BRACKET)
-        throw lost('expected a comma between two elements');
-      if (code === CLOSE_BRACKET) place = 'after';
-      else if (place === 'before' || place === 'closed') place = 'between';
+      if (this.#place === 'before' && code !== OPEN_BRACKET) throw this.#lost('expected an array of rows');
+      if (this.#place === 'after') throw this.#lost('expected nothing after the end of the array');
+      if (this.#place === 'closed' && code !== COMMA && code !== CLOSE_BRACKET)
+        throw this.#lost('expected a comma between two elements');
+      if (code === CLOSE_BRACKET) this.#place = 'after';
+      else if (this.#place === 'before' || this.#place === 'closed') this.#place = 'between';
       else {
-        elementLine = line;
-        elementDamaged = damaged;
-        if (code === COMMA) found.push(finish(''));
+        this.#elementLine = this.#line;
+        this.#elementDamaged = damaged;
+        if (code === COMMA) found.push(this.#finish(''));
         else {
-          place = 'element';
+          this.#place = 'element';
           from = at;
           continue;
         }
       }
       at += 1;
     }
-    if (place === 'element') keep(from === 0 ? text : text.slice(from));
+    if (this.#place === 'element') this.#keep(from === 0 ? text : text.slice(from));
     return found;
-  };
+  }
 
-  return {
-    write,
-    end() {
-      if (place === 'after') return;
-      throw new RowmillError(
-        'FILE_INCOMPLETE',
-        place === 'before'
-          ? 'expected a JSON array, got an empty file'
-          : `the JSON array ends at line ${line}, after ${elements} ${elements === 1 ? 'element' : 'elements'}, without its closing bracket`,
-      );
-    },
-  };
+  end(): void {
+    if (this.#place === 'after') return;
+    throw new RowmillError(
+      'FILE_INCOMPLETE',
+      this.#place === 'before'
+        ? 'expected a JSON array, got an empty file'
+        : `the JSON array ends at line ${this.#line}, after ${this.#elements} ${this.#elements === 1 ? 'element' : 'elements'}, without its closing bracket`,
+    );
+  }
+
+  #lost(what: string): RowmillError {
+    return new RowmillError('FILE_INVALID', `line ${this.#line} of the JSON array: ${what}`, {
+      hint: 'Correct the file from this line on, or give the rows as JSON lines: there one broken row harms no other.',
+    });
+  }
+
+  #keep(text: string): void {
+    if (this.#tooLong) return;
+    this.#kept += text;
+    if (this.#kept.length <= this.#limits.maxRowBytes) return;
+    this.#tooLong = true;
+    this.#kept = this.#kept.slice(0, MAX_RAW_LENGTH);
+  }
+
+  #finish(text: string): JsonText {
+    this.#keep(text);
+    const element: JsonText = {
+      text: this.#kept,
+      line: this.#elementLine,
+      damaged: this.#elementDamaged,
+      tooLong: this.#tooLong,
+    };
+    this.#kept = '';
+    this.#tooLong = false;
+    this.#elementDamaged = false;
+    this.#elements += 1;
+    return element;
+  }
+
+  /** Goes on inside an element; returns where it stopped, which is at its end or at the end of the text. */
+  #scanElement(text: string, from: number): number {
+    let at = from;
+    for (;;) {
+      if (this.#inString) {
+        at = endOfString(text, at, this.#lineBreak);
+        if (at >= text.length) {
+          this.#skip = at - text.length;
+          return text.length;
+        }
+        if (text.charCodeAt(at) === this.#lineBreak)
+          throw this.#lost('a string is not closed before the end of the line');
+        this.#inString = false;
+        at += 1;
+      }
+      for (; at < text.length; at += 1) {
+        const code = text.charCodeAt(at);
+        if (code === QUOTE) {
+          this.#inString = true;
+          break;
+        }
+        if (code === this.#lineBreak) this.#line += 1;
+        else if (code === OPEN_BRACE) this.#open.push(CLOSE_BRACE);
+        else if (code === OPEN_BRACKET) this.#open.push(CLOSE_BRACKET);
+        else if (this.#open.length === 0) {
+          if (code === COMMA || code === CLOSE_BRACKET) return at;
+        } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+          if (this.#open.pop() !== code) throw this.#lost('a bracket closes what it did not open');
+          if (this.#open.length === 0) {
+            this.#place = 'closed';
+            return at + 1;
+          }
+        }
+      }
+      if (!this.#inString) return at;
+      at += 1;
+    }
+  }
 }
 
 /** Where the string ends in which `at` stands, or where its line does; beyond the text if the next piece is needed. */

@@ -20,7 +20,7 @@ import { createRowJudge, type RowJudge } from './judge-row.ts';
 import { readHeaders } from './read-headers.ts';
 import { readSampleText, type SampleText } from './read-sample-text.ts';
 import { skipLines } from './skip-lines.ts';
-import { createTokenizer, type TokenizedRow } from './tokenize.ts';
+import { Tokenizer, type TokenizedRow } from './tokenize.ts';
 
 const READ_BYTES = 256 * 1024;
 const GATHER_CHARACTERS = 64 * 1024;
@@ -98,7 +98,7 @@ async function* tokenizeFile(
   dialect: CsvDialect,
   limits: ReadLimits,
 ): AsyncGenerator<TokenizedRow[], void, undefined> {
-  const tokenizer = createTokenizer(dialect, limits, {
+  const tokenizer = new Tokenizer(dialect, limits, {
     line: dialect.skipLines + 1,
     gather: GATHER_CHARACTERS,
   });

@@ -1,7 +1,7 @@
 // How well a dialect explains a sample: do the rows have the same number of cells, and do the cells look like values?
 // After van den Burg, Nazábal and Sutton, "Wrangling messy CSV files by detecting row and type patterns" (2019).
 import { cellKind } from './cell-kind.ts';
-import { createTokenizer, type TokenizedRow, type TokenizerDialect } from './tokenize.ts';
+import { Tokenizer, type TokenizedRow, type TokenizerDialect } from './tokenize.ts';
 
 export interface DialectScore {
   dialect: TokenizerDialect;
@@ -21,7 +21,7 @@ const MAX_TYPED_ROWS = 200;
 const SAMPLE_LIMITS = { maxRowBytes: 1024 * 1024, maxColumns: Number.POSITIVE_INFINITY };
 
 export function readSample(sample: string, complete: boolean, dialect: TokenizerDialect): TokenizedRow[] {
-  const tokenizer = createTokenizer(dialect, SAMPLE_LIMITS);
+  const tokenizer = new Tokenizer(dialect, SAMPLE_LIMITS);
   const rows = [...tokenizer.push(sample)].flat();
   // The last row of a cut sample is cut too; take it only when there is no other.
   if (complete || rows.length === 0) rows.push(...[...tokenizer.end()].flat());

@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { depth } from '../../../../test/support/depth.ts';
-import { createTokenizer, type TokenizedRow, type TokenizerDialect } from './tokenize.ts';
+import { Tokenizer, type TokenizedRow, type TokenizerDialect } from './tokenize.ts';
 
 const COMMA: TokenizerDialect = { delimiter: ',', quote: '"', escape: '"' };
 const LIMIT = 1_000_000;
@@ -13,7 +13,7 @@ function tokenize(
   dialect: Partial<TokenizerDialect> = {},
   options: { size?: number | (() => number); limit?: number; gather?: number } = {},
 ): TokenizedRow[] {
-  const tokenizer = createTokenizer({ ...COMMA, ...dialect }, limitsOf(options.limit), {
+  const tokenizer = new Tokenizer({ ...COMMA, ...dialect }, limitsOf(options.limit), {
     line: 1,
     gather: options.gather ?? 1,
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createTokenizer, type TokenizedRow, type TokenizerDialect } from './tokenize.ts';
+import { Tokenizer, type TokenizedRow, type TokenizerDialect } from './tokenize.ts';
 
 const COMMA: TokenizerDialect = { delimiter: ',', quote: '"', escape: '"' };
 const LIMIT = 1_000_000;
@@ -10,7 +10,7 @@ function tokenize(
   dialect: Partial<TokenizerDialect> = {},
   options: { size?: number | (() => number); limit?: number } = {},
 ): TokenizedRow[] {
-  const tokenizer = createTokenizer({ ...COMMA, ...dialect }, limitsOf(options.limit));
+  const tokenizer = new Tokenizer({ ...COMMA, ...dialect }, limitsOf(options.limit));
   const { size = text.length || 1 } = options;
   const rows: TokenizedRow[] = [];
   for (let at = 0; at < text.length; ) {
@@ -111,7 +111,7 @@ describe('a tokenizer', () => {
   });
 
   it('marks the rows that hold replaced bytes, and only them', () => {
-    const tokenizer = createTokenizer(COMMA, limitsOf());
+    const tokenizer = new Tokenizer(COMMA, limitsOf());
     const rows = [
       ...tokenizer.push('a,'),
       ...tokenizer.push('\ufffd', true),
@@ -178,7 +178,7 @@ describe('limits of a tokenizer', () => {
   });
 
   it('do not keep a line without end', () => {
-    const tokenizer = createTokenizer(COMMA, limitsOf(1000));
+    const tokenizer = new Tokenizer(COMMA, limitsOf(1000));
     let rows = 0;
     for (let i = 0; i < 5000; i += 1) rows += [...tokenizer.push('x'.repeat(1000))].length;
     expect(rows).toBe(1);

@@ -4,8 +4,8 @@
 // The work is linear in the text. A row that is not complete is read again from its start only when the text has
 // doubled, and a search for a closing quote stops where the next one could begin.
 import { MAX_RAW_LENGTH } from '../../row-reader.ts';
-import { createQuoteSearch, NEED_MORE, UNCLOSED } from './find-closing-quote.ts';
-import { createTextFinder } from './text-finder.ts';
+import { createQuoteSearch, NEED_MORE, type QuoteSearch, UNCLOSED } from './find-closing-quote.ts';
+import { createTextFinder, type TextFinder } from './text-finder.ts';
 import { unescapeQuotes } from './unescape-quotes.ts';
 
 export interface TokenizerDialect {
@@ -40,15 +40,6 @@ export interface TokenizerLimits {
   maxColumns: number;
 }
 
-export interface Tokenizer {
-  /**
-   * Rows that are complete, some hundreds at a time: one unclosed quote can hold back millions. To be read to the end
-   * before the next call. `damaged`: the text stands for bytes that could not be decoded.
-   */
-  push(text: string, damaged?: boolean): Iterable<TokenizedRow[]>;
-  end(): Iterable<TokenizedRow[]>;
-}
-
 const BATCH_ROWS = 500;
 const SPACE = 0x20;
 const TAB = 0x09;
@@ -62,259 +53,314 @@ export interface TokenizerStart {
   gather: number;
 }
 
-export function createTokenizer(
-  dialect: TokenizerDialect,
-  limits: TokenizerLimits,
-  begin: TokenizerStart = { line: 1, gather: 1 },
-): Tokenizer {
-  const { delimiter, quote } = dialect;
-  const { maxRowBytes, maxColumns } = limits;
-  const byBlanks = delimiter === ' ';
-  const trims = dialect.trimsBlanks === true;
-  const quoteCode = quote === '' ? -1 : quote.charCodeAt(0);
-  const lineFeeds = createTextFinder('\n');
-  const carriageReturns = createTextFinder('\r');
-  const quotes = createTextFinder(quote);
-  const delimiters = createTextFinder(delimiter);
-  const quoteSearch = createQuoteSearch(dialect);
+export class Tokenizer {
+  readonly #dialect: TokenizerDialect;
+  readonly #delimiter: string;
+  readonly #quote: string;
+  readonly #maxRowBytes: number;
+  readonly #maxColumns: number;
+  readonly #byBlanks: boolean;
+  readonly #trims: boolean;
+  readonly #quoteCode: number;
+  readonly #gather: number;
+  readonly #lineFeeds = createTextFinder('\n');
+  readonly #carriageReturns = createTextFinder('\r');
+  readonly #quotes: TextFinder;
+  readonly #delimiters: TextFinder;
+  readonly #quoteSearch: QuoteSearch;
 
   // The window: text from the row that is being read on, and what arrived after it.
-  let text = '';
-  let position = 0;
-  let line = begin.line;
-  let final = false;
-  let waiting: string[] = [];
-  let waitingLength = 0;
-  let enough = begin.gather;
+  #text = '';
+  #position = 0;
+  #line: number;
+  #final = false;
+  #waiting: string[] = [];
+  #waitingLength = 0;
+  #enough: number;
   /** The rest of a rejected line is passed over. */
-  let passing = false;
+  #passing = false;
   /** Where the window begins in the whole text, and the places of damage from there on. */
-  let windowOffset = 0;
-  let damagedAt: number[] = [];
-  let damageTaken = 0;
-  let rows: TokenizedRow[] = [];
+  #windowOffset = 0;
+  #damagedAt: number[] = [];
+  #damageTaken = 0;
+  #rows: TokenizedRow[] = [];
 
-  function lineEndAfter(at: number): number {
-    return Math.min(lineFeeds.next(at), carriageReturns.next(at));
+  constructor(
+    dialect: TokenizerDialect,
+    limits: TokenizerLimits,
+    start: TokenizerStart = { line: 1, gather: 1 },
+  ) {
+    this.#dialect = dialect;
+    this.#delimiter = dialect.delimiter;
+    this.#quote = dialect.quote;
+    this.#maxRowBytes = limits.maxRowBytes;
+    this.#maxColumns = limits.maxColumns;
+    this.#byBlanks = dialect.delimiter === ' ';
+    this.#trims = dialect.trimsBlanks === true;
+    this.#quoteCode = dialect.quote === '' ? -1 : dialect.quote.charCodeAt(0);
+    this.#quotes = createTextFinder(dialect.quote);
+    this.#delimiters = createTextFinder(dialect.delimiter);
+    this.#quoteSearch = createQuoteSearch(dialect);
+    this.#line = start.line;
+    this.#gather = start.gather;
+    this.#enough = start.gather;
+  }
+
+  /**
+   * Rows that are complete, some hundreds at a time: one unclosed quote can hold back millions. To be read to the end
+   * before the next call. `damaged`: the text stands for bytes that could not be decoded.
+   */
+  push(more: string, damaged = false): Iterable<TokenizedRow[]> {
+    if (damaged) this.#damagedAt.push(this.#windowOffset + this.#text.length + this.#waitingLength);
+    this.#waiting.push(more);
+    this.#waitingLength += more.length;
+    return this.#waitingLength < this.#enough ? [] : this.#drain();
+  }
+
+  end(): Iterable<TokenizedRow[]> {
+    this.#final = true;
+    return this.#drain();
+  }
+
+  #lineEndAfter(at: number): number {
+    return Math.min(this.#lineFeeds.next(at), this.#carriageReturns.next(at));
   }
 
   /** The start of the next line, or -1 when that depends on text that is not here yet. */
-  function lineAfter(lineEnd: number): number {
-    if (text.charCodeAt(lineEnd) !== CARRIAGE_RETURN) return Math.min(lineEnd + 1, text.length);
-    if (lineEnd + 1 >= text.length) return final ? text.length : -1;
-    return text.charCodeAt(lineEnd + 1) === LINE_FEED ? lineEnd + 2 : lineEnd + 1;
+  #lineAfter(lineEnd: number): number {
+    if (this.#text.charCodeAt(lineEnd) !== CARRIAGE_RETURN) return Math.min(lineEnd + 1, this.#text.length);
+    if (lineEnd + 1 >= this.#text.length) return this.#final ? this.#text.length : -1;
+    return this.#text.charCodeAt(lineEnd + 1) === LINE_FEED ? lineEnd + 2 : lineEnd + 1;
   }
 
   /** Whether there is damage before `end` that no earlier row had. */
-  function takeDamage(end: number): boolean {
-    const before = damageTaken;
-    while (damageTaken < damagedAt.length && damagedAt[damageTaken]! < windowOffset + end) damageTaken += 1;
-    return damageTaken > before;
+  #takeDamage(end: number): boolean {
+    const before = this.#damageTaken;
+    while (
+      this.#damageTaken < this.#damagedAt.length &&
+      this.#damagedAt[this.#damageTaken]! < this.#windowOffset + end
+    )
+      this.#damageTaken += 1;
+    return this.#damageTaken > before;
   }
 
-  function reject(start: number, end: number, reason: string, cells: string[] = []): void {
-    const raw = text.slice(start, Math.min(end, start + MAX_RAW_LENGTH, start + maxRowBytes));
-    rows.push({ line, cells, raw, repair: null, rejected: reason, damaged: takeDamage(end) });
+  #reject(start: number, end: number, reason: string, cells: string[] = []): void {
+    const raw = this.#text.slice(start, Math.min(end, start + MAX_RAW_LENGTH, start + this.#maxRowBytes));
+    this.#rows.push({
+      line: this.#line,
+      cells,
+      raw,
+      repair: null,
+      rejected: reason,
+      damaged: this.#takeDamage(end),
+    });
   }
 
-  function rejectUnclosed(start: number, end: number, reason: string): void {
-    const raw = text.slice(start, end);
-    rows.push({
-      line,
+  #rejectUnclosed(start: number, end: number, reason: string): void {
+    const raw = this.#text.slice(start, end);
+    this.#rows.push({
+      line: this.#line,
       cells: [],
       raw,
       repair: null,
       rejected: reason,
       unclosed: true,
-      damaged: takeDamage(end),
+      damaged: this.#takeDamage(end),
     });
   }
 
   /** Rejects the row from `start` to the end of the line that `at` is on. */
-  function rejectLine(start: number, at: number, reason: string, unclosed = false): boolean {
-    const lineEnd = lineEndAfter(at);
-    const next = lineEnd < text.length || final ? lineAfter(lineEnd) : text.length;
+  #rejectLine(start: number, at: number, reason: string, unclosed = false): boolean {
+    const lineEnd = this.#lineEndAfter(at);
+    const next = lineEnd < this.#text.length || this.#final ? this.#lineAfter(lineEnd) : this.#text.length;
     if (next === -1) return false;
-    const isWhole = (lineEnd < text.length || final) && !isTooLong(start, lineEnd);
-    if (unclosed && isWhole) rejectUnclosed(start, lineEnd, reason);
-    else reject(start, lineEnd, reason);
-    line += countLineEnds(text.slice(start, at));
-    passing = lineEnd >= text.length && !final;
-    if (!passing) line += 1;
-    position = next;
+    const isWhole = (lineEnd < this.#text.length || this.#final) && !this.#isTooLong(start, lineEnd);
+    if (unclosed && isWhole) this.#rejectUnclosed(start, lineEnd, reason);
+    else this.#reject(start, lineEnd, reason);
+    this.#line += countLineEnds(this.#text.slice(start, at));
+    this.#passing = lineEnd >= this.#text.length && !this.#final;
+    if (!this.#passing) this.#line += 1;
+    this.#position = next;
     return true;
   }
 
-  function rejectTooLong(start: number, at: number): boolean {
-    return rejectLine(
+  #rejectTooLong(start: number, at: number): boolean {
+    return this.#rejectLine(
       start,
       at,
-      `expected the row to be at most ${maxRowBytes} bytes (ingestMaxRowBytes), got more`,
+      `expected the row to be at most ${this.#maxRowBytes} bytes (ingestMaxRowBytes), got more`,
     );
   }
 
   /** No character takes more than three bytes per unit, and none less than one. */
-  function isTooLong(start: number, end: number): boolean {
+  #isTooLong(start: number, end: number): boolean {
     const length = end - start;
-    if (length * 3 <= maxRowBytes) return false;
-    return length > maxRowBytes || Buffer.byteLength(text.slice(start, end)) > maxRowBytes;
+    if (length * 3 <= this.#maxRowBytes) return false;
+    return length > this.#maxRowBytes || Buffer.byteLength(this.#text.slice(start, end)) > this.#maxRowBytes;
   }
 
-  function addRow(start: number, end: number, next: number, cells: string[], repair: string | null): void {
-    const raw = text.slice(start, end);
-    if (isTooLong(start, end)) {
-      reject(start, end, `expected the row to be at most ${maxRowBytes} bytes (ingestMaxRowBytes), got more`);
-    } else if (cells.length > maxColumns) {
-      reject(
+  #addRow(start: number, end: number, next: number, cells: string[], repair: string | null): void {
+    const raw = this.#text.slice(start, end);
+    if (this.#isTooLong(start, end)) {
+      this.#reject(
         start,
         end,
-        `expected the row to have at most ${maxColumns} cells (ingestMaxColumns), got more`,
+        `expected the row to be at most ${this.#maxRowBytes} bytes (ingestMaxRowBytes), got more`,
+      );
+    } else if (cells.length > this.#maxColumns) {
+      this.#reject(
+        start,
+        end,
+        `expected the row to have at most ${this.#maxColumns} cells (ingestMaxColumns), got more`,
         cells,
       );
     } else if (cells.length > 1 || raw.trim() !== '') {
-      rows.push({ line, cells, raw, repair, rejected: null, damaged: takeDamage(end) });
+      this.#rows.push({
+        line: this.#line,
+        cells,
+        raw,
+        repair,
+        rejected: null,
+        damaged: this.#takeDamage(end),
+      });
     }
-    line += 1;
-    position = next;
+    this.#line += 1;
+    this.#position = next;
   }
 
   /** A row without quotes: one line. */
-  function splitLine(start: number, end: number): string[] {
+  #splitLine(start: number, end: number): string[] {
     const cells: string[] = [];
     let from = start;
-    for (let at = delimiters.next(from); at < end; at = delimiters.next(from)) {
-      if (cells.length <= maxColumns) cells.push(text.slice(from, at));
-      from = at + delimiter.length;
-      if (trims) while (text.charCodeAt(from) === SPACE) from += 1;
+    for (let at = this.#delimiters.next(from); at < end; at = this.#delimiters.next(from)) {
+      if (cells.length <= this.#maxColumns) cells.push(this.#text.slice(from, at));
+      from = at + this.#delimiter.length;
+      if (this.#trims) while (this.#text.charCodeAt(from) === SPACE) from += 1;
     }
-    cells.push(text.slice(from, end));
+    cells.push(this.#text.slice(from, end));
     return cells;
   }
 
-  function skipBlanks(at: number): number {
+  #skipBlanks(at: number): number {
     let i = at;
-    for (; i < text.length; i += 1) {
-      const code = text.charCodeAt(i);
+    for (; i < this.#text.length; i += 1) {
+      const code = this.#text.charCodeAt(i);
       if (code !== SPACE && code !== TAB) break;
-      if (!byBlanks && delimiter !== '' && text.startsWith(delimiter, i)) break;
+      if (!this.#byBlanks && this.#delimiter !== '' && this.#text.startsWith(this.#delimiter, i)) break;
     }
     return i;
   }
 
-  function blankAfter(at: number, end: number): number {
+  #blankAfter(at: number, end: number): number {
     for (let i = at; i < end; i += 1) {
-      const code = text.charCodeAt(i);
+      const code = this.#text.charCodeAt(i);
       if (code === SPACE || code === TAB) return i;
     }
     return end;
   }
 
   /** Reads one row cell by cell. False when more text is needed. */
-  function readCells(start: number): boolean {
+  #readCells(start: number): boolean {
     const cells: string[] = [];
     let repair: string | null = null;
     let innerLines = 0;
     let at = start;
     for (;;) {
-      const begin = skipBlanks(at);
-      if (begin - start > maxRowBytes) return rejectTooLong(start, at);
-      const lineEnd = lineEndAfter(begin);
+      const begin = this.#skipBlanks(at);
+      if (begin - start > this.#maxRowBytes) return this.#rejectTooLong(start, at);
+      const lineEnd = this.#lineEndAfter(begin);
       let end: number;
-      if (begin < text.length && text.charCodeAt(begin) === quoteCode) {
-        const close = quoteSearch.find(begin, lineEnd, start + maxRowBytes);
+      if (begin < this.#text.length && this.#text.charCodeAt(begin) === this.#quoteCode) {
+        const close = this.#quoteSearch.find(begin, lineEnd, start + this.#maxRowBytes);
         if (close === NEED_MORE) return false;
-        if (close === UNCLOSED) return rejectLine(start, begin, unclosedReason(line + innerLines), true);
-        if (quoteSearch.strayed()) repair = STRAY_QUOTE;
-        const inner = text.slice(begin + 1, close);
+        if (close === UNCLOSED)
+          return this.#rejectLine(start, begin, this.#unclosedReason(this.#line + innerLines), true);
+        if (this.#quoteSearch.strayed()) repair = STRAY_QUOTE;
+        const inner = this.#text.slice(begin + 1, close);
         if (lineEnd < close) innerLines += countLineEnds(inner);
-        if (cells.length <= maxColumns) cells.push(unescapeQuotes(inner, dialect));
-        end = skipBlanks(close + 1);
+        if (cells.length <= this.#maxColumns) cells.push(unescapeQuotes(inner, this.#dialect));
+        end = this.#skipBlanks(close + 1);
       } else {
-        const from = byBlanks || (trims && cells.length > 0) ? begin : at;
-        end = byBlanks ? blankAfter(from, lineEnd) : Math.min(delimiters.next(from), lineEnd);
-        if (end >= text.length && !final) return tooLongOrMore(start, at);
-        const counts = !byBlanks || end > from || cells.length === 0;
-        if (counts && cells.length <= maxColumns) cells.push(text.slice(from, end));
-        if (byBlanks) end = skipBlanks(end);
+        const from = this.#byBlanks || (this.#trims && cells.length > 0) ? begin : at;
+        end = this.#byBlanks
+          ? this.#blankAfter(from, lineEnd)
+          : Math.min(this.#delimiters.next(from), lineEnd);
+        if (end >= this.#text.length && !this.#final) return this.#tooLongOrMore(start, at);
+        const counts = !this.#byBlanks || end > from || cells.length === 0;
+        if (counts && cells.length <= this.#maxColumns) cells.push(this.#text.slice(from, end));
+        if (this.#byBlanks) end = this.#skipBlanks(end);
       }
-      if (end < text.length && !isLineEnd(text.charCodeAt(end))) {
-        at = byBlanks ? end : end + delimiter.length;
+      if (end < this.#text.length && !isLineEnd(this.#text.charCodeAt(end))) {
+        at = this.#byBlanks ? end : end + this.#delimiter.length;
         continue;
       }
-      if (end >= text.length && !final) return tooLongOrMore(start, at);
-      const next = lineAfter(end);
+      if (end >= this.#text.length && !this.#final) return this.#tooLongOrMore(start, at);
+      const next = this.#lineAfter(end);
       if (next === -1) return false;
-      addRow(start, end, next, cells, repair);
-      line += innerLines;
+      this.#addRow(start, end, next, cells, repair);
+      this.#line += innerLines;
       return true;
     }
   }
 
-  function tooLongOrMore(start: number, at: number): boolean {
-    return text.length - start > maxRowBytes ? rejectTooLong(start, at) : false;
+  #tooLongOrMore(start: number, at: number): boolean {
+    return this.#text.length - start > this.#maxRowBytes ? this.#rejectTooLong(start, at) : false;
   }
 
-  function unclosedReason(opened: number): string {
-    const before = byBlanks ? 'a blank or ' : delimiter === '' ? '' : `${JSON.stringify(delimiter)} or `;
-    return `expected the quote (${quote}) opened on line ${opened} to be closed by one before ${before}a line end, found none`;
+  #unclosedReason(opened: number): string {
+    const before = this.#byBlanks
+      ? 'a blank or '
+      : this.#delimiter === ''
+        ? ''
+        : `${JSON.stringify(this.#delimiter)} or `;
+    return `expected the quote (${this.#quote}) opened on line ${opened} to be closed by one before ${before}a line end, found none`;
   }
 
   /** False when more text is needed. */
-  function readRow(): boolean {
-    const start = position;
-    if (start >= text.length) return false;
-    const lineEnd = lineEndAfter(start);
-    if (byBlanks || (quoteCode !== -1 && quotes.next(start) < lineEnd)) return readCells(start);
-    if (lineEnd >= text.length && !final) return tooLongOrMore(start, start);
-    const next = lineAfter(lineEnd);
+  #readRow(): boolean {
+    const start = this.#position;
+    if (start >= this.#text.length) return false;
+    const lineEnd = this.#lineEndAfter(start);
+    if (this.#byBlanks || (this.#quoteCode !== -1 && this.#quotes.next(start) < lineEnd))
+      return this.#readCells(start);
+    if (lineEnd >= this.#text.length && !this.#final) return this.#tooLongOrMore(start, start);
+    const next = this.#lineAfter(lineEnd);
     if (next === -1) return false;
-    addRow(start, lineEnd, next, splitLine(start, lineEnd), null);
+    this.#addRow(start, lineEnd, next, this.#splitLine(start, lineEnd), null);
     return true;
   }
 
-  function passLine(): boolean {
-    const lineEnd = lineEndAfter(position);
-    const next = lineEnd < text.length || final ? lineAfter(lineEnd) : -1;
-    takeDamage(lineEnd);
-    position = next === -1 ? lineEnd : next;
+  #passLine(): boolean {
+    const lineEnd = this.#lineEndAfter(this.#position);
+    const next = lineEnd < this.#text.length || this.#final ? this.#lineAfter(lineEnd) : -1;
+    this.#takeDamage(lineEnd);
+    this.#position = next === -1 ? lineEnd : next;
     if (next === -1) return false;
-    passing = false;
-    line += 1;
+    this.#passing = false;
+    this.#line += 1;
     return true;
   }
 
-  function* drain(): Generator<TokenizedRow[]> {
-    windowOffset += position;
-    text = text.slice(position) + waiting.join('');
-    position = 0;
-    waiting = [];
-    waitingLength = 0;
-    damagedAt = damagedAt.slice(damageTaken);
-    damageTaken = 0;
-    for (const finder of [lineFeeds, carriageReturns, delimiters, quotes]) finder.reset(text);
-    quoteSearch.reset(text, final);
-    while (passing ? passLine() : readRow()) {
-      if (rows.length < BATCH_ROWS) continue;
-      yield rows;
-      rows = [];
+  *#drain(): Generator<TokenizedRow[]> {
+    this.#windowOffset += this.#position;
+    this.#text = this.#text.slice(this.#position) + this.#waiting.join('');
+    this.#position = 0;
+    this.#waiting = [];
+    this.#waitingLength = 0;
+    this.#damagedAt = this.#damagedAt.slice(this.#damageTaken);
+    this.#damageTaken = 0;
+    for (const finder of [this.#lineFeeds, this.#carriageReturns, this.#delimiters, this.#quotes])
+      finder.reset(this.#text);
+    this.#quoteSearch.reset(this.#text, this.#final);
+    while (this.#passing ? this.#passLine() : this.#readRow()) {
+      if (this.#rows.length < BATCH_ROWS) continue;
+      yield this.#rows;
+      this.#rows = [];
     }
-    enough = Math.max(begin.gather, text.length - position);
-    if (rows.length > 0) yield rows;
-    rows = [];
+    this.#enough = Math.max(this.#gather, this.#text.length - this.#position);
+    if (this.#rows.length > 0) yield this.#rows;
+    this.#rows = [];
   }
-
-  return {
-    push(more, damaged = false) {
-      if (damaged) damagedAt.push(windowOffset + text.length + waitingLength);
-      waiting.push(more);
-      waitingLength += more.length;
-      return waitingLength < enough ? [] : drain();
-    },
-    end() {
-      final = true;
-      return drain();
-    },
-  };
 }
 
 const STRAY_QUOTE = 'a quote inside a quoted cell was not escaped and was kept as text';

@@ -51,7 +51,7 @@ export async function* readSheetRows(
   context: SheetContext,
 ): AsyncGenerator<SheetRow[]> {
   let rows: SheetRow[] = [];
-  const handler = createSheetHandler(context, (row) => rows.push(row));
+  const handler = new SheetHandler(context, (row) => rows.push(row));
   for await (const _ of readXml(archive.inflate(entry), entry.name, handler)) {
     if (rows.length === 0) continue;
     yield rows;
@@ -59,123 +59,151 @@ export async function* readSheetRows(
   }
 }
 
-function createSheetHandler(context: SheetContext, give: (row: SheetRow) => void): XmlHandler {
-  const { maxCellBytes, maxRowBytes } = context.limits;
-  let inData = false;
-  let line = 0;
-  let row: SheetRow | null = null;
-  let rowBytes = 0;
-  let column = -1;
-  let type = '';
-  let style = '';
+class SheetHandler implements XmlHandler {
+  readonly #context: SheetContext;
+  readonly #give: (row: SheetRow) => void;
+  readonly #maxCellBytes: number;
+  readonly #maxRowBytes: number;
+  #inData = false;
+  #line = 0;
+  #row: SheetRow | null = null;
+  #rowBytes = 0;
+  #column = -1;
+  #type = '';
+  #style = '';
   /** Texts of <v> and of <is>: a cell has one of them, but files exist that have both. */
-  let value = '';
-  let inlineText = '';
-  let valueTooLong = false;
-  let hasValue = false;
-  let hasInline = false;
-  let hasFormula = false;
-  let isRepeated = false;
-  let collecting: 'value' | 'inline' | null = null;
-  let inline = false;
-  let phonetic = false;
+  #value = '';
+  #inlineText = '';
+  #valueTooLong = false;
+  #hasValue = false;
+  #hasInline = false;
+  #hasFormula = false;
+  #isRepeated = false;
+  #collecting: 'value' | 'inline' | null = null;
+  #inline = false;
+  #phonetic = false;
 
-  const openRow = ({ attributes }: XmlTag): void => {
+  constructor(context: SheetContext, give: (row: SheetRow) => void) {
+    this.#context = context;
+    this.#give = give;
+    this.#maxCellBytes = context.limits.maxCellBytes;
+    this.#maxRowBytes = context.limits.maxRowBytes;
+  }
+
+  open(name: string, tag: XmlTag): void {
+    if (!this.#inData) {
+      if (name === 'sheetData') this.#inData = true;
+      else if (name === 'dimension') checkDimension(tag.attributes.ref ?? '');
+      return;
+    }
+    if (name === 'c') this.#openCell(tag);
+    else if (name === 'v') {
+      this.#collecting = this.#hasValue ? null : 'value';
+      this.#isRepeated ||= this.#hasValue;
+      this.#hasValue = true;
+    } else if (name === 'row') this.#openRow(tag);
+    else if (name === 'f') this.#hasFormula = true;
+    else if (name === 'is') {
+      this.#inline = !this.#hasInline;
+      this.#isRepeated ||= this.#hasInline;
+      this.#hasInline = true;
+    } else if (name === 't') this.#collecting = this.#inline && !this.#phonetic ? 'inline' : null;
+    else if (name === 'rPh') this.#phonetic = true;
+  }
+
+  text(piece: string): void {
+    if (this.#collecting === null) return;
+    if (this.#value.length + this.#inlineText.length > this.#maxCellBytes) this.#valueTooLong = true;
+    else if (this.#collecting === 'value') this.#value += piece;
+    else this.#inlineText += piece;
+  }
+
+  close(name: string): void {
+    if (!this.#inData) return;
+    if (name === 'v' || name === 't') this.#collecting = null;
+    else if (name === 'c') this.#closeCell();
+    else if (name === 'row') {
+      if (this.#row !== null && holdsSomething(this.#row)) this.#give(this.#row);
+      this.#row = null;
+    } else if (name === 'is') this.#inline = false;
+    else if (name === 'rPh') this.#phonetic = false;
+    else if (name === 'sheetData') this.#inData = false;
+  }
+
+  #openRow({ attributes }: XmlTag): void {
     const given = attributes.r;
-    line = given === undefined ? line + 1 : Number(given);
-    if (!Number.isInteger(line) || line < 1 || line > MAX_ROWS) throw outside(`row ${given ?? line}`);
-    row = { line, cells: [], beyond: [], types: new Map(), lacksValue: false, notes: [], excess: null };
-    rowBytes = 0;
-    column = -1;
-  };
-  const openCell = ({ attributes }: XmlTag): void => {
-    const reference = attributes.r;
-    column = reference === undefined ? column + 1 : columnOf(reference);
-    if (column >= MAX_COLUMNS) throw outside(`cell ${reference ?? `in column ${column + 1}`}`);
-    type = attributes.t ?? 'n';
-    style = attributes.s ?? '';
-    value = '';
-    inlineText = '';
-    valueTooLong = false;
-    hasValue = false;
-    hasInline = false;
-    hasFormula = false;
-    isRepeated = false;
-  };
-  const closeCell = (): void => {
-    if (row === null || (!hasValue && !hasInline && !hasFormula)) return;
-    const where = `${columnName(column)}${line}`;
-    const note = (text: string): void => {
-      if (row!.notes.length < MAX_NOTES) row!.notes.push(`${where}: ${text}`);
+    this.#line = given === undefined ? this.#line + 1 : Number(given);
+    if (!Number.isInteger(this.#line) || this.#line < 1 || this.#line > MAX_ROWS)
+      throw outside(`row ${given ?? this.#line}`);
+    this.#row = {
+      line: this.#line,
+      cells: [],
+      beyond: [],
+      types: new Map(),
+      lacksValue: false,
+      notes: [],
+      excess: null,
     };
-    if (row.cells[column]) throw twice(where);
-    const isInline = hasInline && (type === 'inlineStr' || !hasValue);
-    if (isRepeated) note('the cell has more than one value; the first is read');
-    if (hasInline && hasValue && value !== '' && inlineText !== '')
+    this.#rowBytes = 0;
+    this.#column = -1;
+  }
+
+  #openCell({ attributes }: XmlTag): void {
+    const reference = attributes.r;
+    this.#column = reference === undefined ? this.#column + 1 : columnOf(reference);
+    if (this.#column >= MAX_COLUMNS) throw outside(`cell ${reference ?? `in column ${this.#column + 1}`}`);
+    this.#type = attributes.t ?? 'n';
+    this.#style = attributes.s ?? '';
+    this.#value = '';
+    this.#inlineText = '';
+    this.#valueTooLong = false;
+    this.#hasValue = false;
+    this.#hasInline = false;
+    this.#hasFormula = false;
+    this.#isRepeated = false;
+  }
+
+  #closeCell(): void {
+    const row = this.#row;
+    if (row === null || (!this.#hasValue && !this.#hasInline && !this.#hasFormula)) return;
+    const where = `${columnName(this.#column)}${this.#line}`;
+    const note = (text: string): void => {
+      if (row.notes.length < MAX_NOTES) row.notes.push(`${where}: ${text}`);
+    };
+    if (row.cells[this.#column]) throw twice(where);
+    const isInline = this.#hasInline && (this.#type === 'inlineStr' || !this.#hasValue);
+    if (this.#isRepeated) note('the cell has more than one value; the first is read');
+    if (this.#hasInline && this.#hasValue && this.#value !== '' && this.#inlineText !== '')
       note(`the cell has a text of its own and a value; the ${isInline ? 'text' : 'value'} is read`);
-    const lacksValue = hasFormula && !isInline && type !== 'str' && value.trim() === '';
+    const lacksValue = this.#hasFormula && !isInline && this.#type !== 'str' && this.#value.trim() === '';
     if (lacksValue) {
       row.lacksValue = true;
       note('the formula has no stored value; save the file in a spreadsheet program to get one');
     }
     const { text, cellType } = lacksValue
       ? { text: '', cellType: null }
-      : readCell(isInline ? 'inlineStr' : type, style, isInline ? inlineText : value, context, note);
-    const bytes = text.length * 3 > maxCellBytes ? Buffer.byteLength(text) : text.length;
-    rowBytes += bytes;
-    if (valueTooLong || bytes > maxCellBytes) {
-      row.excess = `cell ${where} has more than ${maxCellBytes} bytes (ingestMaxCellBytes)`;
-    } else if (rowBytes > maxRowBytes)
-      row.excess = `the row has more than ${maxRowBytes} bytes (ingestMaxRowBytes)`;
+      : readCell(
+          isInline ? 'inlineStr' : this.#type,
+          this.#style,
+          isInline ? this.#inlineText : this.#value,
+          this.#context,
+          note,
+        );
+    const bytes = text.length * 3 > this.#maxCellBytes ? Buffer.byteLength(text) : text.length;
+    this.#rowBytes += bytes;
+    if (this.#valueTooLong || bytes > this.#maxCellBytes) {
+      row.excess = `cell ${where} has more than ${this.#maxCellBytes} bytes (ingestMaxCellBytes)`;
+    } else if (this.#rowBytes > this.#maxRowBytes)
+      row.excess = `the row has more than ${this.#maxRowBytes} bytes (ingestMaxRowBytes)`;
     else if (text === '') return;
-    else if (column >= context.maxColumns) {
-      if (row.beyond.length < MAX_FAR_CELLS) row.beyond.push({ column, text });
+    else if (this.#column >= this.#context.maxColumns) {
+      if (row.beyond.length < MAX_FAR_CELLS) row.beyond.push({ column: this.#column, text });
     } else {
-      while (row.cells.length < column) row.cells.push('');
-      row.cells[column] = text;
-      if (cellType !== null) row.types.set(column, cellType);
+      while (row.cells.length < this.#column) row.cells.push('');
+      row.cells[this.#column] = text;
+      if (cellType !== null) row.types.set(this.#column, cellType);
     }
-  };
-
-  return {
-    open(name, tag) {
-      if (!inData) {
-        if (name === 'sheetData') inData = true;
-        else if (name === 'dimension') checkDimension(tag.attributes.ref ?? '');
-        return;
-      }
-      if (name === 'c') openCell(tag);
-      else if (name === 'v') {
-        collecting = hasValue ? null : 'value';
-        isRepeated ||= hasValue;
-        hasValue = true;
-      } else if (name === 'row') openRow(tag);
-      else if (name === 'f') hasFormula = true;
-      else if (name === 'is') {
-        inline = !hasInline;
-        isRepeated ||= hasInline;
-        hasInline = true;
-      } else if (name === 't') collecting = inline && !phonetic ? 'inline' : null;
-      else if (name === 'rPh') phonetic = true;
-    },
-    text(piece) {
-      if (collecting === null) return;
-      if (value.length + inlineText.length > maxCellBytes) valueTooLong = true;
-      else if (collecting === 'value') value += piece;
-      else inlineText += piece;
-    },
-    close(name) {
-      if (!inData) return;
-      if (name === 'v' || name === 't') collecting = null;
-      else if (name === 'c') closeCell();
-      else if (name === 'row') {
-        if (row !== null && holdsSomething(row)) give(row);
-        row = null;
-      } else if (name === 'is') inline = false;
-      else if (name === 'rPh') phonetic = false;
-      else if (name === 'sheetData') inData = false;
-    },
-  };
+  }
 }
 
 function holdsSomething({ cells, beyond, notes, excess }: SheetRow): boolean {
