@@ -1,6 +1,12 @@
 // Commands that run pipelines: a file here or elsewhere, workers, servers, slices, and the first project.
 import type { Command } from 'commander';
-import { commaSeparated, parseJsonObject, parseDuration, portNumber, wholeNumber } from '../argument-values.ts';
+import {
+  commaSeparated,
+  parseJsonObject,
+  parseDuration,
+  portNumber,
+  wholeNumber,
+} from '../argument-values.ts';
 import { withFileOptions } from '../file-options.ts';
 import {
   command,

@@ -8,7 +8,13 @@ import { secretFromEnvironment } from '../../platform/environment.ts';
 import { derivedId } from '../../platform/random.ts';
 import { withDeadline, withDeadlines } from './deadline.ts';
 import { createFileNameFilter } from './file-name-filter.ts';
-import type { OpenedSourceFile, Settlement, SourceAdapter, SourceFile, SourceLook } from './source-adapter.ts';
+import type {
+  OpenedSourceFile,
+  Settlement,
+  SourceAdapter,
+  SourceFile,
+  SourceLook,
+} from './source-adapter.ts';
 import type { S3SourceConfig } from './source-config.ts';
 
 /** What a single copy can take. */
