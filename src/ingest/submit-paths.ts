@@ -1,5 +1,6 @@
 // Files of this machine, as a person names them on the command line: one file of rows, or images (several files, or a
 // folder of them).
+// The library calls it `createFileJob`.
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -18,7 +18,7 @@ export interface FlushWriterOptions {
   columns: ResultColumns;
   backlog: FlushBacklog;
   claims: ClaimsUnderWay;
-  /** After a commit that may have ended the job. */
+  /** After a commit that may have ended the job: `finalizeIfComplete`. */
   onMayFinish: (jobId: string) => void;
   /** A flush left something to claim: no phase waits for the next look. */
   onNewWork: () => void;

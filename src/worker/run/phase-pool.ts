@@ -15,17 +15,15 @@ import type { LeaseRunner } from '../leases/held-leases.ts';
 import type { Lease } from '../leases/lease.ts';
 import { BatchFill } from './batch-fill.ts';
 import { type Call, openItemsOf } from './call.ts';
-import { DeadlineQueue } from './deadline-queue.ts';
 import type { HandlerThreads } from './handler-threads.ts';
+import { LoopTurns } from './loop-turns.ts';
 import { recordFailure, timeoutFailure } from './record-failure.ts';
 import { type PhaseRuntime, runItem } from './run-item.ts';
 import { runMany } from './run-many.ts';
 import { BatchedItem, RunningBatch } from './running-batch.ts';
+import { RunningCalls } from './running-calls.ts';
 import { type ItemServices, RunningItem } from './running-item.ts';
 import type { ZombieWatch } from './zombie-watch.ts';
-
-const STARTS_PER_TURN = 100;
-const TURN_MS = 10;
 
 /** What the pools of a worker share. */
 export interface PoolServices extends Omit<ItemServices, 'runtime'> {
@@ -62,16 +60,9 @@ export class PhasePool implements OrderedPool, LeaseRunner {
   readonly #itemServices: ItemServices;
   readonly #admission: Admission;
   readonly #place: PoolPlace;
-  readonly #running: DeadlineQueue<Call>;
-  /** Aborted and not returned yet. Their slots are free: a handler that never returns must not stop its phase. */
-  readonly #zombies = new Set<Call>();
+  readonly #running: RunningCalls;
+  readonly #turns: LoopTurns;
   readonly #fill: BatchFill;
-  #calls = 0;
-  #timeouts = 0;
-  #startedThisTurn = 0;
-  #turnStartedMs = 0;
-  #yielding = false;
-  #idle: (() => void)[] = [];
 
   constructor(options: PhasePoolOptions, services: PoolServices) {
     const { runtime, admission, slots, phaseIndex, timeoutMs } = options;
@@ -85,7 +76,11 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     const onRoom = (): void => services.finder.hint();
     this.demand = new ClaimDemand({ admission, slots, itemMs: this.itemMs, onRoom });
     this.#fill = new BatchFill(phase.batch?.maxWaitMs ?? 0, () => this.pump());
-    this.#running = new DeadlineQueue(timeoutMs, (call) => this.#timeOut(call));
+    this.#running = new RunningCalls(timeoutMs, services.zombies, (call, open) => this.#timeOut(call, open));
+    this.#turns = new LoopTurns(() => {
+      this.pump();
+      if (!this.#turns.isYielding) this.#place.pumpBehind();
+    });
     this.#place = services.order.join(this);
   }
 
@@ -99,7 +94,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
   }
 
   get isYielding(): boolean {
-    return this.#yielding && this.#admission.queuedCount > 0;
+    return this.#turns.isYielding && this.#admission.queuedCount > 0;
   }
 
   /** Outcomes pile up unwritten: nothing is claimed or started. */
@@ -114,11 +109,11 @@ export class PhasePool implements OrderedPool, LeaseRunner {
       phase: runtime.phase.name,
       idle: slots - this.#running.size,
       busy: this.#running.size,
-      error: this.#zombies.size,
+      error: this.#running.zombieCount,
       queued: this.#admission.queuedCount,
       waiting: this.#admission.heldBackCount,
-      calls: this.#calls,
-      timeouts: this.#timeouts,
+      calls: this.#running.startedCount,
+      timeouts: this.#running.timeoutCount,
       replacedThreads: threads?.replacedCount ?? 0,
     };
   }
@@ -134,8 +129,8 @@ export class PhasePool implements OrderedPool, LeaseRunner {
   }
 
   /** Resolves when no item is running. */
-  async whenIdle(): Promise<void> {
-    if (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  whenIdle(): Promise<void> {
+    return this.#running.whenIdle();
   }
 
   add(lease: Lease): void {
@@ -150,9 +145,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     let foundNone = false;
     while (this.#running.size < slots && this.#admission.queuedCount > 0 && this.#mayStart()) {
       const nowMs = monotonicMs();
-      if (this.#startedThisTurn >= STARTS_PER_TURN || nowMs - this.#turnStartedMs > TURN_MS)
-        return this.#yieldTurn();
-      this.#startedThisTurn += 1;
+      if (!this.#turns.take(nowMs)) return;
       foundNone = !this.#startNext(nowMs);
       if (foundNone) break;
     }
@@ -160,7 +153,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     if (givenBack) this.#giveBack(givenBack);
     this.demand.check(!this.isCongested);
     // A stretch of items that have to wait was held back: behind it there may be one that need not.
-    if (foundNone && this.#admission.hasMoreToSee) this.#yieldTurn();
+    if (foundNone && this.#admission.hasMoreToSee) this.#turns.yield();
   }
 
   #mayStart(): boolean {
@@ -168,23 +161,6 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     if (this.isCongested || !this.#place.hasTurn || threads?.idleCount === 0) return false;
     const mayGrow = this.#admission.queuedCount < this.itemsPerCall && this.demand.incomingCount > 0;
     return !this.#fill.waits(mayGrow);
-  }
-
-  /**
-   * Handlers that answer at once, or block, follow each other without the loop ever turning, and meanwhile no flush or
-   * claim gets on and the watchdog hears nothing: with 2,000 in a row a drain took twice as long as with a turn
-   * every 100.
-   */
-  #yieldTurn(): void {
-    if (this.#yielding) return;
-    this.#yielding = true;
-    setImmediate(() => {
-      this.#yielding = false;
-      this.#startedThisTurn = 0;
-      this.#turnStartedMs = monotonicMs();
-      this.pump();
-      if (!this.#yielding) this.#place.pumpBehind();
-    });
   }
 
   /** False when nothing that waits may start now. */
@@ -238,32 +214,25 @@ export class PhasePool implements OrderedPool, LeaseRunner {
   }
 
   #noteStart(call: Call): void {
-    this.#running.add(call);
-    this.#calls += 1;
+    this.#running.start(call);
     this.#services.onCall?.();
   }
 
   #finish(item: RunningItem, outcome: RecordedOutcome): void {
     // A call that was timed out or abandoned has its outcome already: what comes later does not count.
-    if (item.ended) return this.#returnLate(item);
-    this.#running.remove(item);
+    if (item.ended) return this.#running.returnedLate(item);
     this.itemMs.add(outcome.handlerMs);
     if (item.permits) this.#admission.callEnded(item, heardFrom(outcome));
     this.#settle(item, outcome);
-    this.#noteIdle();
+    this.#running.end(item);
   }
 
   #finishMany(batch: RunningBatch): void {
-    if (batch.ended) return this.#returnLate(batch);
+    if (batch.ended) return this.#running.returnedLate(batch);
     batch.ended = true;
-    this.#running.remove(batch);
     this.#noteTime(batch);
     this.#admission.callEnded(batch, batch.heard);
-    this.#noteIdle();
-  }
-
-  #returnLate(call: Call): void {
-    if (this.#zombies.delete(call)) this.#services.zombies.remove();
+    this.#running.end(batch);
   }
 
   #settle(item: RunningItem, outcome: RecordedOutcome): void {
@@ -275,14 +244,12 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     this.#services.writer.record(item.lease, outcome);
   }
 
-  #timeOut(call: Call): void {
+  #timeOut(call: Call, open: RunningItem[]): void {
     const { timeoutMs, runtime } = this.options;
     const failure = timeoutFailure(timeoutMs);
-    const open = openItemsOf(call);
-    this.#timeouts += 1;
     this.#noteTime(call);
     this.#admission.callEnded(call, { kind: 'failed', ms: timeoutMs, retryAfterMs: null });
-    this.#giveUp(call, new Error(failure.message));
+    this.#running.giveUp(call, new Error(failure.message));
     for (const item of open) this.#settle(item, recordFailure(runtime, item, failure));
     this.pump();
   }
@@ -318,29 +285,14 @@ export class PhasePool implements OrderedPool, LeaseRunner {
       }
       if (openItemsOf(call).length > 0) continue;
       this.#admission.callEnded(call, null);
-      this.#giveUp(call, reason);
+      this.#running.giveUp(call, reason);
     }
     for (const [given, cost] of paid) given.holder.paidInVain(given, cost);
-  }
-
-  /** Takes the slot from a call that has not returned. */
-  #giveUp(call: Call, reason: Error): void {
-    if (call instanceof RunningBatch) call.ended = true;
-    this.#running.remove(call);
-    this.#zombies.add(call);
-    call.abort(reason);
-    this.#noteIdle();
-    this.#services.zombies.add();
   }
 
   /** The time of a call is shared by its items: what a slot gets through in a slice follows from it. */
   #noteTime(call: Call): void {
     const items = call instanceof RunningBatch ? call.items.length : 1;
     this.itemMs.add((monotonicMs() - call.startedMs) / items);
-  }
-
-  #noteIdle(): void {
-    if (this.#running.size > 0 || this.#idle.length === 0) return;
-    for (const resolve of this.#idle.splice(0)) resolve();
   }
 }

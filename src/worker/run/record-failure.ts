@@ -32,12 +32,12 @@ export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure:
   const delayMs = retryDelay(runtime.retryPolicy, failure, failed, jitter);
   if (delayMs !== null) {
     const over = item.charge && overItemBudget(item.charge, item.charge.spentBefore + (item.realCost ?? 0));
-    if (over === null) return outcomeOf(item, 'retry', 'ERROR', null, failure, delayMs);
+    if (over === null) return itemOutcome(item, 'retry', 'ERROR', null, failure, delayMs);
     const message = toStorableText(`${over}; the last one ended with: ${failure.message}`, MAX_ERROR_LENGTH);
-    return outcomeOf(item, 'terminal', 'ERROR', null, failureOf('permanent', message), 0);
+    return itemOutcome(item, 'terminal', 'ERROR', null, failureOf('permanent', message), 0);
   }
   const status = failure.class === 'not_found' ? 'NOT_FOUND' : 'ERROR';
-  return outcomeOf(item, 'terminal', status, null, failure, 0);
+  return itemOutcome(item, 'terminal', status, null, failure, 0);
 }
 
 /** There was no call, because of what it would cost. */
@@ -59,7 +59,7 @@ export function failureOf(errorClass: Failure['class'], message: string): Failur
 }
 
 /** Every field is there from the beginning: one shape for all of them. */
-export function outcomeOf(
+export function itemOutcome(
   item: RunningItem,
   kind: RecordedOutcome['kind'],
   status: RecordedOutcome['status'],

@@ -17,17 +17,20 @@ const blobs = openBlobStore('not-used');
 
 type AnyPhase = Phase<Record<string, unknown>, undefined, unknown>;
 
-async function runWith(
-  run: AnyPhase['run'],
-  options: {
-    attempt?: number;
-    failures?: string;
-    strategies?: string[];
-    isLastPhase?: boolean;
-    input?: z.ZodType<Record<string, unknown>>;
-    classify?: unknown;
-  } = {},
-): Promise<RecordedOutcome> {
+interface RunOptions {
+  attempt?: number;
+  failures?: string;
+  strategies?: string[];
+  isLastPhase?: boolean;
+  input?: z.ZodType<Record<string, unknown>>;
+  classify?: unknown;
+}
+
+async function runWith(run: AnyPhase['run'], options: RunOptions = {}): Promise<RecordedOutcome> {
+  return runNow(run, options);
+}
+
+function runNow(run: AnyPhase['run'], options: RunOptions = {}): RecordedOutcome | Promise<RecordedOutcome> {
   const phase = {
     name: 'only',
     run,
@@ -242,4 +245,30 @@ describe('whatever a handler does, there is an outcome', () => {
       { classify: () => ({ message: 'a\0b' }) },
     ],
   ])('%s', hasOutcome);
+});
+
+describe('an answer', () => {
+  it('that is there at once costs no promise', () => {
+    expect(runNow(() => ({ n: 1 }))).toMatchObject({ kind: 'terminal', status: 'DONE', json: '{"n":1}' });
+    expect(
+      runNow(() => {
+        throw new Error('no');
+      }),
+    ).toMatchObject({ failure: { message: 'no' } });
+    expect(runNow(() => 'x', { input: z.object({ n: z.string() }) })).toMatchObject({
+      failure: { class: 'invalid' },
+    });
+  });
+
+  it('may come from anything with a then', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: what handlers return is not always a promise of this realm
+    const thenable = { then: (resolve: (value: unknown) => void) => resolve({ n: 2 }) };
+    expect(await runNow(() => thenable)).toMatchObject({ status: 'DONE', json: '{"n":2}' });
+    const hostile = Object.defineProperty({}, 'then', {
+      get: () => {
+        throw new Error('not today');
+      },
+    });
+    expect(runNow(() => hostile)).toMatchObject({ failure: { message: 'not today' } });
+  });
 });

@@ -11,7 +11,7 @@ import { wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
 import type { KnownColumns, ResultColumns } from '../flush/result-columns.ts';
-import { classify, failureOf, outcomeOf, recordFailure, recordRefusal } from './record-failure.ts';
+import { classify, failureOf, itemOutcome, recordFailure, recordRefusal } from './record-failure.ts';
 import type { RunningItem } from './running-item.ts';
 
 export interface PhaseRuntime {
@@ -103,8 +103,8 @@ export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unk
   if (isError(value)) return recordFailure(runtime, item, classify(runtime, value));
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
-  if (!runtime.isLastPhase) return withGains(item, outcomeOf(item, 'advance', 'DONE', stored.json, null, 0));
-  const done = outcomeOf(item, 'terminal', 'DONE', stored.json, null, 0);
+  if (!runtime.isLastPhase) return withGains(item, itemOutcome(item, 'advance', 'DONE', stored.json, null, 0));
+  const done = itemOutcome(item, 'terminal', 'DONE', stored.json, null, 0);
   done.columns = columnsOf(runtime, item).unseen(value);
   return withGains(item, done);
 }
@@ -137,7 +137,7 @@ function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdic
   switch (verdict.kind) {
     case 'skip':
       return withGains(item, {
-        ...outcomeOf(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0),
+        ...itemOutcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0),
         columns: columnsOf(runtime, item).unseen({ reason: message }),
       });
     case 'not_found':
