@@ -1,6 +1,12 @@
 // The HTTP server: limits, headers, errors and routes around one Fastify instance.
+import type { Server } from 'node:http';
 import multipart from '@fastify/multipart';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyHttpOptions,
+} from 'fastify';
 import { barePath } from '../contract/api-version.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { newId } from '../platform/random.ts';
@@ -29,7 +35,48 @@ export async function createServer(
   checkPublicUrl(settings);
   const path = publicPath(settings.apiPublicUrl);
   const isHttps = settings.apiPublicUrl.startsWith('https:');
-  const app = fastify({
+  const app = fastify(serverOptions(context, path, isHttps));
+  drainRequests(app, graceMs);
+  const sendPage = await serveWeb(app, path);
+  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, context.log));
+  const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    refuseAddress(app, request, reply, context);
+  app.setNotFoundHandler((request, reply) =>
+    sendPage !== null && isForPage(request) ? sendPage(reply) : refuse(request, reply),
+  );
+  boundConnections(app, settings, context.metrics);
+  app.addHook('onRequest', async ({ headers, raw }) => {
+    if (headers.host === undefined && raw.httpVersion === '1.1')
+      throw new RowmillError('REQUEST_INVALID', 'expected the header Host');
+  });
+  dropSlowSenders(app, settings);
+  await addCrossSiteRules(app, settings);
+  addSecurityHeaders(app, { isHttps });
+  // Before its body is read: nobody has to be signed in to send one.
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.is404 && !isForPage(request)) return refuse(request, reply);
+  });
+  await app.register(multipart, {
+    limits: {
+      files: 1,
+      fields: 1,
+      parts: 2,
+      fieldSize: settings.apiBodyMaxBytes,
+      fileSize: settings.uploadMaxBytes,
+    },
+  });
+  registerRoutes(app, HANDLERS, context);
+  await addDocsPage(app, path);
+  return app;
+}
+
+function serverOptions(
+  { engine, log }: ApiContext,
+  path: string,
+  isHttps: boolean,
+): FastifyHttpOptions<Server> {
+  const { settings } = engine;
+  return {
     // Behind a path, whether or not the proxy in front takes it away.
     rewriteUrl: ({ url = '/' }) => barePath(withoutPath(url, path)),
     genReqId: () => newId(),
@@ -59,49 +106,25 @@ export async function createServer(
     // Addresses that cannot be decoded lead to no route, and no hook sees them.
     frameworkErrors: (error, request, reply) => {
       setSecurityHeaders(reply, { isHttps });
-      answerError(error, request, reply, context.log);
+      answerError(error, request, reply, log);
     },
-  });
-  drainRequests(app, graceMs);
-  const sendPage = await serveWeb(app, path);
-  app.setErrorHandler((error, request, reply) => answerError(error, request, reply, context.log));
-  const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const address = addressOf(request);
-    const other = METHODS.filter((method) => app.findRoute({ method, url: address }) !== null);
-    if (other.length > 0) void reply.header('allow', other.join(', '));
-    const refusal =
-      other.length > 0
-        ? new RowmillError('METHOD_NOT_ALLOWED', `expected ${other.join(' or ')}, got ${request.method}`)
-        : new RowmillError('ROUTE_NOT_FOUND', 'there is nothing at this address');
-    return answerError(refusal, request, reply, context.log);
   };
-  app.setNotFoundHandler((request, reply) =>
-    sendPage !== null && isForPage(request) ? sendPage(reply) : refuse(request, reply),
-  );
-  boundConnections(app, settings, context.metrics);
-  app.addHook('onRequest', async ({ headers, raw }) => {
-    if (headers.host === undefined && raw.httpVersion === '1.1')
-      throw new RowmillError('REQUEST_INVALID', 'expected the header Host');
-  });
-  dropSlowSenders(app, settings);
-  await addCrossSiteRules(app, settings);
-  addSecurityHeaders(app, { isHttps });
-  // Before its body is read: nobody has to be signed in to send one.
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.is404 && !isForPage(request)) return refuse(request, reply);
-  });
-  await app.register(multipart, {
-    limits: {
-      files: 1,
-      fields: 1,
-      parts: 2,
-      fieldSize: settings.apiBodyMaxBytes,
-      fileSize: settings.uploadMaxBytes,
-    },
-  });
-  registerRoutes(app, HANDLERS, context);
-  await addDocsPage(app, path);
-  return app;
+}
+
+function refuseAddress(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { log }: ApiContext,
+): FastifyReply {
+  const address = addressOf(request);
+  const other = METHODS.filter((method) => app.findRoute({ method, url: address }) !== null);
+  if (other.length > 0) void reply.header('allow', other.join(', '));
+  const refusal =
+    other.length > 0
+      ? new RowmillError('METHOD_NOT_ALLOWED', `expected ${other.join(' or ')}, got ${request.method}`)
+      : new RowmillError('ROUTE_NOT_FOUND', 'there is nothing at this address');
+  return answerError(refusal, request, reply, log);
 }
 
 /** Addresses of screens: whatever a browser shows that is not the API's. */
