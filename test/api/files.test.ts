@@ -194,7 +194,9 @@ describe('an export in the background', () => {
     const blobs = { ...engine.blobs };
     const verify = async (...args: Parameters<typeof blobs.verify>) => {
       // Somebody else takes over while this one is at its last step.
-      await database.query(`update exports set prepare_token = gen_random_uuid() where export_id = $1`, [exportId]);
+      await database.query(`update exports set prepare_token = gen_random_uuid() where export_id = $1`, [
+        exportId,
+      ]);
       return engine.blobs.verify(...args);
     };
     await runExports({ ...engine, blobs: { ...blobs, verify } }, never);
