@@ -204,7 +204,8 @@ const MUTATIONS = [
     file: 'src/store/commands/jobs/open-generation.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
     from: "generation = $2 and state = $5::job_state\n      and (${canGo('reopen')} or state = 'PAUSED' and sealed_at is not null)",
-    to: 'generation = $2 and $5::job_state is not null',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
+    to: "generation = $2 and $5::job_state is not null\n      and (${canGo('reopen')} or true)",
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
     named: 'one who believes that the job is over',
   },
@@ -213,7 +214,8 @@ const MUTATIONS = [
     file: 'src/store/commands/jobs/open-generation.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template string
     from: "generation = $2 and state = $5::job_state\n      and (${canGo('reopen')} or state = 'PAUSED' and sealed_at is not null)",
-    to: '$2::int is not null and $5::job_state is not null',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is put into a template string
+    to: "$2::int is not null and $5::job_state is not null\n      and (${canGo('reopen')} or true)",
     tests: ['test/simulation/reprocess-interleavings.test.ts'],
     named: 'a reprocess and another one',
   },
