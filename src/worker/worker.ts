@@ -31,7 +31,6 @@ import { PoolOrder } from './claims/pool-order.ts';
 import { WorkFinder } from './claims/work-finder.ts';
 import { FlushBacklog } from './flush/flush-backlog.ts';
 import { FlushWriter } from './flush/flush-writer.ts';
-import { ResultColumns } from './flush/result-columns.ts';
 import { HeldLeases } from './leases/held-leases.ts';
 import type { Lease } from './leases/lease.ts';
 import { LeaseKeeper } from './leases/lease-keeper.ts';
@@ -73,7 +72,6 @@ export class RowmillWorker {
   readonly #connections: WorkerConnections;
   readonly #order = new PoolOrder<PhasePool>();
   readonly #underWay = new ClaimsUnderWay();
-  readonly #columns: ResultColumns;
   readonly #keeper: LeaseKeeper;
   readonly #leases: HeldLeases;
   readonly #finder: WorkFinder;
@@ -104,7 +102,6 @@ export class RowmillWorker {
     this.#blobs = openBlobStore(settings.blobStore);
     const shared = { blobs: this.#blobs, events, settings };
     this.#connections = only?.connections ?? openConnections(databaseUrl, shared, log);
-    this.#columns = new ResultColumns(settings.resultMaxColumns);
     this.#keeper = this.#createKeeper();
     this.#leases = new HeldLeases({
       control: this.#control,
@@ -180,7 +177,6 @@ export class RowmillWorker {
     return new FlushWriter({
       context: this.#connections.flushes,
       workerId: this.workerId,
-      columns: this.#columns,
       backlog: this.#backlog,
       claims: this.#underWay,
       onMayFinish: (jobId) => this.#background.run(this.#finish(jobId)),
@@ -199,7 +195,6 @@ export class RowmillWorker {
       {
         settings: this.settings,
         limits: this.#limits,
-        columns: this.#columns,
         learned: only?.learned ?? {},
       },
       {
