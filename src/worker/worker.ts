@@ -32,7 +32,6 @@ import { PoolOrder } from './claims/pool-order.ts';
 import { WorkFinder } from './claims/work-finder.ts';
 import { FlushBacklog } from './flush/flush-backlog.ts';
 import { FlushWriter } from './flush/flush-writer.ts';
-import { ResultColumns } from './flush/result-columns.ts';
 import { HeldLeases } from './leases/held-leases.ts';
 import type { Lease } from './leases/lease.ts';
 import { LeaseKeeper } from './leases/lease-keeper.ts';
@@ -74,7 +73,6 @@ export class RowmillWorker {
   readonly #connections: WorkerConnections;
   readonly #order = new PoolOrder<PhasePool>();
   readonly #underWay = new ClaimsUnderWay();
-  readonly #columns: ResultColumns;
   readonly #keeper: LeaseKeeper;
   readonly #leases: HeldLeases;
   readonly #finder: WorkFinder;
@@ -105,7 +103,6 @@ export class RowmillWorker {
     this.#blobs = openBlobStore(settings.blobStore);
     const shared = { blobs: this.#blobs, events, settings };
     this.#connections = only?.connections ?? openConnections(databaseUrl, shared, log);
-    this.#columns = new ResultColumns(settings.resultMaxColumns);
     this.#keeper = this.#createKeeper();
     this.#leases = new HeldLeases({
       control: this.#control,
@@ -183,7 +180,6 @@ export class RowmillWorker {
     return new FlushWriter({
       context: this.#connections.flushes,
       workerId: this.workerId,
-      columns: this.#columns,
       backlog: this.#backlog,
       claims: this.#underWay,
       onMayFinish: (jobId) => this.#background.run(this.#finish(jobId)),
@@ -202,7 +198,6 @@ export class RowmillWorker {
       {
         settings: this.settings,
         limits: this.#limits,
-        columns: this.#columns,
         learned: only?.learned ?? {},
       },
       {

@@ -66,16 +66,8 @@ async function leaseItems(
   asked: { maxItems: number; leaseMs: number; token: string },
 ): Promise<ClaimedSpan | null> {
   const maxBytes = claims.settings.claimMaxBytes;
-  const leased = await claimItems(claims.db, {
-    ...asked,
-    jobId,
-    phase,
-    maxBytes,
-    workerId,
-    suspects,
-    alone,
-    hasEdits,
-  });
+  const request = { ...asked, jobId, phase, maxBytes, workerId, suspects, alone, hasEdits };
+  const leased = await claimItems(claims.db, request);
   if (leased) faultPoint('claim.after_commit');
   return leased;
 }

@@ -13,7 +13,6 @@ import { ClaimsUnderWay } from '../claims/claims-under-way.ts';
 import { Lease, type LeaseHolder } from '../leases/lease.ts';
 import { FlushBacklog } from './flush-backlog.ts';
 import { FlushWriter } from './flush-writer.ts';
-import { ResultColumns } from './result-columns.ts';
 
 const database = useTestDatabase();
 /** Triggers other than the one under test do not fire. */
@@ -72,7 +71,6 @@ async function bench(
   const writer = new FlushWriter({
     context,
     workerId: newId(),
-    columns: new ResultColumns(10),
     backlog,
     claims,
     onMayFinish: (id) => mayFinish.push(id),

@@ -10,12 +10,10 @@ import { countKinds, countRetries } from './count-outcomes.ts';
 import type { FlushBacklog } from './flush-backlog.ts';
 import { FlushGroup, type FlushTrigger, sumBytes, type TakenBatch } from './flush-group.ts';
 import { persistBatch } from './persist-batch.ts';
-import type { ResultColumns } from './result-columns.ts';
 
 export interface FlushWriterOptions {
   context: EngineContext;
   workerId: string;
-  columns: ResultColumns;
   backlog: FlushBacklog;
   claims: ClaimsUnderWay;
   /** After a commit that may have ended the job: `finalizeIfComplete`. */
@@ -198,12 +196,11 @@ export class FlushWriter {
     trigger: FlushTrigger,
     startedMs: number,
   ): void {
-    const { backlog, columns, context } = this.#options;
-    const { jobId, generation, phase } = batch;
+    const { backlog, context } = this.#options;
+    const { jobId, phase } = batch;
     backlog.add(-items, -bytes);
-    for (const { outcomes } of batch.leases)
-      for (const outcome of outcomes)
-        if (outcome.columns) columns.of(jobId, generation).stored(outcome.columns);
+    for (const [at, { outcomes }] of batch.leases.entries())
+      for (const { columns } of outcomes) if (columns) leases[at]!.knownColumns?.stored(columns);
     const nowMs = monotonicMs();
     context.events.emit('flush.committed', {
       jobId,

@@ -6,7 +6,7 @@ import { type LearnedTimes, restoreTimes } from '../../core/jobs/learned-times.t
 import { phaseRetryPolicy } from '../../pipeline/phase-retry-policy.ts';
 import type { Settings } from '../../platform/settings.ts';
 import type { WorkerLimits } from '../admission/worker-limits.ts';
-import type { ResultColumns } from '../flush/result-columns.ts';
+import { ResultColumns } from '../flush/result-columns.ts';
 import { HandlerThreads } from './handler-threads.ts';
 import { PhasePool, type PoolServices } from './phase-pool.ts';
 import type { PhaseRuntime } from './run-item.ts';
@@ -16,7 +16,6 @@ const DEFAULT_SLOTS = 10;
 export interface PoolsOptions {
   settings: Settings;
   limits: WorkerLimits;
-  columns: ResultColumns;
   /** Times to start with, by phase. */
   learned: LearnedTimes;
 }
@@ -26,8 +25,9 @@ export function createPools(
   options: PoolsOptions,
   services: PoolServices,
 ): PhasePool[] {
+  const columns = new ResultColumns(options.settings.resultMaxColumns);
   return pipelines.flatMap((pipeline) =>
-    pipeline.phases.map((phase, index) => createPool(pipeline, phase, index, options, services)),
+    pipeline.phases.map((phase, index) => createPool(pipeline, phase, index, columns, options, services)),
   );
 }
 
@@ -35,7 +35,8 @@ function createPool(
   pipeline: Pipeline,
   phase: Phase<unknown, unknown, unknown>,
   phaseIndex: number,
-  { settings, limits, columns, learned }: PoolsOptions,
+  columns: ResultColumns,
+  { settings, limits, learned }: PoolsOptions,
   services: PoolServices,
 ): PhasePool {
   const runtime: PhaseRuntime = {
