@@ -103,7 +103,8 @@ export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unk
   if (isError(value)) return recordFailure(runtime, item, classify(runtime, value));
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
-  if (!runtime.isLastPhase) return withGains(item, itemOutcome(item, 'advance', 'DONE', stored.json, null, 0));
+  if (!runtime.isLastPhase)
+    return withGains(item, itemOutcome(item, 'advance', 'DONE', stored.json, null, 0));
   const done = itemOutcome(item, 'terminal', 'DONE', stored.json, null, 0);
   done.columns = columnsOf(runtime, item).unseen(value);
   return withGains(item, done);
