@@ -213,12 +213,15 @@ describe('a resource', () => {
     );
   });
 
-  it('sends one call while it probes, whoever asks', () => {
+  it.each([
+    ['without declared limits', NO_LIMITS],
+    ['with calls at once alone', { ...NO_LIMITS, concurrency: 5 }],
+  ])('sends one call while it probes, whichever worker asks, %s', (_, limits) => {
     fc.assert(
       fc.property(fc.array(fc.nat(5), { minLength: 1, maxLength: 20 }), (workers) => {
         let { state } = syncResource(
-          initialResourceState(NO_LIMITS, OPTIONS, 0),
-          NO_LIMITS,
+          initialResourceState(limits, OPTIONS, 0),
+          limits,
           report('w0', { failed: 10 }),
           0,
           OPTIONS,
@@ -228,7 +231,7 @@ describe('a resource', () => {
         // Each of those who are known has a look in the end: with one permit for all they take turns.
         for (const [i, worker] of [...workers, ...new Set([0, ...workers])].entries()) {
           const inUse = busy.has(worker) ? 1 : 0;
-          const synced = syncResource(state, NO_LIMITS, report(`w${worker}`, { inUse }), 1000 + i, OPTIONS);
+          const synced = syncResource(state, limits, report(`w${worker}`, { inUse }), 1000 + i, OPTIONS);
           state = synced.state;
           const startable = Math.max(0, Math.min(synced.grant.held - inUse, synced.grant.starts!.count));
           if (startable > 0) busy.add(worker);

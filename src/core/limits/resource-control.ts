@@ -373,7 +373,9 @@ function giveStarts(
   nowMs: number,
   { horizonMs, aheadMs, slowest }: ControlOptions & { aheadMs: number; slowest: Slowness },
 ): ResourceGrant['starts'] {
-  const rate = rateNow(state, limits);
+  const isProbing = state.circuit.state === 'probing';
+  // A probe is one call, also where no rate is known: else a worker would call until its next sync.
+  const rate = rateNow(state, limits) ?? (isProbing ? 1000 / horizonMs : null);
   if (rate === null) return null;
   // A moment to start is of no use to who may have no call under way.
   if (held === 0) return NO_STARTS;
@@ -390,8 +392,7 @@ function giveStarts(
   const missing = others.map(([, holder]) => holder.startsMissing ?? 0).filter((starts) => starts > 0);
   // At least the next place, however slow the line is: somebody has to get it.
   const ahead = firstMs <= lastMs ? Math.max(1, Math.floor((lastMs - firstMs) / everyMs)) : 0;
-  const part =
-    state.circuit.state === 'probing' ? 1 : Math.max(1, fairPart(ahead, report.startsWanted, missing));
+  const part = isProbing ? 1 : Math.max(1, fairPart(ahead, report.startsWanted, missing));
   const count = Math.min(part, ahead, report.startsWanted);
   state.nextStartMs = count > 0 ? firstMs + count * everyMs + gapMs : Math.min(state.nextStartMs, firstMs);
   return { firstInMs: firstMs - nowMs, everyMs, count, ...lateness };
