@@ -45,11 +45,9 @@ export async function syncBudgets(context: EngineContext, reports: ScopeReport[]
     for (const { scope, state, limit } of locked.budgets) {
       const report = asked.get(scope)!;
       const before = await stateBefore(tx, scope, state, locked.nowMs);
-      const unreported = await costsFromBefore(tx, scope, before);
-      const leaseMs = context.settings.resourceLeaseMs;
-      const counted = { ...before, spent: before.spent + unreported };
-      const result = syncBudget(counted, limit, report, locked.nowMs, { leaseMs });
-      synced.push({ scope, ...result.grant, state: keepRecounting(result.state, unreported, locked.nowMs) });
+      const { settings } = context;
+      const result = syncBudget(before, limit, report, locked.nowMs, { leaseMs: settings.resourceLeaseMs });
+      synced.push({ scope, ...result.grant, state: result.state });
       if (result.grant.isReached) stopped.push(...(await pause(tx, report, limit, result.state)));
     }
     await storeBudgets(tx, synced);
@@ -74,23 +72,9 @@ async function stateBefore(
     const initial = initialBudgetState(await sumCosts(tx, scope), nowMs);
     return scope.startsWith('day:') ? { ...initial, day: today } : initial;
   }
-  return scope.startsWith('day:') ? onDay(state, today) : state;
-}
-
-/** Costs in the ledger beyond those that workers reported: of calls from before the budget, while those may still arrive. */
-async function costsFromBefore(tx: Transaction, scope: string, state: BudgetState): Promise<number> {
-  if (!scope.startsWith('job:') || state.recountUntilMs === 0) return 0;
-  return Math.max(0, (await sumCosts(tx, scope)) - state.spent);
-}
-
-/**
- * Until the recount is over those costs are counted anew each time, and not stored: some of them will be reported by their
- * worker in a moment, and would count twice.
- */
-function keepRecounting(state: BudgetState, unreported: number, nowMs: number): BudgetState {
-  if (state.recountUntilMs === 0) return state;
-  if (nowMs >= state.recountUntilMs) return { ...state, recountUntilMs: 0 };
-  return { ...state, spent: state.spent - unreported };
+  if (scope.startsWith('day:')) return onDay(state, today);
+  if (!scope.startsWith('job:') || nowMs >= state.recountUntilMs) return state;
+  return { ...state, spent: Math.max(state.spent, await sumCosts(tx, scope)) };
 }
 
 async function pause(
