@@ -24,11 +24,11 @@ describe('what the page offers', () => {
 test('a refusal is said in a sentence, with who can change it', () => {
   const viewer = permissionOf({ role: 'viewer', scopes: SCOPES, via: 'session' });
   expect(viewer.whyNot('listJobs', 'createJob')).toBe(
-    'Your role is viewer. This takes the role member; an administrator can give it to you.',
+    "You're a viewer. Ask an admin for the member role to do this.",
   );
   expect(viewer.whyNot('listJobs', 'exportJob')).toBeNull();
   const reader = permissionOf({ role: 'member', scopes: ['read'], via: 'key' });
-  expect(reader.whyNot('exportJob')).toContain('does not have the scope export');
+  expect(reader.whyNot('exportJob')).toContain('is missing the scope export');
 });
 
 test('nobody is offered anything, and what is of everybody only where there are others', () => {

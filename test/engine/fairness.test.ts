@@ -104,21 +104,21 @@ function* rows(count: number, row: { owner: string; job?: string; ms: number }):
 test('two owners with weights 1 and 3 and long jobs get shares of 1 to 3', async () => {
   const log = new Log();
   const pipeline = logged(log, 10);
-  await open(pipeline, 2, { claimMax: 50 });
+  await open(pipeline, 0, { claimMax: 50 });
   await rowmill.setOwner('one', { weight: 1 });
   await rowmill.setOwner('three', { weight: 3 });
   await Promise.all(
     ['one', 'three'].map((owner) =>
-      rowmill.submit(pipeline, rows(8000, { owner, ms: 5 }), { ownerId: owner }),
+      rowmill.submit(pipeline, rows(20_000, { owner, ms: 5 }), { ownerId: owner }),
     ),
   );
-  // Both are there from here on.
-  const before = log.handled.length;
-  await log.when(() => log.handled.length >= before + 4000);
-  const shared = log.handled.slice(before, before + 4000);
+  // Both jobs are stored before anything runs, so that the first look for work finds both owners.
+  workers = await Promise.all([1, 2].map(() => rowmill.startWorker([pipeline])));
+  await log.when(() => log.handled.length >= 12_000);
+  const shared = log.handled.slice(0, 12_000);
   const ones = shared.filter(({ owner }) => owner === 'one').length;
   const ratio = (shared.length - ones) / ones;
-  console.log(`weights 1 and 3: 1 to ${ratio.toFixed(2)} of 4000 items`);
+  console.log(`weights 1 and 3: 1 to ${ratio.toFixed(2)} of 12,000 items`);
   expect(ratio).toBeGreaterThan(3 * 0.7);
   expect(ratio).toBeLessThan(3 * 1.4);
 });

@@ -234,7 +234,7 @@ describe('the prices example', () => {
     await page.goto(`${url}/jobs/new?pipeline=prices`);
     const file = { name: 'inventory.csv', mimeType: 'text/csv', buffer: Buffer.from(inventoryCsv(list)) };
     await page.getByLabel('File to upload').setInputFiles(file);
-    await page.getByRole('button', { name: 'Start the job' }).click();
+    await page.getByRole('button', { name: 'Start job' }).click();
     await page.getByRole('heading', { name: 'inventory.csv' }).waitFor();
     const jobId = /jobs\/([0-9a-f-]{36})/.exec(page.url())![1]!;
     expect(service.answers('market')).toEqual({});

@@ -20,7 +20,7 @@ describe('a lease', () => {
     const lease = leaseOf(3);
     expect([lease.record(done(0)), lease.record(done(1))]).toEqual([true, true]);
     lease.drop(1);
-    expect(lease).toMatchObject({ openCount: 0, droppedCount: 1, canFlush: true, isSettled: false });
+    expect(lease).toMatchObject({ openCount: 0, hasItemsToReturn: true, canFlush: true, isSettled: false });
     lease.takePending(10);
     expect(lease).toMatchObject({ canFlush: false, isSettled: false });
     lease.endFlush([]);
