@@ -32,7 +32,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   pipeline: ['core', 'platform'],
   engine: ['core', 'platform', 'store', 'pipeline', 'export'],
   ingest: ['core', 'platform', 'store', 'pipeline', 'engine'],
-  // What a worker changes it changes through the engine.
+  // A worker changes the store only through the engine.
   worker: BELOW_WORKER.map((room) => (room === 'store' ? 'store/views' : room)),
   contract: ['core'],
   client: ['core', 'contract'],

@@ -11,7 +11,7 @@ import { crawler } from './pipeline.ts';
 import { type RunningSite, startSite } from './start-site.ts';
 
 /**
- * What is found may wait for others: the longer, the fewer transactions, and the later the next pages are known. Work comes
+ * Found pages may wait for others: the longer, the fewer transactions, and the later the next pages are known. Work comes
  * from flushes, so looks and claims between them find nothing; a pause or a changed limit is heard of a little later.
  */
 const FEW_TRANSACTIONS = {

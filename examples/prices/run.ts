@@ -100,7 +100,7 @@ async function scan({ databaseUrl, dataDir }: EmbeddedRowmill): Promise<Map<stri
   return new Map(taken.map((each) => [each.path, each.jobId]));
 }
 
-/** What the page does for a person: upload, pause, pending rows, resume, run here, run again. */
+/** The actions of the page: upload, pause, pending rows, resume, run here, run again. */
 async function priceUpload(
   { rowmill, databaseUrl, dataDir }: EmbeddedRowmill,
   csv: string,

@@ -106,7 +106,7 @@ export const preview = z
         problems: z.array(z.object({ field: z.string().nullable(), message: z.string() })),
       }),
     ),
-    /** Of the rows that were looked at. */
+    /** Counts of the rows in the preview. */
     looked: z.object({ rows: z.number(), withProblems: z.number(), wholeFile: z.boolean() }),
     /** The rows that would not run, among more rows than are looked at; bounded in rows and time. */
     checked: z.object({

@@ -93,7 +93,7 @@ export function definePipeline(definition: PipelineDefinition): Pipeline {
   });
 }
 
-/** What a worker that has this definition can run. */
+/** The pipeline, version and phases that a worker with this definition can run. */
 export function abilityOf({ name, version, phases }: Pipeline): Ability {
   return { pipeline: name, version, phases: phases.map((phase) => phase.name) };
 }

@@ -1,4 +1,4 @@
-// What the compiler knows of a pipeline, from its definition to its results. `npm run types` checks these; each
+// Types that the compiler infers for a pipeline, from its definition to its results. `npm run types` checks these; each
 // `@ts-expect-error` stands on the line before the one mistake of its definition, and no other line may have an error.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, expect, expectTypeOf, it } from 'vitest';

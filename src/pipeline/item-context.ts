@@ -57,7 +57,7 @@ export interface BatchItem<
   readonly input: Input;
 }
 
-/** What the items of a call have in common. */
+/** Fields that the items of a call share. */
 export interface BatchContext<Params = AnyParams> {
   readonly jobId: string;
   /** Parameters of the job. */

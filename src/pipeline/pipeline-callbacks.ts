@@ -1,4 +1,4 @@
-// What a pipeline can ask to be told about its jobs, beside its items.
+// Callbacks of a pipeline: events of its jobs, besides its items.
 import type { FailedItem } from '../core/items/failed-item.ts';
 import type { Summary } from '../core/jobs/summary.ts';
 import type { Logger } from '../platform/logger.ts';

@@ -1,4 +1,4 @@
-// What a developer writes as a pipeline, and the types that are inferred from it.
+// The definition of a pipeline as a developer writes it, and the types that are inferred from it.
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { JobOutput } from '../core/files/output-format.ts';
 import type { Counter } from '../core/items/counter.ts';
@@ -67,9 +67,9 @@ export interface PipelineOptions<
   version?: string;
   /** Any Standard Schema (zod, valibot, arktype …). Without one, handlers get the row as it is stored. */
   input?: Schema;
-  /** What a job may be given besides its rows; any Standard Schema. Without one, anything is passed on. */
+  /** Parameters of a job, besides its rows; any Standard Schema. Without one, anything is passed on. */
   params?: ParamsSchema;
-  /** What to do with NUL characters and half surrogate pairs in results. Default: the item fails. */
+  /** Handling of NUL characters and half surrogate pairs in results. Default: the item fails. */
   unstorable?: UnstorablePolicy;
   /**
    * Fields whose values together name a row (an article number, say): no two rows of a job may share them, and a

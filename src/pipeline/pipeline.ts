@@ -49,10 +49,10 @@ interface PhaseOptions<Row, Resource extends string> {
    * before earlier ones.
    */
   priority?: number;
-  /** What each call needs of the resources of the pipeline: a name, or `resource(name, keyOf)`. A call waits for it without a slot. */
+  /** Resources that each call needs: a name, or `resource(name, keyOf)`. A call waits for them without a slot. */
   resources?: readonly (Resource | ResourceUse<Row, Resource>)[];
   /**
-   * What one call for one item is expected to cost, in the units of the budget: so much is set aside before it starts.
+   * Expected cost of one call for one item, in the units of the budget: so much is reserved before it starts.
    * `context.cost` tells what it really was. 0: nobody knows, but it is not free. Left out: calls wait for no budget.
    * A function is given the row as it is stored, before the schema has changed anything.
    */

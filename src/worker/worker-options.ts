@@ -1,4 +1,4 @@
-// What a worker is started with.
+// Options of a worker.
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { LearnedTimes } from '../core/jobs/learned-times.ts';
@@ -23,7 +23,7 @@ export interface WorkerOptions {
   only?: OnlyJob;
 }
 
-/** What a worker that is restricted to one job asks and reports to the caller. */
+/** Questions and reports of a worker that is restricted to one job. */
 export interface OnlyJob {
   jobId: string;
   /** The caller's, and open: opening them and planning the first claim would take a fifth of a short slice. */

@@ -344,7 +344,7 @@ export class RowmillWorker {
     if (!this.#options.only) for (const db of this.#databases) db.destroy();
   }
 
-  /** Those of a slice are the caller's. */
+  /** The connections of a slice belong to its caller. */
   async #closeConnections(): Promise<void> {
     if (!this.#options.only) await Promise.allSettled(this.#databases.map((db) => db.close()));
   }

@@ -29,7 +29,7 @@ const holding = (name: string, priority?: number) => ({
 });
 
 /**
- * What the first claims were for, one item each. The clock stands still: a worker asks the database for other work after
+ * Phases of the first claims, one item each. The clock stands still: a worker asks the database for other work after
  * half a second, and the phase that waits for the answer leaves its turn to another.
  */
 async function firstClaims(

@@ -14,7 +14,7 @@ export const sliceJob: Handler<typeof controlRoutes.sliceJob> = async (request, 
       'SLICE_INVALID',
       `expected durationMs to be at most ${sliceMaxMs} (sliceMaxMs), got ${query.durationMs}`,
     );
-  // Of all callers together: handlers run here.
+  // Bounded over all callers together, because handlers run here.
   const release = context.slots.slices.take('', slicesAtOnce);
   if (!release)
     throw new RetryLaterError(

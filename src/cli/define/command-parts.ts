@@ -47,7 +47,7 @@ export function withSettings(target: Command): Command {
   );
 }
 
-/** What is said about a new job, wherever it runs. */
+/** Options of a new job, wherever it runs. */
 export function withNewJob(target: Command): Command {
   return withFileOptions(withSettings(target))
     .option('--hold', 'create the job paused: its rows are stored, nothing runs before `rowmill resume`')
@@ -76,7 +76,7 @@ export function ending<Args extends unknown[]>(
   };
 }
 
-/** What `server` and `dev` have in common. */
+/** Options of both `server` and `dev`. */
 export function withServing(target: Command): Command {
   return withSettings(target)
     .option('--port <n>', 'port to listen on; the setting apiPort')

@@ -3,7 +3,7 @@
 
 const MAX_SIGNATURE_LENGTH = 200;
 
-/** What it makes of its own shape is the same shape: `<n>'` is no opening quote, as `5'` was none. */
+/** Folding a shape again gives the same shape: `<n>'` is not an opening quote, as `5'` was not. */
 export function errorSignature(errorClass: string, message: string): string {
   const unquoted = message
     .slice(0, 2000)

@@ -30,9 +30,9 @@ export interface Summary {
   counts: Record<ItemStatus, number>;
   phases: PhaseSummary[];
   timings: Record<string, string | number | null>;
-  /** Of all calls that count, over all generations. */
+  /** Cost of all calls that count, over all generations. */
   cost: number;
-  /** Of calls whose outcome did not count: paid all the same. */
+  /** Cost of calls whose outcome did not count: paid all the same. */
   fencedCost: number;
   files: OutputFile[];
   /** Null for the first generation. */

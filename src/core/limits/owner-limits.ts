@@ -1,4 +1,4 @@
-// What an operator may set of an owner: how much of the workers it gets, and how much it may have at once.
+// Limits that an operator may set for an owner: its share of the workers, and how much it may have at once.
 export const MAX_OWNER_WEIGHT = 1000;
 export const MAX_OWNER_LIMIT = 1_000_000;
 

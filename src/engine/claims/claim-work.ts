@@ -22,7 +22,7 @@ export interface Claim extends ClaimedSpan {
   owner: WorkOwner;
   /** Null: nothing limits what its calls cost. */
   budget: WorkBudget | null;
-  /** What its items have cost before, by seq; only where each has a budget. */
+  /** Earlier cost of its items, by seq; only where each has a budget. */
   itemCosts: ReadonlyMap<number, number> | null;
   /** Parameters of the job. */
   params: Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-// What a flush writes, gathered from the outcomes of leases that are still held: lines for COPY, spans, counts.
+// The contents of a flush, from outcomes of leases that are still held: lines for COPY, spans, counts.
 import { errorSignature } from '../../core/errors/error-signature.ts';
 import type { RanAgain } from '../../store/commands/counters/change-entries.ts';
 import { OutcomeLines } from '../../store/commands/items/copy-outcomes.ts';

@@ -34,15 +34,15 @@ export interface RecordedOutcome {
   handlerMs: number;
   /** About what it takes in memory and on the wire; set once, when it is recorded. */
   bytes?: number;
-  /** What the call cost; nothing when nothing is known of a cost. */
+  /** Cost of the call; left out when no cost is known. */
   cost?: number | null | undefined;
   /** Keys of the result, when one of them may be new to the job. */
   columns?: readonly string[] | undefined;
   /** Items that the handler emitted; they are stored with this outcome or not at all. */
   children?: readonly EmittedChild[] | undefined;
-  /** What the handler counted, with this outcome or not at all. */
+  /** Contributions of the handler to counters; stored with this outcome or not at all. */
   counted?: readonly Contribution[] | undefined;
-  /** What the item counted in earlier generations cannot be taken back, and goes on counting. */
+  /** Contributions of earlier generations cannot be taken back, and still count. */
   keepsCounted?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// What the slices of a job have learned about its handlers: the next one begins with it.
+// Times that the slices of a job have learned about its handlers: the next one starts with them.
 import { type LearnedTimes, readLearnedTimes } from '../../core/jobs/learned-times.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { readSliceState, storeSliceState } from '../../store/commands/jobs/slice-state.ts';

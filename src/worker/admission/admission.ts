@@ -15,7 +15,7 @@ export interface AdmittedItem {
   claimed: ClaimedItem;
   /** Permits of resources, held until its call ends; null: it needs none. */
   permits: readonly KeyPermits[] | null;
-  /** What its call costs; null: nothing is known of a cost. */
+  /** Cost of its call; null: no cost is known. */
   charge: ItemCharge | null;
   /** Its input, if something had to look at it before the call. */
   parsed: unknown;
@@ -36,13 +36,13 @@ export interface GivenBack {
   delayMs: number;
 }
 
-/** What waits here of each owner: claims go by it. */
+/** Queued items of each owner, which claims go by. */
 export interface QueuedByOwner {
   readonly ownerCount: number;
   ownerIds(): Iterable<string>;
   countOf(ownerId: string): number;
   weightOf(ownerId: string): number;
-  /** Of all owners who have something here, but this one. */
+  /** Weight of all owners with queued items, except this one. */
   weightBeside(ownerId: string): number;
   /** Items of an owner who has enough under way; 0 when the owner could have more. */
   blockedOf(ownerId: string): number;

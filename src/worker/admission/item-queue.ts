@@ -123,7 +123,7 @@ export class ItemQueue implements QueuedByOwner {
       this.#took(only);
       return item;
     }
-    // Who can start nothing now keeps the credit, and is passed over: with few permits for many owners each of them would
+    // An owner that can start nothing now keeps its credit, and is passed over: with few permits for many owners each of them would
     // otherwise get every second one, whatever the weights. New credit is there only when nobody can use what is left.
     return this.#takeByTurns(false, nowMs) ?? this.#takeByTurns(true, nowMs);
   }

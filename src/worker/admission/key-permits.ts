@@ -28,7 +28,7 @@ interface Stretch {
   mayCatchUp: boolean;
 }
 
-/** What one call says about the service. */
+/** The answer of one call, as far as it says something about the service. */
 export interface Heard {
   kind: 'ok' | 'throttled' | 'failed';
   ms: number;

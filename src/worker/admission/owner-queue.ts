@@ -103,7 +103,7 @@ export class OwnerQueue {
     const version = needs.version();
     if (version === this.#seenVersion && nowMs < this.#dueMs) return null;
     let dueMs = Number.POSITIVE_INFINITY;
-    // Those that come in meanwhile are at the end, and not looked at twice.
+    // Items that arrive meanwhile are at the end, and not looked at twice.
     for (const [limit, items] of [...this.heldBack]) {
       const item = items[0];
       if (!item) continue;
@@ -112,7 +112,7 @@ export class OwnerQueue {
         dueMs = Math.min(dueMs, nowMs + (permit.startInMs(nowMs) ?? Number.POSITIVE_INFINITY));
         continue;
       }
-      // Of several keys only the one it waited for is sure to be the same still.
+      // Only the key that it waited for is sure to be the same; the others are asked for again.
       if ((item.permits?.length ?? 0) > 1) needs.refresh(item);
       const missing = findMissing(item, (each) => !each.canStart(nowMs));
       items.shift();

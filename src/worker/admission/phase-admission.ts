@@ -20,7 +20,7 @@ export interface PhaseAdmissionOptions {
   needs: ItemNeeds;
   slots: number;
   itemsPerCall: number;
-  /** Of the worker: the part of its slots that may be used. */
+  /** The worker's pressure: the part of its slots that may be used. */
   pressure: { readonly factor: number };
   /** Null where the phase names a resource, whose share and circuit do better what this would. */
   spike: ErrorSpike | null;

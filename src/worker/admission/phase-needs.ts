@@ -1,4 +1,4 @@
-// What an item of one phase needs before it may start: permits of the resources that the phase names, by key where it
+// Needs of an item of one phase before it may start: permits of the resources that the phase names, by key where it
 // gives one, a place among the items that its owner may have under way, and a budget for its call.
 
 import type { Phase } from '../../pipeline/pipeline.ts';

@@ -23,7 +23,7 @@ export async function claimForGuests(
     const short = demand.nextShort();
     await waitMs(SHORT_LOOK_MS);
     await waitMs(GUEST_LOOK_MS - SHORT_LOOK_MS, short);
-    // What is hungry looks for itself.
+    // A hungry pool is served by the main loop.
     if (loops.isStopping || pool.queuedCount === 0 || demand.isHungry || pool.isCongested) continue;
     const work = await finder.nextOfOthers(ability, options.phaseIndex, isEnough);
     if (!work) continue;

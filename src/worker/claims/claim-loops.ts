@@ -41,7 +41,7 @@ export class ClaimLoops {
     this.#connections = new PrioritySemaphore(options.context.claims.settings.claimConcurrency);
   }
 
-  /** Those that go first are given first. */
+  /** Sorted: the first is served first. */
   start(pools: readonly PhasePool[]): void {
     const { claimConcurrency } = this.#options.context.claims.settings;
     this.#pools = pools;

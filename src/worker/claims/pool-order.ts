@@ -9,7 +9,7 @@ export interface OrderedPool {
   pump(): void;
 }
 
-/** Of one pool among the others. */
+/** The place of one pool among the others. */
 export class PoolPlace {
   ahead: OrderedPool[] = [];
   behind: OrderedPool[] = [];

@@ -92,7 +92,7 @@ export class FlushWriter {
     }
     lease.holder.lost(lease);
     this.#settle(lease);
-    // What it kept from others may be started.
+    // Items that it kept from starting may start now.
     this.#options.onRelief();
   }
 

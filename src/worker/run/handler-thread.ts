@@ -54,7 +54,7 @@ const runtime = await loadRuntime();
 const services: ItemServices = { log: forwardingLogger({}), blobs: openBlobStore(data.blobStore), runtime };
 
 async function run({ claim, claimed, charge }: Extract<ToHandlerThread, { kind: 'run' }>): Promise<void> {
-  // Of a lease an item needs only the claim.
+  // An item needs only the claim of its lease.
   const lease = { claim, knownColumns: null } as unknown as Lease;
   running = new RunningItem(lease, claimed, monotonicMs(), services);
   running.charge = charge;

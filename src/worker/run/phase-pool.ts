@@ -25,7 +25,7 @@ import { RunningCalls } from './running-calls.ts';
 import { type ItemServices, RunningItem } from './running-item.ts';
 import type { ZombieWatch } from './zombie-watch.ts';
 
-/** What the pools of a worker share. */
+/** Parts that all pools of a worker share. */
 export interface PoolServices extends Omit<ItemServices, 'runtime'> {
   /** Takes outcomes, and is told of items that were given up without one. */
   writer: Pick<FlushWriter, 'record' | 'drop'>;

@@ -125,7 +125,7 @@ function isError(value: unknown): boolean {
   }
 }
 
-/** What a call emitted and counted is kept when the call ended well: one that is tried again does it again. */
+/** Emitted rows and counts are kept when the call ended well: a call that is retried repeats them. */
 function withGains(item: RunningItem, recorded: RecordedOutcome): RecordedOutcome {
   // A copy: what a handler emits after it has answered is no part of its answer.
   if (item.emitted !== null) recorded.children = [...item.emitted];

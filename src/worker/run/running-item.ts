@@ -16,7 +16,7 @@ import type { KeyPermits } from '../admission/key-permits.ts';
 import type { Lease } from '../leases/lease.ts';
 import { emittedChild } from './emitted-child.ts';
 
-/** What all items of a pool have in common. */
+/** Parts that all items of a pool share. */
 export interface ItemServices {
   runtime: {
     pipeline: { strategies: readonly string[]; counters: readonly Counter[] };

@@ -55,9 +55,9 @@ export interface Progress {
   fenced: number;
   flushes: number;
   workers: number;
-  /** Of all calls so far, over all generations. */
+  /** Cost of all calls so far, over all generations. */
   cost: number;
-  /** Of calls whose outcome did not count: paid all the same. */
+  /** Cost of calls whose outcome did not count: paid all the same. */
   fencedCost: number;
 }
 
