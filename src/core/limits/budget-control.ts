@@ -100,12 +100,19 @@ export function syncBudget(
   limit: number | null,
   report: BudgetReport,
   nowMs: number,
-  options: { leaseMs: number },
+  options: {
+    leaseMs: number;
+    /** Costs in the ledger, as long as it may know of more than workers report. */
+    recorded?: number;
+  },
 ): { state: BudgetState; grant: BudgetGrant } {
   const { holderId, settled, confirmed, reserved, wanted, next } = report;
   const state = withoutExpired(before, holderId, nowMs);
   const known = takeHolder(state, holderId);
   state.spent += Math.max(0, settled - (known?.settled ?? confirmed));
+  // After the report, whose costs the ledger may have already. Those that other workers have not reported yet count twice:
+  // the job pauses early rather than late.
+  state.spent = Math.max(state.spent, options.recorded ?? 0);
 
   const others = Object.values(state.holders);
   const left = limit === null ? Number.POSITIVE_INFINITY : budgetLeft(state, limit) - reserved;

@@ -45,8 +45,9 @@ export async function syncBudgets(context: EngineContext, reports: ScopeReport[]
     for (const { scope, state, limit } of locked.budgets) {
       const report = asked.get(scope)!;
       const before = await stateBefore(tx, scope, state, locked.nowMs);
-      const { settings } = context;
-      const result = syncBudget(before, limit, report, locked.nowMs, { leaseMs: settings.resourceLeaseMs });
+      const recorded = await costsOfLedger(tx, scope, before, locked.nowMs);
+      const leaseMs = context.settings.resourceLeaseMs;
+      const result = syncBudget(before, limit, report, locked.nowMs, { leaseMs, recorded });
       synced.push({ scope, ...result.grant, state: result.state });
       if (result.grant.isReached) stopped.push(...(await pause(tx, report, limit, result.state)));
     }
@@ -72,9 +73,17 @@ async function stateBefore(
     const initial = initialBudgetState(await sumCosts(tx, scope), nowMs);
     return scope.startsWith('day:') ? { ...initial, day: today } : initial;
   }
-  if (scope.startsWith('day:')) return onDay(state, today);
-  if (!scope.startsWith('job:') || nowMs >= state.recountUntilMs) return state;
-  return { ...state, spent: Math.max(state.spent, await sumCosts(tx, scope)) };
+  return scope.startsWith('day:') ? onDay(state, today) : state;
+}
+
+/** While outcomes of calls from before the budget may arrive, the ledger knows of costs that no worker reports. */
+async function costsOfLedger(
+  tx: Transaction,
+  scope: string,
+  state: BudgetState,
+  nowMs: number,
+): Promise<number> {
+  return scope.startsWith('job:') && nowMs < state.recountUntilMs ? sumCosts(tx, scope) : 0;
 }
 
 async function pause(
