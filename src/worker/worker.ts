@@ -303,7 +303,7 @@ export class RowmillWorker {
     this.#zombies.stop();
     this.#loops.stop();
     this.#stopIngest.abort();
-    for (const lease of this.#leases.all()) this.#leases.giveBackUnstarted(lease);
+    this.#leases.giveBackUnstarted(this.#leases.all());
     const idle = new AbortController();
     const allIdle = Promise.all(this.#pools.map((pool) => pool.whenIdle())).then(() => idle.abort());
     await Promise.race([allIdle, waitMs(drainMs, idle.signal)]);

@@ -350,8 +350,8 @@ describe('a cancelled job', () => {
     const paused: Lease[] = [];
     await obeyControl(context.db, {
       leases: () => [before, after],
-      onPaused: (lease) => paused.push(lease),
-      onCancelled: (lease) => cancelled.push(lease),
+      onPaused: (leases) => paused.push(...leases),
+      onCancelled: (leases) => cancelled.push(...leases),
     });
     expect([cancelled, paused]).toEqual([[before], []]);
   });

@@ -66,8 +66,8 @@ export interface Admission {
 
   /** The items of a lease wait here from now on. */
   offer(lease: Lease): void;
-  /** Takes back what waits of one lease, or of all. */
-  withdraw(lease: Lease | null): Map<Lease, number[]>;
+  /** Takes back the waiting items of these leases. */
+  withdraw(leases: ReadonlySet<Lease>): Map<Lease, number[]>;
   /** The next item that may start; null: none may. */
   next(nowMs: number): AdmittedItem | null;
   /** Another one of the same job, for the same call. */

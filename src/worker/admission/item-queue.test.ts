@@ -126,7 +126,7 @@ describe('an item that has to wait', () => {
     expect(permitsOf('host hot').isIdle).toBe(false);
     queue.tellDemand(0, 1);
     expect([...permitsOf('host hot').demands.values()]).toMatchObject([{ items: 3, slots: 1 }]);
-    expect([...queue.drop(lease).values()]).toEqual([[0, 1, 2]]);
+    expect([...queue.drop(new Set([lease])).values()]).toEqual([[0, 1, 2]]);
     queue.tellDemand(0, 1);
     expect(permitsOf('host hot').isIdle).toBe(true);
     expect(queue).toMatchObject({ size: 0, heldBackCount: 0, ownerCount: 0 });

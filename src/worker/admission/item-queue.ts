@@ -215,12 +215,12 @@ export class ItemQueue implements QueuedByOwner {
     return null;
   }
 
-  /** Takes out what waits of one lease, or of all. */
-  drop(lease: Lease | null): Map<Lease, number[]> {
+  /** Takes out the waiting items of these leases. */
+  drop(leases: ReadonlySet<Lease>): Map<Lease, number[]> {
     const dropped = new Map<Lease, number[]>();
     for (const owner of [...this.#owners.values()]) {
       const [count, heldBack] = [owner.count, owner.heldBackCount];
-      owner.drop(lease, dropped);
+      owner.drop(leases, dropped);
       this.#size += owner.count - count;
       this.#heldBackCount += owner.heldBackCount - heldBack;
       if (owner.count === 0) this.#forget(owner);

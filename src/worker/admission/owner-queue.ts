@@ -146,15 +146,15 @@ export class OwnerQueue {
     return tail;
   }
 
-  /** Takes out the items of one lease, or of all. */
-  drop(lease: Lease | null, dropped: Map<Lease, number[]>): void {
+  /** Takes out the items of these leases. */
+  drop(leases: ReadonlySet<Lease>, dropped: Map<Lease, number[]>): void {
     const add = (of: Lease, seqs: number[]): void => {
       if (seqs.length === 0) return;
       dropped.set(of, [...(dropped.get(of) ?? []), ...seqs]);
       this.count -= seqs.length;
     };
     this.#leases = this.#leases.filter(({ lease: queued }, at) => {
-      if (lease !== null && queued !== lease) return true;
+      if (!leases.has(queued)) return true;
       const items = at === 0 ? queued.claim.items.slice(this.#position) : queued.claim.items;
       add(
         queued,
@@ -166,7 +166,7 @@ export class OwnerQueue {
     for (const [limit, items] of [...this.heldBack]) {
       const kept: AdmittedItem[] = [];
       for (const item of items) {
-        if (lease !== null && item.lease !== lease) kept.push(item);
+        if (!leases.has(item.lease)) kept.push(item);
         else add(item.lease, [item.claimed.seq]);
       }
       this.heldBackCount -= items.length - kept.length;

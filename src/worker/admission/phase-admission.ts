@@ -74,8 +74,8 @@ export class PhaseAdmission implements Admission {
     this.#queue.add(lease);
   }
 
-  withdraw(lease: Lease | null): Map<Lease, number[]> {
-    return this.#queue.drop(lease);
+  withdraw(leases: ReadonlySet<Lease>): Map<Lease, number[]> {
+    return this.#queue.drop(leases);
   }
 
   next(nowMs: number): AdmittedItem | null {

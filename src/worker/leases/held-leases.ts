@@ -11,10 +11,12 @@ import type { LeaseKeeper } from './lease-keeper.ts';
 
 /** Runs the items of a lease. */
 export interface LeaseRunner {
-  /** Gives up items that wait for a slot. Returns their seqs. */
-  dropQueued(lease: Lease): number[];
+  /** Gives up items that wait for a slot. Returns the seqs of each lease. */
+  dropQueued(leases: ReadonlySet<Lease>): Map<Lease, number[]>;
   /** Aborts running items: their outcome is no longer waited for. */
-  abandonRunning(lease: Lease, reason: Error): void;
+  abandonRunning(leases: ReadonlySet<Lease>, reason: Error): void;
+  /** Starts items of other leases in the slots that are free now. */
+  pump(): void;
 }
 
 interface HeldLease {
@@ -65,23 +67,21 @@ export class HeldLeases implements LeaseHolder {
   lost(lease: Lease): void {
     const { jobId, spanId } = lease.claim;
     this.#options.control.events.emit('lease.lost', { jobId, spanId });
-    this.stop(lease);
-    this.#held.get(lease)?.runner.abandonRunning(lease, new Error('the lease of this item was lost'));
+    this.#end([lease], new Error('the lease of this item was lost'));
   }
 
-  /** Starts no further item of this lease. Returns the seqs that were waiting for a slot. */
-  stop(lease: Lease): number[] {
-    lease.stop();
-    return this.#held.get(lease)?.runner.dropQueued(lease) ?? [];
+  /** Starts no further item of this lease. */
+  stop(lease: Lease): void {
+    this.#end([lease], null);
   }
 
-  /** Items that were not started go back at once; those that run may take long. */
-  giveBackUnstarted(lease: Lease): void {
-    const unstarted = this.stop(lease);
-    // A lease of which nothing runs was given back whole.
-    if (unstarted.length === 0 || !this.#held.has(lease)) return;
+  /** Returns items that have not started immediately; those that run may take long. */
+  giveBackUnstarted(leases: readonly Lease[]): void {
     const { control, background } = this.#options;
-    background.run(releaseItems(control, lease.claim, unstarted));
+    for (const [lease, unstarted] of this.#end(leases, null)) {
+      // A lease without running items was given back whole.
+      if (this.#held.has(lease)) background.run(releaseItems(control, lease.claim, unstarted));
+    }
   }
 
   giveBack(lease: Lease, seqs: number[], delayMs: number): void {
@@ -101,9 +101,27 @@ export class HeldLeases implements LeaseHolder {
     background.run(bookUnrecorded(control, lease.claim, workerId, cost));
   }
 
-  /** Outcomes that are recorded are still written: they count when they come before the cancellation, else they are fenced. */
-  cancel(lease: Lease): void {
-    this.#held.get(lease)?.runner.abandonRunning(lease, new Error('the job was cancelled'));
-    this.stop(lease);
+  /** Recorded outcomes are still flushed: they count if they commit before the cancellation, otherwise they are fenced. */
+  cancel(leases: readonly Lease[]): void {
+    this.#end(leases, new Error('the job was cancelled'));
+  }
+
+  /**
+   * Ends leases together: a slot that one of them frees must not start an item of the next one. With an `abort`, running
+   * items end too. Returns the seqs that were waiting for a slot.
+   */
+  #end(leases: readonly Lease[], abort: Error | null): Map<Lease, number[]> {
+    const byRunner = new Map<LeaseRunner, Set<Lease>>();
+    for (const lease of leases) {
+      lease.stop();
+      const runner = this.#held.get(lease)?.runner;
+      if (runner) byRunner.set(runner, (byRunner.get(runner) ?? new Set()).add(lease));
+    }
+    const unstarted = new Map<Lease, number[]>();
+    for (const [runner, its] of byRunner)
+      for (const [lease, seqs] of runner.dropQueued(its)) unstarted.set(lease, seqs);
+    if (abort) for (const [runner, its] of byRunner) runner.abandonRunning(its, abort);
+    for (const runner of byRunner.keys()) runner.pump();
+    return unstarted;
   }
 }

@@ -8,33 +8,37 @@ import type { Lease } from '../leases/lease.ts';
 
 export interface ControlledLeases {
   leases: () => Iterable<Lease>;
-  /** Start nothing more of this lease; what runs goes on. */
-  onPaused: (lease: Lease) => void;
-  /** Nothing of this lease is wanted any more. */
-  onCancelled: (lease: Lease) => void;
+  /** Start no more items of these leases; running items continue. */
+  onPaused: (leases: readonly Lease[]) => void;
+  /** Drop these leases, running items included. */
+  onCancelled: (leases: readonly Lease[]) => void;
 }
 
 export async function obeyControl(db: Executor, held: ControlledLeases): Promise<void> {
   const jobIds = new Set([...held.leases()].map((lease) => lease.claim.jobId));
   if (jobIds.size === 0) return;
   const states = await findJobStates(db, [...jobIds]);
-  for (const lease of [...held.leases()]) {
+  const paused: Lease[] = [];
+  const cancelled: Lease[] = [];
+  for (const lease of held.leases()) {
     const { jobId } = lease.claim;
     // Claimed while the answer was on its way.
     if (!jobIds.has(jobId)) continue;
     const { state, endedGeneration = 0, budget = null } = states.get(jobId) ?? {};
     // The job ended and was opened again before this worker looked: the lease belongs to a generation that is over.
     if (lease.claim.generation <= endedGeneration) {
-      held.onCancelled(lease);
+      cancelled.push(lease);
       continue;
     }
     // What was claimed before there was a budget is claimed again under it.
     if (state === 'PAUSED' || (isOpen(state) && !coversBudget(lease.claim.budget, budget))) {
-      if (!lease.isStopped) held.onPaused(lease);
+      if (!lease.isStopped) paused.push(lease);
     } else if (state === undefined || state === 'CANCELLING' || state === 'CANCELLED' || state === 'FAILED') {
-      held.onCancelled(lease);
+      cancelled.push(lease);
     }
   }
+  held.onCancelled(cancelled);
+  held.onPaused(paused);
 }
 
 function isOpen(state: JobState | undefined): boolean {

@@ -26,8 +26,8 @@ export function createOwnServices(
   const watchControl = (): Promise<void> =>
     obeyControl(db, {
       leases: () => held.all(),
-      onPaused: (lease) => held.giveBackUnstarted(lease),
-      onCancelled: (lease) => held.cancel(lease),
+      onPaused: (leases) => held.giveBackUnstarted(leases),
+      onCancelled: (leases) => held.cancel(leases),
     });
   return [
     new PeriodicService({

@@ -4,6 +4,7 @@ import { NO_HOLDER } from '../../../test/support/lease-holder.ts';
 import { ErrorSpike } from '../../core/limits/error-spike.ts';
 import { defaultRetryPolicy, type RetryPolicy } from '../../core/retries/retry-policy.ts';
 import type { Claim } from '../../engine/claims/claim-work.ts';
+import type { EngineContext } from '../../engine/engine-context.ts';
 import { definePipeline } from '../../pipeline/define-pipeline.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
 import { turnOfLoop } from '../../platform/clock.ts';
@@ -14,7 +15,10 @@ import { loadSettings } from '../../platform/settings.ts';
 import { PoolOrder } from '../claims/pool-order.ts';
 import { FlushBacklog } from '../flush/flush-backlog.ts';
 import { ResultColumns } from '../flush/result-columns.ts';
+import { HeldLeases } from '../leases/held-leases.ts';
 import { Lease } from '../leases/lease.ts';
+import type { LeaseKeeper } from '../leases/lease-keeper.ts';
+import { Background } from '../process/background.ts';
 import { PhasePool } from './phase-pool.ts';
 import type { PhaseRuntime } from './run-item.ts';
 import { ZombieWatch } from './zombie-watch.ts';
@@ -206,7 +210,7 @@ describe('calls of many items', () => {
     const [lost, kept] = [leaseOf([0, 1]), leaseOf([2, 3])];
     await addAll(lost, kept);
     await held[0]!.answer(['x']);
-    pool.abandonRunning(lost, new Error('the lease was lost'));
+    pool.abandonRunning(new Set([lost]), new Error('the lease was lost'));
     expect(dropped).toBe(2);
     expect(held[1]!.itemSignals.map(({ aborted }) => aborted)).toEqual([true, true, false, false]);
     expect(held[1]!.signal.aborted).toBe(false);
@@ -219,7 +223,7 @@ describe('calls of many items', () => {
     openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1 });
     const lease = leaseOf([0, 1]);
     await addAll(lease);
-    pool.abandonRunning(lease, new Error('the lease was lost'));
+    pool.abandonRunning(new Set([lease]), new Error('the lease was lost'));
     expect(held[0]!.signal.aborted).toBe(true);
     expect(pool.stats()).toMatchObject({ idle: 1, busy: 0, error: 1 });
     await held[0]!.answer(['a', 'b']);
@@ -339,5 +343,40 @@ describe('when failures of a phase rise', () => {
     expect(pool.slotsNow).toBe(40);
     await afterCalls(20);
     expect(new Set(delaysMs)).toEqual(new Set([500]));
+  });
+});
+
+describe('leases that end together', () => {
+  /** Three leases of one job and one of another, in a pool whose slots are taken by the first. */
+  async function holdFour(): Promise<{ leases: HeldLeases; cancelled: Lease[] }> {
+    openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 1 });
+    const keeper = { hold: () => {}, drop: () => {} } as unknown as LeaseKeeper;
+    const background = new Background(new Events());
+    const control = {} as EngineContext;
+    const leases = new HeldLeases({ control, workerId: 'worker', keeper, background });
+    const held = [[0], [1], [2], [7]].map((seqs) => {
+      const { claim } = leaseOf(seqs, seqs[0] === 7 ? 'other' : 'job');
+      return leases.hold(claim, 60_000, pool, { end: () => {} });
+    });
+    await addAll(...held);
+    return { leases, cancelled: held.slice(0, 3) };
+  }
+
+  const started = (): number[][] => held.map(({ seqs }) => seqs);
+
+  it('start no item of each other when their job is cancelled, and make room for another job', async () => {
+    const { leases, cancelled } = await holdFour();
+    expect(started()).toEqual([[0]]);
+    leases.cancel(cancelled);
+    await settled();
+    expect(held[0]!.signal.aborted).toBe(true);
+    expect([started(), dropped]).toEqual([[[0], [7]], 3]);
+  });
+
+  it('start no item of each other when their job is paused, and let the running item finish', async () => {
+    const { leases, cancelled } = await holdFour();
+    leases.giveBackUnstarted(cancelled);
+    await held[0]!.answer(['x']);
+    expect([started(), dropped, ends]).toEqual([[[0], [7]], 2, ['0 "x"']]);
   });
 });

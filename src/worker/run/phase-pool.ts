@@ -262,21 +262,20 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     }
   }
 
-  /** Gives up the waiting items of one lease, or of all. Returns the seqs. */
-  dropQueued(lease: Lease | null): number[] {
-    const dropped = this.#admission.withdraw(lease);
-    for (const [queued, seqs] of dropped) this.#services.writer.drop(queued, seqs.length);
+  /** Gives up the waiting items of these leases. Returns the seqs of each. */
+  dropQueued(leases: ReadonlySet<Lease>): Map<Lease, number[]> {
+    const dropped = this.#admission.withdraw(leases);
+    for (const [lease, seqs] of dropped) this.#services.writer.drop(lease, seqs.length);
     this.demand.reset();
-    this.pump();
-    return [...dropped.values()].flat();
+    return dropped;
   }
 
-  /** Aborts running items: of one lease, or of all. Their outcome is no longer waited for. */
-  abandonRunning(lease: Lease | null, reason: Error): void {
+  /** Aborts running items: of these leases, or of all. Their outcome is no longer waited for. */
+  abandonRunning(leases: ReadonlySet<Lease> | null, reason: Error): void {
     const paid = new Map<Lease, number>();
     for (const call of this.#running.calls()) {
       for (const item of openItemsOf(call)) {
-        if (lease !== null && item.lease !== lease) continue;
+        if (leases !== null && !leases.has(item.lease)) continue;
         item.abort(reason);
         item.ended = true;
         this.#admission.gaveUp(item);
