@@ -1,5 +1,5 @@
-// The leases that a worker holds, from the claim to the moment when all of it is written or given back: who renews them,
-// who runs their items, and what becomes of them when they are lost, paused or cancelled.
+// The leases that a worker holds, from the claim until every item is written or given back. Connects each lease with the
+// keeper that renews it and the pool that runs its items, and handles loss, pause and cancellation.
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import { releaseItems, releaseLease } from '../../engine/claims/release-items.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
@@ -13,7 +13,7 @@ import type { LeaseKeeper } from './lease-keeper.ts';
 export interface LeaseRunner {
   /** Gives up items that wait for a slot. Returns their seqs. */
   dropQueued(lease: Lease): number[];
-  /** Aborts running items: their outcome is no longer waited for. */
+  /** Aborts running items and no longer waits for their outcomes. */
   abandonRunning(lease: Lease, reason: Error): void;
 }
 
@@ -46,7 +46,7 @@ export class HeldLeases implements LeaseHolder {
     return [...this.#held.keys()];
   }
 
-  /** The claim is held here from now on; its turn ends together with it. */
+  /** Holds the claim from now on. Its turn ends when the lease is settled. */
   hold(claim: Claim, leaseMs: number, runner: LeaseRunner, turn: Turn): Lease {
     const lease = new Lease(claim, leaseMs, this);
     this.#held.set(lease, { lease, runner, turn });
@@ -75,10 +75,10 @@ export class HeldLeases implements LeaseHolder {
     return this.#held.get(lease)?.runner.dropQueued(lease) ?? [];
   }
 
-  /** Items that were not started go back at once; those that run may take long. */
+  /** Returns unstarted items immediately, because the running ones may take long. */
   giveBackUnstarted(lease: Lease): void {
     const unstarted = this.stop(lease);
-    // A lease of which nothing runs was given back whole.
+    // If no item was running, `stop` has settled the lease and all its items are already going back.
     if (unstarted.length === 0 || !this.#held.has(lease)) return;
     const { control, background } = this.#options;
     background.run(releaseItems(control, lease.claim, unstarted));
@@ -88,7 +88,7 @@ export class HeldLeases implements LeaseHolder {
     const { control, background } = this.#options;
     lease.noteGivenBack(seqs.length);
     const released = releaseItems(control, lease.claim, seqs, delayMs).catch((error: unknown) => {
-      // Without the delay rather than not at all, once nothing else of the lease is here.
+      // Better without the delay than not at all: the items go back with the rest of the lease, or now if it is settled.
       lease.noteGivenBack(-seqs.length);
       if (!this.#held.has(lease)) background.run(releaseLease(control, lease.claim));
       throw error;
@@ -101,7 +101,7 @@ export class HeldLeases implements LeaseHolder {
     background.run(bookUnrecorded(control, lease.claim, workerId, cost));
   }
 
-  /** Outcomes that are recorded are still written: they count when they come before the cancellation, else they are fenced. */
+  /** Recorded outcomes are still flushed: they count if they commit before the cancellation, otherwise they are fenced. */
   cancel(lease: Lease): void {
     this.#held.get(lease)?.runner.abandonRunning(lease, new Error('the job was cancelled'));
     this.stop(lease);
