@@ -1,5 +1,5 @@
-// The leases that a worker holds, from the claim until every item is written or given back. Connects each lease with the
-// keeper that renews it and the pool that runs its items, and handles loss, pause and cancellation.
+// The leases that a worker holds, from the claim until every item is written or given back. Connects each lease with
+// the keeper that renews it and the pool that runs its items, and handles loss, pause and cancellation.
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import { releaseItems, releaseLease } from '../../engine/claims/release-items.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
@@ -88,7 +88,7 @@ export class HeldLeases implements LeaseHolder {
     const { control, background } = this.#options;
     lease.noteGivenBack(seqs.length);
     const released = releaseItems(control, lease.claim, seqs, delayMs).catch((error: unknown) => {
-      // Better without the delay than not at all: the items go back with the rest of the lease, or now if it is settled.
+      // The items then go back without the delay: with the rest of the lease, or now if the lease is settled.
       lease.noteGivenBack(-seqs.length);
       if (!this.#held.has(lease)) background.run(releaseLease(control, lease.claim));
       throw error;
@@ -101,7 +101,7 @@ export class HeldLeases implements LeaseHolder {
     background.run(bookUnrecorded(control, lease.claim, workerId, cost));
   }
 
-  /** Recorded outcomes are still flushed: they count if they commit before the cancellation, otherwise they are fenced. */
+  /** Recorded outcomes are still flushed: they count if they commit before the cancellation, else they are fenced. */
   cancel(lease: Lease): void {
     this.#held.get(lease)?.runner.abandonRunning(lease, new Error('the job was cancelled'));
     this.stop(lease);

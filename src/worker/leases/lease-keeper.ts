@@ -59,7 +59,7 @@ export class LeaseKeeper {
     this.#options = options;
   }
 
-  /** Starting the thread takes tens of milliseconds. `afterMs` delays it for callers that may finish before they need it. */
+  /** Starting the thread takes tens of milliseconds. `afterMs` delays it for callers that may finish before that. */
   start(listener: KeeperListener, afterMs = 0): void {
     if (afterMs === 0) return this.#startThread(listener);
     this.#startTimer = setTimeout(() => this.#startThread(listener), afterMs);
