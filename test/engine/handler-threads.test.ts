@@ -44,7 +44,7 @@ test('a thread that exits, blocks, throws or runs out of memory costs its one it
   database.keepIfFailed();
   const worker = await rowmill.startWorker([named('threaded')], { log: silentLogger });
   const hostile: Record<string, [string, string, RegExp]> = {
-    exit: ['ERROR', 'crashed', /^the thread of the handler ended with exit code 3$/],
+    exit: ['ERROR', 'crashed', /^the handler thread exited with code 3$/],
     uncaught: ['ERROR', 'crashed', /uncaught error: thrown where nobody catches$/],
     oom: ['ERROR', 'crashed', /needed more than 32 MB of memory \(thread\.memoryMb\)$/],
     block: ['ERROR', 'timeout', /no answer within 6000 ms/],
@@ -155,7 +155,7 @@ test('too many handlers that never return are said aloud', async () => {
   await whenFinished(rowmill, jobId);
   expect(await stuck).toEqual({ count: 5 });
   expect(worker.pools()).toMatchObject([{ idle: 2, busy: 0, error: 5, timeouts: 5 }]);
-  expect(errors).toEqual(['aborted handlers do not return: this process has to be replaced']);
+  expect(errors).toEqual(['too many aborted handlers never returned; restarting worker process']);
   await worker.stop();
 });
 

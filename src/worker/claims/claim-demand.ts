@@ -1,5 +1,5 @@
-// When the pool of a phase needs more items, and of whom: claims follow it. Items that are asked for count as if they were
-// here; items that other work need not wait behind do not.
+// Decides when a phase's pool needs more items, and of which owners. Items of claims in progress count as queued;
+// held-back items that other items can bypass do not.
 import { QuantileWindow } from '../../core/claims/quantile-window.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Admission } from '../admission/admission.ts';
@@ -10,21 +10,21 @@ import { Waiters } from './waiters.ts';
 export interface ClaimDemandOptions {
   admission: Admission;
   slots: number;
-  /** How long items of the phase take. */
+  /** Handler times of the phase. */
   itemMs: QuantileWindow;
-  /** An owner whose items filled the queue could have more again. */
+  /** Runs when there is room again for an owner whose items filled the queue. */
   onRoom: () => void;
 }
 
 export class ClaimDemand {
-  /** How long claims take. */
+  /** Durations of claims. */
   readonly claimMs = new QuantileWindow(32);
   readonly owners: OwnerShares;
   readonly #options: ClaimDemandOptions;
   readonly #hungry = new Waiters();
   #short = new AbortController();
   #incomingCount = 0;
-  /** Items that should wait here. */
+  /** Number of queued items at or below which the pool needs more. */
   #lowWater = 0;
   readonly #crowdedLooks = new CrowdedLooks();
 
@@ -34,19 +34,19 @@ export class ClaimDemand {
     this.owners = new OwnerShares({ queued: admission.owners, lowWater: () => this.#lowWater, onRoom });
   }
 
-  /** Items asked for by claims under way. */
+  /** Items requested by claims in progress. */
   get incomingCount(): number {
     return this.#incomingCount;
   }
 
-  /** Fewer items wait than should. */
+  /** True if the pool needs more items. */
   get isHungry(): boolean {
     const { admission } = this.#options;
     if (admission.isCrowded && !this.#crowdedLooks.isDue(admission.limitCount, monotonicMs())) return false;
     return admission.queuedCount - admission.bypassedCount + this.#incomingCount <= this.#lowWater;
   }
 
-  /** A claim for this owner is under way, or with a negative number has ended. */
+  /** Notes the start of a claim for this owner, or with a negative number its end. */
   noteIncoming(ownerId: string, items: number): void {
     this.#incomingCount += items;
     this.owners.noteIncoming(ownerId, items);
@@ -58,12 +58,12 @@ export class ClaimDemand {
     this.#crowdedLooks.noteArrived(limitCount, isCrowded, monotonicMs());
   }
 
-  /** Items were given up: nothing is known of what should wait. */
+  /** Resets the low-water mark after items were given up; the next claim sets it again. */
   reset(): void {
     this.#lowWater = 0;
   }
 
-  /** After items were started: wakes the claims that could bring more. */
+  /** Call after starting items. Wakes the claim loops if more items are needed. */
   check(mayClaim: boolean): void {
     const { isCrowded, limitCount } = this.#options.admission;
     if (isCrowded) this.#crowdedLooks.noteLimits(limitCount);
@@ -72,24 +72,24 @@ export class ClaimDemand {
     if (mayClaim && this.isHungry) this.#hungry.wakeOne();
   }
 
-  /** Resolves when more may be needed. One waiter at a time: each claim that starts may be enough. */
+  /** Resolves when the pool may need more items. Wakes one waiter at a time, because one claim may be enough. */
   whenHungry(): Promise<void> {
     return this.#hungry.wait();
   }
 
-  /** Aborts when an owner has less here than its part, and others more. */
+  /** Aborts when an owner has less than its share of the queue. */
   nextShort(): AbortSignal {
     this.#short = new AbortController();
     return this.#short.signal;
   }
 
-  /** Nothing more is claimed. */
+  /** Wakes all waiters so that they can stop. */
   stop(): void {
     this.#hungry.wakeAll();
     this.#short.abort();
   }
 
-  /** Items that the slots get through while two claims, one after the other, are fetched. */
+  /** Items that the slots finish during two consecutive claims. */
   #outlastingCount(): number {
     const { slots, itemMs } = this.#options;
     const perMs = slots / Math.max(itemMs.quantile(0.5) ?? 1000, 0.01);

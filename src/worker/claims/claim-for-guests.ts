@@ -1,16 +1,16 @@
-// A pool that has enough still takes a little of an owner who has nothing here: in the queue owners take turns, so a small
-// job does not wait until a large one has been worked off.
+// Claims a few items for owners with too few in a full pool. Owners take turns in the queue, so a small job does not
+// wait until a large one is finished.
 import type { WorkOwner } from '../../core/limits/owner-limits.ts';
 import { abilityOf } from '../../pipeline/define-pipeline.ts';
 import { waitMs } from '../../platform/clock.ts';
 import type { PhasePool } from '../run/phase-pool.ts';
 import type { ClaimLoops, ClaimLoopsOptions } from './claim-loops.ts';
 
-/** How soon an owner who has nothing here is seen, and how soon one who has too little. */
+/** Polling intervals for owners without queued items, and for owners below their share. */
 const GUEST_LOOK_MS = 250;
 const SHORT_LOOK_MS = 5;
 
-/** Until the loops stop. */
+/** Runs until the loops stop. */
 export async function claimForGuests(
   pool: PhasePool,
   { finder, underWay }: ClaimLoopsOptions,

@@ -1,5 +1,5 @@
-// Fetches work for the pools: waits until a pool is hungry, asks where something waits, claims it, and hands the lease
-// over. Several claims may be under way at once, which matters when they are small.
+// Fetches work for the pools: waits until a pool needs items, finds a job, claims items and hands the lease to the
+// pool. Several claims may run concurrently, which matters when they are small.
 import { claimSize, leaseLength } from '../../core/claims/claim-size.ts';
 import type { WorkOwner } from '../../core/limits/owner-limits.ts';
 import { type Claim, type ClaimContext, claimWork } from '../../engine/claims/claim-work.ts';
@@ -21,9 +21,9 @@ export interface ClaimLoopsOptions {
   leases: HeldLeases;
   writer: FlushWriter;
   underWay: ClaimsUnderWay;
-  /** What is claimed should be done within this time. */
+  /** Time in which claimed items should be finished. */
   leftMs: () => number;
-  /** `isAlone` may have changed. */
+  /** Runs when `isAlone` may have changed. */
   onAlone: () => void;
 }
 
@@ -41,7 +41,7 @@ export class ClaimLoops {
     this.#connections = new PrioritySemaphore(options.context.claims.settings.claimConcurrency);
   }
 
-  /** Sorted: the first is served first. */
+  /** `pools` must be sorted by priority: the first is served first. */
   start(pools: readonly PhasePool[]): void {
     const { claimConcurrency } = this.#options.context.claims.settings;
     this.#pools = pools;
@@ -51,7 +51,7 @@ export class ClaimLoops {
     ]);
   }
 
-  /** No further claim is started. */
+  /** Starts no further claim. */
   stop(): void {
     this.#stopping = true;
     this.#options.finder.stop();
@@ -63,12 +63,12 @@ export class ClaimLoops {
     return this.#stopping;
   }
 
-  /** Resolves when the claims under way have ended. */
+  /** Resolves when all claims in progress have finished. */
   async whenStopped(): Promise<void> {
     await Promise.all(this.#loops);
   }
 
-  /** One item that may have ended processes runs with nothing beside it, or waits until the rest has ended. */
+  /** True while an item suspected of crashing processes runs alone, or waits for all others to finish. */
   get isAlone(): boolean {
     return this.#turns.isAlone;
   }
@@ -93,7 +93,7 @@ export class ClaimLoops {
       if (!work || this.#stopping) continue;
       const outcome = await this.claimFrom(pool, work, isHungry);
       if (outcome !== 'nothing') continue;
-      // Our own claims hold what waits there: the next one comes when one of them has ended.
+      // Our own claims have locked these spans: try again when one of them has finished.
       if (underWay.has(work.jobId)) await underWay.nextEnd();
       else {
         finder.miss(work);
@@ -102,7 +102,7 @@ export class ClaimLoops {
     }
   }
 
-  /** `isWanted` is asked again when it is the claim's turn: another one may have been enough. */
+  /** Checks `isWanted` again when it is the claim's turn, because another claim may have been enough. */
   async claimFrom(
     pool: PhasePool,
     work: ClaimableWork,
@@ -161,7 +161,7 @@ export class ClaimLoops {
     const { settings } = this.#options.context.claims;
     const { demand, itemsPerCall, options, slotsNow } = pool;
     const itemMs = pool.itemMs.quantile(0.75);
-    // Enough for one full call, however slow its items are.
+    // Enough for one full call, even if items are slow.
     const claimMin = Math.min(settings.claimMax, Math.max(settings.claimMin, itemsPerCall));
     const targetSliceMs = Math.max(0, Math.min(settings.workerTargetSliceMs, this.#options.leftMs()));
     const bounds = { ...settings, claimMin, targetSliceMs };
@@ -170,7 +170,7 @@ export class ClaimLoops {
     return Math.min(size, Math.max(options.slots, Math.ceil(size * demand.owners.shareOf(ownerId, weight))));
   }
 
-  /** Once these suspects are done others may be claimed. */
+  /** Searches again at the end of the turn: when these suspects are finished, others may be claimed. */
   #withHint(turn: Turn): Turn {
     return {
       end: () => {
@@ -185,7 +185,7 @@ function reasonOf(itemMs: number | null): string {
   return itemMs === null ? 'first claim' : `p75 item ${itemMs.toFixed(2)} ms`;
 }
 
-/** Suspects run one span at a time, so that a crash says which; the last try of one has nothing beside it. */
+/** Suspects run one span at a time, so that a crash identifies the span. The last attempt of a suspect runs alone. */
 function turnKind({ suspect, alone }: ClaimableWork): TurnKind {
   return alone ? 'alone' : suspect ? 'suspects' : 'ordinary';
 }

@@ -1,8 +1,7 @@
-// Jobs that a claim of this worker is under way for.
+// Counts this worker's claims in progress, per job.
 import { Waiters } from './waiters.ts';
 
 export class ClaimsUnderWay {
-  /** Claims under way, by job. */
   readonly #counts = new Map<string, number>();
   readonly #waiters = new Waiters();
 
@@ -21,7 +20,7 @@ export class ClaimsUnderWay {
     this.#waiters.wakeAll();
   }
 
-  /** Resolves when one of them has ended. */
+  /** Resolves when the next claim finishes. */
   nextEnd(): Promise<void> {
     return this.#waiters.wait();
   }

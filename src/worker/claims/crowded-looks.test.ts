@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { CrowdedLooks } from './crowded-looks.ts';
 
-/** When the next look is due after each of these, in milliseconds. */
+/** Milliseconds until the next claim is due. */
 function dueAfter(looks: CrowdedLooks, limits: number, nowMs: number): number {
   let waitMs = 0;
   while (!looks.isDue(limits, nowMs + waitMs)) waitMs += 10;
   return waitMs;
 }
 
-test('looks that bring no new key come ever more rarely', () => {
+test('claims that bring no new key become rarer', () => {
   const looks = new CrowdedLooks();
   expect(looks.isDue(0, 0)).toBe(true);
   const waits: number[] = [];
@@ -23,7 +23,7 @@ test('looks that bring no new key come ever more rarely', () => {
   expect(waits).toEqual([200, 400, 800, 1600, 2000, 2000, 2000]);
 });
 
-test('a limit that nothing waits for any longer, and keys that came with the last look, make the next one soon', () => {
+test('the next claim comes soon after a limit ran empty or the last claim brought new keys', () => {
   const looks = new CrowdedLooks();
   for (let look = 0; look < 6; look += 1) looks.noteArrived(5, true, 0);
   expect(dueAfter(looks, 5, 0)).toBe(2000);
@@ -36,7 +36,7 @@ test('a limit that nothing waits for any longer, and keys that came with the las
   expect(dueAfter(looks, 6, 0)).toBe(200);
 });
 
-test('a pool in which few items are held back starts over', () => {
+test('the interval is reset once few items are held back', () => {
   const looks = new CrowdedLooks();
   for (let look = 0; look < 6; look += 1) looks.noteArrived(5, true, 0);
   looks.noteArrived(5, false, 0);

@@ -1,6 +1,6 @@
-// When a pool in which many items are held back fetches more. Further items for a limit that many wait for already are of no
-// use. Useful are items for a limit that nothing waits for any longer, and items with new keys. As long as fetching brings
-// neither, it becomes rarer: ten looks a second were three of four transactions of a crawl.
+// Decides when a pool with many held-back items claims more. More items for a limit that many already wait for are
+// useless. Items for a limit that has no waiting items left are useful, and so are items with new keys. While claims
+// bring neither, they become rarer: at ten a second they were three quarters of the transactions of a crawl.
 
 const FIRST_MS = 100;
 const MAX_MS = 2000;
@@ -8,11 +8,11 @@ const MAX_MS = 2000;
 export class CrowdedLooks {
   #addedMs = Number.NEGATIVE_INFINITY;
   #waitMs = FIRST_MS;
-  /** Limits that items waited for when items last arrived, and the most since then. */
+  /** Number of limits with waiting items when items last arrived, and its maximum since then. */
   #limitsBefore = 0;
   #mostLimits = 0;
 
-  /** Items arrived. `isCrowded`: many are held back. */
+  /** Notes that items arrived. `isCrowded`: many items are held back. */
   noteArrived(limits: number, isCrowded: boolean, nowMs: number): void {
     const isSlower = isCrowded && this.#mostLimits <= this.#limitsBefore;
     this.#waitMs = isSlower ? Math.min(MAX_MS, this.#waitMs * 2) : FIRST_MS;

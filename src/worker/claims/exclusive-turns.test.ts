@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';
 
-/** Takes a turn of each kind, in this order, and records those that were granted. */
+/** Requests a turn of each kind, in this order, and records the granted ones. */
 function take(turns: ExclusiveTurns, kinds: TurnKind[]): { granted: TurnKind[]; held: Map<TurnKind, Turn> } {
   const granted: TurnKind[] = [];
   const held = new Map<TurnKind, Turn>();
@@ -15,7 +15,7 @@ function take(turns: ExclusiveTurns, kinds: TurnKind[]): { granted: TurnKind[]; 
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('ordinary leases have their turn beside suspects, and other suspects are not offered one', async () => {
+test('ordinary leases run beside suspects, and further suspects are not offered a turn', async () => {
   const turns = new ExclusiveTurns();
   const { granted, held } = take(turns, ['suspects', 'ordinary', 'ordinary']);
   await settle();
@@ -26,7 +26,7 @@ test('ordinary leases have their turn beside suspects, and other suspects are no
   expect(turns.offers('suspects')).toBe(true);
 });
 
-test('what must be alone waits for all others, and they wait for it', async () => {
+test('a lease that must run alone waits for all others, and later ones wait for it', async () => {
   const seen: boolean[] = [];
   const turns: ExclusiveTurns = new ExclusiveTurns(() => seen.push(turns.isAlone));
   const { granted, held } = take(turns, ['suspects', 'alone', 'ordinary']);
@@ -44,7 +44,7 @@ test('what must be alone waits for all others, and they wait for it', async () =
   expect(seen).toEqual([true, false]);
 });
 
-test('everything is granted once the worker stops', async () => {
+test('every turn is granted once the worker stops', async () => {
   const turns = new ExclusiveTurns();
   const { granted } = take(turns, ['ordinary', 'alone', 'ordinary']);
   turns.stop();

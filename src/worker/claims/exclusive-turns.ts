@@ -1,12 +1,12 @@
-// Decides which leases this process may hold at once: any number of ordinary ones, one span of suspects among them, or one
-// lease with nothing beside it. A turn asked for alone keeps later ones waiting, so that it comes even in a busy process.
+// Decides which leases this process may hold together: any number of ordinary ones and one span of suspects, or a
+// single lease alone. A request to run alone blocks later requests, so that it is granted even in a busy process.
 
 export interface Turn {
-  /** Once the lease is gone, or nothing was claimed. */
+  /** Call when the lease is settled, or when nothing was claimed. */
   end(): void;
 }
 
-/** What is claimed: ordinary items, suspects that may have others beside them, or one that must run alone. */
+/** Ordinary items, suspects that may run beside ordinary items, or a suspect that must run alone. */
 export type TurnKind = 'ordinary' | 'suspects' | 'alone';
 
 interface Waiting {
@@ -20,17 +20,17 @@ export class ExclusiveTurns {
   readonly #onAlone: () => void;
   #stopped = false;
 
-  /** `onAlone`: a turn alone was asked for, or ended. */
+  /** `onAlone` runs when a turn alone is requested or ends. */
   constructor(onAlone: () => void = () => {}) {
     this.#onAlone = onAlone;
   }
 
-  /** A lease has, or waits for, a process of its own. */
+  /** True while a lease runs alone or waits to run alone. */
   get isAlone(): boolean {
     return this.#held.alone > 0 || this.#queue.some(({ kind }) => kind === 'alone');
   }
 
-  /** Ask before `take`: suspects that waited for their turn would keep ordinary work behind them. */
+  /** Check before `take`: suspects in the queue would block the ordinary turns behind them. */
   offers(kind: TurnKind): boolean {
     if (kind === 'ordinary') return true;
     return !this.isAlone && (kind === 'alone' || this.#held.suspects === 0);
@@ -44,7 +44,7 @@ export class ExclusiveTurns {
     });
   }
 
-  /** Grants every turn: the callers check for themselves whether they should continue. */
+  /** Grants every turn. Callers check whether they should continue. */
   stop(): void {
     this.#stopped = true;
     this.#grantWaiting();

@@ -1,5 +1,4 @@
-// The looks at the database behind the search for work: at all jobs that a worker can run, or at the one that it is
-// restricted to.
+// The queries behind the search for work: over all jobs that a worker can run, or over the one job it is restricted to.
 import { type Ability, canRun } from '../../core/claims/ability.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import {
@@ -10,20 +9,20 @@ import {
 
 export type LookForWork = () => Promise<ClaimableWork[]>;
 
-/** Only what this worker can run as the job wants it. */
+/** Finds only work whose pipeline and version this worker can run. */
 export function lookAtAllJobs(claims: EngineContext, abilities: readonly Ability[]): LookForWork {
   const pipelines = [...new Set(abilities.map(({ pipeline }) => pipeline))];
-  /** Where the next look continues, when there are many owners. */
+  /** The next query continues after this owner if there are many owners. */
   let afterOwner = '';
   return async () => {
-    // On a connection for claims: there a plan that was made for an empty queue is by key too.
+    // Runs on a claim connection, where plans use the key index even if they were created while the queue was empty.
     const { work, nextOwner } = await findClaimable(claims.db, pipelines, afterOwner);
     afterOwner = nextOwner;
     return work.filter((each) => abilities.some((ability) => canRun(ability, each)));
   };
 }
 
-/** `onIdle`: nothing is held here and nothing is ready; the first that waits is ready then, or null. */
+/** `onIdle` runs when no lease is held and no work is ready. It receives the time until work is ready; null: never. */
 export function lookAtJob(
   control: EngineContext,
   jobId: string,

@@ -21,11 +21,11 @@ import { type OrderedPool, PoolOrder } from './pool-order.ts';
 const ITEMS = 500;
 let pools: PhasePool[];
 let order: PoolOrder<PhasePool>;
-/** Names of phases, in the order of their calls. */
+/** Phase names, in call order. */
 let calls: string[];
 afterEach(() => Promise.all(pools.map((pool) => pool.close())));
 
-/** Handlers answer at once: they compete for the event loop alone. */
+/** Handlers return synchronously, so pools compete only for the event loop. */
 function openPools(...pipelines: Record<string, number>[]): void {
   calls = [];
   order = new PoolOrder();
@@ -90,22 +90,22 @@ async function runAll(): Promise<string[]> {
   return runs;
 }
 
-it('gives the event loop to the higher priority until it has nothing more to start', async () => {
+it('gives the event loop to the highest priority until that has nothing left to start', async () => {
   openPools({ low: 0 }, { high: 1 }, { higher: 2 });
   expect(await runAll()).toEqual(['higher', 'high', 'low']);
 });
 
-it('gives it to later phases before earlier ones', async () => {
+it('gives the event loop to later phases before earlier ones', async () => {
   openPools({ first: 0, second: 0, third: 0 });
   expect(await runAll()).toEqual(['third', 'second', 'first']);
 });
 
-it('shares it among pipelines whose priority is the same', async () => {
+it('shares the event loop among pipelines of equal priority', async () => {
   openPools({ one: 0 }, { other: 0 });
   expect((await runAll()).length).toBeGreaterThan(2);
 });
 
-it('lets those with a lower place stop first when outcomes pile up', () => {
+it('stops lower-priority pools first when unwritten outcomes pile up', () => {
   const phases = {
     first: ['a', 0, 0],
     second: ['a', 1, 0],

@@ -1,28 +1,28 @@
-// In which order the pools of a worker are served where they compete: for claims, for room in the backlog of outcomes,
+// The order in which a worker's pools are served where they compete: for claims, for room in the backlog of outcomes,
 // and for turns of the event loop.
 import { backlogShares, comparePhases, goesBefore, type OrderedPhase } from '../../core/items/phase-order.ts';
 
 export interface OrderedPool {
   readonly order: OrderedPhase;
-  /** Has more to start in the next turn of the loop. */
+  /** True if the pool waits for the next turn of the loop to start more items. */
   readonly isYielding: boolean;
   pump(): void;
 }
 
-/** The place of one pool among the others. */
+/** The position of one pool relative to the others. */
 export class PoolPlace {
   ahead: OrderedPool[] = [];
   behind: OrderedPool[] = [];
-  /** The part of the bound on unwritten outcomes up to which this pool continues. */
+  /** Share of the backlog bound up to which this pool continues. */
   backlogShare = 1;
 
-  /** No pool that goes before waits for the next turn of the loop to start more. */
+  /** False while a pool with precedence waits for the next turn of the loop. */
   get hasTurn(): boolean {
     for (const pool of this.ahead) if (pool.isYielding) return false;
     return true;
   }
 
-  /** The pool has started what it could: those behind it may continue. */
+  /** Lets the pools behind this one continue, after it has started all it could. */
   pumpBehind(): void {
     for (const pool of this.behind) pool.pump();
   }
@@ -32,7 +32,7 @@ export class PoolOrder<Pool extends OrderedPool> {
   readonly #places = new Map<Pool, PoolPlace>();
   #inOrder: Pool[] = [];
 
-  /** Its place changes as others join. */
+  /** The returned position is updated as other pools join. */
   join(pool: Pool): PoolPlace {
     const joined = new PoolPlace();
     this.#places.set(pool, joined);

@@ -4,7 +4,7 @@ import { PrioritySemaphore } from './priority-semaphore.ts';
 
 const phase = (pipeline: string, index: number, priority = 0) => ({ pipeline, index, priority });
 
-it('lets as many through as there are permits, and of those who wait those before whom nobody goes', async () => {
+it('grants as many as there are permits, in order of precedence', async () => {
   const gate = new PrioritySemaphore(1);
   const granted: string[] = [];
   const ask = (name: string, of: ReturnType<typeof phase>) =>
@@ -23,7 +23,7 @@ it('lets as many through as there are permits, and of those who wait those befor
   expect(granted.slice(1)).toEqual(['urgent', 'late phase', 'early phase', 'another pipeline']);
 });
 
-it('waits a turn for a phase that goes before all who wait, and no longer', async () => {
+it('waits one turn for a phase that precedes all waiting ones, and no longer', async () => {
   const gate = new PrioritySemaphore(1);
   const [urgent, other] = [phase('a', 0, 1), phase('b', 0)];
   await gate.take(urgent);
@@ -32,7 +32,7 @@ it('waits a turn for a phase that goes before all who wait, and no longer', asyn
     waited = false;
   });
   gate.release(urgent);
-  // As a loop does that finds its pool hungry again.
+  // Like a claim loop whose pool needs items again.
   await Promise.resolve();
   await gate.take(urgent);
   expect(waited).toBe(true);

@@ -1,5 +1,5 @@
-// Who may claim: as many at a time as there are connections for it, and of those who wait the one that nobody else goes
-// before, the longest waiting first.
+// Limits concurrent claims to the number of claim connections. Grants the waiting phase that no other waiting phase
+// precedes; among several of those, the one that has waited longest.
 import { goesBefore, type OrderedPhase } from '../../core/items/phase-order.ts';
 
 interface Waiting {
@@ -9,7 +9,7 @@ interface Waiting {
 
 export class PrioritySemaphore {
   #free: number;
-  /** In the order of their coming. */
+  /** In arrival order. */
   readonly #waiting: Waiting[] = [];
   #holdsBack = false;
 
@@ -25,8 +25,8 @@ export class PrioritySemaphore {
   }
 
   /**
-   * A phase that goes before all who wait gets one turn of the loop to ask again: its next claim would otherwise always
-   * come a moment too late.
+   * A phase that precedes all waiting ones gets one turn of the event loop to ask again. Otherwise its next claim would
+   * always come a moment too late.
    */
   release(phase: OrderedPhase): void {
     this.#free += 1;

@@ -1,4 +1,4 @@
-// Callers that wait until something may be worth another look.
+// A list of waiting callers that are woken when it may be worth checking again.
 
 export class Waiters {
   readonly #waiting: (() => void)[] = [];

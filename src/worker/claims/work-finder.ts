@@ -1,5 +1,5 @@
-// Tells pools where there is something to claim. One look at the database serves every pool that waits; between
-// looks the answers are kept for a moment, so a busy worker asks rarely and an idle one ever more rarely.
+// Finds jobs with claimable work for the pools. One query serves every waiting pool, and its result is cached
+// briefly, so a busy worker queries rarely. An idle worker polls with a growing delay.
 import { type Ability, canRun } from '../../core/claims/ability.ts';
 import { drawByOwner } from '../../core/claims/draw-by-owner.ts';
 import type { WorkOwner } from '../../core/limits/owner-limits.ts';
@@ -9,9 +9,9 @@ import { randomFraction } from '../../platform/random.ts';
 import type { Settings } from '../../platform/settings.ts';
 import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
 
-/** Answers are used this long while there is work: newer jobs are seen within it. */
+/** Results are reused for this long while there is work, so a new job is seen within this time. */
 const FRESH_MS = 500;
-/** Something waits there but others hold it: they will let go within a claim. */
+/** Delay after a miss: other claims hold locks on the work and release them when they finish. */
 const MISS_MS = 5;
 
 export interface WorkFinderOptions {
@@ -20,12 +20,12 @@ export interface WorkFinderOptions {
   look: () => Promise<ClaimableWork[]>;
 }
 
-/** What a pool has of owners, and its process of suspects. */
+/** The owners' items in a pool, and whether the process may take suspects. */
 export interface OwnersHere {
-  /** It takes more of this owner. */
+  /** True if the pool takes more items of this owner. */
   wantsOf: (ownerId: string) => boolean;
   countOf: (ownerId: string) => number;
-  /** The process may claim suspects of this kind now. */
+  /** True if the process may claim this kind of suspects now. */
   takes: (work: ClaimableWork) => boolean;
 }
 
@@ -45,8 +45,8 @@ export class WorkFinder {
   }
 
   /**
-   * The next job to claim from for this phase of a pipeline; null when the worker stops. It is of an owner who has nothing
-   * here, else of the one who has least for the weight: as long as all are there, they take turns in the queue by weight.
+   * The next job to claim from for this phase of a pipeline; null when the worker stops. Picks the owner with the fewest
+   * items here relative to its weight: owners take turns by weight only while each has items in the queue.
    */
   async next(ability: Ability, phase: number, here: OwnersHere = NOBODY_HERE): Promise<ClaimableWork | null> {
     while (!this.#stopping.signal.aborted) {
@@ -64,7 +64,7 @@ export class WorkFinder {
     return null;
   }
 
-  /** Work of an owner of whom a pool has too little that is busy with others; null when there is none. */
+  /** The next job of an owner with too few items in a busy pool; null if there is none. */
   async nextOfOthers(
     ability: Ability,
     phase: number,
@@ -80,13 +80,13 @@ export class WorkFinder {
     return fitting.length === 0 ? null : drawByOwner(fitting, randomFraction());
   }
 
-  /** Nothing could be claimed there: do not offer it again before the next look. */
+  /** Notes that nothing could be claimed there. The work is not offered again before the next query. */
   miss(work: ClaimableWork): void {
     this.#known = this.#known.filter((other) => other !== work);
     this.#backoffMs = Math.max(this.#backoffMs, MISS_MS);
   }
 
-  /** Something may have changed: look now. */
+  /** Triggers a new query, because work may have appeared. */
   hint(): void {
     this.#backoffMs = 0;
     this.#knownAtMs = Number.NEGATIVE_INFINITY;
@@ -108,7 +108,7 @@ export class WorkFinder {
       const found = await this.#options.look();
       this.#known = found.filter((work) => work.readyInMs <= 0);
       this.#knownAtMs = monotonicMs();
-      // A retry that becomes ready earlier than the next look shortens the wait.
+      // Poll earlier if a retry becomes ready before the next query.
       for (const work of found) {
         if (work.readyInMs > 0)
           this.#backoffMs = Math.min(this.#backoffMs, Math.max(5, Math.ceil(work.readyInMs)));
@@ -124,7 +124,7 @@ export class WorkFinder {
       (work) => wantsOf(work.owner.ownerId) && (!work.suspect || takes(work)),
     );
     if (fitting.length === 0) return null;
-    // Suspects first: until they are cleared or failed every crash costs a whole process.
+    // Suspects first: until they are cleared or failed, each crash costs a whole process.
     const suspect = fitting.find((work) => work.suspect);
     if (suspect) return suspect;
     const load = ({ owner }: ClaimableWork): number => countOf(owner.ownerId) / owner.weight;

@@ -1,9 +1,10 @@
-// Numbers of a flush, for its event: how its outcomes ended, which of them are repeated, and about how many bytes they are.
+// Counts for the events of a flush: outcomes by kind and status, retries by error class, and an estimate of their
+// bytes.
 import type { ErrorClass, ItemStatus } from '../../core/items/outcome.ts';
 import type { FlushBatch, RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import type { RowmillEvents } from '../../platform/events.ts';
 
-/** About what a contribution to a counter takes. */
+/** Estimated size of one counter contribution. */
 const COUNTED_BYTES = 100;
 
 export function countKinds({
@@ -22,7 +23,7 @@ export function countKinds({
   return { retried, advanced, ended };
 }
 
-/** Attempts that will be repeated, by error class. */
+/** Items that will be retried, by error class. */
 export function countRetries({ jobId, phase, leases }: FlushBatch): RowmillEvents['items.retrying'][] {
   const byClass = new Map<ErrorClass, RowmillEvents['items.retrying']>();
   for (const lease of leases) {
@@ -45,7 +46,7 @@ export function countRetries({ jobId, phase, leases }: FlushBatch): RowmillEvent
   return [...byClass.values()];
 }
 
-/** About what it takes in memory and on the wire. */
+/** Estimated size in memory and on the wire. */
 export function outcomeBytes(outcome: RecordedOutcome): number {
   const children = outcome.children?.reduce((sum, child) => sum + child.json.length + 100, 0) ?? 0;
   const counted = (outcome.counted?.length ?? 0) * COUNTED_BYTES;

@@ -1,9 +1,9 @@
-// Outcomes that are not committed yet, by items and by bytes, against the bound at which nothing more is claimed or started.
+// Uncommitted outcomes, by items and by bytes, against the bound at which the worker stops claiming and starting items.
 import { type BufferLevel, bufferLevel } from '../../core/limits/buffer-level.ts';
 import type { Events } from '../../platform/events.ts';
 import type { Settings } from '../../platform/settings.ts';
 
-/** Bytes of outcomes that may wait, in flushes of the largest size. */
+/** The bound in bytes, as a multiple of `flushMaxBytes`. */
 const FLUSHES_IN_BACKLOG = 8;
 
 export class FlushBacklog {
@@ -24,17 +24,16 @@ export class FlushBacklog {
     return this.#items;
   }
 
-  /** Part of the bound that is used. */
+  /** Share of the bound in use: 1 is full. */
   get fullness(): number {
     return Math.max(this.#items / this.#maxItems, this.#bytes / this.#maxBytes);
   }
 
-  /** At this part of the bound. */
   isFullAt(share: number): boolean {
     return this.fullness >= share;
   }
 
-  /** Outcomes came, or with negative numbers went. */
+  /** Adds outcomes to the backlog; negative numbers remove them. */
   add(items: number, bytes: number): void {
     this.#items += items;
     this.#bytes += bytes;

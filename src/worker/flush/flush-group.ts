@@ -1,4 +1,4 @@
-// The outcomes of one job, generation and phase that wait to be written together, and why they should be written now.
+// Outcomes of one job, generation and phase that are written together, and the trigger of their next flush.
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { FlushBatch, LeaseOutcomes, RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { newId } from '../../platform/random.ts';
@@ -6,7 +6,7 @@ import type { Lease } from '../leases/lease.ts';
 
 export type FlushTrigger = 'size' | 'bytes' | 'time' | 'idle' | 'drain';
 
-/** A flush under way: its leases, and the outcomes of each in the same order. */
+/** A flush in progress. `batch.leases` holds the outcomes of each lease, in the order of `leases`. */
 export interface TakenBatch {
   leases: Lease[];
   batch: FlushBatch;
@@ -32,7 +32,7 @@ export class FlushGroup {
     return `${jobId} ${generation} ${phase}`;
   }
 
-  /** Items that are running or waiting for a slot. */
+  /** True if items are running or queued. */
   get hasOpenItems(): boolean {
     for (const lease of this.leases) if (lease.openCount > 0) return true;
     return false;
@@ -48,7 +48,7 @@ export class FlushGroup {
     this.pendingBytes -= bytes;
   }
 
-  /** Up to so many outcomes, of the leases that have no flush under way; null: there are none. */
+  /** Takes up to `maxItems` outcomes from leases without a flush in progress; null if there are none. */
   takeBatch(workerId: string, maxItems: number): TakenBatch | null {
     const leases: Lease[] = [];
     const parts: LeaseOutcomes[] = [];

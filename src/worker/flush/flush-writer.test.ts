@@ -40,7 +40,7 @@ interface Bench {
   /** All events of a name so far. */
   seen: <Name extends EventName>(name: Name) => RowmillEvents[Name][];
   record: (...outcomes: RecordedOutcome[]) => void;
-  /** Resolves once everything recorded is written or known to be lost. */
+  /** Resolves once every recorded outcome is written or known to be lost. */
   whenSettled: Promise<void>;
 }
 
@@ -134,7 +134,7 @@ function spanItemsOf(jobId: string): Promise<Record<string, unknown>[]> {
   );
 }
 
-describe('outcomes leave', () => {
+describe('outcomes are flushed', () => {
   it('by size', async () => {
     const { context, record, jobId } = await bench(10, { flushMaxItems: 3 });
     const committed = context.events.next('flush.committed');
@@ -162,7 +162,7 @@ describe('outcomes leave', () => {
     expect(await committed).toMatchObject({ items: 1, trigger: 'time' });
   });
 
-  it('at once when nothing else is running or being fetched', async () => {
+  it('immediately when nothing else is running or being claimed', async () => {
     const { context, record, whenSettled, mayFinish, settled, jobId, lease } = await bench(2);
     const committed = context.events.next('flush.committed');
     record(done(0), done(1));
@@ -173,7 +173,7 @@ describe('outcomes leave', () => {
     expect(await spanItemsOf(jobId)).toEqual([]);
   });
 
-  it('when a claim that would have brought more has ended', async () => {
+  it('when a claim that could have brought more has finished', async () => {
     const { context, record, writer, jobId, backlog, claims } = await bench(1, {}, { claiming: true });
     const committed = context.events.next('flush.committed');
     record(done(0));
@@ -183,7 +183,7 @@ describe('outcomes leave', () => {
     expect(await committed).toMatchObject({ items: 1, trigger: 'idle' });
   });
 
-  it('at a drain, which resolves after the commit', async () => {
+  it('by a drain, which resolves after the commit', async () => {
     const { record, writer, backlog, seen, jobId } = await bench(10);
     record(done(3), done(1));
     await writer.drain();
@@ -193,7 +193,7 @@ describe('outcomes leave', () => {
     expect(await resultsOf(jobId)).toHaveLength(2);
   });
 
-  it('in flushes of no more than the size, however many there are', async () => {
+  it('in flushes of at most the maximum size, no matter how many there are', async () => {
     const { record, writer, seen, jobId } = await bench(50, { flushMaxItems: 7, flushConcurrency: 1 });
     record(...Array.from({ length: 45 }, (_, seq) => done(seq)));
     await writer.drain();
@@ -227,14 +227,14 @@ describe('outcomes of other kinds', () => {
   });
 });
 
-describe('an outcome that the database cannot take', () => {
+describe('an outcome that the database rejects', () => {
   const unstorable = '{"a":"\\u0000"}';
 
   it.each([
     ['the first', 0],
     ['one in the middle', 4],
     ['the last', 7],
-  ])('is split off until it stands alone, and recorded as failed: %s', async (_, bad) => {
+  ])('is isolated by splitting and recorded as failed: %s', async (_, bad) => {
     const { record, whenSettled, seen, jobId } = await bench(8);
     record(...Array.from({ length: 8 }, (_, seq) => done(seq, seq === bad ? unstorable : undefined)));
     await whenSettled;
@@ -256,7 +256,7 @@ describe('an outcome that the database cannot take', () => {
     expect(await spanItemsOf(jobId)).toEqual([]);
   });
 
-  it('does not keep others from being stored when there are several of them', async () => {
+  it('does not keep others from being stored, even if there are several', async () => {
     const { record, whenSettled, jobId } = await bench(20);
     const bad = [0, 1, 7, 13, 19];
     record(...Array.from({ length: 20 }, (_, seq) => done(seq, bad.includes(seq) ? unstorable : undefined)));
@@ -266,7 +266,7 @@ describe('an outcome that the database cannot take', () => {
     expect(await ledgerOf(jobId)).toMatchObject({ done: 15, error: 5 });
   });
 
-  it('may be an error message with NUL in it', async () => {
+  it('may be an error message that contains NUL', async () => {
     const { record, whenSettled, jobId } = await bench(2);
     const failure = { class: 'permanent' as const, message: 'a\0b', retryAfterMs: null };
     record(done(0), {
@@ -285,7 +285,7 @@ describe('an outcome that the database cannot take', () => {
     ]);
   });
 
-  // Cannot happen as long as the invariants hold; when it does, the worker must not hold the item for ever.
+  // Cannot happen while the invariants hold. If it does, the worker must not hold the item forever.
   it('does not hang when not even its failure can be stored', async () => {
     const { record, writer, backlog, jobId, lost } = await bench(2);
     await database.query(
@@ -298,8 +298,8 @@ describe('an outcome that the database cannot take', () => {
   });
 });
 
-describe('a flush that fails for a passing reason', () => {
-  it('is tried again whole until the database takes it', async () => {
+describe('a flush that fails with a transient error', () => {
+  it('is retried whole until the database accepts it', async () => {
     await database.query('create sequence flush_tries');
     await database.query(`
       create function refuse_flush() returns trigger language plpgsql as $$
@@ -374,7 +374,7 @@ describe('a flush that fails for a passing reason', () => {
 });
 
 describe('a lease that was lost', () => {
-  it('is fenced: nothing is written but the count of what came too late', async () => {
+  it('is fenced: only the count of late outcomes is written', async () => {
     const { record, whenSettled, seen, jobId, lost, lease, mayFinish, backlog } = await bench(4);
     await database.query('update spans set token = gen_random_uuid() where job_id = $1', [jobId]);
     record(...Array.from({ length: 4 }, (_, seq) => done(seq)));
@@ -388,7 +388,7 @@ describe('a lease that was lost', () => {
     expect(backlog.items).toBe(0);
   });
 
-  it('is fenced when only part of it was taken away', async () => {
+  it('is fenced if only some of its items were taken away', async () => {
     const { record, whenSettled, jobId, lost } = await bench(4);
     await database.query(`update spans set items = '{[0,2)}', item_count = 2 where job_id = $1`, [jobId]);
     record(...Array.from({ length: 4 }, (_, seq) => done(seq)));
@@ -397,7 +397,7 @@ describe('a lease that was lost', () => {
     expect(await resultsOf(jobId)).toEqual([]);
   });
 
-  it('does not take down another lease in the same flush', async () => {
+  it('does not affect another lease in the same flush', async () => {
     const { writer, open, context, jobId, lease, lost, record, whenSettled } = await bench(
       4,
       {},
@@ -416,7 +416,7 @@ describe('a lease that was lost', () => {
     expect(await ledgerOf(jobId)).toMatchObject({ done: 4, fenced: 4 });
   });
 
-  it('records nothing any more once the keeper has said so', async () => {
+  it('records nothing once the keeper has reported the loss', async () => {
     const { record, writer, backlog, lease, seen, jobId, lost } = await bench(4);
     record(done(0));
     writer.lose(lease);
@@ -434,7 +434,7 @@ describe('a lease that was lost', () => {
 });
 
 describe('back-pressure', () => {
-  it('begins at the bound and ends when the outcomes are written', async () => {
+  it('starts at the bound and ends when the outcomes are written', async () => {
     const { record, writer, backlog } = await bench(10, { flushBacklogItems: 3 }, { claiming: true });
     record(done(0), done(1));
     expect(backlog.isFullAt(1)).toBe(false);
@@ -458,7 +458,7 @@ describe('items that were given up', () => {
   });
 });
 
-/** More items for the same job, claimed by themselves. */
+/** Adds items to the job and claims them as a lease of their own. */
 async function claimMore(context: EngineContext, jobId: string, from: number, to: number): Promise<Claim> {
   await database.query(
     `insert into items (job_id, seq, input_bytes, input) select $1, n, 2, '{}' from generate_series($2::int, $3::int - 1) as n`,

@@ -1,5 +1,5 @@
-// The group-commit writer: collects outcomes per job, generation and phase and writes them by size, bytes or time,
-// whichever comes first. An outcome leaves memory only after its commit.
+// The group-commit writer. It collects outcomes per job, generation and phase, and writes them when the first limit of
+// size, bytes or time is reached. An outcome leaves memory only after its commit.
 import { formatRanges, rangesOf } from '../../core/items/seq-ranges.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import type { FlushReport, RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
@@ -16,11 +16,11 @@ export interface FlushWriterOptions {
   workerId: string;
   backlog: FlushBacklog;
   claims: ClaimsUnderWay;
-  /** After a commit that may have ended the job: `finalizeIfComplete`. */
+  /** Runs after a commit that may have completed the job: `finalizeIfComplete`. */
   onMayFinish: (jobId: string) => void;
-  /** A flush left something to claim: no phase waits for the next look. */
+  /** A flush created claimable work, so the finder should search now. */
   onNewWork: () => void;
-  /** There is room again: in the backlog, or where a lost lease was. */
+  /** There is room again in the backlog, or a lost lease no longer blocks items. */
   onRelief: () => void;
 }
 
@@ -38,7 +38,7 @@ export class FlushWriter {
     this.#options = options;
   }
 
-  /** Outcomes of this lease will come. */
+  /** Registers a lease whose outcomes will be recorded here. */
   add(lease: Lease): void {
     const key = FlushGroup.keyOf(lease.claim);
     let group = this.#groups.get(key);
@@ -65,7 +65,7 @@ export class FlushWriter {
     else this.#arm(group);
   }
 
-  /** Items of this lease were given up; they go back when the rest is written. */
+  /** Notes that items of this lease were given up. They return to the queue when the rest is written. */
   drop(lease: Lease, count: number): void {
     lease.drop(count);
     const group = lease.flushGroup!;
@@ -73,14 +73,14 @@ export class FlushWriter {
     else this.#settle(lease);
   }
 
-  /** A claim on this job ended: outcomes that waited only for it can go. */
+  /** Flushes outcomes that were only waiting for a claim on this job, which has finished. */
   claimEnded(jobId: string): void {
     for (const group of this.#groups.values()) {
       if (group.jobId === jobId && group.pendingCount > 0 && this.#isQuiet(group)) this.#kick(group, 'idle');
     }
   }
 
-  /** The token is gone: what is pending can no longer be written. */
+  /** Gives up a lease whose token is no longer valid. Its pending outcomes can no longer be written. */
   lose(lease: Lease): void {
     if (lease.isLost) return;
     const late = lease.lose();
@@ -92,18 +92,18 @@ export class FlushWriter {
     }
     lease.holder.lost(lease);
     this.#settle(lease);
-    // Items that it kept from starting may start now.
+    // Items that this lease blocked may start now.
     this.#options.onRelief();
   }
 
-  /** True while a lease of this job is held here: then its end is not near. */
+  /** True while this worker holds a lease of the job, which then cannot be complete. */
   holds(jobId: string): boolean {
     for (const group of this.#groups.values())
       if (group.jobId === jobId && group.leases.size > 0) return true;
     return false;
   }
 
-  /** Writes everything that was recorded. Resolves when it is committed, or when `abort` ended the attempt. */
+  /** Writes all recorded outcomes. Resolves when they are committed, or after `abort`. */
   async drain(): Promise<void> {
     this.#draining = true;
     for (const group of this.#groups.values()) this.#kick(group, 'drain');
@@ -114,13 +114,13 @@ export class FlushWriter {
     for (const group of this.#groups.values()) this.#disarm(group);
   }
 
-  /** No flush is tried again: what is not written goes back to its lease, and is reported. */
+  /** Stops retrying flushes. Unwritten outcomes go back to their leases and are reported by `unpersisted`. */
   abort(): void {
     this.#aborted.abort();
     for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
-  /** Outcomes that could not be persisted, per lease: for the report at the end of a drain. */
+  /** Outcomes that could not be persisted, per lease, for the report at the end of a drain. */
   unpersisted(): { jobId: string; seqs: string; items: number }[] {
     const left: { jobId: string; seqs: string; items: number }[] = [];
     for (const group of this.#groups.values()) {
@@ -172,7 +172,7 @@ export class FlushWriter {
         this.#hear(report, taken);
       }
     } catch {
-      // Only at the end of a drain: the outcomes go back to their leases and are reported.
+      // Happens only after `abort`: the outcomes go back to their leases and are reported.
       isWritten = false;
     }
     for (const [at, lease] of leases.entries()) lease.endFlush(isWritten ? [] : batch.leases[at]!.outcomes);
@@ -243,7 +243,7 @@ export class FlushWriter {
     lease.holder.settled(lease);
   }
 
-  /** Outcomes of a lost lease. */
+  /** Reports outcomes of a lost lease as fenced, and books their cost. */
   #refuse(lease: Lease, outcomes: readonly RecordedOutcome[]): void {
     const cost = outcomes.reduce((sum, outcome) => sum + (outcome.cost ?? 0), 0);
     if (cost > 0) lease.holder.paidInVain(lease, cost);
@@ -251,7 +251,7 @@ export class FlushWriter {
     this.#options.context.events.emit('flush.fenced', { jobId, items: outcomes.length });
   }
 
-  /** Nothing of this group is running, waiting for a slot or being fetched: there is nothing to wait for. */
+  /** True if no item of this group is running or queued and no claim is in progress: no more outcomes will come. */
   #isQuiet(group: FlushGroup): boolean {
     return !group.hasOpenItems && !this.#options.claims.has(group.jobId);
   }

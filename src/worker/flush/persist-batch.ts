@@ -1,5 +1,5 @@
-// Writes a batch until the database has taken it. A flush that fails for a passing reason is tried again whole; one that
-// fails on data is split until the bad item stands alone, and that one is recorded as failed.
+// Writes a batch, retrying until the database accepts it. After a transient error the whole flush is retried. After a
+// data error the batch is bisected until the bad item is isolated, and that item is recorded as failed.
 import { MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
 import { toStorableText } from '../../core/items/storable-json.ts';
 import { backoffMs } from '../../core/retries/backoff.ts';
@@ -18,7 +18,7 @@ import { newId, randomFraction } from '../../platform/random.ts';
 
 const RETRY = { firstMs: 50, capMs: 5000 };
 
-/** One report per transaction: a batch with bad data is committed in parts. Rejects only when it is aborted. */
+/** Yields one report per transaction: a batch with bad data is committed in parts. Rejects only after an abort. */
 export async function* persistBatch(
   context: EngineContext,
   batch: FlushBatch,
@@ -36,20 +36,20 @@ export async function* persistBatch(
         context.events.emit('flush.split', { jobId: batch.jobId, items, error });
         const parts = splitBatch(batch, error);
         if (parts === null) {
-          // Not even its failure can be stored: let go of the lease rather than hold the item for ever.
+          // Not even the failure can be stored. Give up the lease instead of holding the item forever.
           const lostTokens = batch.leases.map((lease) => lease.token);
           yield { recorded: 0, fenced: items, lostTokens, mayFinish: false, hasNewWork: false };
         } else for (const part of parts) yield* persistBatch(context, part, aborted);
         return;
       }
       if (aborted.aborted) throw error;
-      // Anything else is the database's trouble, never the items': keep them and try again.
+      // Any other error is the database's, not the items': keep them and retry.
       await waitMs(backoffMs(RETRY, attempt, randomFraction()), aborted);
     }
   }
 }
 
-/** Halves, or, when one outcome stands alone, the same item recorded as failed with the reason; null when it was that. */
+/** Two halves; for a single outcome, its item recorded as failed; null if that failure is what could not be stored. */
 function splitBatch(batch: FlushBatch, error: unknown): FlushBatch[] | null {
   const all = batch.leases.flatMap((lease) => lease.outcomes.map((outcome) => ({ lease, outcome })));
   if (all.length === 1) {
@@ -76,7 +76,8 @@ function failedInstead(outcome: RecordedOutcome, error: Error): RecordedOutcome 
     message: `the outcome cannot be stored: ${error.message}`,
   } as const;
   const common = { seq, kind: 'terminal', json: null, delayMs: 0, handlerMs, cost } as const;
-  // Nothing was added, so it is what is taken back: then that goes on counting, and a failure stays the one it was.
+  // The outcome counted nothing, so the counter overflowed on taking back earlier contributions. Keep those
+  // contributions (`keepsCounted`), and keep the item's own failure if it has one.
   if (error instanceof CounterRangeError && !outcome.counted?.length) {
     if (outcome.keepsCounted) return null;
     const { failure, status } = outcome;

@@ -1,12 +1,12 @@
-// Which keys the results of a job have, as far as this process knows they are written down (store/commands/
-// insert-result-columns): almost every result brings nothing new, and finding that out costs a few look-ups.
+// Result columns of each job that this process knows to be stored (store/commands/results/insert-result-columns.ts).
+// Almost every result has only known columns, and checking that costs a few lookups.
 
-/** Jobs whose columns are remembered; forgetting one costs an insert that changes nothing. */
+/** Jobs to remember. Forgetting one costs an insert that changes nothing. */
 const MAX_JOBS = 100;
-/** The column of results that are not objects. */
+/** Column name for results that are not objects. */
 export const WHOLE_RESULT = 'result';
 
-/** Of one job and generation. */
+/** Known columns of one job and generation. */
 export class KnownColumns {
   readonly #names = new Set<string>();
   readonly #maxColumns: number;
@@ -15,10 +15,10 @@ export class KnownColumns {
     this.#maxColumns = maxColumns;
   }
 
-  /** The keys of a result if at least one is not known to be stored. */
+  /** All keys of a result if at least one is not known to be stored; else undefined. */
   unseen(value: unknown): string[] | undefined {
     if (value === null || value === undefined) return undefined;
-    // Past the bound nothing more gets a column, and that is stored too.
+    // More keys than the bound are known: further keys get no column, and the job already records that.
     if (this.#names.size > this.#maxColumns) return undefined;
     const names = typeof value === 'object' && !Array.isArray(value) ? Object.keys(value) : [WHOLE_RESULT];
     for (const name of names) if (!this.#names.has(name)) return names;

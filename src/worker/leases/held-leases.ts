@@ -1,5 +1,5 @@
-// The leases that a worker holds, from the claim to the moment when all of it is written or given back: who renews them,
-// who runs their items, and what becomes of them when they are lost, paused or cancelled.
+// The leases that a worker holds, from the claim until every item is written or given back. Connects each lease with
+// the keeper that renews it and the pool that runs its items, and handles loss, pause and cancellation.
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import { releaseItems, releaseLease } from '../../engine/claims/release-items.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
@@ -48,7 +48,7 @@ export class HeldLeases implements LeaseHolder {
     return [...this.#held.keys()];
   }
 
-  /** The claim is held here from now on; its turn ends together with it. */
+  /** Holds the claim from now on. Its turn ends when the lease is settled. */
   hold(claim: Claim, leaseMs: number, runner: LeaseRunner, turn: Turn): Lease {
     const lease = new Lease(claim, leaseMs, this);
     this.#held.set(lease, { lease, runner, turn });
@@ -88,7 +88,7 @@ export class HeldLeases implements LeaseHolder {
     const { control, background } = this.#options;
     lease.noteGivenBack(seqs.length);
     const released = releaseItems(control, lease.claim, seqs, delayMs).catch((error: unknown) => {
-      // Without the delay rather than not at all, once nothing else of the lease is here.
+      // The items then go back without the delay: with the rest of the lease, or now if the lease is settled.
       lease.noteGivenBack(-seqs.length);
       if (!this.#held.has(lease)) background.run(releaseLease(control, lease.claim));
       throw error;

@@ -32,7 +32,7 @@ function tell(message: FromKeeper): void {
   port.postMessage(message);
 }
 
-/** False while the main loop does not turn. */
+/** False while the main thread's event loop is blocked. */
 function mainLoopTurns(now: number): boolean {
   const tick = Atomics.load(counter, 0);
   if (tick !== lastTick) {
@@ -45,7 +45,7 @@ function mainLoopTurns(now: number): boolean {
     if (killWhenStuck) {
       writeSync(
         2,
-        `rowmill: a handler has blocked this process for ${Math.round(now - lastTickMs)} ms; ending it\n`,
+        `rowmill: a handler has blocked this process for ${Math.round(now - lastTickMs)} ms; killing it\n`,
       );
       process.kill(process.pid, 'SIGKILL');
     }
@@ -83,7 +83,7 @@ async function renew(jobId: string, leases: Held[]): Promise<void> {
   const lost: string[] = [];
   for (const lease of leases) {
     if (renewed.has(lease.spanId)) lease.renewedMs = sentMs;
-    // A lease that was dropped meanwhile is simply finished.
+    // A lease that was dropped during the query is finished, not lost.
     else if (held.delete(lease.token)) lost.push(lease.token);
   }
   if (lost.length > 0) tell({ kind: 'lost', tokens: lost });
@@ -114,7 +114,7 @@ const timer = setInterval(() => {
   renewing = true;
   check()
     .catch(() => {
-      // A connection that failed or did not answer in time is not used again; the next round opens another.
+      // Discard a connection that failed or timed out; the next check opens a new one.
       const broken = client;
       client = null;
       broken?.end().catch(() => {});

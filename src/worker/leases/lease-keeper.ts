@@ -1,6 +1,6 @@
-// Keeps leases alive from a thread with its own connection, so that a busy handler does not lose its lease. The
-// main loop ticks into shared memory; when the ticks stop for too long the thread stops renewing, so a stuck
-// process loses its leases and others go on.
+// Renews leases from a thread with its own connection, so that a busy handler does not lose its lease. The main loop
+// ticks into shared memory. When the ticks stop for too long the thread stops renewing, so a stuck process loses its
+// leases and other workers take them over.
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../platform/compiled-file.ts';
 import type { Lease } from './lease.ts';
@@ -18,7 +18,7 @@ export type ToKeeper =
   | { kind: 'stop' };
 export type FromKeeper =
   | { kind: 'lost'; tokens: string[] }
-  /** Not renewed for a whole lease: the database could not be reached. */
+  /** Not renewed for a whole lease length, because the database was unreachable. */
   | { kind: 'expired'; tokens: string[] }
   | { kind: 'stuck'; forMs: number };
 
@@ -33,9 +33,9 @@ export interface KeeperData {
 export interface LeaseKeeperOptions {
   url: string;
   watchdogMs: number;
-  /** The shortest lease there can be: it is looked at several times within it. */
+  /** The shortest possible lease. The thread checks leases several times within it. */
   lockFloorMs: number;
-  /** End a stuck process at once: right where a supervisor replaces it. */
+  /** Kills a stuck process. Use it only where a supervisor replaces the process. */
   killWhenStuck: boolean;
   onStuck: (forMs: number) => void;
 }
@@ -52,14 +52,14 @@ export class LeaseKeeper {
   #ticker: NodeJS.Timeout | null = null;
   /** By token. */
   readonly #held = new Map<string, Lease>();
-  /** Until the thread is started. */
+  /** Set while the start of the thread is delayed. */
   #startTimer: NodeJS.Timeout | null = null;
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
   }
 
-  /** A thread costs tens of milliseconds: who may not need it for long enough to matter starts it later. */
+  /** Starting the thread takes tens of milliseconds. `afterMs` delays it for callers that may finish before that. */
   start(listener: KeeperListener, afterMs = 0): void {
     if (afterMs === 0) return this.#startThread(listener);
     this.#startTimer = setTimeout(() => this.#startThread(listener), afterMs);
@@ -92,7 +92,7 @@ export class LeaseKeeper {
         }
       }
     });
-    // Without a keeper leases would silently run out: fail loudly instead.
+    // Without a keeper, leases would expire silently. Crash instead.
     this.#thread.on('error', (error) => {
       throw error;
     });

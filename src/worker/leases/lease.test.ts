@@ -38,7 +38,7 @@ describe('a lease', () => {
     expect(seqsOf(lease.takePending(3))).toEqual([3, 4]);
   });
 
-  it('gets back what a flush could not write, before what came meanwhile', () => {
+  it('gets back outcomes that a flush could not write, ahead of newer ones', () => {
     const lease = leaseOf(3);
     lease.record(done(0));
     const taken = lease.takePending(10);
@@ -47,7 +47,7 @@ describe('a lease', () => {
     expect(seqsOf(lease.pending)).toEqual([0, 1]);
   });
 
-  it('that is lost takes no outcome any more, and none back', () => {
+  it('accepts no new or returned outcome once it is lost', () => {
     const lease = leaseOf(4);
     lease.record(done(0));
     const taken = lease.takePending(10);

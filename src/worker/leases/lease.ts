@@ -1,5 +1,5 @@
-// One lease, from its claim to its last flush. Its items are with the pool until they have an outcome or are given up, its
-// outcomes with the flush writer until they are committed; then its holder lets go of it.
+// One lease, from its claim to its last flush. The pool has its items until they have an outcome or are given up; the
+// flush writer has its outcomes until they are committed. Then the holder releases the lease.
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { monotonicMs } from '../../platform/clock.ts';
@@ -7,15 +7,15 @@ import { outcomeBytes } from '../flush/count-outcomes.ts';
 import type { FlushGroup } from '../flush/flush-group.ts';
 import type { KnownColumns } from '../flush/result-columns.ts';
 
-/** Has claimed the lease, and is told what becomes of it. */
+/** Claimed the lease, and is notified of its fate. */
 export interface LeaseHolder {
-  /** Everything is written or given up. */
+  /** Every item is written or given up. */
   settled(lease: Lease): void;
-  /** The token is gone: nothing of it counts any more. */
+  /** The token is no longer valid: outcomes that are not written yet no longer count. */
   lost(lease: Lease): void;
-  /** Items that were given up may be claimed by others, after a while. */
+  /** Returns given-up items to the queue, claimable after `delayMs`. */
   giveBack(lease: Lease, seqs: number[], delayMs: number): void;
-  /** Calls were paid whose outcome nobody will see. */
+  /** Books the cost of calls whose outcome cannot be recorded. */
   paidInVain(lease: Lease, cost: number): void;
 }
 
@@ -24,9 +24,8 @@ export class Lease {
   readonly leaseMs: number;
   readonly holder: LeaseHolder;
   readonly claimedAtMs = monotonicMs();
-  /** Columns of results that are known to be stored, once the first result asked. */
+  /** Result columns known to be stored; set when the first result needs them. */
   knownColumns: KnownColumns | null = null;
-  /** Its outcomes are written with those of this group. */
   flushGroup: FlushGroup | null = null;
   #pending: RecordedOutcome[] = [];
   #openCount: number;
@@ -43,12 +42,12 @@ export class Lease {
     this.#openCount = claim.items.length;
   }
 
-  /** Items without an outcome that were not given up. */
+  /** Items without an outcome that have not been given up. */
   get openCount(): number {
     return this.#openCount;
   }
 
-  /** Items were given up without an outcome and not given back: they go back to the queue when the rest is written. */
+  /** True if some items were given up and not given back yet: they return to the queue when the rest is written. */
   get hasItemsToReturn(): boolean {
     return this.#droppedCount > this.#givenBackCount;
   }
@@ -67,7 +66,7 @@ export class Lease {
     return this.#isLost;
   }
 
-  /** No further item of it is started. */
+  /** True if no further item of this lease may start. */
   get isStopped(): boolean {
     return this.#isStopped;
   }
@@ -80,7 +79,7 @@ export class Lease {
     this.#isStopped = true;
   }
 
-  /** False when it comes too late to be written. */
+  /** False if the lease is lost and the outcome can no longer be written. */
   record(outcome: RecordedOutcome): boolean {
     this.#openCount -= 1;
     if (this.#isLost) return false;
@@ -89,7 +88,7 @@ export class Lease {
     return true;
   }
 
-  /** So many of the items that are given up go back on their own; negative: they could not. */
+  /** Counts given-up items that were returned separately. A negative count undoes it when the return failed. */
   noteGivenBack(count: number): void {
     this.#givenBackCount += count;
   }
@@ -99,7 +98,7 @@ export class Lease {
     this.#droppedCount += count;
   }
 
-  /** Returns what can no longer be written. */
+  /** Returns the pending outcomes, which can no longer be written. */
   lose(): RecordedOutcome[] {
     this.#isLost = true;
     const late = this.#pending;
@@ -107,7 +106,7 @@ export class Lease {
     return late;
   }
 
-  /** Up to so many outcomes are the flush's now. */
+  /** Hands up to `max` outcomes over to a flush. */
   takePending(max: number): RecordedOutcome[] {
     const taken = this.#pending.length <= max ? this.#pending : this.#pending.slice(0, max);
     this.#pending = taken === this.#pending ? [] : this.#pending.slice(max);
@@ -115,7 +114,7 @@ export class Lease {
     return taken;
   }
 
-  /** The flush has ended; what it could not write is pending again. */
+  /** Ends the flush. Outcomes that it could not write become pending again, before newer ones. */
   endFlush(unwritten: readonly RecordedOutcome[]): void {
     this.#isFlushing = false;
     if (unwritten.length > 0 && !this.#isLost) this.#pending = [...unwritten, ...this.#pending];

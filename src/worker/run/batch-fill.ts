@@ -1,5 +1,5 @@
-// How long a call of several items that is not full waits for more: only if its phase asks for it, and only while more may
-// come.
+// Lets a `runMany` call that is not full wait for more items: only if its phase sets `maxWaitMs`, and only while more
+// items may arrive.
 
 export class BatchFill {
   readonly #maxWaitMs: number;
@@ -12,7 +12,7 @@ export class BatchFill {
     this.#onWaited = onWaited;
   }
 
-  /** True while it waits; `onWaited` comes when it has waited for long enough. */
+  /** True while the call should wait. `onWaited` fires when `maxWaitMs` has passed. */
   waits(mayGrow: boolean): boolean {
     if (this.#maxWaitMs === 0) return false;
     if (!mayGrow || this.#hasWaited) {

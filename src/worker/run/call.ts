@@ -1,8 +1,8 @@
-// A call holds a slot: one item, or several of one job.
+// A handler call, which holds one slot: one item, or several items of one job.
 import { RunningBatch } from './running-batch.ts';
 import type { RunningItem } from './running-item.ts';
 
-/** An item alone is its own call: the usual case costs no further object. */
+/** A single item is its own call, so the usual case allocates no extra object. */
 export type Call = RunningItem | RunningBatch;
 
 /** Items of this call that have no outcome yet. */

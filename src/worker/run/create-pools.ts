@@ -1,4 +1,4 @@
-// One pool for each phase of the pipelines of a worker.
+// Creates one pool per phase of each of the worker's pipelines.
 import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
 import { availableParallelism } from 'node:os';
 import { type LearnedTimes, restoreTimes } from '../../core/jobs/learned-times.ts';
@@ -16,7 +16,7 @@ const DEFAULT_SLOTS = 10;
 export interface PoolsOptions {
   settings: Settings;
   limits: WorkerLimits;
-  /** Times to start with, by phase. */
+  /** Item and claim times of an earlier run to start with, by phase name. */
   learned: LearnedTimes;
 }
 

@@ -38,7 +38,7 @@ function queueOf(onDue: () => void = () => {}) {
 }
 
 describe('a deadline queue', () => {
-  it('reports each call once its time is over, not before', () => {
+  it('reports each call when its time is up, not earlier', () => {
     const queue = queueOf();
     queue.add('a');
     vi.advanceTimersByTime(400);
@@ -55,14 +55,14 @@ describe('a deadline queue', () => {
     expect(queue.due).toEqual(['a', 'b']);
   });
 
-  it('reports calls of the same moment together, oldest first', () => {
+  it('reports calls that are due together in one go, oldest first', () => {
     const queue = queueOf();
     for (const call of ['a', 'b', 'c']) queue.add(call);
     vi.advanceTimersByTime(TIMEOUT_MS);
     expect(queue.due).toEqual(['a', 'b', 'c']);
   });
 
-  it('forgets a call that ended in time', () => {
+  it('forgets a call that returned in time', () => {
     const queue = queueOf();
     queue.add('a');
     queue.add('b');
@@ -82,7 +82,7 @@ describe('a deadline queue', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('goes on with calls that come after it was empty', () => {
+  it('works again for calls added after it was empty', () => {
     const queue = queueOf();
     queue.add('a');
     queue.remove('a');
@@ -111,7 +111,7 @@ describe('a deadline queue', () => {
   });
 });
 
-// A slot whose call timed out takes the next item at once: the pool adds while the queue reports.
+// A slot whose call timed out takes the next item immediately, so the pool adds calls while the queue reports.
 describe('a call that is added while another is reported', () => {
   function replacing(times: number) {
     let added = 0;
@@ -131,7 +131,7 @@ describe('a call that is added while another is reported', () => {
     expect(queue.due).toEqual(['a', 'replacement 1']);
   });
 
-  it('does not delay calls that were there before', () => {
+  it('does not delay calls added earlier', () => {
     const queue = replacing(1);
     queue.add('a');
     vi.advanceTimersByTime(100);

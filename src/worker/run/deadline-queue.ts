@@ -1,10 +1,10 @@
-// Running calls that all have the same time limit: the oldest is always the first due, so one timer serves any number.
+// Running calls that share one time limit. The oldest call is always due first, so one timer serves all of them.
 import { monotonicMs } from '../../platform/clock.ts';
 
 export class DeadlineQueue<Call extends { readonly startedMs: number }> {
   readonly #timeoutMs: number;
   readonly #onDue: (call: Call) => void;
-  /** In the order in which they were started. */
+  /** In start order. */
   readonly #calls = new Set<Call>();
   #timer: NodeJS.Timeout | null = null;
 
@@ -32,7 +32,7 @@ export class DeadlineQueue<Call extends { readonly startedMs: number }> {
 
   #check = (): void => {
     const now = monotonicMs();
-    // The timer that fired stays in its place meanwhile: a call added by `onDue` must not start a second one.
+    // Keep `#timer` set during the loop: a call added by `onDue` must not start a second timer.
     for (const call of this.#calls) {
       const leftMs = call.startedMs + this.#timeoutMs - now;
       if (leftMs > 0) {

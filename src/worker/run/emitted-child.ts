@@ -1,4 +1,4 @@
-// Checks what a handler emits, while its stack still says where.
+// Checks and encodes an emitted row inside the `emit` call, so that an error's stack trace points into the handler.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { summarize } from '../../core/items/input-summary.ts';

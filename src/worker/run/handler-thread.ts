@@ -1,5 +1,5 @@
-// The thread in which the handler of a CPU-bound phase runs. It loads the pipeline's module for itself, and takes one
-// item at a time through the same steps as the main thread would; only the recorded outcome goes back.
+// The thread that runs the handler of a CPU-bound phase. It loads the pipeline's module itself and takes one item at a
+// time through the same steps as the main thread. It sends back only the recorded outcome.
 import { parentPort, workerData } from 'node:worker_threads';
 import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { openBlobStore } from '../../platform/blob-store/open-blob-store.ts';
@@ -18,7 +18,7 @@ function tell(message: FromHandlerThread): void {
   parentPort!.postMessage(message);
 }
 
-/** Lines go to the main thread, where the logger is. */
+/** Sends log lines to the main thread, which has the logger. */
 function forwardingLogger(common: object): Logger {
   const write =
     (level: 'debug' | 'info' | 'warn' | 'error') =>
@@ -45,7 +45,7 @@ async function loadRuntime(): Promise<PhaseRuntime> {
   const phase = pipeline?.phases.find(({ name }) => name === data.phase);
   if (!pipeline || !phase?.run)
     throw new Error(
-      `expected ${data.module} to export pipeline ${data.pipeline} with phase ${data.phase} in threads too`,
+      `${data.module}, loaded in a thread, does not export pipeline ${data.pipeline} with phase ${data.phase}`,
     );
   return { ...data.shared, pipeline, phase, columns: new ResultColumns(data.maxColumns) };
 }
@@ -54,7 +54,7 @@ const runtime = await loadRuntime();
 const services: ItemServices = { log: forwardingLogger({}), blobs: openBlobStore(data.blobStore), runtime };
 
 async function run({ claim, claimed, charge }: Extract<ToHandlerThread, { kind: 'run' }>): Promise<void> {
-  // An item needs only the claim of its lease.
+  // A running item reads only these fields of its lease.
   const lease = { claim, knownColumns: null } as unknown as Lease;
   running = new RunningItem(lease, claimed, monotonicMs(), services);
   running.charge = charge;

@@ -1,5 +1,5 @@
-// The threads of one CPU-bound phase: as many as it has slots, one item each. A thread that ends, runs out of memory or
-// does not heed its abort is replaced, and costs the one item it had; the main loop and the neighbours never notice.
+// The threads of one CPU-bound phase: one per slot, with one item each. A thread that exits, runs out of memory or
+// ignores its abort is replaced and fails only its current item; the main loop and the other threads are unaffected.
 import { Worker } from 'node:worker_threads';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { backoffMs } from '../../core/retries/backoff.ts';
@@ -18,7 +18,7 @@ export interface HandlerThreadData {
   pipeline: string;
   version: string | null;
   phase: string;
-  /** What the phase goes by, as far as it is plain data. */
+  /** The parts of the phase's runtime that can be cloned into a thread. */
   shared: Omit<PhaseRuntime, 'pipeline' | 'phase' | 'columns'>;
   maxColumns: number;
   blobStore: string;
@@ -39,7 +39,7 @@ export interface HandlerThreadsOptions {
   log: Logger;
 }
 
-/** Enough for a handler that listens to its signal; one that blocks cannot. */
+/** Time for a handler that listens to its signal to return. A blocked handler cannot, and its thread is terminated. */
 const ABORT_GRACE_MS = 1000;
 const DEFAULT_MEMORY_MB = 1024;
 const RESTART_BASE_MS = 500;
@@ -59,7 +59,7 @@ export class HandlerThreads {
   readonly #memoryMb: number;
   readonly #threads = new Set<HandlerThread>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** Threads in a row that ended before they could take an item. */
+  /** Consecutive threads that exited before they could take an item. */
   #failedStarts = 0;
   #stopping = false;
   #onIdle: () => void = () => {};
@@ -70,9 +70,9 @@ export class HandlerThreads {
     if (module === undefined) {
       throw new RowmillError(
         'PIPELINE_INVALID',
-        `phase ${phase.name} of pipeline ${pipeline.name} runs in threads, which load the module of the pipeline, and this pipeline was not loaded from one`,
+        `phase ${phase.name} of pipeline ${pipeline.name} runs in threads, but the pipeline was not loaded from a module that threads could load`,
         {
-          hint: 'Export the pipeline from a module and start it with `rowmill worker`, or leave out `thread`.',
+          hint: 'Export the pipeline from a module and start it with `rowmill worker`, or remove `thread`.',
         },
       );
     }
@@ -81,7 +81,7 @@ export class HandlerThreads {
     this.#memoryMb = typeof phase.thread === 'object' ? phase.thread.memoryMb : DEFAULT_MEMORY_MB;
   }
 
-  /** Threads that could take an item at once: loading a module is no part of an item's time. */
+  /** Threads that can take an item now. Threads still loading the module do not count: no item should pay for that. */
   get idleCount(): number {
     let count = 0;
     for (const thread of this.#threads) if (thread.ready && !thread.call) count += 1;
@@ -93,7 +93,7 @@ export class HandlerThreads {
     for (let i = 0; i < this.#options.slots; i += 1) this.#startThread();
   }
 
-  /** Only while `idleCount` is not 0. Never rejects. */
+  /** Call only while `idleCount` is above 0. Never rejects. */
   run(item: RunningItem): Promise<RecordedOutcome> {
     const thread = [...this.#threads].find(({ ready, call }) => ready && !call)!;
     return new Promise((resolve) => {
@@ -151,7 +151,7 @@ export class HandlerThreads {
     call?.resolve(this.#withNewColumns(call.item, message.outcome));
   }
 
-  /** A thread does not know which columns are stored, and names those of every result. */
+  /** Threads do not know which columns are stored, so they send the columns of every result. Keeps the new ones. */
   #withNewColumns(item: RunningItem, outcome: RecordedOutcome): RecordedOutcome {
     if (!outcome.columns) return outcome;
     const named = Object.fromEntries(outcome.columns.map((name) => [name, true]));
@@ -181,24 +181,23 @@ export class HandlerThreads {
     call?.resolve(recordFailure(this.#options.runtime, call.item, failure));
   }
 
-  /** What cannot even load is tried again, ever more slowly: its items wait meanwhile. */
+  /** Retries a module that does not load, with growing delays. Its items stay queued. */
   #restartLater(how: string): void {
     const { pipeline, phase } = this.#options.runtime;
     const delayMs = backoffMs({ firstMs: RESTART_BASE_MS, capMs: RESTART_CAP_MS }, this.#failedStarts);
     this.#failedStarts += 1;
     this.#options.log.error(
       { pipeline: pipeline.name, phase: phase.name, how, delayMs },
-      'a thread of this phase could not start',
+      'handler thread failed to start',
     );
     this.#later(delayMs, () => this.#startThread());
   }
 
   #describeEnd(thread: HandlerThread, exitCode: number): string {
     if (thread.error?.code === 'ERR_WORKER_OUT_OF_MEMORY')
-      return `the thread of the handler needed more than ${this.#memoryMb} MB of memory (thread.memoryMb)`;
-    if (thread.error)
-      return `the thread of the handler ended with an uncaught error: ${thread.error.message}`;
-    return `the thread of the handler ended with exit code ${exitCode}`;
+      return `the handler thread needed more than ${this.#memoryMb} MB of memory (thread.memoryMb)`;
+    if (thread.error) return `the handler thread failed with an uncaught error: ${thread.error.message}`;
+    return `the handler thread exited with code ${exitCode}`;
   }
 
   #later(ms: number, act: () => void): void {

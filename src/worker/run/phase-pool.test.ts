@@ -59,7 +59,7 @@ const holdMany: ManyPhase<Row, undefined, unknown>['runMany'] = (items, { jobId,
     });
   });
 
-/** A pool that has been at it for longer than its turn goes on in the next one. */
+/** Lets the pool finish: one that used up its turn continues in the next turn of the loop. */
 async function settled(): Promise<void> {
   for (let turns = 0; turns < 4; turns += 1) await turnOfLoop();
 }
@@ -148,7 +148,7 @@ async function addAll(...leases: Lease[]): Promise<void> {
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 describe('calls of many items', () => {
-  it('are filled from what is queued, over leases, and do not wait for more', async () => {
+  it('are filled from queued items across leases, and do not wait for more', async () => {
     openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1 });
     await addAll(leaseOf([0]));
     expect(held.map(({ seqs }) => seqs)).toEqual([[0]]);
@@ -172,7 +172,7 @@ describe('calls of many items', () => {
     expect(pool.stats()).toMatchObject({ idle: 0, busy: 2, queued: 1 });
   });
 
-  it('that are not full wait for a claim under way if they are told to', async () => {
+  it('that are not full wait for a running claim if maxWaitMs is set', async () => {
     openPool({ batch: { maxItems: 4, maxWaitMs: 60_000 }, runMany: holdMany });
     pool.demand.noteIncoming('owner', 10);
     await addAll(leaseOf([0, 1]));
@@ -184,7 +184,7 @@ describe('calls of many items', () => {
     expect(held[1]!.seqs).toEqual([4]);
   });
 
-  it('wait no longer than they were told to', async () => {
+  it('wait no longer than maxWaitMs', async () => {
     let called: () => void = () => {};
     const call = new Promise<void>((resolve) => {
       called = resolve;
@@ -219,7 +219,7 @@ describe('calls of many items', () => {
     expect(ends).toEqual(['9 "x"', '2 "c"', '3 "d"']);
   });
 
-  it('are aborted when the last lease of theirs is lost, and hold no slot', async () => {
+  it('are aborted and free their slot when their last lease is lost', async () => {
     openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1 });
     const lease = leaseOf([0, 1]);
     await addAll(lease);
@@ -231,7 +231,7 @@ describe('calls of many items', () => {
     expect([ends, dropped]).toEqual([[], 2]);
   });
 
-  it('that run out of time are the failure of each of their items; a late answer does not count', async () => {
+  it('that time out fail each of their items, and a late answer does not count', async () => {
     openPool({ batch: { maxItems: 4 }, runMany: holdMany }, { slots: 1, timeoutMs: 20 });
     await addAll(leaseOf([0, 1]));
     await pool.whenIdle();
@@ -245,7 +245,7 @@ describe('calls of many items', () => {
     expect(pool.stats()).toMatchObject({ error: 0, timeouts: 1 });
   });
 
-  it('judge a slot by the share of each item', async () => {
+  it('record the time per item, not per call', async () => {
     openPool({ batch: { maxItems: 100 }, runMany: holdMany }, { timeoutMs: 50 });
     await addAll(leaseOf(upTo(100)));
     await pool.whenIdle();
@@ -254,7 +254,7 @@ describe('calls of many items', () => {
   });
 });
 
-it('a handler that ignores its abort gives its slot away and stands as an error until it returns', async () => {
+it('a handler that ignores its abort loses its slot and counts as an error until it returns', async () => {
   let release: () => void = () => {};
   const stuck = new Promise<void>((resolve) => {
     release = resolve;
@@ -283,7 +283,7 @@ it('a handler that ignores its abort gives its slot away and stands as an error 
 });
 
 describe('under pressure', () => {
-  it('a pool uses the part of its slots that the pressure leaves, and all of them when it is over', async () => {
+  it('a pool uses only a share of its slots, and all of them when the pressure is over', async () => {
     const pressure = { factor: 0.25 };
     openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 40, pressure });
     await addAll(leaseOf(upTo(60)));
@@ -297,7 +297,7 @@ describe('under pressure', () => {
     expect(pool.stats()).toMatchObject({ busy: 40, queued: 19 });
   });
 
-  it('what runs when the pressure rises runs to its end, and one slot is always left', async () => {
+  it('running calls complete when the pressure rises, and at least one slot stays in use', async () => {
     const pressure = { factor: 1 };
     openPool({ batch: { maxItems: 1 }, runMany: holdMany }, { slots: 3, pressure });
     await addAll(leaseOf(upTo(6)));
@@ -310,7 +310,7 @@ describe('under pressure', () => {
 });
 
 describe('when failures of a phase rise', () => {
-  it('retries wait longer, by as much as fewer slots are used, until it is over', async () => {
+  it('retries wait longer by the same factor as slots are reduced, until the spike is over', async () => {
     let isDown = true;
     const run = () => {
       if (isDown) throw Object.assign(new Error('down'), { status: 503 });

@@ -1,5 +1,5 @@
-// The slots of one phase of one pipeline in this process. A slot takes the next item that admission lets start; it is free
-// the moment its handler returns or runs out of time, and never waits for the flush.
+// The slots of one phase of one pipeline in this process. A slot takes the next item that admission lets start. It is
+// free as soon as its handler returns or times out, and never waits for the flush.
 import { QuantileWindow } from '../../core/claims/quantile-window.ts';
 import type { OrderedPhase } from '../../core/items/phase-order.ts';
 import type { PoolStats } from '../../core/limits/pool-stats.ts';
@@ -25,17 +25,17 @@ import { RunningCalls } from './running-calls.ts';
 import { type ItemServices, RunningItem } from './running-item.ts';
 import type { ZombieWatch } from './zombie-watch.ts';
 
-/** Parts that all pools of a worker share. */
+/** Services that all pools of a worker share. */
 export interface PoolServices extends Omit<ItemServices, 'runtime'> {
-  /** Takes outcomes, and is told of items that were given up without one. */
+  /** Receives outcomes, and the number of items given up without one. */
   writer: Pick<FlushWriter, 'record' | 'drop'>;
-  /** Nothing new is started while outcomes pile up unwritten. */
+  /** No call starts while too many outcomes are unwritten. */
   backlog: FlushBacklog;
   order: PoolOrder<PhasePool>;
   zombies: ZombieWatch;
-  /** Is asked to look again when an owner could have more. */
+  /** Searches again when an owner may have more items here. */
   finder: { hint(): void };
-  /** A call has started. */
+  /** Called at the start of each call. */
   onCall?: () => void;
 }
 
@@ -45,14 +45,14 @@ export interface PhasePoolOptions {
   slots: number;
   timeoutMs: number;
   admission: Admission;
-  /** Where calls run instead of here. */
+  /** Threads that run the calls; null: calls run in this thread. */
   threads: HandlerThreads | null;
 }
 
 export class PhasePool implements OrderedPool, LeaseRunner {
   readonly options: PhasePoolOptions;
   readonly order: OrderedPhase;
-  /** Items in one call, at the most. */
+  /** Maximum items per call. */
   readonly itemsPerCall: number;
   readonly itemMs = new QuantileWindow();
   readonly demand: ClaimDemand;
@@ -84,7 +84,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     this.#place = services.order.join(this);
   }
 
-  /** Slots that may be used now. */
+  /** Slots in use at most, under the current pressure. */
   get slotsNow(): number {
     return Math.max(1, Math.ceil(this.options.slots * this.#admission.share));
   }
@@ -97,7 +97,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     return this.#turns.isYielding && this.#admission.queuedCount > 0;
   }
 
-  /** Outcomes pile up unwritten: nothing is claimed or started. */
+  /** True while so many outcomes are unwritten that this pool claims and starts nothing. */
   get isCongested(): boolean {
     return this.#services.backlog.isFullAt(this.#place.backlogShare);
   }
@@ -139,7 +139,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     this.pump();
   }
 
-  /** Starts what may start, as far as there are slots. */
+  /** Starts queued items that admission lets start, while slots are free. */
   pump(): void {
     const slots = this.slotsNow;
     let foundNone = false;
@@ -152,7 +152,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     const givenBack = this.#admission.review(Math.max(0, slots - this.#running.size));
     if (givenBack) this.#giveBack(givenBack);
     this.demand.check(!this.isCongested);
-    // A stretch of items that have to wait was held back: behind it there may be one that need not.
+    // `next` holds back a bounded number of blocked items per call; startable items may be queued behind them.
     if (foundNone && this.#admission.hasMoreToSee) this.#turns.yield();
   }
 
@@ -163,7 +163,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     return !this.#fill.waits(mayGrow);
   }
 
-  /** False when nothing that waits may start now. */
+  /** False if no queued item may start now. */
   #startNext(nowMs: number): boolean {
     const { runtime, threads } = this.options;
     const admitted = this.#admission.next(nowMs);
@@ -185,7 +185,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     return true;
   }
 
-  /** Items of the first job that may start, as far as they fit into one call: tenants are not mixed in a call. */
+  /** Fills one call with startable items of the first item's job: a call never mixes owners. */
   #startMany(first: AdmittedItem, nowMs: number): void {
     const items: BatchedItem[] = [];
     for (let next: AdmittedItem | null = first; next; ) {
@@ -219,7 +219,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
   }
 
   #finish(item: RunningItem, outcome: RecordedOutcome): void {
-    // A call that was timed out or abandoned has its outcome already: what comes later does not count.
+    // A call that timed out or was abandoned already has its outcome; a late one does not count.
     if (item.ended) return this.#running.returnedLate(item);
     this.itemMs.add(outcome.handlerMs);
     if (item.permits) this.#admission.callEnded(item, heardFrom(outcome));
@@ -239,7 +239,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     if (item.ended) return;
     item.ended = true;
     this.#admission.settled(item, outcome);
-    // One call, one answer: the worst of what its items say.
+    // The service answered the call once: the call reports the worst answer among its items.
     if (item instanceof BatchedItem) item.batch?.hear(heardFrom(outcome));
     this.#services.writer.record(item.lease, outcome);
   }
@@ -256,7 +256,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
 
   #giveBack(given: readonly GivenBack[]): void {
     for (const { lease, seqs, delayMs } of given) {
-      // First: when the lease ends here it has nothing more to give back.
+      // Before `drop`: it may settle the lease, which would then return these items a second time, without the delay.
       lease.holder.giveBack(lease, seqs, delayMs);
       this.#services.writer.drop(lease, seqs.length);
     }
@@ -289,7 +289,7 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     for (const [given, cost] of paid) given.holder.paidInVain(given, cost);
   }
 
-  /** The time of a call is shared by its items: what a slot gets through in a slice follows from it. */
+  /** Divides the time of a call by its items, because claim sizes follow from the time a slot needs per item. */
   #noteTime(call: Call): void {
     const items = call instanceof RunningBatch ? call.items.length : 1;
     this.itemMs.add((monotonicMs() - call.startedMs) / items);

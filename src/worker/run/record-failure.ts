@@ -1,5 +1,5 @@
-// How a call that failed is recorded: tried again after a while, or ended. Also for calls that were refused, timed out or
-// ended from outside.
+// Turns a failed call into a recorded outcome: a retry after a delay, or a final failure. Also for calls that were
+// refused, timed out or crashed.
 import { classifyError, MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
 import { failuresOf } from '../../core/errors/failure-counts.ts';
 import { ERROR_CLASSES, type Failure } from '../../core/items/outcome.ts';
@@ -20,13 +20,13 @@ export function classify(runtime: PhaseRuntime, error: unknown): Failure {
     if (!ERROR_CLASSES.includes(judged.class)) return failure;
     return { ...judged, message: toStorableText(String(judged.message), MAX_ERROR_LENGTH) };
   } catch {
-    // A classifier that throws is no reason to lose the error it was asked about.
+    // A classifier that throws must not hide the error it was given.
     return failure;
   }
 }
 
 export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure: Failure): RecordedOutcome {
-  // Each class has attempts of its own: waiting out a rate limit takes nothing from an item that then meets an error.
+  // Each error class has its own attempts: waits for a rate limit do not use up the attempts for other errors.
   const failed = failuresOf(item.lease.claim.failures, failure.class) + 1;
   const jitter = runtime.jitter ? runtime.jitter(item) : randomFraction();
   const delayMs = retryDelay(runtime.retryPolicy, failure, failed, jitter);
@@ -40,7 +40,7 @@ export function recordFailure(runtime: PhaseRuntime, item: RunningItem, failure:
   return itemOutcome(item, 'terminal', status, null, failure, 0);
 }
 
-/** There was no call, because of what it would cost. */
+/** The outcome of an item that was not called because of its cost. */
 export function recordRefusal(
   runtime: PhaseRuntime,
   item: RunningItem,
@@ -49,7 +49,6 @@ export function recordRefusal(
   return recordFailure(runtime, item, failureOf(errorClass, toStorableText(message, MAX_ERROR_LENGTH)));
 }
 
-/** A call that did not answer in its time. */
 export function timeoutFailure(timeoutMs: number): Failure {
   return failureOf('timeout', `the handler gave no answer within ${timeoutMs} ms`);
 }
@@ -58,7 +57,7 @@ export function failureOf(errorClass: Failure['class'], message: string): Failur
   return { class: errorClass, message, retryAfterMs: null };
 }
 
-/** Every field is there from the beginning: one shape for all of them. */
+/** Sets every field, so that all outcomes share one hidden class. */
 export function itemOutcome(
   item: RunningItem,
   kind: RecordedOutcome['kind'],

@@ -12,7 +12,7 @@ import type { Lease } from '../leases/lease.ts';
 import { runItem } from './run-item.ts';
 import { RunningItem } from './running-item.ts';
 
-// Nothing is written before it is used, and no handler here uses it.
+// The store creates nothing until it is used, and no handler here uses it.
 const blobs = openBlobStore('not-used');
 
 type AnyPhase = Phase<Record<string, unknown>, undefined, unknown>;
@@ -66,7 +66,7 @@ const thrower = (value: unknown) => () => {
   throw value;
 };
 
-describe('what a handler returns', () => {
+describe('the return value of a handler', () => {
   it('is the result in the last phase and the checkpoint before it', async () => {
     expect(await runWith((input) => ({ twice: Number(input.n) * 2 }))).toMatchObject({
       seq: 7,
@@ -96,7 +96,7 @@ describe('what a handler returns', () => {
     ],
     ['retryLater', () => retryLater({ afterMs: 50 }), { kind: 'retry', failure: { class: 'throttled' } }],
     [
-      'of an error that is returned, as of one that is thrown',
+      'of a returned error, like that of a thrown one',
       () => Object.assign(new Error('busy'), { status: 503 }),
       { kind: 'retry', failure: { class: 'overloaded', message: 'busy' } },
     ],
@@ -105,7 +105,7 @@ describe('what a handler returns', () => {
   });
 });
 
-it('keeps what was emitted before the answer, and nothing that comes after it', async () => {
+it('keeps rows emitted before the handler returns, and none emitted later', async () => {
   let emitLater = (): void => {};
   const outcome = await runWith((_, { emit }) => {
     emit('first', { n: 1 }, { priority: 0 });
@@ -119,7 +119,7 @@ it('keeps what was emitted before the answer, and nothing that comes after it', 
 describe('an error', () => {
   const busy = thrower(Object.assign(new Error('busy'), { status: 503 }));
 
-  it('is tried again while there are attempts, and is final after the last', async () => {
+  it('is retried while attempts are left, and is final after the last', async () => {
     expect(await runWith(busy, { attempt: 1 })).toMatchObject({
       kind: 'retry',
       failure: { class: 'overloaded' },
@@ -128,7 +128,7 @@ describe('an error', () => {
     expect(await runWith(busy, last)).toMatchObject({ kind: 'terminal', status: 'ERROR' });
   });
 
-  it('of one class takes nothing from the attempts of another', async () => {
+  it('of one class does not use up the attempts of another', async () => {
     const waited = { attempt: 41, failures: 'throttled=40' };
     expect(await runWith(busy, waited)).toMatchObject({ kind: 'retry', failure: { class: 'overloaded' } });
     const slow = thrower(Object.assign(new Error('slow'), { status: 504 }));
@@ -139,7 +139,7 @@ describe('an error', () => {
     });
   });
 
-  it('that it was not found turns to the next strategy, and round again', async () => {
+  it('of class not_found moves on to the next strategy, and wraps around', async () => {
     const strategies = ['exact', 'fuzzy'];
     const seen: (string | undefined)[] = [];
     const look: AnyPhase['run'] = (_, { strategy }) => {
@@ -155,7 +155,7 @@ describe('an error', () => {
     expect(seen.at(-1)).toBeUndefined();
   });
 
-  it('may be judged by the phase first', async () => {
+  it('can be classified by the phase', async () => {
     const classify = () => ({ class: 'not_found' as const });
     expect(await runWith(busy, { classify })).toMatchObject({
       status: 'NOT_FOUND',
@@ -167,7 +167,7 @@ describe('an error', () => {
     expect(await runWith(busy, { classify: throwing })).toMatchObject({ failure: { class: 'overloaded' } });
   });
 
-  it('of the schema makes the item invalid, and names the field', async () => {
+  it('from the schema makes the item invalid and names the field', async () => {
     const input = z.object({ n: z.string() });
     expect(await runWith(run, { input })).toMatchObject({
       kind: 'terminal',
@@ -178,8 +178,8 @@ describe('an error', () => {
   const run = () => 1;
 });
 
-// A call that rejected would end the process: nobody waits for it.
-describe('whatever a handler does, there is an outcome', () => {
+// A call that rejected would crash the process, because its promise is not awaited.
+describe('there is an outcome when a handler', () => {
   const everyTrap = { get: throwing, has: throwing, getPrototypeOf: throwing, ownKeys: throwing };
   const hostile = () => new Proxy({}, everyTrap);
   const endless: unknown = new Proxy({}, { get: (_, key) => (key === 'then' ? undefined : endless) });
@@ -222,8 +222,8 @@ describe('whatever a handler does, there is an outcome', () => {
     ],
     ['returns a verdict without a text as reason', () => fail(5 as unknown as string)],
     ['returns a verdict of an unknown kind', () => new Verdict('explode' as 'fail', 'x')],
-    ['asks to be called again at no time', () => retryLater({ afterMs: Number.NaN })],
-    ['asks to be called again before now', () => retryLater({ afterMs: -5000 })],
+    ['asks for a retry after NaN ms', () => retryLater({ afterMs: Number.NaN })],
+    ['asks for a retry in the past', () => retryLater({ afterMs: -5000 })],
     [
       'has a classifier that gives an unknown class',
       thrower(new Error('x')),
@@ -248,7 +248,7 @@ describe('whatever a handler does, there is an outcome', () => {
 });
 
 describe('an answer', () => {
-  it('that is there at once costs no promise', () => {
+  it('that is returned synchronously creates no promise', () => {
     expect(runNow(() => ({ n: 1 }))).toMatchObject({ kind: 'terminal', status: 'DONE', json: '{"n":1}' });
     expect(
       runNow(() => {
@@ -260,8 +260,8 @@ describe('an answer', () => {
     });
   });
 
-  it('may come from anything with a then', async () => {
-    // biome-ignore lint/suspicious/noThenProperty: what handlers return is not always a promise of this realm
+  it('may come from any thenable', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: handlers may return thenables that are not native promises
     const thenable = { then: (resolve: (value: unknown) => void) => resolve({ n: 2 }) };
     expect(await runNow(() => thenable)).toMatchObject({ status: 'DONE', json: '{"n":2}' });
     const hostile = Object.defineProperty({}, 'then', {

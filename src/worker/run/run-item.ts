@@ -1,5 +1,5 @@
-// One item through one phase: prepare, call, classify, record. Each step takes and returns plain values; whatever
-// the handler does, the result is one of a closed set of outcomes.
+// Runs one item through one phase: prepare, call, classify, record. Each step takes and returns plain values. Any
+// handler behaviour ends in one of a closed set of outcomes.
 import { classifyError, MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
 import { isVerdict, type Verdict } from '../../core/items/outcome.ts';
 import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
@@ -22,11 +22,11 @@ export interface PhaseRuntime {
   resultMaxBytes: number;
   columns: ResultColumns;
   limits: { emitMaxPerItem: number };
-  /** In [0, 1), for the jitter of a retry. Default: random; tests of pipelines give what can be repeated. */
+  /** Jitter of a retry, in [0, 1). Default: random. Pipeline tests set it to be reproducible. */
   jitter?: (item: RunningItem) => number;
 }
 
-/** Without a promise where neither the schema nor the handler gives one: hundreds of thousands a second count them. */
+/** Creates no promise if neither the schema nor the handler does: promises cost at 100,000s of items a second. */
 export function runItem(
   runtime: PhaseRuntime,
   item: RunningItem,
@@ -99,7 +99,7 @@ function recordAnswer(runtime: PhaseRuntime, item: RunningItem, value: unknown):
 
 export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unknown): RecordedOutcome {
   if (isVerdict(value)) return recordVerdict(runtime, item, value);
-  // As data it would be stored as {}: a failure that counts as done.
+  // JSON would store an Error as `{}`, which would record a failure as DONE.
   if (isError(value)) return recordFailure(runtime, item, classify(runtime, value));
   const stored = toStorableJson(value, runtime.resultMaxBytes, runtime.pipeline.unstorable);
   if (!stored.ok) return recordFailure(runtime, item, failureOf('permanent', stored.reason));
@@ -120,14 +120,14 @@ function isError(value: unknown): boolean {
   try {
     return value instanceof Error;
   } catch {
-    // It does not let itself be asked what it is.
+    // `instanceof` threw: the value is a hostile Proxy.
     return false;
   }
 }
 
-/** Emitted rows and counts are kept when the call ended well: a call that is retried repeats them. */
+/** Adds emitted rows and counts. Only successful calls keep them: a retried call produces them again. */
 function withGains(item: RunningItem, recorded: RecordedOutcome): RecordedOutcome {
-  // A copy: what a handler emits after it has answered is no part of its answer.
+  // Copied, because rows that a handler emits after it has returned do not count.
   if (item.emitted !== null) recorded.children = [...item.emitted];
   if (item.counted !== null) recorded.counted = item.counted.list();
   return recorded;

@@ -12,7 +12,7 @@ import type { Lease } from '../leases/lease.ts';
 import { runMany } from './run-many.ts';
 import { BatchedItem, RunningBatch } from './running-batch.ts';
 
-// Nothing is written before it is used, and no handler here uses it.
+// The store creates nothing until it is used, and no handler here uses it.
 const blobs = openBlobStore('not-used');
 
 type AnyPhase = ManyPhase<Record<string, unknown>, undefined, unknown>;
@@ -94,7 +94,7 @@ describe('the answer of runMany', () => {
       [DONE('"a"'), { status: 'NOT_FOUND' }, MISSING(3, 2)],
     ],
     [
-      'promises of which one rejects, and an error',
+      'a rejected promise, data and an error',
       () => [Promise.reject(Object.assign(new Error('busy'), { status: 503 })), 'b', new Error('no')],
       [{ kind: 'retry', failure: { class: 'overloaded', message: 'busy' } }, DONE('"b"'), ERROR('no')],
     ],
@@ -106,9 +106,9 @@ describe('the answer of runMany', () => {
     ['too short', () => ['a'], [DONE('"a"'), MISSING(1, 1), MISSING(1, 2)]],
     ['empty', () => [], [MISSING(0, 0), MISSING(0, 1), MISSING(0, 2)]],
     ['sparse', sparse, [DONE('"a"'), MISSING(3, 1), DONE('"c"')]],
-    ['undefined in between', () => ['a', undefined, 'c'], [DONE('"a"'), MISSING(3, 1), DONE('"c"')]],
+    ['undefined in the middle', () => ['a', undefined, 'c'], [DONE('"a"'), MISSING(3, 1), DONE('"c"')]],
     ['too long', () => ['a', 'b', 'c', 'd'], same(ERROR(TOO_MANY))],
-    ['nothing', () => undefined, same(ERROR(`${NOT_AN_ARRAY}undefined`))],
+    ['undefined', () => undefined, same(ERROR(`${NOT_AN_ARRAY}undefined`))],
     ['null', () => null, same(ERROR(`${NOT_AN_ARRAY}null`))],
     ['a Map', () => new Map([[0, 'a']]), same(ERROR(`${NOT_AN_ARRAY}object`))],
     ['a verdict for all', () => fail('no'), same(ERROR(`${NOT_AN_ARRAY}object`))],
@@ -117,7 +117,7 @@ describe('the answer of runMany', () => {
       () => [notFound(), skip('old'), retryLater({ afterMs: 5 })],
       [{ status: 'NOT_FOUND' }, { status: 'SKIPPED' }, { kind: 'retry', failure: { class: 'throttled' } }],
     ],
-    ['what cannot be stored', () => ['a', 10n, 'c'], [DONE('"a"'), { status: 'ERROR' }, DONE('"c"')]],
+    ['an entry that cannot be stored', () => ['a', 10n, 'c'], [DONE('"a"'), { status: 'ERROR' }, DONE('"c"')]],
     [
       'entries that cannot be read',
       () =>
@@ -129,7 +129,7 @@ describe('the answer of runMany', () => {
       [DONE('"a"'), { status: 'ERROR' }, DONE('"c"')],
     ],
     [
-      'an array whose items the handler took out',
+      'an array built while emptying the items array',
       (...[items]: unknown[]) => (items as unknown[]).splice(0).map(() => 'x'),
       same(DONE('"x"')),
     ],
@@ -140,12 +140,12 @@ describe('the answer of runMany', () => {
   });
 });
 
-describe('a throw of runMany', () => {
+describe('an error thrown by runMany', () => {
   const busy = () => {
     throw Object.assign(new Error('busy'), { status: 503 });
   };
 
-  it('is the failure of every item, each with its own attempts', async () => {
+  it('fails every item, each with its own attempts', async () => {
     const outcomes = await callWith(busy, { attempts: [1, 3, 2] });
     const failure = { class: 'overloaded', message: 'busy' };
     expect(outcomes).toMatchObject([
@@ -167,7 +167,7 @@ describe('a throw of runMany', () => {
   });
 });
 
-it('lets the phase judge an item that was left out', async () => {
+it('lets the phase classify an item that was left out', async () => {
   const outcomes = await callWith(() => ['a', undefined, 'c'], { classify: () => ({ class: 'overloaded' }) });
   expect(outcomes.map(({ kind }) => kind)).toEqual(['terminal', 'retry', 'terminal']);
 });
@@ -175,7 +175,7 @@ it('lets the phase judge an item that was left out', async () => {
 describe('the input schema', () => {
   const input = z.object({ n: z.coerce.number() });
 
-  it('is applied to each item, and items it refuses are no part of the call', async () => {
+  it('is applied to each item, and keeps invalid items out of the call', async () => {
     const seen: unknown[] = [];
     const outcomes = await callWith(
       (items: { input: unknown }[]) => {
@@ -188,7 +188,7 @@ describe('the input schema', () => {
     expect(outcomes).toMatchObject([DONE('"first"'), { failure: { class: 'invalid' } }, DONE('"last"')]);
   });
 
-  it('may leave nothing to call for', async () => {
+  it('prevents the call if no item is valid', async () => {
     const outcomes = await callWith(() => expect.unreachable(), { inputs: [{ n: 'x' }, {}], input });
     expect(outcomes.map(({ failure }) => failure?.class)).toEqual(['invalid', 'invalid']);
   });
@@ -211,7 +211,7 @@ it('gives each item its own context, and the call one signal', async () => {
   expect(seen).toEqual([[0, 1, 'job:0:1:0', undefined], [1, 4, 'job:1:1:0', undefined], 'job', false]);
 });
 
-it('does not call for items whose lease was lost meanwhile', async () => {
+it('leaves out items whose lease was lost during preparation', async () => {
   const outcomes = await callWith((items: { seq: number }[]) => items.map(({ seq }) => seq), { lost: [1] });
   expect(outcomes.map((outcome) => outcome?.json)).toEqual(['0', undefined, '2']);
 });

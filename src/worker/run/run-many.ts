@@ -1,5 +1,5 @@
-// One call of `runMany`: prepare each item, call once, give every item its own outcome. Whatever the handler does,
-// every item of the call is settled exactly once.
+// Runs one `runMany` call: prepares each item, calls the handler once and gives every item its own outcome. Every
+// item is settled exactly once, no matter how the handler behaves.
 
 import { classifyError } from '../../core/errors/classify-error.ts';
 import type { Failure } from '../../core/items/outcome.ts';
@@ -12,7 +12,7 @@ import type { BatchedItem, RunningBatch } from './running-batch.ts';
 
 type Settle = (item: BatchedItem, outcome: RecordedOutcome) => void;
 
-/** Settles invalid items before the call and the others after it; never rejects. */
+/** Settles invalid items before the call and the others after it. Never rejects. */
 export async function runMany(runtime: PhaseRuntime, batch: RunningBatch, settle: Settle): Promise<void> {
   const items = await prepareAll(runtime, batch, settle);
   if (items.length === 0) return;
@@ -32,7 +32,7 @@ export async function runMany(runtime: PhaseRuntime, batch: RunningBatch, settle
   for (const [at, item] of items.entries()) settle(item, recordEntry(runtime, item, values, awaited, at));
 }
 
-/** The items that go into the call. */
+/** Returns the items to pass to the handler. */
 async function prepareAll(
   runtime: PhaseRuntime,
   batch: RunningBatch,
@@ -45,7 +45,7 @@ async function prepareAll(
       return failure === null;
     }),
   );
-  // A lease may have been lost while a schema was thinking.
+  // A lease may have been lost while an async schema ran.
   return batch.items.filter((item, at) => valid[at] && !item.ended);
 }
 
@@ -64,7 +64,7 @@ async function prepareOne(runtime: PhaseRuntime, item: BatchedItem): Promise<Fai
   }
 }
 
-/** An entry of the answer that was a promise, and rejected. */
+/** An entry of the answer that was a rejected promise. */
 class RejectedEntry {
   readonly error: unknown;
 
@@ -74,8 +74,8 @@ class RejectedEntry {
 }
 
 /**
- * `items.map(async …)` gives promises: each is the answer for its item, and one that rejects is the failure of that item.
- * By place; entries that are no promises are not among them.
+ * `items.map(async …)` returns promises: each is the answer for its item, and a rejection fails only that item. The map
+ * is keyed by index and holds only entries that were promises.
  */
 async function awaitEntries(answer: unknown): Promise<Map<number, unknown>> {
   const awaited = new Map<number, unknown>();
@@ -100,12 +100,12 @@ function promiseAt(answer: readonly unknown[], at: number): Promise<unknown> | n
     const entry = answer[at] as { then?: unknown } | null | undefined;
     return typeof entry?.then === 'function' ? Promise.resolve(entry) : null;
   } catch {
-    // What cannot be read is the failure of its item, later.
+    // An entry that cannot be read fails its item later, in `recordEntry`.
     return null;
   }
 }
 
-/** An answer whose entries cannot be told apart is nobody's answer. Too short is allowed: the rest was left out. */
+/** Throws if entries cannot be matched to items. A short answer is allowed: the remaining items were left out. */
 function checkAnswer(answer: unknown, itemCount: number): readonly unknown[] {
   if (!Array.isArray(answer))
     throw new Error(

@@ -1,12 +1,12 @@
-// One call of `runMany`: several items of one job in one slot. Each item has a life of its own, because its lease may
-// be lost while the others go on.
+// One `runMany` call: several items of one job in one slot. Each item is aborted and settled separately, because its
+// lease may be lost while the others continue.
 
 import type { BatchContext, BatchItem } from '../../pipeline/item-context.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Heard, KeyPermits } from '../admission/key-permits.ts';
 import { checkCost, RunningItem } from './running-item.ts';
 
-/** An item of a call; `input` is there once it was checked. */
+/** An item of a `runMany` call. `input` is set after validation. */
 export class BatchedItem extends RunningItem implements BatchItem {
   input: unknown = undefined;
   batch: RunningBatch | null = null;
@@ -17,11 +17,11 @@ const RANK: Record<Heard['kind'], number> = { ok: 0, failed: 1, throttled: 2 };
 export class RunningBatch implements BatchContext {
   readonly items: readonly BatchedItem[];
   readonly startedMs: number;
-  /** Its slot is free again: it returned, was timed out, or no item of it counts any more. */
+  /** Its slot is free: the call returned, timed out, or has no open item left. */
   ended = false;
-  /** What it holds of resources while it runs. */
+  /** Resource permits held while the call runs. */
   permits: readonly KeyPermits[] | null;
-  /** What its items told about the service, the worst of it. */
+  /** The worst answer of the service among the items. */
   heard: Heard | null = null;
   readonly #log: Logger;
   readonly #controller = new AbortController();
@@ -51,7 +51,7 @@ export class RunningBatch implements BatchContext {
     return this.#log.child({ jobId: this.jobId, items: this.items.length });
   }
 
-  /** In equal parts to the items of the call. */
+  /** Divides the amount equally among the items of the call. */
   get cost(): BatchContext['cost'] {
     return (amount) => {
       checkCost(amount);

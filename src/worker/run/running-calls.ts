@@ -1,4 +1,4 @@
-// Calls that hold a slot, and calls whose slot was taken from them because they did not return.
+// Calls that hold a slot, and aborted calls that lost their slot but have not returned yet.
 import { type Call, openItemsOf } from './call.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import { RunningBatch } from './running-batch.ts';
@@ -10,12 +10,12 @@ export class RunningCalls {
   startedCount = 0;
   timeoutCount = 0;
   readonly #running: DeadlineQueue<Call>;
-  /** Aborted and not returned yet. Their slots are free: a handler that never returns must not stop its phase. */
+  /** Aborted, not returned yet. Their slots are free: a handler that never returns must not stop its phase. */
   readonly #zombies = new Set<Call>();
   readonly #zombieWatch: ZombieWatch;
   #idle: (() => void)[] = [];
 
-  /** `onTimeout` gets the items that have no outcome, before the call is aborted. */
+  /** `onTimeout` receives the items without an outcome, before the call is aborted. */
   constructor(
     timeoutMs: number,
     zombieWatch: ZombieWatch,
@@ -45,7 +45,7 @@ export class RunningCalls {
     this.startedCount += 1;
   }
 
-  /** It has returned in time. */
+  /** For a call that returned in time. */
   end(call: Call): void {
     this.#running.remove(call);
     this.#noteIdle();

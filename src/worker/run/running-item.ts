@@ -1,5 +1,5 @@
-// One item in a slot. It is its own context: a hundred thousand of them a second should cost one object each, so what
-// a handler may never ask for is made only when it does.
+// One item in a slot. It is also the handler's context, so that a hundred thousand items a second cost one object each.
+// Parts that a handler may never use are created on first use.
 
 import { strategyOf } from '../../core/errors/failure-counts.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -16,7 +16,7 @@ import type { KeyPermits } from '../admission/key-permits.ts';
 import type { Lease } from '../leases/lease.ts';
 import { emittedChild } from './emitted-child.ts';
 
-/** Parts that all items of a pool share. */
+/** Services that all items of a pool share. */
 export interface ItemServices {
   runtime: {
     pipeline: { strategies: readonly string[]; counters: readonly Counter[] };
@@ -30,21 +30,19 @@ export class RunningItem implements ItemContext {
   readonly lease: Lease;
   readonly claimed: ClaimedItem;
   readonly startedMs: number;
-  /** Has its outcome, or was given up: whatever the handler still does no longer counts. */
+  /** Has its outcome, or was given up: anything the handler still does no longer counts. */
   ended = false;
-  /** What it holds of resources while it runs. */
+  /** Resource permits held while the item runs. */
   permits: readonly KeyPermits[] | null = null;
-  /** What is known of its cost before the call; null: nothing. */
+  /** Its estimated cost and budgets, known before the call; null: none. */
   charge: Charge | null = null;
-  /** Its input, if something had to look at it before the call. */
+  /** Its parsed input, if admission needed it before the call. */
   parsed: unknown = undefined;
-  /** Its handler was called: it may have cost something. */
+  /** Its handler was called, so it may have incurred a cost. */
   called = false;
-  /** What the handler told of its cost; null: nothing. */
+  /** Cost reported by the handler so far; null: none reported. */
   toldCost: number | null = null;
-  /** What the handler emitted so far. */
   emitted: EmittedChild[] | null = null;
-  /** What the handler counted so far. */
   counted: Contributions | null = null;
   readonly #shared: ItemServices;
   #controller: AbortController | null = null;
@@ -94,7 +92,7 @@ export class RunningItem implements ItemContext {
     return this.#shared.log.child({ jobId: this.jobId, seq: this.seq, attempt: this.attempt });
   }
 
-  // Functions and not methods: handlers take the context apart.
+  // Getters that return closures, not methods: handlers destructure the context.
   get emit(): ItemContext['emit'] {
     return (key, input, options = {}) => {
       const { emitMaxPerItem } = this.#shared.runtime.limits;
@@ -112,13 +110,13 @@ export class RunningItem implements ItemContext {
   get count(): ItemContext['count'] {
     return (counter, key, measured, mode = 'add') => {
       const { counters } = this.#shared.runtime.pipeline;
-      // By name: in a thread, or with two copies of a module, the definition is another object.
+      // Matched by name: in a thread, or with two copies of a module, the definition is a different object.
       const known = counters.find(({ name }) => name === (counter as Counter | undefined)?.name);
       if (!known)
         throw new RowmillError(
           'COUNTER_INVALID',
           `expected context.count to be given a counter of the pipeline, got ${String((counter as Counter | undefined)?.name)}`,
-          { hint: 'Name it in the definition of the pipeline: counters: [annotations].' },
+          { hint: 'Add it to the pipeline definition: counters: [annotations].' },
         );
       const contribution = contributionTo(known, key, measured, mode);
       this.counted ??= new Contributions();
@@ -137,7 +135,7 @@ export class RunningItem implements ItemContext {
     this.toldCost = (this.toldCost ?? 0) + amount;
   }
 
-  /** What the handler told, or else what was expected; null: nothing is known, or there was no call. */
+  /** The reported cost, or else the estimate; null if neither is known or the handler was not called. */
   get realCost(): number | null {
     return this.called ? (this.toldCost ?? this.charge?.estimate ?? null) : null;
   }

@@ -1,9 +1,9 @@
-// Handlers that were aborted and never return keep what they hold: only a fresh process gets rid of them. Reports when
-// there are more than the setting allows, and stay so.
+// Counts aborted handlers that never return. They keep their memory and sockets, and only a new process frees those.
+// Reports when their number stays above the setting.
 import type { Events } from '../../platform/events.ts';
 import type { Logger } from '../../platform/logger.ts';
 
-/** Handlers that heed their abort are gone by then, however many were aborted at once. */
+/** Handlers that respond to their abort have returned by then, even if many were aborted together. */
 const GRACE_MS = 2000;
 
 export class ZombieWatch {
@@ -20,14 +20,14 @@ export class ZombieWatch {
     this.#log = log;
   }
 
-  /** A call was aborted and has not returned. */
+  /** Counts a call that was aborted and has not returned. */
   add(): void {
     this.#count += 1;
     if (this.#stopped || this.#timer || this.#count <= this.#max) return;
     this.#timer = setTimeout(() => this.#check(), GRACE_MS);
   }
 
-  /** It has returned after all. */
+  /** Removes a call that has returned after all. */
   remove(): void {
     this.#count -= 1;
   }
@@ -36,7 +36,7 @@ export class ZombieWatch {
     this.#timer = null;
     if (this.#count <= this.#max) return;
     const fields = { count: this.#count, zombieHandlersMax: this.#max };
-    this.#log.error(fields, 'aborted handlers do not return: this process has to be replaced');
+    this.#log.error(fields, 'too many aborted handlers never returned; restarting worker process');
     this.#events.emit('handlers.stuck', { count: this.#count });
   }
 
