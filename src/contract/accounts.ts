@@ -124,7 +124,7 @@ export const accountRoutes = defineRoutes({
   signOut: {
     method: 'DELETE',
     path: '/api/session',
-    summary: 'Sign out.',
+    summary: 'Sign out and end the session.',
     access: 'viewer',
     scope: 'read',
     answer: { status: 204, schema: null },
