@@ -1,4 +1,4 @@
-// Who uses it: first-run setup, signing in, people, teams, API keys.
+// Accounts: first-run setup, sign-in, users, teams, API keys.
 import { z } from 'zod';
 import { ROLES } from '../core/accounts/role.ts';
 import { defineRoutes } from './route.ts';
@@ -7,14 +7,14 @@ import { flag, pageOf, shortPage, time } from './values.ts';
 
 export const role = z.enum(ROLES);
 
-/** Name of an account or team; jobs carry it as their owner, so it never changes. */
+/** Name of an account or team. Jobs store it as their owner, so it never changes. */
 export const accountName = z
   .string()
   .regex(
     /^[a-z0-9][a-z0-9._-]{1,59}$/,
     'expected 2 to 60 lower-case letters, digits, dots, dashes or underscores',
   );
-/** Teams are told from people by the sign in front. */
+/** The leading @ distinguishes teams from accounts. */
 export const teamId = z
   .string()
   .regex(
@@ -39,11 +39,11 @@ export const session = z
     userId: z.string(),
     role,
     teamId: z.string().nullable(),
-    /** How the caller is known. */
+    /** How the caller was authenticated. */
     via: z.enum(['session', 'key', 'none']),
     scopes: z.array(z.enum(SCOPES)),
     expiresAt: time.nullable(),
-    /** Until when things that need the password again are allowed. */
+    /** Actions that need a recent password are allowed until this time. */
     confirmedUntil: time.nullable(),
   })
   .meta({ id: 'Session' });
@@ -65,7 +65,7 @@ export const team = z
   .object({ teamId: z.string(), members: z.array(z.string()), createdAt: time })
   .meta({ id: 'Team' });
 
-/** Without accounts there is only the person at the machine. */
+/** Without accounts, the only user is the person at this machine. */
 const NO_ACCOUNTS = ['FEATURE_DISABLED'] as const;
 const own = { access: 'viewer', scope: 'admin' } as const;
 const admin = { access: 'admin', scope: 'admin' } as const;
@@ -76,7 +76,7 @@ export const accountRoutes = defineRoutes({
   getSetup: {
     method: 'GET',
     path: '/api/setup',
-    summary: 'Whether the first account has still to be made.',
+    summary: 'Whether the first account still has to be created.',
     access: 'open',
     scope: 'read',
     answer: { status: 200, schema: z.object({ needed: z.boolean() }) },
@@ -85,7 +85,7 @@ export const accountRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/setup',
-    summary: 'Make the first account, with the token that the server wrote to its log.',
+    summary: 'Create the first account, with the setup token from the server log.',
     access: 'open',
     scope: 'admin',
     body: z.strictObject({ token: z.string().min(1).max(200), userId: accountName, password }),
@@ -96,7 +96,7 @@ export const accountRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/session',
-    summary: 'Sign in; the session is a cookie.',
+    summary: 'Sign in. The session is stored in a cookie.',
     access: 'open',
     scope: 'read',
     body: z.strictObject({ userId: z.string().min(1).max(200), password: z.string().min(1).max(256) }),
@@ -106,7 +106,7 @@ export const accountRoutes = defineRoutes({
   getSession: {
     method: 'GET',
     path: '/api/session',
-    summary: 'Who is asking.',
+    summary: 'The current caller.',
     access: 'viewer',
     scope: 'read',
     answer: { status: 200, schema: session },
@@ -115,7 +115,7 @@ export const accountRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/session/confirm',
-    summary: 'Give the password again, before something that needs it.',
+    summary: 'Confirm the password, for actions that need a recent one.',
     ...own,
     body: z.strictObject({ password: z.string().min(1).max(256) }),
     answer: { status: 200, schema: session },
@@ -124,7 +124,7 @@ export const accountRoutes = defineRoutes({
   signOut: {
     method: 'DELETE',
     path: '/api/session',
-    summary: 'End the session.',
+    summary: 'Sign out and end the session.',
     access: 'viewer',
     scope: 'read',
     answer: { status: 204, schema: null },
@@ -133,7 +133,7 @@ export const accountRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/account/password',
-    summary: 'Change the own password; all other sessions end, with revokeKeys also all API keys.',
+    summary: 'Change your password. All other sessions end; revokeKeys also revokes all API keys.',
     ...own,
     body: z.strictObject({
       current: z.string().min(1).max(256),
@@ -146,7 +146,7 @@ export const accountRoutes = defineRoutes({
   listUsers: {
     method: 'GET',
     path: '/api/users',
-    summary: 'People.',
+    summary: 'User accounts.',
     ...admin,
     query: z.strictObject(shortPage),
     pagedBy: ['userId'],
@@ -157,7 +157,7 @@ export const accountRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/users',
-    summary: 'Add somebody.',
+    summary: 'Create a user account.',
     ...admin,
     body: z.strictObject({
       userId: accountName,
@@ -172,7 +172,7 @@ export const accountRoutes = defineRoutes({
     method: 'PATCH',
     path: '/api/users/:userId',
     summary:
-      'Change role, team or password, or disable somebody: their sessions, keys and webhooks end at once.',
+      'Change role, team or password, or disable an account, which ends its sessions, keys and webhooks immediately.',
     ...admin,
     params: userParams,
     body: z.strictObject({
@@ -180,7 +180,7 @@ export const accountRoutes = defineRoutes({
       teamId: teamId.nullable().optional(),
       disabled: z.boolean().optional(),
       password: password.optional(),
-      /** Revokes the account's API keys, as for a password that somebody else may know. */
+      /** Also revokes the account's API keys, for a password that may have leaked. */
       revokeKeys: z.boolean().optional(),
     }),
     answer: { status: 200, schema: user },
@@ -206,7 +206,7 @@ export const accountRoutes = defineRoutes({
   createTeam: {
     method: 'POST',
     path: '/api/teams',
-    summary: 'Add a team; its members share its jobs.',
+    summary: 'Create a team. Its members share its jobs.',
     ...admin,
     body: z.strictObject({ teamId }),
     answer: { status: 201, schema: team },
@@ -215,7 +215,7 @@ export const accountRoutes = defineRoutes({
   listKeys: {
     method: 'GET',
     path: '/api/keys',
-    summary: 'API keys of the caller; for admins with all=true of everybody.',
+    summary: 'API keys of the caller; with all=true (admins only) of all accounts.',
     ...own,
     query: z.strictObject({ all: flag.optional(), ...shortPage }),
     pagedBy: ['keyId'],
@@ -226,12 +226,12 @@ export const accountRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/keys',
-    summary: 'Make an API key. Its text is shown this once.',
+    summary: 'Create an API key. The key is shown only once.',
     ...own,
     body: z.strictObject({
       name: z.string().trim().min(1).max(100),
       scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).default(['read']),
-      /** Days until it ends; null: never. */
+      /** Days until the key expires; null for never. */
       days: z.number().int().min(1).max(3650).nullable().default(90),
     }),
     answer: { status: 201, schema: apiKey.extend({ key: z.string() }) },
@@ -240,7 +240,7 @@ export const accountRoutes = defineRoutes({
   revokeKey: {
     method: 'DELETE',
     path: '/api/keys/:keyId',
-    summary: 'Revoke an API key. A key without the scope admin can revoke only itself.',
+    summary: 'Revoke an API key. A key without the admin scope can revoke only itself.',
     access: 'viewer',
     scope: 'any',
     params: keyParams,

@@ -1,4 +1,4 @@
-// Media types of the bodies that a route takes; empty: it takes none.
+// Media types of the request bodies that a route accepts; empty if it has no body.
 import type { Route } from './route.ts';
 
 export function mediaTypesOf({ body, upload, takesBytes }: Route): string[] {

@@ -1,9 +1,9 @@
-// What the owner of a job can do with it while it runs and afterwards.
+// Actions on a job, while it runs and after it has finished.
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
 import { itemIds, itemStatus, jobParams, jobState, json, row, seq } from './values.ts';
 
-/** Whether this request changed something, and the state of the job now. */
+/** Whether this request changed anything, and the state of the job now. */
 const controlled = z.object({ changed: z.boolean(), state: jobState }).meta({ id: 'Controlled' });
 
 const control = {
@@ -15,21 +15,21 @@ const control = {
 
 const edit = z.strictObject({ seq: z.number().int().min(0), input: row });
 
-/** Rows of a finished job that failed alike. */
+/** Rows of a finished job with the same error. */
 const errorGroup = z.strictObject({
-  /** Signature of the group, as `listErrors` answers it. */
+  /** Signature of the group, from `listErrors`. */
   errorGroup: z.string().min(1).max(500),
   phase: z.number().int().min(0).max(1000).optional(),
-  /** Refused when somebody reprocessed the job meanwhile. */
+  /** Refused if the job was reprocessed in the meantime. */
   ifGeneration: z.number().int().min(1).optional(),
 });
 
 const field = z.string().min(1).max(500);
 const groupEdit = errorGroup.extend({
   change: z.union([
-    /** The field gets this value. */
+    /** Sets the field to this value. */
     z.strictObject({ field, to: json }),
-    /** Every occurrence of a text in the field is replaced. */
+    /** Replaces every occurrence of a text in the field. */
     z.strictObject({ field, find: z.string().min(1).max(1000), replace: z.string().max(10_000) }),
   ]),
 });
@@ -45,15 +45,15 @@ const reprocess = z.strictObject({
   search: z.string().min(1).max(1000).optional(),
   edits: z.array(edit).max(10_000).optional(),
   includePermanent: z.boolean().optional(),
-  /** Also rows that were tried too often. */
+  /** Includes rows that reached the attempt limit. */
   resetAttempts: z.boolean().optional(),
-  /** Name of the phase to begin at. */
+  /** Name of the phase to start at. */
   from: z.string().max(200).optional(),
-  /** Refused when somebody reprocessed it meanwhile. */
+  /** Refused if the job was reprocessed in the meantime. */
   ifGeneration: z.number().int().min(1).optional(),
 });
 
-/** Rows that were chosen and are not run: failures that would repeat, and rows that were tried too often. */
+/** Selected rows that are not run: permanent failures, and rows that reached the attempt limit. */
 const leftOut = z.object({ permanent: z.number(), exhausted: z.number() });
 
 const GROUP_ERRORS = ['REPROCESS_INVALID', 'NOTHING_TO_REPROCESS', 'JOB_CONFLICT'] as const;
@@ -62,14 +62,14 @@ export const controlRoutes = defineRoutes({
   pauseJob: {
     ...control,
     path: '/api/jobs/:jobId/pause',
-    summary: 'Start nothing new of it; what runs ends and is kept.',
+    summary: 'Pause a job: no new rows start; running rows finish and keep their results.',
     answer: { status: 200, schema: controlled },
     errors: ['JOB_CONFLICT'],
   },
   resumeJob: {
     ...control,
     path: '/api/jobs/:jobId/resume',
-    summary: 'Go on with a paused job, or release what a trial holds.',
+    summary: 'Resume a paused job, or release the rows held by a test run.',
     answer: { status: 200, schema: controlled.extend({ released: z.number() }) },
     errors: ['JOB_CONFLICT', 'BUDGET_USED_UP'],
   },
@@ -77,14 +77,14 @@ export const controlRoutes = defineRoutes({
     ...control,
     path: '/api/jobs/:jobId/cancel',
     summary:
-      'End it: what has no result is CANCELLED. Answers when the decision is made; the ending follows.',
+      'Cancel a job: rows without a result become CANCELLED. Responds immediately; cancelling continues in the background.',
     answer: { status: 202, schema: controlled },
     errors: ['JOB_CONFLICT'],
   },
   sealJob: {
     ...control,
     path: '/api/jobs/:jobId/seal',
-    summary: 'These are all items.',
+    summary: 'Seal a job: no more items will be added.',
     answer: { status: 200, schema: z.object({ itemCount: z.number() }) },
     errors: ['JOB_NOT_INGESTING', 'JOB_CONFLICT'],
   },
@@ -94,7 +94,10 @@ export const controlRoutes = defineRoutes({
     summary: 'Append items to a job that is not sealed.',
     body: z.strictObject({
       items: z.array(row).min(1).max(100_000),
-      /** How many items the job had before: the same items again append nothing, others are refused. */
+      /**
+       * Number of items the job had before. Sending the same items again appends nothing; different items are
+       * refused.
+       */
       from: z.number().int().min(0).optional(),
     }),
     answer: { status: 200, schema: z.object({ itemCount: z.number(), appended: z.number() }) },
@@ -110,7 +113,7 @@ export const controlRoutes = defineRoutes({
   sliceJob: {
     ...control,
     path: '/api/jobs/:jobId/slice',
-    summary: 'Work on it here for a while, whether or not workers run.',
+    summary: 'Run rows of a job in this server for a limited time, with or without workers.',
     query: z.strictObject({ durationMs: z.coerce.number().int().min(1).max(600_000).default(5000) }),
     answer: {
       status: 200,
@@ -118,7 +121,7 @@ export const controlRoutes = defineRoutes({
         state: jobState,
         finished: z.boolean(),
         elapsedMs: z.number(),
-        /** When another call is of use; null: not before something else happens. */
+        /** When the next call is useful; null if not before something else happens. */
         moreReadyInMs: z.number().nullable(),
       }),
     },
@@ -127,7 +130,7 @@ export const controlRoutes = defineRoutes({
   reprocessJob: {
     ...control,
     path: '/api/jobs/:jobId/reprocess',
-    summary: 'Run chosen rows of a finished job again, as its next generation.',
+    summary: 'Rerun selected rows of a finished job, as its next run.',
     body: reprocess,
     answer: {
       status: 202,
@@ -143,7 +146,8 @@ export const controlRoutes = defineRoutes({
     ...control,
     idempotency: 'refused',
     path: '/api/jobs/:jobId/reprocess/preview',
-    summary: 'How many rows a reprocess would run, and how many it would leave out. Nothing is changed.',
+    summary:
+      'Preview how many rows a reprocess would run and how many it would leave out. Nothing is changed.',
     body: reprocess.omit({ edits: true }),
     answer: { status: 200, schema: z.object({ selected: z.number(), leftOut }) },
     errors: ['REPROCESS_INVALID', 'JOB_CONFLICT', 'ITEM_NOT_FOUND'],
@@ -151,19 +155,18 @@ export const controlRoutes = defineRoutes({
   retryPending: {
     ...control,
     path: '/api/jobs/:jobId/pending/retry',
-    summary: 'Try rows that wait for another try now, instead of when their delay is over.',
+    summary: 'Retry waiting rows now instead of after their delay.',
     body: z.strictObject({
-      /** Row numbers from 0. Default: all that wait for another try. */
+      /** Row numbers from 0. Default: all rows waiting for a retry. */
       itemIds: itemIds.optional(),
     }),
-    /** How many of them did wait. */
+    /** Number of these rows that were waiting. */
     answer: { status: 200, schema: z.object({ readied: z.number() }) },
   },
   skipErrors: {
     ...control,
     path: '/api/jobs/:jobId/errors/skip',
-    summary:
-      'Give up on the rows of an error group: they end as SKIPPED in a new generation, without being run.',
+    summary: 'Skip the rows of an error group: a new run records them as SKIPPED without running them.',
     body: errorGroup.extend({ reason: z.string().trim().min(1).max(1000) }),
     answer: { status: 202, schema: z.object({ generation: z.number(), selected: z.number() }) },
     errors: GROUP_ERRORS,
@@ -172,15 +175,15 @@ export const controlRoutes = defineRoutes({
     ...control,
     idempotency: 'refused',
     path: '/api/jobs/:jobId/errors/edit/preview',
-    summary: 'What a change of a field would do to the rows of an error group. Nothing is changed.',
+    summary: 'Preview a change of a field in the rows of an error group. Nothing is changed.',
     body: groupEdit,
     answer: {
       status: 200,
       schema: z.object({
-        /** Rows that were looked at, and those of them that the change changes. */
+        /** Rows that were checked, and how many of them the change affects. */
         rows: z.number(),
         changed: z.number(),
-        /** There are more than one edit takes: they stay as they are, for another one. */
+        /** The group has more rows than one edit can take. The others stay unchanged for the next edit. */
         more: z.boolean(),
         samples: z.array(z.object({ seq: z.number(), before: json, after: json })),
       }),
@@ -190,14 +193,14 @@ export const controlRoutes = defineRoutes({
   editErrors: {
     ...control,
     path: '/api/jobs/:jobId/errors/edit',
-    summary: 'Change a field in the rows of an error group, and run those that changed again.',
+    summary: 'Change a field in the rows of an error group, and rerun the rows that changed.',
     body: groupEdit,
     answer: {
       status: 202,
       schema: z.object({
         generation: z.number(),
         selected: z.number(),
-        /** Rows of the group that the change leaves as they are; they are not run. */
+        /** Rows of the group that the change does not affect; they are not run. */
         unchanged: z.number(),
         more: z.boolean(),
       }),

@@ -1,32 +1,32 @@
-// Counters: rollups that handlers feed. Scopes and entities are free text, slashes and dots among it, and stand in the query:
-// programs that send or pass on requests change such texts in a path ("..", "%2F").
+// Counters: rollups that handlers feed. Scopes and entities are free text that may contain slashes and dots. They are
+// passed in the query, because HTTP clients and proxies normalize such text in a path ("..", "%2F").
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
 import { flag, page, pageOf, shortPage, time } from './values.ts';
 
-/** By name of the measure; each one of the counter is there. */
+/** Values by measure; every measure of the counter is present. */
 const measured = z.record(z.string(), z.number());
 
 export const counter = z
   .object({
     name: z.string(),
-    /** What a scope is called: project. */
+    /** Label for a scope: project. */
     scope: z.string(),
-    /** What an entity is called: document. */
+    /** Label for an entity: document. */
     entity: z.string(),
     measures: z.array(z.string()),
     /** One set of numbers for all owners: its rows have the owner `*`. */
     shared: z.boolean(),
     createdAt: time,
-    /** Over all scopes of the owners that are shown. */
+    /** Totals over all scopes of the owners shown. */
     total: measured,
-    /** When something in it last changed; null while there is nothing. */
+    /** Time of the last change; null while the counter is empty. */
     updatedAt: time.nullable(),
   })
   .meta({ id: 'Counter' });
 export type Counter = z.infer<typeof counter>;
 
-/** Of one owner: two owners that count the same name have a row each. */
+/** Values of one owner: two owners that count the same name have a row each. */
 export const counterRow = z
   .object({ name: z.string(), ownerId: z.string(), measured, updatedAt: time })
   .meta({ id: 'CounterRow' });
@@ -36,7 +36,7 @@ export const counterValue = z
   .object({
     scope: z.string().nullable(),
     entity: z.string().nullable(),
-    /** Over the owners below. */
+    /** Totals over the owners below. */
     measured,
     updatedAt: time,
     owners: z.array(z.object({ ownerId: z.string(), measured, updatedAt: time })),
@@ -48,11 +48,11 @@ const scope = z.string().min(1).max(500).optional();
 const entity = z.string().min(1).max(1000).optional();
 const all = flag.optional();
 const list = {
-  /** What names begin with. */
+  /** Matches the beginning of names. */
   prefix: z.string().min(1).max(1000).optional(),
-  /** A measure; without it rows stand in the order of their names. */
+  /** Sorts by this measure; by name if left out. */
   sortBy: z.string().min(1).max(100).optional(),
-  /** Of the measure. */
+  /** Order of the measure. */
   order: z.enum(['asc', 'desc']).default('desc'),
   all,
   ...page,
@@ -63,7 +63,7 @@ export const counterRoutes = defineRoutes({
   listCounters: {
     ...read,
     path: '/api/counters',
-    summary: "Counters with the totals of the caller's part of them.",
+    summary: "Counters with totals over the caller's data.",
     query: z.strictObject({ all, ...shortPage }),
     pagedBy: ['name'],
     answer: { status: 200, schema: pageOf(counter) },
@@ -81,7 +81,7 @@ export const counterRoutes = defineRoutes({
   listCounterEntities: {
     ...read,
     path: '/api/counters/:counter/entities',
-    summary: 'Entities over all scopes, or with what they have in one scope.',
+    summary: 'Entities with their values over all scopes or in one scope.',
     params,
     query: z.strictObject({ scope, ...list }),
     answer: { status: 200, schema: pageOf(counterRow) },
@@ -90,7 +90,7 @@ export const counterRoutes = defineRoutes({
   listCounterScopes: {
     ...read,
     path: '/api/counters/:counter/scopes',
-    summary: 'Scopes over all entities, or with what they have of one entity.',
+    summary: 'Scopes with their values over all entities or for one entity.',
     params,
     query: z.strictObject({ entity, ...list }),
     answer: { status: 200, schema: pageOf(counterRow) },
@@ -99,7 +99,7 @@ export const counterRoutes = defineRoutes({
   getCounterValue: {
     ...read,
     path: '/api/counters/:counter/value',
-    summary: 'What an entity has, a scope has, or an entity in a scope.',
+    summary: 'The values of an entity, of a scope, or of an entity in a scope.',
     params,
     query: z.strictObject({ scope, entity, all }),
     answer: { status: 200, schema: counterValue },

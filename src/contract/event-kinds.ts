@@ -1,4 +1,4 @@
-// What happens to a job; also what webhooks are told. Stands apart from the schemas, which the page does without.
+// Lifecycle events of jobs, also sent to webhooks. Separate from the schemas, which the page does not load.
 export const EVENT_KINDS = [
   'job.created',
   'job.sealed',

@@ -1,5 +1,5 @@
-// Live progress as server-sent events. Lifecycle events have ids and are never missed: who comes back with Last-Event-ID
-// gets those in between. Progress events have none: the next one says it all.
+// Live progress as server-sent events. Lifecycle events have ids and are never missed: a client that reconnects with
+// Last-Event-ID gets the events it missed. Progress events have no id, because each carries the whole state.
 import { z } from 'zod';
 import { EVENT_KINDS } from './event-kinds.ts';
 import { defineRoutes } from './route.ts';
@@ -9,7 +9,7 @@ export const eventKind = z.enum(EVENT_KINDS);
 
 export const jobEvent = z
   .object({
-    /** Rises; also the id of the server-sent event. */
+    /** Increasing; also the id of the server-sent event. */
     position: z.number(),
     kind: eventKind,
     jobId,
@@ -22,18 +22,21 @@ export const jobEvent = z
   .meta({ id: 'JobEvent' });
 export type JobEvent = z.infer<typeof jobEvent>;
 
-/** Event `open`: the first of every stream. Its id is where the stream begins: who is cut off before anything else comes back with it. */
+/**
+ * Event `open`, the first of every stream. Its id is the start of the stream, so a client that is disconnected before
+ * any other event can resume from it.
+ */
 export const openEvent = z
   .object({
     position: z.number(),
-    /** Events after the id that was given are gone: read the state of the jobs anew. */
+    /** Events after the given id have been deleted: reload the state of the jobs. */
     missed: z.boolean(),
-    /** A sign of life comes this often. A client that gets none for a good deal longer has lost the server. */
+    /** Interval of heartbeats. A client that receives nothing for considerably longer has lost the server. */
     heartbeatMs: z.number(),
   })
   .meta({ id: 'OpenEvent' });
 
-/** Event `progress`: sent when something changed, a few times per second at the most. */
+/** Event `progress`: sent on changes, at most a few times per second. */
 export const progressEvent = z
   .object({
     jobId,
@@ -41,7 +44,7 @@ export const progressEvent = z
     generation: z.number(),
     itemCount: z.number(),
     counts: z.record(z.string(), z.number()),
-    /** Items ended per second over the last `rateWindowMs`: a minute, or less while the run is younger. */
+    /** Items completed per second over the last `rateWindowMs`: one minute, or less while the run is younger. */
     perSecond: z.number(),
     rateWindowMs: z.number(),
     cost: z.number(),
@@ -50,7 +53,7 @@ export const progressEvent = z
   .meta({ id: 'ProgressEvent' });
 export type ProgressEvent = z.infer<typeof progressEvent>;
 
-/** Event `counter`: what a counter adds up to for the owners of the stream. Sent at the beginning, and when it changed. */
+/** Event `counter`: the total of a counter for the owners of the stream. Sent at the start and after changes. */
 export const counterEvent = z
   .object({ counter: z.string(), total: z.record(z.string(), z.number()), updatedAt: time })
   .meta({ id: 'CounterEvent' });
@@ -64,7 +67,9 @@ const stream = {
   errors: ['TOO_MANY_STREAMS'],
 } as const;
 
-/** In a query too, because a browser's EventSource cannot set the header Last-Event-ID for its first request. */
+/**
+ * Also a query parameter, because a browser's EventSource cannot set the Last-Event-ID header on its first request.
+ */
 const lastEventId = z.coerce.number().int().min(0).optional();
 
 export const eventRoutes = defineRoutes({
@@ -72,7 +77,7 @@ export const eventRoutes = defineRoutes({
     ...stream,
     path: '/api/events',
     summary:
-      "Lifecycle and progress of the caller's jobs and totals of their counters, as server-sent events.",
+      "Lifecycle and progress of the caller's jobs, and totals of their counters, as server-sent events.",
     query: z.strictObject({ lastEventId, all: flag.optional() }),
     errors: ['TOO_MANY_STREAMS', 'FORBIDDEN'],
   },

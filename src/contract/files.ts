@@ -1,11 +1,13 @@
-// Results as files: streamed as they are asked for, prepared in the background, or left by the job when it ended.
+// Results as files: streamed on request, prepared in the background, or written when the job finishes.
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
 import { flag, generation, jobParams, pageOf, rowFilterQuery, shortPage, time } from './values.ts';
 
 const exportQuery = z.strictObject({
   format: z.enum(['csv', 'xlsx', 'jsonl']).default('csv'),
-  /** Rows with their results, or rows of the file that could not become any, which no filter concerns. */
+  /**
+   * `results`: rows with their results. `rejected`: rows of the file that could not be stored; filters do not apply.
+   */
   kind: z.enum(['results', 'rejected']).default('results'),
   ...rowFilterQuery,
   /** Row numbers such as 0-99,250. */
@@ -15,23 +17,23 @@ const exportQuery = z.strictObject({
     .max(10_000)
     .optional(),
   generation: generation.optional(),
-  /** Columns to write, in this order; default all. */
+  /** Columns to write, in this order; default: all. */
   columns: z.string().max(50_000).optional(),
-  /** CSV: leave cells alone that a spreadsheet would take for a formula. */
+  /** CSV: does not escape cells that a spreadsheet would read as a formula. */
   raw: flag.optional(),
   bom: flag.optional(),
 });
 
 export const jobFile = z
   .object({
-    /** For the path of the download. */
+    /** Part of the download path. */
     fileId: z.string(),
     kind: z.enum(['input', 'output', 'export']),
     name: z.string(),
     bytes: z.number().nullable(),
     sha256: z.string().nullable(),
     generation: z.number().nullable(),
-    /** An export is PREPARING until it can be fetched. */
+    /** An export is PREPARING until it can be downloaded. */
     state: z.enum(['READY', 'PREPARING', 'FAILED']),
     error: z.string().nullable(),
     rows: z.number().nullable(),
@@ -44,7 +46,7 @@ export const fileRoutes = defineRoutes({
   exportJob: {
     method: 'GET',
     path: '/api/jobs/:jobId/export',
-    summary: 'Results as a file, streamed; filters as for the list of rows.',
+    summary: 'Results as a streamed file. Takes the same filters as the list of rows.',
     access: 'viewer',
     scope: 'export',
     params: jobParams,
@@ -55,7 +57,7 @@ export const fileRoutes = defineRoutes({
   prepareExport: {
     method: 'POST',
     path: '/api/jobs/:jobId/export',
-    summary: 'Prepare such a file in the background; it is found among the files of the job.',
+    summary: 'Prepare an export in the background. It appears in the files of the job.',
     access: 'viewer',
     scope: 'export',
     params: jobParams,
@@ -66,7 +68,7 @@ export const fileRoutes = defineRoutes({
   listFiles: {
     method: 'GET',
     path: '/api/jobs/:jobId/files',
-    summary: 'Its input, its output files and prepared exports, with checksums.',
+    summary: 'Input, output files and prepared exports of a job, with checksums.',
     access: 'viewer',
     scope: 'read',
     params: jobParams,
@@ -78,7 +80,7 @@ export const fileRoutes = defineRoutes({
   downloadFile: {
     method: 'GET',
     path: '/api/jobs/:jobId/files/:fileId',
-    summary: 'One of these files.',
+    summary: 'Download a file of a job.',
     access: 'viewer',
     scope: 'export',
     params: jobParams.extend({ fileId: z.string().min(1).max(200) }),

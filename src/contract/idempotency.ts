@@ -1,14 +1,14 @@
-// How routes treat the header Idempotency-Key. Kept apart from the schemas of the routes, which the page does not load.
+// How routes treat the Idempotency-Key header. Separate from the schemas of the routes, which the page does not load.
 import type { Route } from './route.ts';
 
 /**
- * How a route treats the header Idempotency-Key. `stored`: it is carried out once, and its first answer is given again.
- * `own`: the key names what is made. `refused`: the answer holds a secret, the body is not known before it is read, or a
- * repetition does no harm.
+ * `stored`: the request runs once, and its first response is repeated. `own`: the key identifies the created object.
+ * `refused`: the response holds a secret, the body is unknown before it is read, or repeating the request does no
+ * harm.
  */
 export type Idempotency = 'stored' | 'own' | 'refused';
 
-/** Null: nothing is changed, so a key means nothing. */
+/** Returns null if the route changes nothing, so that a key has no meaning. */
 export function idempotencyOf({
   method,
   idempotency,
@@ -17,7 +17,7 @@ export function idempotencyOf({
   return idempotency ?? (method === 'POST' ? 'stored' : 'refused');
 }
 
-/** Requests to it with the same key are carried out once. */
+/** True if requests with the same key run only once. */
 export function honoursKey(route: Pick<Route, 'method' | 'idempotency'>): boolean {
   return ['stored', 'own'].includes(idempotencyOf(route) ?? '');
 }

@@ -1,14 +1,14 @@
-// Which fields of a row hold its image, when the job came from a set of images. The headers are those of the set, so that a
-// mapping cannot pass off something else.
+// The fields of a row that hold its image, for jobs created from a set of images. They are found by the headers of
+// the set, so a mapping cannot substitute another field.
 
 export interface ImageKeys {
-  /** Holds the key in the blob store. */
+  /** Field with the key in the blob store. */
   blob: string;
-  /** Holds the name of the file. */
+  /** Field with the file name. */
   name: string;
 }
 
-/** Null: rows of this job have no images. */
+/** Returns null if rows of this job have no images. */
 export function imageKeys(
   columns: readonly { key: string; header: string }[],
   format: string | null | undefined,

@@ -1,4 +1,4 @@
-// Rows of a job: pages of the grid, one row with its history, errors by group, what is not done yet, and rates over time.
+// Rows of a job: pages of the grid, one row with its history, error groups, unfinished rows, and rates over time.
 import { z } from 'zod';
 import { itemParams } from './control.ts';
 import { defineRoutes } from './route.ts';
@@ -26,7 +26,7 @@ const read = { method: 'GET', access: 'viewer', scope: 'read', params: jobParams
 export const item = z
   .object({
     seq: z.number(),
-    /** PROCESSING only where it was asked for; else a row without a result is PENDING. */
+    /** PROCESSING only if requested; otherwise a row without a result is PENDING. */
     status: liveStatus,
     input: json,
     result: json,
@@ -38,7 +38,7 @@ export const item = z
     handlerMs: z.number().nullable(),
     cost: z.number().nullable(),
     finishedAt: time.nullable(),
-    /** In lists of what rows are doing, and in the order of time: the last change, and the worker that has the row. */
+    /** Time of the last change, and the worker that holds the row. Only in lists by live status or by time. */
     updatedAt: time.optional(),
     lockedBy: z.string().nullable().optional(),
   })
@@ -46,12 +46,12 @@ export const item = z
 
 export const itemDetail = item
   .extend({
-    /** PENDING refined: PROCESSING, RETRYING, HELD. */
+    /** PENDING in more detail: PROCESSING, RETRYING, HELD. */
     now: z.enum(['PENDING', 'PROCESSING', 'RETRYING', 'HELD', 'ENDED']),
     readyAt: time.nullable(),
     lockedBy: z.string().nullable(),
     summary: z.string().nullable(),
-    /** Inputs that somebody gave it, each from a generation on, newest last. */
+    /** Edited inputs, each with the generation from which it applies, newest last. */
     edits: z.array(z.object({ generation: z.number(), input: json, editedAt: time })),
     originalInput: json,
     stages: z.array(z.object({ generation: z.number(), phase: z.number(), output: json })),
@@ -65,7 +65,7 @@ export const itemDetail = item
         failedAt: time,
       }),
     ),
-    /** The result of each generation that had one, newest first. */
+    /** The result of each generation that has one, newest first. */
     results: z.array(
       z.object({
         generation: z.number(),
@@ -91,9 +91,9 @@ export const treeItem = z
     seq: z.number(),
     summary: z.string().nullable(),
     status: rowStatus,
-    /** How far from the rows of the file. */
+    /** Number of ancestors up to a row of the file. */
     depth: z.number(),
-    /** Rows that it emitted; 1,000 stands for more. */
+    /** Number of rows it emitted; 1,000 means 1,000 or more. */
     childCount: z.number(),
   })
   .meta({ id: 'TreeItem' });
@@ -109,7 +109,7 @@ export const errorGroup = z
     failed: z.number(),
     firstSeen: time,
     lastSeen: time,
-    /** Occurrences over time, in steps of equal length; empty for what was counted before there were trends. */
+    /** Occurrences over time, in steps of equal length; empty for errors counted before trends were introduced. */
     trend: z.object({ from: time, stepMs: z.number(), counts: z.array(z.number()) }),
   })
   .meta({ id: 'ErrorGroup' });
@@ -126,10 +126,10 @@ export const pendingItem = z
     readyAt: time.nullable(),
     updatedAt: time,
     jobName: z.string(),
-    /** The pipeline. */
+    /** Name of the pipeline. */
     jobType: z.string(),
     ownerId: z.string(),
-    /** Part of the job that has ended, from 0 to 1. */
+    /** Completed share of the job, from 0 to 1. */
     progress: z.number(),
   })
   .meta({ id: 'PendingItem' });
@@ -149,15 +149,15 @@ export const itemRoutes = defineRoutes({
     query: z.strictObject({
       ...rowFilterQuery,
       /**
-       * PENDING alone is a row without a result, as in exports. With PROCESSING both are what a row is doing now, also one
-       * that waits for another run: PENDING waits, PROCESSING is with a worker.
+       * PENDING alone selects rows without a result, as in exports. With PROCESSING, both describe what a row is
+       * doing now, including rows that run again: PENDING waits, PROCESSING is leased by a worker.
        */
       statuses: listOf(liveStatus).optional(),
-      /** Another name of `statuses`. */
+      /** Alias of `statuses`. */
       status: listOf(liveStatus).optional(),
-      /** Default: the order of the file; by the last change for PENDING,PROCESSING. */
+      /** Default: the order of the file; by last change for PENDING,PROCESSING. */
       sort: z.enum(['seq', '-seq', 'updated_at', '-updated_at']).optional(),
-      /** Begin at this row instead of at a cursor: for scroll bars. */
+      /** Starts at this row instead of at a cursor, for scroll bars. */
       fromSeq: z.coerce.number().int().min(0).optional(),
       ...page,
     }),
@@ -165,8 +165,8 @@ export const itemRoutes = defineRoutes({
       status: 200,
       schema: pageOf(item).extend({
         /**
-         * How many rows of the job lie between the beginning of the order and the end of this page: so many were looked at.
-         * In the order of time, where nobody counts them: the rows of this page.
+         * Number of rows scanned from the start of the order to the end of this page. When sorted by time, rows are
+         * not counted: the number of rows on this page.
          */
         looked: z.number(),
       }),
@@ -184,7 +184,7 @@ export const itemRoutes = defineRoutes({
   getItemImage: {
     ...read,
     path: '/api/jobs/:jobId/items/:seq/image',
-    summary: 'The image of a row of an image job, to be shown.',
+    summary: 'The image of a row of an image job.',
     params: itemParams,
     answer: { status: 200, schema: null, type: 'bytes', hasRanges: true },
     errors: ['ITEM_NOT_FOUND', 'FILE_NOT_FOUND', 'BLOB_STORE_UNAVAILABLE'],
@@ -192,7 +192,7 @@ export const itemRoutes = defineRoutes({
   listTree: {
     ...read,
     path: '/api/jobs/:jobId/tree',
-    summary: 'Rows by what they came from: those of the file, or with parent those that it emitted.',
+    summary: 'Rows by parent: rows of the file, or with parent the rows that it emitted.',
     query: z.strictObject({ parent: seq.optional(), ...page }),
     answer: { status: 200, schema: pageOf(treeItem) },
     errors: ['CURSOR_INVALID'],
@@ -200,16 +200,16 @@ export const itemRoutes = defineRoutes({
   listErrors: {
     ...read,
     path: '/api/jobs/:jobId/errors',
-    summary: 'Failures by group, the largest first.',
+    summary: 'Error groups, largest first.',
     query: z.strictObject({
       ...page,
-      /** A piece of their message. */
+      /** Matches part of the error message. */
       search: z.string().min(1).max(1000).optional(),
     }),
     answer: {
       status: 200,
       schema: pageOf(errorGroup).extend({
-        /** How many groups there are, on this page or not. */
+        /** Number of groups on all pages. */
         total: z.number(),
       }),
     },
@@ -218,18 +218,21 @@ export const itemRoutes = defineRoutes({
   getTimeline: {
     ...read,
     path: '/api/jobs/:jobId/timeline',
-    summary: 'What a job did over time, from the ledger: per minute, in seconds while it is young.',
+    summary: 'Progress of a job over time: per minute, or per second while it is young.',
     query: z.strictObject({
       from: time.optional(),
       to: time.optional(),
-      /** Steps are as long as needed so that there are at most so many points. */
+      /** Maximum number of points; the step grows to fit. */
       points: z.coerce.number().int().min(1).max(2000).default(240),
     }),
     answer: {
       status: 200,
       schema: z.object({
         stepMs: z.number(),
-        /** Time that the points are of: the first and the last step may reach beyond it. The last one of a job that runs is over. */
+        /**
+         * Time range of the points; the first and last step may extend beyond it. For a running job, the last step is
+         * complete.
+         */
         from: time,
         to: time,
         points: z.array(
@@ -242,7 +245,7 @@ export const itemRoutes = defineRoutes({
             cancelled: z.number(),
             advanced: z.number(),
             retried: z.number(),
-            /** Average time of a call; null: there was none. */
+            /** Average duration of a call; null if there were no calls. */
             handlerMs: z.number().nullable(),
             cost: z.number(),
           }),
@@ -253,7 +256,7 @@ export const itemRoutes = defineRoutes({
   listGenerations: {
     ...read,
     path: '/api/jobs/:jobId/generations',
-    summary: 'Runs of a job: what was chosen, how it ended, what changed.',
+    summary: 'Runs of a job: selected rows, outcome and changes.',
     query: z.strictObject(shortPage),
     pagedBy: ['generation'],
     answer: {
@@ -266,7 +269,7 @@ export const itemRoutes = defineRoutes({
           leftOut: z.record(z.string(), z.number()),
           openedAt: time,
           finishedAt: time.nullable(),
-          /** Null: it has not ended, or the next one continued it. */
+          /** Null if the run has not finished or the next one continued it. */
           state: jobState.nullable(),
           outcome: jobOutcome.nullable(),
           counts: z.record(z.string(), z.number()).nullable(),
@@ -279,7 +282,7 @@ export const itemRoutes = defineRoutes({
   listRejected: {
     ...read,
     path: '/api/jobs/:jobId/rejected',
-    summary: 'Rows of the file that could not become items.',
+    summary: 'Rows of the file that were rejected.',
     query: z.strictObject({ ...page }),
     answer: {
       status: 200,
@@ -290,7 +293,7 @@ export const itemRoutes = defineRoutes({
   listPendingOfJob: {
     ...read,
     path: '/api/jobs/:jobId/pending',
-    summary: 'Rows of a job that have not ended.',
+    summary: 'Rows of a job that have no result yet.',
     query: z.strictObject(pendingQuery),
     answer: { status: 200, schema: pageOf(pendingItem) },
     errors: ['CURSOR_INVALID'],
@@ -300,7 +303,7 @@ export const itemRoutes = defineRoutes({
     access: 'viewer',
     scope: 'read',
     path: '/api/pending',
-    summary: 'Rows that have not ended, over all jobs of the caller. Behind the setting pendingDashboard.',
+    summary: 'Rows without a result, over all jobs of the caller. Needs the setting pendingDashboard.',
     query: z.strictObject({
       ...pendingQuery,
       userId: z.enum(['me', 'all']).default('me'),
@@ -313,7 +316,7 @@ export const itemRoutes = defineRoutes({
   listJobActivity: {
     ...read,
     path: '/api/jobs/:jobId/activity',
-    summary: 'Who did what to it, and its lifecycle, newest first.',
+    summary: 'Audit log and lifecycle of a job, newest first.',
     query: z.strictObject({ ...page }),
     answer: {
       status: 200,

@@ -1,4 +1,4 @@
-// Jobs as they are listed and shown, and the routes that create, list, show, change and delete them.
+// Jobs as listed and shown, and the routes that create, list, show, change and delete them.
 import { z } from 'zod';
 import { budget, createdJob, formatOptions, mapping, newJob, preview } from './new-job.ts';
 import { defineRoutes } from './route.ts';
@@ -38,23 +38,23 @@ export const listedJob = z
     pipeline: z.string(),
     ownerId: z.string(),
     state: jobState,
-    /** Outcome of its rows; null until it has finished. */
+    /** Outcome of its rows; null until the job has finished. */
     outcome: jobOutcome.nullable(),
     generation: z.number(),
     priority: z.number(),
     itemCount: z.number(),
     sealed: z.boolean(),
     counts,
-    /** Items ended per second over the last `rateWindowMs`: a minute, or less while the run is younger. */
+    /** Items completed per second over the last `rateWindowMs`: one minute, or less while the run is younger. */
     perSecond: z.number(),
     rateWindowMs: z.number(),
     cost: z.number(),
     pausedBecause: z.string().nullable(),
-    /** Why no running worker can go on with it. */
+    /** Why no running worker can process the job. */
     blockedBecause: z.string().nullable(),
-    /** Of a job that failed: why. */
+    /** Why the job failed. */
     lastError: z.string().nullable(),
-    /** Rows that wait until it is resumed. */
+    /** Rows that wait until the job is resumed. */
     held: z.number(),
     createdAt: time,
     startedAt: time.nullable(),
@@ -84,16 +84,16 @@ export const job = listedJob
     outputs: z.array(z.string()),
     budget: z.object({ max: z.number().nullable(), perItem: z.number().nullable() }),
     budgets: z.array(z.looseObject({})),
-    /** Pending rows that were tried before and wait for their next attempt. */
+    /** Pending rows that wait for a retry. */
     retrying: z.number(),
-    /** Pending rows that were not tried yet: a rate limit or a budget has nothing left for them. */
+    /** Pending rows that have not run yet and wait for a rate limit or a budget. */
     limited: z.number(),
-    /** Rows that ended in the current run; `counts` are of all rows of the job. */
+    /** Rows completed in the current run; `counts` covers all rows of the job. */
     endedThisRun: z.number(),
     retried: z.number(),
     fenced: z.number(),
     workers: z.number(),
-    /** Per phase: what has ended there, went on, and took how long. */
+    /** Rows and handler time per phase. */
     perPhase: z.array(
       z.object({
         name: z.string(),
@@ -108,11 +108,11 @@ export const job = listedJob
         handlerMs: z.number(),
       }),
     ),
-    /** When it will be done, and from what that follows; null: nothing is known. */
+    /** Estimated completion time, and what the estimate is based on; null if unknown. */
     eta: z.object({ at: time, basis: z.string() }).nullable(),
-    /** Resources in use by its pipeline, and what of them may be used now. */
+    /** Resources that the pipeline uses, with their current limits. */
     limits: z.array(z.looseObject({ name: z.string(), key: z.string() })),
-    /** Why rows wait although there are slots for them. */
+    /** Why rows wait although slots are free. */
     slowBecause: z.string().nullable(),
     sealedAt: time.nullable(),
     cancelledAt: time.nullable(),
@@ -123,7 +123,7 @@ export const job = listedJob
 export const summary = z
   .object({
     generation: z.number(),
-    /** How the job ended. */
+    /** State in which the job finished. */
     state: jobState,
     /** Outcome of its rows. */
     outcome: jobOutcome,
@@ -144,7 +144,7 @@ export const jobRoutes = defineRoutes({
     method: 'POST',
     path: '/api/jobs',
     summary:
-      'Make a job from a file, a file of a configured source, or items. Answers as soon as the bytes are safe.',
+      'Create a job from a file, a file of a configured source, or items. Responds as soon as the data is stored.',
     access: 'member',
     scope: 'write',
     body: newJob,
@@ -174,7 +174,7 @@ export const jobRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/jobs/preview',
-    summary: 'How a file would be read: dialect, columns, first rows, mapping, problems. Nothing is kept.',
+    summary: 'Preview how a file would be read: dialect, columns, first rows, mapping, problems. Nothing is stored.',
     access: 'member',
     scope: 'write',
     body: z.strictObject({
@@ -207,10 +207,10 @@ export const jobRoutes = defineRoutes({
     query: z.strictObject({
       states: listOf(jobState).optional(),
       pipeline: name.optional(),
-      /** In the name or the id. */
+      /** Matches the name or the id. */
       search: z.string().min(1).max(200).optional(),
       ownerId: ownerId.optional(),
-      /** For admins: those of everybody. */
+      /** For admins: lists the jobs of all owners. */
       all: flag.optional(),
       ...page,
     }),
@@ -220,7 +220,7 @@ export const jobRoutes = defineRoutes({
   getJob: {
     method: 'GET',
     path: '/api/jobs/:jobId',
-    summary: 'A job: counts per phase and status, rates, when it will be done, limits in force.',
+    summary: 'A job: counts per phase and status, rates, estimated completion, current limits.',
     access: 'viewer',
     scope: 'read',
     params: jobParams,
@@ -229,7 +229,7 @@ export const jobRoutes = defineRoutes({
   getSummary: {
     method: 'GET',
     path: '/api/jobs/:jobId/summary',
-    summary: 'What a finished generation came to; of the current one by default.',
+    summary: 'The summary of a finished run; of the current run by default.',
     access: 'viewer',
     scope: 'read',
     params: jobParams,
@@ -255,7 +255,7 @@ export const jobRoutes = defineRoutes({
   deleteJob: {
     method: 'DELETE',
     path: '/api/jobs/:jobId',
-    summary: 'Remove a finished job with its rows, results and files.',
+    summary: 'Delete a finished job with its rows, results and files.',
     access: 'member',
     scope: 'write',
     params: jobParams,

@@ -1,4 +1,4 @@
-// A new job and the preview of its file: the options of either, and how the file would be read.
+// A new job and the preview of its file: options of both, and how the file would be read.
 import { z } from 'zod';
 import { JOB_OUTPUTS } from '../core/files/output-format.ts';
 import { jobId, jsonObject, name, ownerId, row } from './values.ts';
@@ -18,9 +18,9 @@ export const formatOptions = z
     shortRows: z.enum(['reject', 'pad']).optional(),
     sheet: z.string().max(100).optional(),
   })
-  .meta({ id: 'FormatOptions', description: 'What is known about the file; the rest is found out.' });
+  .meta({ id: 'FormatOptions', description: 'Known properties of the file; the others are detected.' });
 
-/** Field of the pipeline's input to column of the file. */
+/** Maps fields of the pipeline's input to columns of the file. */
 export const mapping = z.record(z.string().max(500), z.string().max(1000));
 
 export const budget = z.strictObject({
@@ -28,29 +28,31 @@ export const budget = z.strictObject({
   perItem: amount.nullable().optional(),
 });
 
-/** Options of a new job, whatever its rows come from. */
+/** Options of a new job, independent of where its rows come from. */
 const newJobOptions = {
-  /** May be left out where one pipeline is meant: the only one of the server, or the only one that an uploaded file fits. */
+  /**
+   * May be left out if it is unambiguous: the server has only one pipeline, or the uploaded file matches only one.
+   */
   pipeline: name.optional(),
   name: name.optional(),
-  /** Team or account it belongs to. Default: the caller's team, else the caller. */
+  /** Team or account that owns the job. Default: the caller's team, or else the caller. */
   ownerId: ownerId.optional(),
   params: jsonObject.optional(),
   priority: z.number().int().min(-30_000).max(30_000).optional(),
   outputs: z.array(z.enum(JOB_OUTPUTS)).max(JOB_OUTPUTS.length).optional(),
-  /** Created paused: nothing runs before it is resumed. */
+  /** Creates the job paused: nothing runs until it is resumed. */
   hold: z.boolean().optional(),
-  /** Run the first so many rows, hold the rest until resumed. */
+  /** Runs this many rows first and holds the rest until the job is resumed. */
   trial: z.number().int().min(1).optional(),
   budget: budget.optional(),
-  /** Fields that name a row. */
+  /** Fields that identify a row. */
   key: z.array(z.string().min(1).max(500)).max(20).optional(),
 };
 
 const fileOptions = {
   format: formatOptions.optional(),
   mapping: mapping.optional(),
-  /** A new job, although the same file may have one. */
+  /** Creates a new job even if the same file already has one. */
   again: z.boolean().optional(),
   /** The job that this file corrects. */
   updatesJobId: jobId.optional(),
@@ -60,13 +62,13 @@ export const newJob = z
   .strictObject({
     ...newJobOptions,
     ...fileOptions,
-    /** Rows themselves. One of items, source, or the part `file` of a multipart body. */
+    /** Inline rows. Provide either items, source, upload, or the part `file` of a multipart body. */
     items: z.array(row).max(100_000).optional(),
-    /** With items: more will follow, until `seal`. */
+    /** With items: more items follow, until `seal`. */
     open: z.boolean().optional(),
     /** A file of a configured source. */
     source: z.strictObject({ name, path: z.string().min(1).max(2000) }).optional(),
-    /** A file that was sent in parts. With its checksum another file is refused. */
+    /** A file that was uploaded in parts. If the checksum is given, a different file is refused. */
     upload: z
       .strictObject({
         uploadId: z.uuid(),
@@ -84,17 +86,17 @@ export const createdJob = z.object({ jobId, created: z.boolean() }).meta({ id: '
 export const preview = z
   .object({
     file: z.object({ name: z.string(), bytes: z.number() }),
-    /** How it is read: format, dialect, encoding, sheets, warnings. */
+    /** Format, dialect, encoding, sheets, warnings. */
     detected: z.looseObject({ format: z.string(), warnings: z.array(z.string()) }),
     columns: z.array(
       z.object({
-        /** As it stands in the file. */
+        /** As in the file. */
         header: z.string(),
-        /** Field of the pipeline it goes to; null: it is not stored. */
+        /** Field of the pipeline's input that the column maps to; null if it is not stored. */
         field: z.string().nullable(),
       }),
     ),
-    /** Fields of the pipeline without a column, and which columns could be meant. */
+    /** Fields of the pipeline without a column, and columns that could match. */
     missing: z.array(
       z.object({ field: z.string(), required: z.boolean(), suggestions: z.array(z.string()) }),
     ),
@@ -102,23 +104,23 @@ export const preview = z
       z.object({
         line: z.number(),
         input: jsonObject.nullable(),
-        /** Why it would be refused or fail at once; what was repaired. */
+        /** Why the row would be rejected or fail immediately, and what was repaired. */
         problems: z.array(z.object({ field: z.string().nullable(), message: z.string() })),
       }),
     ),
-    /** Counts of the rows in the preview. */
+    /** Counts over the rows of the preview. */
     looked: z.object({ rows: z.number(), withProblems: z.number(), wholeFile: z.boolean() }),
-    /** The rows that would not run, among more rows than are looked at; bounded in rows and time. */
+    /** Rows that would not run, among more rows than the preview shows; limited in rows and time. */
     checked: z.object({
       rows: z.number(),
-      /** Cannot be read; will not be stored. */
+      /** Unreadable rows, which will not be stored. */
       rejected: z.number(),
-      /** Refused by the pipeline's input; will be stored and fail at once. */
+      /** Rows that the pipeline's input schema refuses; they will be stored and fail immediately. */
       refused: z.number(),
-      /** The first few. */
+      /** The first few reasons. */
       reasons: z.array(z.object({ line: z.number(), reason: z.string() })),
       wholeFile: z.boolean(),
-      /** The bound that ended the check before the file did. */
+      /** The limit that stopped the check before the end of the file. */
       stoppedBy: z.enum(['rows', 'time']).nullable(),
     }),
   })

@@ -1,4 +1,4 @@
-// What runs, what it may use, who shares it: for those who operate it. Health for machines.
+// Pipelines, sources, resources, owners and workers, for operators. Health checks for machines.
 import { z } from 'zod';
 import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../core/limits/owner-limits.ts';
 import { defineRoutes } from './route.ts';
@@ -12,15 +12,15 @@ export const pipeline = z
     name: z.string(),
     version: z.string().nullable(),
     phases: z.array(z.object({ name: z.string(), concurrency: z.number().nullable(), priority: z.number() })),
-    /** JSON Schema of a row; null: anything, or the schema cannot be shown. */
+    /** JSON Schema of a row; null if any row is accepted or the schema cannot be shown. */
     input: jsonObject.nullable(),
-    /** JSON Schema of the parameters of a job. */
+    /** JSON Schema of the job parameters. */
     params: jsonObject.nullable(),
     key: z.array(z.string()),
     summary: z.array(z.string()),
     outputs: z.array(z.string()).nullable(),
     resources: z.array(z.string()),
-    /** Calls cost something: a budget can be given. */
+    /** Calls have a cost, so a budget can be set. */
     paid: z.boolean(),
   })
   .meta({ id: 'Pipeline' });
@@ -40,7 +40,7 @@ export const resource = z
     rateNow: z.number().nullable(),
     state: z.enum(['closed', 'open', 'probing', 'paused', 'unused']),
     stopped: z.object({ reason: z.string(), forMs: z.number().nullable() }).nullable(),
-    /** Of the slowest worker that uses it; left out by older servers. */
+    /** Values of the slowest worker that uses the resource; older servers leave it out. */
     slowness: z.object({ syncMs: z.number(), lateMs: z.number() }).nullable().optional(),
     idleMs: z.number().nullable(),
   })
@@ -67,26 +67,26 @@ export const worker = z
     pipelines: z.array(z.string()),
     startedAt: time,
     heartbeatAt: time,
-    /** Heard of lately. */
+    /** Its last heartbeat is recent. */
     alive: z.boolean(),
     leasedItems: z.number(),
-    /** Pools of slots as of the last heartbeat. */
+    /** Slot pools as of the last heartbeat. */
     pools: z.array(
       z.object({
         pipeline: z.string(),
         phase: z.string(),
-        /** Slots without a call, and with one. */
+        /** Slots without a call, and slots with one. */
         idle: z.number(),
         busy: z.number(),
-        /** Calls that were stopped and have not returned; another slot stands in for each. */
+        /** Aborted calls that have not returned; each has been replaced by a fresh slot. */
         error: z.number(),
-        /** Rows that the worker holds and that have not started. */
+        /** Rows queued on the worker that have not started. */
         queued: z.number(),
-        /** Those of the queued ones that wait for a resource, not for a slot. */
+        /** Queued rows that wait for a resource, not for a slot. */
         waiting: z.number(),
       }),
     ),
-    /** What it takes on of what it could, and why. */
+    /** Share of its capacity that the worker uses, and why. */
     pressure: z.object({ share: z.number(), reason: z.string() }).nullable(),
   })
   .meta({ id: 'Worker' });
@@ -127,7 +127,7 @@ export const operationRoutes = defineRoutes({
   listPipelines: {
     ...operate,
     path: '/api/pipelines',
-    summary: 'Pipelines that jobs can be made for, with the schema of their rows and their phases.',
+    summary: 'Pipelines that jobs can be created for, with their phases and the schema of their rows.',
     query: z.strictObject(shortPage),
     pagedBy: ['name', 'version'],
     answer: { status: 200, schema: pageOf(pipeline) },
@@ -137,7 +137,7 @@ export const operationRoutes = defineRoutes({
     ...operate,
     access: 'member',
     path: '/api/sources',
-    summary: 'Configured sources of files.',
+    summary: 'Configured file sources.',
     query: z.strictObject(shortPage),
     pagedBy: ['name'],
     answer: {
@@ -150,7 +150,7 @@ export const operationRoutes = defineRoutes({
     method: 'POST',
     ...admin,
     path: '/api/ingestion/scan',
-    summary: 'Turn new files of the configured sources into jobs now.',
+    summary: 'Create jobs from new files of the configured sources now.',
     query: z.strictObject({ sources: listOf(name).optional() }),
     answer: { status: 200, schema: z.object({ items: z.array(scanReport) }) },
     errors: ['SOURCE_NOT_FOUND', 'SOURCE_UNAVAILABLE', 'PIPELINE_NOT_FOUND'],
@@ -158,7 +158,7 @@ export const operationRoutes = defineRoutes({
   listResources: {
     ...operate,
     path: '/api/resources',
-    summary: 'Services with limits, and what of them is used.',
+    summary: 'Rate-limited resources and their current use.',
     query: z.strictObject({ name: name.optional(), ...shortPage, limit: shortPage.limit.default(100) }),
     pagedBy: ['name', 'key'],
     answer: { status: 200, schema: pageOf(resource) },
@@ -167,29 +167,29 @@ export const operationRoutes = defineRoutes({
   getResourceHistory: {
     ...operate,
     path: '/api/resources/:name/history',
-    summary: 'What of a service was in force and used over the last day, from samples of running workers.',
+    summary: 'Limits and use of a resource over the last day, sampled by running workers.',
     params: z.object({ name }),
     query: z.strictObject({
       key: resourceKey.optional(),
       from: time.optional(),
       to: time.optional(),
-      /** Samples are put together so that there are at most so many points. */
+      /** Maximum number of points; samples are merged to fit. */
       points: z.coerce.number().int().min(1).max(2000).default(240),
     }),
     answer: {
       status: 200,
       schema: z.object({
         stepMs: z.number(),
-        /** Stretches in which nobody used it have none. */
+        /** Periods without use have no points. */
         points: z.array(
           z.object({
             at: time,
-            /** The last in the step; null: no limit. */
+            /** The last value in the step; null for no limit. */
             concurrency: z.number().nullable(),
             rate: z.number().nullable(),
-            /** The most of the samples. */
+            /** The maximum of the samples. */
             inUse: z.number(),
-            /** Calls that ended, and those of them that were refused for their number. */
+            /** Calls finished, and how many of them were throttled. */
             calls: z.number(),
             throttled: z.number(),
           }),
@@ -201,7 +201,7 @@ export const operationRoutes = defineRoutes({
     method: 'PATCH',
     ...admin,
     path: '/api/resources/:name',
-    summary: 'Change what a service may be used for while things run; null takes a change back.',
+    summary: 'Override the limits of a resource while jobs run; null removes an override.',
     params: z.object({ name }),
     body: override.extend({
       key: resourceKey.optional(),
@@ -213,7 +213,7 @@ export const operationRoutes = defineRoutes({
     ...operate,
     ...admin,
     path: '/api/owners',
-    summary: 'Owners of jobs, their weights and limits.',
+    summary: 'Job owners, with their weights and limits.',
     query: z.strictObject(shortPage),
     pagedBy: ['ownerId'],
     answer: { status: 200, schema: pageOf(owner) },
@@ -223,7 +223,7 @@ export const operationRoutes = defineRoutes({
     method: 'PATCH',
     ...admin,
     path: '/api/owners/:ownerId',
-    summary: 'Change what an owner may have of the workers; null takes a limit away.',
+    summary: 'Change the weight and limits of an owner; null removes a limit.',
     params: z.object({ ownerId }),
     body: z.strictObject({
       weight: z.number().int().min(1).max(MAX_OWNER_WEIGHT).optional(),
@@ -245,7 +245,7 @@ export const operationRoutes = defineRoutes({
   getStats: {
     ...operate,
     path: '/api/stats',
-    summary: "Numbers over the caller's jobs.",
+    summary: "Statistics over the caller's jobs.",
     query: z.strictObject({ all: flag.optional() }),
     answer: {
       status: 200,
@@ -264,7 +264,7 @@ export const operationRoutes = defineRoutes({
   getConfiguration: {
     ...operate,
     path: '/api/configuration',
-    summary: 'What a client has to know about this server: version, features, limits.',
+    summary: 'Version, features and limits of this server.',
     answer: {
       status: 200,
       schema: z.object({
@@ -279,7 +279,7 @@ export const operationRoutes = defineRoutes({
     ...operate,
     ...admin,
     path: '/api/audit',
-    summary: 'Who changed what, newest first.',
+    summary: 'Audit log, newest first.',
     query: z.strictObject({
       subject: z.string().max(300).optional(),
       actor: z.string().max(300).optional(),
@@ -292,14 +292,14 @@ export const operationRoutes = defineRoutes({
     ...operate,
     access: 'open',
     path: '/healthz',
-    summary: 'The process answers.',
+    summary: 'Liveness: the process responds.',
     answer: { status: 200, schema: z.object({ ok: z.literal(true) }) },
   },
   getReadiness: {
     ...operate,
     access: 'open',
     path: '/readyz',
-    summary: 'The database answers and has the schema of this version.',
+    summary: 'Readiness: the database responds and has the schema of this version.',
     answer: { status: 200, schema: z.object({ ok: z.literal(true) }) },
     errors: ['DATABASE_NOT_MIGRATED', 'DATABASE_NEWER', 'MIGRATION_CHANGED'],
   },
@@ -307,14 +307,14 @@ export const operationRoutes = defineRoutes({
     ...operate,
     ...admin,
     path: '/metrics',
-    summary: 'Numbers for Prometheus.',
+    summary: 'Metrics for Prometheus.',
     answer: { status: 200, schema: null, type: 'text' },
   },
   getOpenApi: {
     ...operate,
     access: 'open',
     path: '/api/openapi.json',
-    summary: 'This list as an OpenAPI document.',
+    summary: 'This API as an OpenAPI document.',
     answer: { status: 200, schema: z.looseObject({ openapi: z.string() }) },
   },
 });

@@ -1,12 +1,12 @@
-// Who may ask for what, decided from the route table. The server refuses by it, and the page shows by it what the server
-// would do.
+// Decides from the route table who may call which route. The server enforces it, and the page uses it to show what
+// the server would allow.
 import type { Role } from '../core/accounts/role.ts';
 import type { Access, Route } from './route.ts';
 import { SCOPES, type Scope } from './scopes.ts';
 
 export interface Caller {
   role: Role;
-  /** Of the key; all of them for a session. */
+  /** Scopes of the key; all scopes for a session. */
   scopes: readonly Scope[];
 }
 
@@ -20,7 +20,7 @@ const SCOPES_OF: Record<Role, readonly Scope[]> = {
   admin: SCOPES,
 };
 
-/** What somebody lacks for a route; null: nothing. */
+/** The role or scope that the caller lacks for a route; null if nothing is missing. */
 export function refusalOf(caller: Caller, route: Pick<Route, 'access' | 'scope'>): Refusal | null {
   if (route.access === 'open') return null;
   if (RANK[caller.role] < RANK[route.access]) return { lacks: 'role', needed: route.access };
@@ -29,12 +29,12 @@ export function refusalOf(caller: Caller, route: Pick<Route, 'access' | 'scope'>
   return null;
 }
 
-/** What a key of somebody with this role may be for. */
+/** Scopes that an API key may have, by the role of its account. */
 export function scopesOf(role: Role): readonly Scope[] {
   return SCOPES_OF[role];
 }
 
-/** Things of other owners are for administrators; an API key of one needs the scope `admin` for them. */
+/** Only administrators see data of other owners; an administrator's API key needs the scope `admin` for it. */
 export function maySeeAll({ role, scopes }: Caller): boolean {
   return role === 'admin' && scopes.includes('admin');
 }

@@ -1,47 +1,47 @@
-// One line of the route table: what a request holds, who may send it, what comes back. Validation, the OpenAPI document, the
-// client and the tests are all made from it. Nothing here knows of a server.
+// One line of the route table: request, access and response. Validation, the OpenAPI document, the client and the
+// tests are derived from it. Nothing here depends on a server.
 import { z } from 'zod';
 import type { ErrorCode } from '../core/errors/error-registry.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Scope } from './scopes.ts';
 
-/** The least role that may ask. `open`: nobody has to be signed in. */
+/** The minimum role. `open`: no sign-in needed. */
 export type Access = 'open' | 'viewer' | 'member' | 'admin';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 export interface Route {
   method: Method;
-  /** With `:name` for parameters. A path with `:jobId` is answered only for jobs that the caller may see. */
+  /** `:name` marks a parameter. A path with `:jobId` responds only for jobs that the caller may see. */
   path: `/${string}`;
   summary: string;
   access: Access;
-  /** The scope that an API key needs. `any`: whatever scopes it has. */
+  /** The scope that an API key needs. `any`: a key with any scope will do. */
   scope: Scope | 'any';
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
   /** The body may be multipart: a field `job` with the JSON body, then the part `file`. */
   upload?: boolean;
-  /** Fields that tell entries apart, for a list whose handler reads `limit` entries from its beginning. */
+  /** Fields that identify an entry, for a list whose handler reads `limit` entries from the beginning. */
   pagedBy?: readonly string[];
   /** Default: `stored` for POST, `refused` for PATCH and DELETE. */
   idempotency?: Idempotency;
-  /** The body is bytes as they are: application/octet-stream. */
+  /** The body is raw bytes: application/octet-stream. */
   takesBytes?: boolean;
-  /** Status and schema of what comes back when it went well. */
+  /** Status and schema of a successful response. */
   answer: {
     status: 200 | 201 | 202 | 204;
     schema: z.ZodType | null;
     type?: 'json' | 'bytes' | 'events' | 'text';
-    /** It is a stored file: it has a strong ETag, and parts of it can be asked for. */
+    /** A stored file: it has a strong ETag and supports range requests. */
     hasRanges?: boolean;
   };
-  /** What may be refused besides the errors that any route has. */
+  /** Errors besides those of every route. */
   errors?: readonly ErrorCode[];
 }
 
-/** Refusals that any route can answer with. */
+/** Errors that any route can return. */
 export const COMMON_ERRORS = [
   'REQUEST_INVALID',
   'RATE_LIMITED',
@@ -64,23 +64,23 @@ export type AnswerOf<R extends Route> = R['answer']['schema'] extends z.ZodType
   ? z.output<R['answer']['schema']>
   : undefined;
 
-/** The shape of every refusal. The fields of RFC 9457 say the same as ours. */
+/** The shape of every error response. The fields of RFC 9457 repeat ours. */
 export const errorAnswer = z
   .object({
-    /** RFC 9457: names the kind of refusal, as `code` does. */
+    /** RFC 9457: identifies the kind of error, as `code` does. */
     type: z.string(),
-    /** The kind of refusal in words. */
+    /** The kind of error in words. */
     title: z.string(),
     status: z.number().int(),
-    /** The message. */
+    /** Same as `message`. */
     detail: z.string(),
     code: z.string(),
     message: z.string(),
     hint: z.string(),
     requestId: z.string(),
-    /** The same request may succeed after this time, as the header Retry-After says; absent: it would be answered the same. */
+    /** The same request may succeed after this time, as in the Retry-After header; absent if it would fail again. */
     retryAfterMs: z.number().optional(),
-    /** Where in the request it is wrong. */
+    /** Invalid parts of the request. */
     issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   })
   .meta({ id: 'Error' });

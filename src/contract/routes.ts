@@ -1,4 +1,4 @@
-// Every route there is.
+// The complete route table.
 import { accountRoutes } from './accounts.ts';
 import { controlRoutes } from './control.ts';
 import { counterRoutes } from './counters.ts';

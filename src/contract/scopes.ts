@@ -1,3 +1,3 @@
-// What an API key may be allowed to do. Stands apart from the schemas, which the page does without.
+// Scopes of API keys. Separate from the schemas, which the page does not load.
 export const SCOPES = ['read', 'write', 'export', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];

@@ -1,4 +1,4 @@
-// Files that are sent in parts: a client that was cut off, or paused, asks how much is there and goes on behind it.
+// Files uploaded in parts. A client that was disconnected or paused asks for the offset and resumes from there.
 import { z } from 'zod';
 import { defineRoutes } from './route.ts';
 import { name, time } from './values.ts';
@@ -10,9 +10,9 @@ export const upload = z
     uploadId: z.uuid(),
     name: z.string(),
     bytes: z.number(),
-    /** How much is there: the next part begins here. */
+    /** Bytes received so far: the next part starts here. */
     offset: z.number(),
-    /** The job that was made of it. */
+    /** The job created from the file. */
     jobId: z.uuid().nullable(),
     expiresAt: time,
   })
@@ -25,7 +25,7 @@ export const uploadRoutes = defineRoutes({
     ...write,
     method: 'POST',
     path: '/api/uploads',
-    summary: 'Announce a file that comes in parts. A job is made of it with createJob.',
+    summary: 'Start an upload in parts. Create a job from it with createJob.',
     body: z.strictObject({ name, bytes: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER) }),
     answer: { status: 201, schema: upload },
     errors: ['FILE_TOO_LARGE', 'QUOTA_EXCEEDED'],
@@ -34,7 +34,7 @@ export const uploadRoutes = defineRoutes({
     ...write,
     method: 'GET',
     path: '/api/uploads/:uploadId',
-    summary: 'How much of it is there.',
+    summary: 'State of an upload: how many bytes have been received.',
     params: uploadParams,
     answer: { status: 200, schema: upload },
     errors: ['UPLOAD_NOT_FOUND'],
@@ -44,10 +44,10 @@ export const uploadRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/uploads/:uploadId/parts',
-    summary: 'The next bytes of it, as they are.',
+    summary: 'Append the next bytes to an upload.',
     params: uploadParams,
     query: z.strictObject({
-      /** Where they begin: as much as is there. */
+      /** Start of these bytes: the current offset of the upload. */
       offset: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
     }),
     takesBytes: true,
@@ -64,7 +64,7 @@ export const uploadRoutes = defineRoutes({
     ...write,
     method: 'DELETE',
     path: '/api/uploads/:uploadId',
-    summary: 'Give it up: its parts are removed.',
+    summary: 'Abort an upload and delete its parts.',
     params: uploadParams,
     answer: { status: 204, schema: null },
     errors: ['UPLOAD_NOT_FOUND', 'BLOB_STORE_UNAVAILABLE'],

@@ -1,4 +1,4 @@
-// Webhooks: what happens to jobs, told to other programs. Signed as Standard Webhooks say.
+// Webhooks: lifecycle events of jobs, sent to other programs and signed as specified by Standard Webhooks.
 import { z } from 'zod';
 import { eventKind } from './events.ts';
 import { defineRoutes } from './route.ts';
@@ -12,9 +12,9 @@ export const webhook = z
     kinds: z.array(eventKind),
     description: z.string(),
     state: z.enum(['ACTIVE', 'DISABLED']),
-    /** Why it is disabled; null: somebody did it, or it is not. */
+    /** Why it was disabled automatically; null if a user disabled it or it is active. */
     disabledBecause: z.string().nullable(),
-    /** Account that created it; it is disabled with the account. Null: not recorded. */
+    /** Account that created it; disabling the account disables the webhook. Null if not recorded. */
     createdBy: z.string().nullable(),
     createdAt: time,
     lastDeliveredAt: time.nullable(),
@@ -27,7 +27,7 @@ export const delivery = z
     webhookId: z.uuid(),
     kind: z.string(),
     jobId: z.string().nullable(),
-    /** Header webhook-id: the same for all attempts. */
+    /** The webhook-id header: the same for all attempts. */
     messageId: z.string(),
     state: z.enum(['PENDING', 'DELIVERED', 'DEAD']),
     attempts: z.number(),
@@ -61,7 +61,7 @@ export const webhookRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/webhooks',
-    summary: 'Add a webhook. Its secret is shown this once.',
+    summary: 'Create a webhook. Its secret is shown only once.',
     ...manage,
     body: z.strictObject({
       url,
@@ -84,7 +84,7 @@ export const webhookRoutes = defineRoutes({
   changeWebhook: {
     method: 'PATCH',
     path: '/api/webhooks/:webhookId',
-    summary: 'Change where it goes, what it is told, or disable it.',
+    summary: 'Change the URL or events of a webhook, or disable it.',
     ...manage,
     params,
     body: z.strictObject({
@@ -99,7 +99,7 @@ export const webhookRoutes = defineRoutes({
   deleteWebhook: {
     method: 'DELETE',
     path: '/api/webhooks/:webhookId',
-    summary: 'Remove it with its deliveries.',
+    summary: 'Delete a webhook and its deliveries.',
     ...manage,
     params,
     answer: { status: 204, schema: null },
@@ -109,7 +109,7 @@ export const webhookRoutes = defineRoutes({
     idempotency: 'refused',
     method: 'POST',
     path: '/api/webhooks/:webhookId/secret',
-    summary: 'A new secret; messages are signed with both for a day.',
+    summary: 'Rotate the secret. Messages are signed with both secrets for a day.',
     ...manage,
     params,
     answer: { status: 200, schema: z.object({ secret: z.string() }) },
@@ -118,7 +118,7 @@ export const webhookRoutes = defineRoutes({
   testWebhook: {
     method: 'POST',
     path: '/api/webhooks/:webhookId/test',
-    summary: 'Send a test message now and say how it went.',
+    summary: 'Send a test message now and return the result.',
     ...manage,
     params,
     answer: { status: 200, schema: delivery },
@@ -127,7 +127,7 @@ export const webhookRoutes = defineRoutes({
   listDeliveries: {
     method: 'GET',
     path: '/api/webhooks/:webhookId/deliveries',
-    summary: 'Messages to it, newest first.',
+    summary: 'Deliveries of a webhook, newest first.',
     access: 'viewer',
     scope: 'read',
     params,
@@ -138,7 +138,7 @@ export const webhookRoutes = defineRoutes({
   resendDelivery: {
     method: 'POST',
     path: '/api/webhooks/:webhookId/deliveries/:deliveryId/resend',
-    summary: 'Send a message again, with the same id.',
+    summary: 'Resend a message with the same id.',
     ...manage,
     params: params.extend({ deliveryId: z.uuid() }),
     answer: { status: 202, schema: delivery },

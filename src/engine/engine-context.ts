@@ -1,4 +1,4 @@
-// What every use case of the engine needs, passed explicitly.
+// Dependencies of every use case of the engine, passed explicitly.
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';
 import type { Database } from '../platform/database.ts';
 import type { Events } from '../platform/events.ts';
@@ -16,6 +16,6 @@ export interface EngineContext {
   blobs: BlobStore;
   events: Events;
   settings: Settings;
-  /** Who acts, for the audit. Default: the library. */
+  /** The caller, for the audit log. Default: the library. */
   by?: Caller;
 }

@@ -1,16 +1,16 @@
-// Writes into the audit who did what: in the transaction of the change, or alone before data leaves.
+// Writes an audit entry: in the transaction of the change, or on its own before data is exported.
 import type { Executor } from '../platform/database.ts';
 import { insertAudit } from '../store/commands/jobs/insert-audit.ts';
 import type { EngineContext } from './engine-context.ts';
 
-/** The actor where things are changed without the server. */
+/** The actor of changes that do not go through the server. */
 const LIBRARY = 'library';
 
 export interface AuditRecord {
   action: string;
   subject: string;
   detail?: object;
-  /** In place of the caller: for sign-ins, and for commands that name the account they run under. */
+  /** Replaces the caller, for sign-ins and for commands that name the account they run under. */
   actor?: string;
 }
 

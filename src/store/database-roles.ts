@@ -1,12 +1,12 @@
-// What workers and the API may do in the database: two group roles, and logins that are members of them. Workers run code of
-// pipelines, so they see nothing of accounts and webhooks; nobody changes or removes entries of the audit.
+// Database privileges of workers and the API: two group roles, and logins that are members of them. Workers run
+// pipeline code, so they cannot see accounts and webhooks. Neither role can change or delete audit entries.
 import pg from 'pg';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 
 export const API_ROLE = 'rowmill_api';
 export const WORKER_ROLE = 'rowmill_worker';
 
-/** Of the API alone. */
+/** Tables only the API can access. */
 const ACCOUNT_TABLES = [
   'api_keys',
   'deliveries',
@@ -18,7 +18,7 @@ const ACCOUNT_TABLES = [
   'upload_parts',
   'users',
 ];
-/** Of both. */
+/** Tables both can access. */
 const WORK_TABLES = [
   'attempt_errors',
   'budgets',
@@ -55,17 +55,17 @@ const WORK_TABLES = [
 ];
 const EVERYTHING = 'select, insert, update, delete';
 
-/** Privileges on a table; null: none. Undefined for a table that nobody thought of. */
+/** Privileges on a table; null for none. Undefined for a table that is not listed here. */
 export function privilegesOn(
   table: string,
 ): { [API_ROLE]: string; [WORKER_ROLE]: string | null } | undefined {
   if (table === 'cursor_keys') return { [API_ROLE]: 'select', [WORKER_ROLE]: null };
   if (table === 'audit') return { [API_ROLE]: 'select, insert', [WORKER_ROLE]: 'insert' };
   if (table === 'rowmill_migrations') return { [API_ROLE]: 'select', [WORKER_ROLE]: 'select' };
-  // Workers remove old events, but none that webhooks have still to take.
+  // Workers delete old events, except those that webhooks have not taken yet.
   if (table === 'webhook_intake') return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: 'select' };
   if (table === 'webhooks') return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: 'select (webhook_id)' };
-  // Workers remove parts whose upload is gone.
+  // Workers delete parts whose upload is gone.
   if (table === 'uploads') return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: 'select (upload_id)' };
   if (ACCOUNT_TABLES.includes(table)) return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: null };
   if (WORK_TABLES.includes(table)) return { [API_ROLE]: EVERYTHING, [WORKER_ROLE]: EVERYTHING };
@@ -77,7 +77,7 @@ export interface Logins {
   api?: string | undefined;
 }
 
-/** Makes the group roles where they are missing, sets what they may do, and lets the logins in. May be repeated. */
+/** Creates the group roles if they are missing, sets their privileges, and adds the logins. May be repeated. */
 export async function grantRoles(databaseUrl: string, { worker, api }: Logins): Promise<void> {
   if (worker !== undefined && worker === api)
     throw refusal('expected two logins, one for workers and one for the API');
@@ -86,7 +86,7 @@ export async function grantRoles(databaseUrl: string, { worker, api }: Logins): 
   try {
     await client.connect();
     await client.query('begin');
-    // Roles are of the whole server: two databases of it may be granted at once.
+    // Roles belong to the whole server, and two of its databases may be granted at the same time.
     await client.query(`select pg_advisory_xact_lock(hashtext('rowmill grant'))`);
     for (const role of [API_ROLE, WORKER_ROLE]) await makeRole(client, role);
     await grantTables(client);
@@ -95,10 +95,10 @@ export async function grantRoles(databaseUrl: string, { worker, api }: Logins): 
     await client.query('commit');
   } catch (error) {
     if ((error as { code?: string }).code === '42501')
-      throw refusal('this login may not make roles or grant on these tables', error);
+      throw refusal('this login may not create roles or grant privileges on these tables', error);
     throw error;
   } finally {
-    // Ends a transaction that was not committed.
+    // Rolls back a transaction that was not committed.
     await client.end().catch(() => {});
   }
 }
@@ -139,13 +139,13 @@ async function letIn(client: pg.Client, login: string, role: string, other: stri
   if (!found) throw refusal(`there is no login ${login} in the database`);
   if (found.is_free)
     throw refusal(`${login} is a superuser or owns the tables: no grant keeps it from anything`);
-  if (found.is_in_other) throw refusal(`${login} is a member of ${other} already`);
+  if (found.is_in_other) throw refusal(`${login} is already a member of ${other}`);
   await client.query(`grant ${role} to ${pg.escapeIdentifier(login)}`);
 }
 
 function refusal(message: string, cause?: unknown): RowmillError {
   return new RowmillError('SETTINGS_INVALID', message, {
-    hint: 'docs/accounts.md says how to make the logins, and which one grants.',
+    hint: 'See docs/accounts.md for how to create the logins and which one grants.',
     cause,
   });
 }

@@ -1,4 +1,4 @@
-// Lists of job states as constants of statements, and the states before each transition. All of them come from
+// Lists of job states as SQL constants, and the states before each transition, all derived from
 // core/jobs/job-state.ts.
 import {
   CLAIMABLE_STATES,
@@ -19,7 +19,7 @@ export const FINISHED = listOf(FINISHED_STATES);
 export const INGESTIBLE = listOf(INGEST_STATES);
 export const OPEN = listOf(OPEN_STATES);
 
-/** The condition of a statement that makes this change of the state. */
+/** The condition of a statement that performs this transition. */
 export function canGo(transition: Transition, column = 'state'): string {
   const from: readonly JobState[] = TRANSITIONS[transition].from;
   return from.length === 1 ? `${column} = '${from[0]}'` : `${column} in ${listOf(from)}`;

@@ -1,22 +1,25 @@
-// The one shape of a lease: a token that fences its holder, the time from which another process may take it, and where it is
-// known the worker that holds it. Builds fragments of statements. Each statement names the token of the lease that it changes,
-// and its row count says whether that is still the current one; a lease that expired and was not taken is still good.
+// The one shape of a lease: a token that fences its holder, the time from which another process may take it and, if
+// known, the worker that holds it. Builds SQL fragments. Each statement names the token of the lease it changes, and
+// its row count shows whether that token is still current. An expired lease that has not been taken over is still
+// valid.
 
 interface Lease {
   /** Sets a new holder. Arguments are parameters of the statement, such as "$2". */
   take(token: string, ms: string, workerId?: string): string;
   renew(ms: string): string;
   release: string;
-  /** Releases it, and keeps everybody from taking it for so long. */
+  /** Releases the lease, and keeps it from being taken for this time. */
   postpone(ms: string): string;
-  /** A condition; with the alias of the table where a statement has several. */
+  /** A condition, with the table's alias if the statement has several tables. */
   isFree(alias?: string): string;
 }
 
-/** A time that many milliseconds from now, by the clock of the database. */
+/** The time this many milliseconds from now, by the database clock. */
 export const fromNow = (ms: string): string => `now() + ${ms}::float8 * interval '1 millisecond'`;
 
-/** `name_token` and so on with a name; the name is for rows that have several leases, or another `expires_at`. */
+/**
+ * With a name, columns are called `name_token` and so on. Rows with several leases or another `expires_at` need one.
+ */
 function leaseColumns({ name, hasWorker = false }: { name?: string; hasWorker?: boolean } = {}): Lease {
   const column = (suffix: string): string => (name === undefined ? suffix : `${name}_${suffix}`);
   const token = column('token');
@@ -43,7 +46,7 @@ export const FINALIZE_LEASE = leaseColumns({ name: 'finalize', hasWorker: true }
 export const INGEST_LEASE = leaseColumns({ name: 'ingest' });
 /** `exports`: the process writes the file, which is deleted at `expires_at`. */
 export const PREPARE_LEASE = leaseColumns({ name: 'prepare' });
-/** `source_files`: the process makes a job of the file. */
+/** `source_files`: the process creates a job from the file. */
 export const SOURCE_FILE_LEASE = leaseColumns();
 /** `deliveries`: the server sends the message. */
 export const DELIVERY_LEASE = leaseColumns();

@@ -1,8 +1,12 @@
-// Parts of the statements after which contributions no longer count: which of them, and what they add up to per entry.
-// Contributions are rows of items, and whoever ends an item holds its span, its job or what is left of it: nobody waits for
-// such a row while holding another's, so no order is needed among them. Entries are shared, and are locked in key order.
+// Parts of the statements that take contributions back: which contributions, and their sum per entry. Contributions
+// belong to items, and a process that completes an item holds its span, its job or the rest of a deleted job. No
+// process waits for a contribution while holding another one's, so contributions need no lock order. Entries are
+// shared and are locked in key order.
 
-/** Of items w(job_id, seq, generation, phase, last_phase): what earlier generations counted in these phases, and still counts. */
+/**
+ * Marks contributions that earlier generations of items w(job_id, seq, generation, phase, last_phase) made in these
+ * phases and that still count.
+ */
 // Index: counter_contributions_pkey, once to find and once to mark.
 export const markTakenBack = (items: string): string => `
     picked as materialized (
@@ -22,7 +26,10 @@ export const markTakenBack = (items: string): string => `
       returning c.entry_id, c.epoch, c.measured, true as counts
     )`;
 
-/** What is `marked` and counts, per entry. Of several epochs only the last can be the entry's: they only ever rise. */
+/**
+ * Sum of the `marked` contributions that count, per entry. Among several epochs, only the last can be the entry's,
+ * because epochs only rise.
+ */
 export const SUM_MARKED = `
     summed as (
       select distinct on (s.entry_id) s.entry_id, s.epoch, array_agg(s.v order by s.o) as total
@@ -36,7 +43,9 @@ export const SUM_MARKED = `
       order by s.entry_id, s.epoch desc
     )`;
 
-/** The entries whose epoch is still that of the sum. It is looked at again after the wait for a lock. */
+/**
+ * Locks the entries whose epoch is still that of the sum. PostgreSQL checks the epoch again after waiting for a lock.
+ */
 export const LOCK_SUMMED = `
     locked as materialized (
       select e.entry_id, s.total from summed s

@@ -17,7 +17,7 @@ beforeAll(async () => {
   await admin.connect();
 });
 
-// Every test has an empty database and a folder of its own with two migrations.
+// Every test has its own empty database and its own folder with two migrations.
 beforeEach(async () => {
   const name = `rowmill_test_${newId().slice(0, 8)}`;
   await admin.query(`create database ${name} template template0`);
@@ -73,7 +73,7 @@ describe('the migrations of Rowmill', () => {
     await checkMigrated(url);
   });
 
-  // Several rounds, each on an empty database: which step the five meet at is chance.
+  // Several rounds, each on an empty database, because the step at which the five meet is random.
   it.each([1, 2, 3, 4])('are applied once when five processes start at the same time (%d)', async () => {
     const reports = await Promise.all(Array.from({ length: 5 }, () => migrate(url)));
     const names = readMigrations().map((file) => file.name);
@@ -90,7 +90,7 @@ describe('a migration', () => {
     expect(await migrate(url, folder)).toEqual({ applied: ['0003_create_figs'], version: 3 });
   });
 
-  it('that fails is rolled back whole, and those before it stay', async () => {
+  it('that fails is rolled back completely, and earlier ones stay', async () => {
     addMigration('0003_create_figs.sql', 'create table figs (id int); select 1 / 0;');
     await expect(migrate(url, folder)).rejects.toMatchObject({
       code: 'MIGRATION_FAILED',
@@ -118,7 +118,7 @@ describe('a migration', () => {
     expect(await tables()).not.toContain('figs');
   });
 
-  it('that differs only in its line ends is the same', async () => {
+  it('that differs only in its line endings is the same', async () => {
     addMigration('0003_create_nuts.sql', 'create table nuts (\n  id int\n);\n');
     await migrate(url, folder);
     addMigration('0003_create_nuts.sql', 'create table nuts (\r\n  id int\r\n);\r\n');
@@ -158,12 +158,12 @@ describe('the check at the start of a program', () => {
     });
   });
 
-  it('is content with a database that is just right', async () => {
+  it('accepts a database with exactly these migrations', async () => {
     await migrate(url, folder);
     await checkMigrated(url, folder);
   });
 
-  it('says that there is no server', async () => {
+  it('reports an unreachable server', async () => {
     for (const run of [checkMigrated, migrate]) {
       await expect(run('postgres://nobody:secret@127.0.0.1:1/none')).rejects.toMatchObject({
         code: 'DATABASE_UNREACHABLE',

@@ -1,5 +1,5 @@
-// Applies the SQL files of migrations/ in order: forward only, each in its own transaction together with
-// its bookkeeping row, under one advisory lock, so any number of processes may start at once.
+// Applies the SQL files of migrations/ in order: forward only, each in its own transaction together with its
+// bookkeeping row, under one advisory lock, so any number of processes may start at the same time.
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { RowmillError } from '../core/errors/rowmill-error.ts';
 import { databaseErrorText } from '../platform/database-error.ts';
 
 export const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url));
-// "rowmill" in the two-key space of advisory locks; any constant nobody else uses.
+// "rowmill" in the two-key space of advisory locks: any constant that no other program uses.
 const LOCK_KEYS = [0x726f_776d, 1];
 const OLDEST_SERVER = 150_000;
 
@@ -48,7 +48,7 @@ export function readMigrations(folder = MIGRATIONS_FOLDER): MigrationFile[] {
 export async function migrate(databaseUrl: string, folder = MIGRATIONS_FOLDER): Promise<MigrationReport> {
   const files = readMigrations(folder);
   return withClient(databaseUrl, async (client) => {
-    // Nothing to do is found by reading alone: the roles of workers and of the API may do no more.
+    // Reading is enough to find that nothing is missing, and the roles of workers and the API can only read.
     const begun = await client.query(`select to_regclass('rowmill_migrations') is not null as ok`);
     const known = begun.rows[0].ok ? await readApplied(client) : [];
     refuseNewerOrChanged(known, files);
@@ -57,7 +57,7 @@ export async function migrate(databaseUrl: string, folder = MIGRATIONS_FOLDER): 
     await client
       .query(`create table if not exists rowmill_migrations (
       version int primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`)
-      // Two first starts at once may both find the table missing; the loser's error means that it is there.
+      // Two first starts may both find the table missing; the loser's error means that the table exists.
       .catch(ignoreConcurrentCreation);
     const applied: string[] = [];
     for (const file of files) {
@@ -67,7 +67,7 @@ export async function migrate(databaseUrl: string, folder = MIGRATIONS_FOLDER): 
   });
 }
 
-/** Throws unless the database is exactly as this program expects it. */
+/** Throws unless the database has exactly the schema that this program expects. */
 export async function checkMigrated(databaseUrl: string, folder = MIGRATIONS_FOLDER): Promise<void> {
   const files = readMigrations(folder);
   await withClient(databaseUrl, async (client) => {
@@ -172,6 +172,6 @@ async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => P
 }
 
 function ignoreConcurrentCreation(error: { code?: string }): void {
-  // unique_violation, duplicate_table, duplicate_object: which one depends on where the two meet.
+  // unique_violation, duplicate_table or duplicate_object, depending on the step at which the two meet.
   if (!['23505', '42P07', '42710'].includes(error.code ?? '')) throw error;
 }

@@ -109,10 +109,10 @@ test('the check finds what somebody changed by hand, at every level, and repairs
   );
   expect(lost.stdout).toMatch(/repaired 2\n/);
   expect((await doctorOf(jobId)).problems).toEqual([
-    { jobId, problem: '1 entries of counters that it counts in are gone' },
+    { jobId, problem: '1 counter entries that it feeds no longer exist' },
   ]);
   expect((await diagnose(database.url)).invariants.flatMap(({ problems }) => problems)).toEqual([
-    { jobId, problem: '1 contributions of 1 rows are to entries of counters that are gone' },
+    { jobId, problem: '1 contributions of 1 rows belong to counter entries that no longer exist' },
   ]);
   const again = await openRowmill({ databaseUrl: database.url });
   await again.reprocess(jobId, { seqs: [[2, 3]] });

@@ -119,7 +119,7 @@ describe('onDone', () => {
     });
     expect(aborted).toBe(true);
     expect(await rows()).toMatchObject([
-      { state: 'PENDING', attempts: 1, last_error: 'no end within 50 ms' },
+      { state: 'PENDING', attempts: 1, last_error: 'timed out after 50 ms' },
     ]);
   });
 

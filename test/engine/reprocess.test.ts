@@ -195,7 +195,7 @@ describe('which rows', () => {
     await rowmill.whenFinished(jobId);
     await expect(rowmill.reprocess(jobId, again)).rejects.toMatchObject({
       code: 'NOTHING_TO_REPROCESS',
-      message: expect.stringContaining('2 items were tried too often'),
+      message: expect.stringContaining('2 items reached the attempt limit'),
     });
     expect(await rowmill.reprocess(jobId, { ...again, maxAttempts: 5 })).toMatchObject({ generation: 3 });
     await rowmill.whenFinished(jobId);
@@ -366,7 +366,7 @@ describe('edited rows', () => {
       rowmill.reprocess(jobId, { edits: [{ seq: 1, input: { n: '3', word: 'b' } }] }),
     ).rejects.toMatchObject({
       code: 'REPROCESS_INVALID',
-      message: 'expected the edit of item 1 to keep n, which names the row: it is "2"',
+      message: 'expected the edit of item 1 to keep n, which identifies the row: it is "2"',
     });
     expect(
       await rowmill.reprocess(jobId, { edits: [{ seq: 1, input: { n: '2', word: 'c' } }] }),

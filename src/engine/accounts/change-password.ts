@@ -1,4 +1,4 @@
-// Somebody gives themselves a new password. All their sessions end; the one that asked goes on with a new token.
+// A user changes their own password. All their sessions end; the session of the request continues with a new token.
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken, newToken } from '../../platform/secret-token.ts';

@@ -1,5 +1,5 @@
-// An administrator changes somebody. A new role or password, and being disabled, end their sessions; being disabled also
-// ends their keys and disables webhooks that they created. There is always an administrator who can sign in.
+// An administrator changes an account. A new role or password ends its sessions. Disabling it also revokes its keys
+// and disables the webhooks it created. At least one administrator can always sign in.
 
 import type { Role } from '../../core/accounts/role.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -19,14 +19,14 @@ export interface UserChanges {
   teamId?: string | null | undefined;
   disabled?: boolean | undefined;
   password?: string | undefined;
-  /** Revokes the account's keys, whatever else changes. */
+  /** Revokes the account's keys, independent of the other changes. */
   revokeKeys?: boolean | undefined;
 }
 
 export async function changeUser(context: EngineContext, userId: string, given: UserChanges): Promise<User> {
   const { password, revokeKeys = false, ...change } = given;
   if (password !== undefined) checkPassword(password, userId);
-  // Not before the account is known to exist: a hash is expensive.
+  // A hash is expensive, so check first that the account exists.
   if (!(await readUser(context.db, userId))) throw notFound(userId);
   const passwordHash = password === undefined ? undefined : await hashPassword(password);
   return retryPassing(() =>

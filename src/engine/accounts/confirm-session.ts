@@ -1,4 +1,4 @@
-// The password again, in a session that goes on: for a while it may do what needs it.
+// Confirms the password in an existing session. For a limited time, the session may then do things that need it.
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { giveBackSignInAttempts } from '../../store/commands/accounts/sign-in-attempts.ts';
 import { confirmSessionRow } from '../../store/commands/accounts/touch-session.ts';

@@ -1,4 +1,4 @@
-// Makes an API key, rmk_<id>_<secret>. Its text is in the answer to this and nowhere else.
+// Creates an API key, rmk_<id>_<secret>. Its text is returned here and stored nowhere.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken, newKeyId, newToken } from '../../platform/secret-token.ts';
@@ -36,7 +36,7 @@ export async function createKey(
         throw new RowmillError(
           'QUOTA_EXCEEDED',
           `expected ${userId} to have at most ${userMaxKeys} valid API keys (userMaxKeys), this would be one more`,
-          { hint: 'Revoke keys that are not used any more.' },
+          { hint: 'Revoke unused keys.' },
         );
       const detail = { userId, name, scopes, days };
       await recordAudit(tx, context, { action: 'key.create', subject: `key ${keyId}`, detail });

@@ -1,4 +1,4 @@
-// An administrator adds a team. Its name is the owner of the jobs that its members make.
+// An administrator creates a team. Its name is the owner of the jobs that its members create.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { insertTeam } from '../../store/commands/accounts/insert-team.ts';
@@ -10,7 +10,7 @@ export async function createTeam(context: EngineContext, teamId: string): Promis
   return retryPassing(() =>
     context.db.transaction(async (tx) => {
       const createdAt = await insertTeam(tx, teamId);
-      if (createdAt === null) throw new RowmillError('ACCOUNT_CONFLICT', `there is a team ${teamId} already`);
+      if (createdAt === null) throw new RowmillError('ACCOUNT_CONFLICT', `team ${teamId} already exists`);
       await recordAudit(tx, context, { action: 'team.create', subject: `team ${teamId}` });
       return { teamId, members: [], createdAt };
     }),

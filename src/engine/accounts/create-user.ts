@@ -1,4 +1,4 @@
-// An administrator adds a user. Checks that other changes of users share.
+// An administrator creates a user. Also holds the checks that other changes of users share.
 import type { Role } from '../../core/accounts/role.ts';
 import { weakPasswordBecause } from '../../core/accounts/weak-password.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -9,7 +9,7 @@ import { readPasswordHash, readUser, type User } from '../../store/views/account
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
 
-/** Names that the audit and the jobs of the command line use for somebody else. */
+/** Names with a special meaning in the audit log and for jobs of the command line. */
 const RESERVED = ['local', 'library', 'nobody', 'unknown'];
 
 export async function createUser(
@@ -33,9 +33,9 @@ export async function createUser(
           subject: `user ${userId}`,
           detail: { role, teamId },
         });
-      // An insert whose reply was lost finds its own row.
+      // After a lost reply, the retried insert finds its own row.
       else if ((await readPasswordHash(tx, userId)) !== passwordHash)
-        throw new RowmillError('ACCOUNT_CONFLICT', `there is an account ${userId} already`);
+        throw new RowmillError('ACCOUNT_CONFLICT', `account ${userId} already exists`);
       return (await readUser(tx, userId))!;
     }),
   );
@@ -53,7 +53,7 @@ export function checkPassword(password: string, userId: string): void {
 
 const FOREIGN_KEY_VIOLATION = '23503';
 
-/** A team that does not exist shows as a broken reference. */
+/** An unknown team surfaces as a foreign-key violation. */
 export function asMissingTeam(error: unknown, teamId: string | null | undefined): unknown {
   return (error as { code?: string } | null)?.code === FOREIGN_KEY_VIOLATION
     ? new RowmillError('TEAM_NOT_FOUND', `there is no team ${teamId}`)

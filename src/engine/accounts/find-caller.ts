@@ -1,5 +1,5 @@
-// Who holds a session token or an API key, as things are now: role, team and whether the account is disabled are read every
-// time. That it was used is written down at most once a minute.
+// Finds the account of a session token or an API key. Role, team and disabled state are read on every request. The
+// time of last use is written at most once a minute.
 import { hashToken, sameHash } from '../../platform/secret-token.ts';
 import { touchKey } from '../../store/commands/accounts/revoke-keys.ts';
 import { touchSession } from '../../store/commands/accounts/touch-session.ts';
@@ -8,7 +8,7 @@ import { type FoundSession, findSession } from '../../store/views/accounts/find-
 import type { EngineContext } from '../engine-context.ts';
 
 const TOUCH_MS = 60_000;
-/** Compared with where there is no such key, so that both cost the same. */
+/** Compared if the key does not exist, so that both cases take the same time. */
 const NO_HASH = Buffer.alloc(32);
 
 export async function findSessionCaller(

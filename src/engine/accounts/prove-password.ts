@@ -1,6 +1,6 @@
-// Checks the password of an account, slowly on purpose. Attempts count per account and per address before the password is
-// looked at, in the database, so that neither a restart nor a second process lets more of them through. An account that
-// there is not, or is disabled, costs the same time and gets the same answer as a wrong password.
+// Checks the password of an account, slowly on purpose. Attempts are counted per account and per address in the
+// database, before the password is checked, so neither a restart nor a second process allows more of them. An unknown
+// or disabled account takes the same time and gets the same response as a wrong password.
 import { addressGroup } from '../../core/accounts/address-group.ts';
 import { HashQueueFullError, verifyPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -13,13 +13,13 @@ import { readPasswordHash } from '../../store/views/accounts/read-user.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
 
-/** How long to stay away when too many passwords are being checked at once. */
+/** Wait suggested to the client if too many passwords are being checked at the same time. */
 const BUSY_MS = 5000;
 
 export type PasswordProof =
   | { kind: 'throttled'; retryAfterMs: number }
   | { kind: 'wrong' }
-  /** The hash that it was, to be compared again in the transaction; the attempts, to be given back there. */
+  /** `passwordHash` is compared again in the transaction; `attempts` are given back there. */
   | { kind: 'right'; passwordHash: string; attempts: Buffer[] };
 
 export async function provePassword(
@@ -48,7 +48,7 @@ export async function provePassword(
     if (error instanceof HashQueueFullError) return { kind: 'throttled', retryAfterMs: BUSY_MS };
     throw error;
   }
-  // What somebody types as a name that there is not may be a password: it is not written down.
+  // An unknown user name may be a password typed into the wrong field, so it is not stored.
   const subject = passwordHash === null ? 'user unknown' : `user ${userId}`;
   await retryPassing(() => recordAudit(db, context, { action: 'sign-in.failed', subject }));
   return { kind: 'wrong' };

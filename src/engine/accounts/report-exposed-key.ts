@@ -1,5 +1,5 @@
-// A key that works was sent in an address, where proxies and histories keep it. It is refused there, and its owner can read
-// in the audit that it should be replaced.
+// A valid key was sent in a URL, where proxies and histories keep it. The request is refused, and the audit log shows
+// the owner of the key that it should be replaced.
 import type { Caller, EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
 import { findKeyCaller } from './find-caller.ts';

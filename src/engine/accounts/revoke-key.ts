@@ -1,11 +1,11 @@
-// Ends an API key: the next request with it is refused.
+// Revokes an API key: the next request with it is refused.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { revokeKeyRow } from '../../store/commands/accounts/revoke-keys.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
 
-/** Null owners: of anybody. */
+/** `owners` null: the key may belong to any account. */
 export async function revokeKey(
   context: EngineContext,
   keyId: string,

@@ -1,5 +1,6 @@
-// The first account. The server offers a token in its log while there is none; who has it becomes the administrator. Taking
-// the token and making the account are one transaction, so of any number of attempts one succeeds.
+// Creates the first account. While there is none, the server writes a token to its log; whichever client has it
+// creates the administrator. One transaction consumes the token and creates the account, so only one of any number of
+// attempts succeeds.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { hashPassword } from '../../platform/password-hash.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -12,14 +13,14 @@ import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
 import { checkPassword, refuseReserved } from './create-user.ts';
 
-/** The token, for the log; null when there is an account. Tokens that were offered before are void. */
+/** The token for the log; null if an account exists. Voids earlier tokens. */
 export async function offerSetup({ db, settings }: EngineContext): Promise<string | null> {
   const token = newToken();
   const offered = await retryPassing(() => offerSetupToken(db, hashToken(token), settings.setupTokenMs));
   return offered ? token : null;
 }
 
-/** Makes the account and a session of it. */
+/** Creates the account and a session for it. */
 export async function setUp(
   context: EngineContext,
   given: { token: string; userId: string; password: string },
@@ -35,12 +36,12 @@ export async function setUp(
   await retryPassing(() =>
     context.db.transaction(async (tx) => {
       if (!(await consumeSetupToken(tx, hashToken(given.token)))) {
-        // A commit whose reply was lost: the account is there, with the hash that was made here.
+        // After a lost COMMIT reply: the account exists, with the hash computed here.
         if (made !== null && (await readPasswordHash(tx, userId)) === made) return;
         if (await hasUsers(tx)) throw setupDone();
-        throw new RowmillError('SETUP_TOKEN_WRONG', 'the token is not the one that is valid now');
+        throw new RowmillError('SETUP_TOKEN_WRONG', 'the setup token is not the current one');
       }
-      // Under the lock of the token, so that of many who have it one makes a hash.
+      // Under the lock of the token, so that only one of several concurrent requests computes a hash.
       const passwordHash = made ?? (await hashPassword(given.password));
       made = passwordHash;
       if (!(await insertFirstUser(tx, userId, passwordHash))) throw setupDone();
@@ -52,5 +53,5 @@ export async function setUp(
 }
 
 function setupDone(): RowmillError {
-  return new RowmillError('SETUP_DONE', 'there is an account already');
+  return new RowmillError('SETUP_DONE', 'an account already exists');
 }

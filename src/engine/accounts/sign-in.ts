@@ -1,5 +1,5 @@
-// Begins a session for who knows the password. The session that the browser had before ends: a token that somebody planted
-// there does not become a signed-in one.
+// Starts a session after a correct password. The browser's previous session ends, so a token that an attacker planted
+// never becomes a signed-in one.
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hashToken, newToken } from '../../platform/secret-token.ts';
 import { endSession, removeExpiredSessions } from '../../store/commands/accounts/end-sessions.ts';

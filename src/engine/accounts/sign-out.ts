@@ -1,4 +1,3 @@
-// Ends a session.
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { endSession } from '../../store/commands/accounts/end-sessions.ts';
 import type { EngineContext } from '../engine-context.ts';

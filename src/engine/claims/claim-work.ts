@@ -1,5 +1,4 @@
-// The claim: what a worker asks for goes in, a lease with everything that its items need comes out. Nothing about it is
-// filled in later.
+// A complete claim: returns a lease with everything that its items need. Nothing is filled in later.
 import { formatRanges, rangesOf } from '../../core/items/seq-ranges.ts';
 import type { WorkOwner } from '../../core/limits/owner-limits.ts';
 import type { WorkBudget } from '../../core/limits/work-budget.ts';
@@ -20,25 +19,24 @@ export type { ClaimedItem };
 
 export interface Claim extends ClaimedSpan {
   owner: WorkOwner;
-  /** Null: nothing limits what its calls cost. */
+  /** Null if no budget limits the cost of its calls. */
   budget: WorkBudget | null;
-  /** Earlier cost of its items, by seq; only where each has a budget. */
+  /** Earlier cost of its items, by seq; only if each item has a budget. */
   itemCosts: ReadonlyMap<number, number> | null;
-  /** Parameters of the job. */
   params: Readonly<Record<string, unknown>>;
 }
 
 export interface ClaimContext {
-  /** Connections for claims alone. */
+  /** Connections reserved for claims. */
   claims: EngineContext;
   control: EngineContext;
   workerId: string;
   params: JobParams;
-  /** The claim does not wait for it. */
+  /** Runs work that the claim does not wait for. */
   inBackground: (work: Promise<unknown>) => void;
 }
 
-/** Null when there is nothing to claim there right now. */
+/** Returns null if there is nothing to claim now. */
 export async function claimWork(
   context: ClaimContext,
   work: ClaimableWork,
@@ -54,7 +52,7 @@ export async function claimWork(
     const leased = await leaseItems(context, work, { maxItems, leaseMs, token });
     return leased && (await complete(context, work, leased));
   } catch (error) {
-    // The claim may have been committed: give it back instead of letting it run out.
+    // The claim may have been committed: return it instead of letting it expire.
     context.inBackground(releaseLease(control, { jobId: work.jobId, token }));
     throw error;
   }
@@ -92,7 +90,7 @@ async function noteStart({ db, events }: EngineContext, jobId: string): Promise<
   if (await startJob(db, jobId)) events.emit('job.started', { jobId });
 }
 
-/** More was leased than may be held in memory. */
+/** Returns the items that exceed the memory limit. */
 async function giveBackSurplus({ db }: EngineContext, leased: ClaimedSpan): Promise<ClaimedSpan> {
   const itemCount = leased.items.length;
   const ranges = rangesOf(leased.items.map((item) => item.seq));
@@ -100,7 +98,7 @@ async function giveBackSurplus({ db }: EngineContext, leased: ClaimedSpan): Prom
   return { ...leased, itemCount, ranges };
 }
 
-/** Items that were never called have cost nothing. */
+/** Items that were never called have no cost. */
 async function readCosts(
   { db }: EngineContext,
   budget: WorkBudget | null,

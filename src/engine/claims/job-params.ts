@@ -1,4 +1,4 @@
-// Parameters of jobs, read once per job and kept for those that were worked on last.
+// Job parameters, read once per job and kept for the most recent jobs.
 import type { Executor } from '../../platform/database.ts';
 import { readJobParams } from '../../store/views/jobs/read-job.ts';
 

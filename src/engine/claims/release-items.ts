@@ -1,5 +1,5 @@
-// Gives claimed items back, uncharged: a whole lease, or items of it that were not started. A lease that is lost meanwhile
-// is left alone.
+// Returns claimed items without counting an attempt: a whole lease, or those of its items that have not started. A
+// lease that was lost in the meantime is left alone.
 import { rangesOf } from '../../core/items/seq-ranges.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { releaseLease as releaseSpan } from '../../store/commands/spans/release-items.ts';
@@ -13,7 +13,7 @@ export async function releaseLease(
   await retryPassing(() => releaseSpan(db, jobId, token));
 }
 
-/** The others run on under the same token. `delayMs`: nobody claims the released ones before. */
+/** The other items keep running under the same token. The returned items cannot be claimed for `delayMs`. */
 export async function releaseItems(
   { db }: EngineContext,
   lease: { jobId: string; spanId: number; token: string },

@@ -1,8 +1,8 @@
-// Renews leases of one job on a connection of its own.
+// Renews leases of one job on a dedicated connection.
 import type { ClientBase } from 'pg';
 import { RENEW_LEASES } from '../../store/commands/spans/renew-leases.ts';
 
-/** The spans whose lease was renewed; the others are lost. */
+/** Returns the spans whose lease was renewed; the others are lost. */
 export async function renewLeases(
   client: ClientBase,
   jobId: string,

@@ -1,6 +1,6 @@
-// Recounts counters in chunks while writers run, and reports what has drifted; repairs it when asked to. Entries are
-// compared with what was contributed, entities and scopes with the entries: so a repair goes through them in this order.
-// Contributions whose entry is gone can only be reported: which it was is not known.
+// The counter check: recounts counters in chunks while writers run, reports drift, and repairs it on request. Entries
+// are compared with contributions, entities and scopes with entries, so a repair uses this order. Contributions whose
+// entry is gone can only be reported, because the entry is no longer known.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -33,26 +33,26 @@ export interface CounterDrift {
 }
 
 export interface CounterCheck {
-  /** Rows that were compared. */
+  /** Number of rows compared. */
   checked: Record<CounterLevel, number>;
   drifted: CounterDrift[];
-  /** Contributions whose entry is gone, by job. Not looked for in a check of one counter. */
+  /** Contributions whose entry is gone, by job. Not searched in a check of one counter. */
   lost: LostContributions[];
-  /** Drifted rows that were not listed: there were too many. */
+  /** Number of drifted rows beyond `maxListed`. */
   unlisted: number;
   repaired: number;
-  /** Every row was compared within the time. */
+  /** True if every row was compared within the time limit. */
   complete: boolean;
 }
 
 export interface CheckCountersOptions {
-  /** Only this one. */
+  /** Checks only this counter. */
   counter?: string;
   repair?: boolean;
   budgetMs?: number;
   signal?: AbortSignal;
   chunkRows?: number;
-  /** Drifted rows that are listed in full. Default 1000. */
+  /** Maximum number of drifted rows to list in full. Default 1000. */
   maxListed?: number;
 }
 

@@ -1,5 +1,5 @@
-// Compares the entries of counters that one job contributes to with what all jobs contributed to them, within a budget of
-// time. Entities and scopes are sums over entries of other jobs too, and are left to the check of all.
+// Compares the counter entries that one job feeds with the contributions of all jobs, within a time limit. Entities
+// and scopes also include entries of other jobs, so only the check of all counters compares them.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Database } from '../../platform/database.ts';
@@ -12,10 +12,10 @@ const ITEMS_PER_STEP = 10_000;
 const ENTRIES_PER_STEP = 2000;
 
 export interface JobCounterCheck {
-  /** Entries that were compared. */
+  /** Number of entries compared. */
   checked: number;
   drifted: CounterDrift[];
-  /** Entries that are gone. */
+  /** Number of entries that no longer exist. */
   gone: number;
   complete: boolean;
 }

@@ -1,6 +1,6 @@
-// The counters' part of a flush: what the recorded items contributed becomes changes of entries and stored contributions, and
-// what they contributed in earlier generations is taken back. Only outcomes that are really written come here, in the
-// transaction that writes them.
+// The counter part of a flush: applies the contributions of the recorded items to entries, stores them, and takes
+// back contributions of earlier generations. It sees only outcomes that are written, in the transaction that writes
+// them.
 import type { Contribution } from '../../core/items/counter.ts';
 import type { Database, Transaction } from '../../platform/database.ts';
 import {
@@ -14,13 +14,13 @@ import type { StoredCounter } from '../../store/views/counters/find-counter.ts';
 import { explainRange } from './counter-range-error.ts';
 import { knownCounter } from './known-counters.ts';
 
-/** What one item contributed. */
+/** Contributions of one item. */
 export interface CountedItem {
   seq: number;
   counted: readonly Contribution[];
 }
 
-/** How the counters that these items feed are stored. Before the transaction: it may have to ask. */
+/** The stored counters that these items feed. Called before the transaction, because it may have to read them. */
 export async function countersOf(
   db: Database,
   items: Iterable<{ counted?: readonly Contribution[] | undefined }>,
@@ -72,7 +72,7 @@ export async function countContributions(
   return { contributions: stored.length, entries };
 }
 
-/** Per entry, in the order of the items: a replacement voids what came before it in this flush too. */
+/** Groups by entry, in the order of the items: a replacement also voids earlier contributions of this flush. */
 function gather(
   items: readonly CountedItem[],
   counters: ReadonlyMap<string, StoredCounter>,
@@ -106,8 +106,8 @@ function gather(
   return byEntry;
 }
 
-/** An error of data: the item fails, and its neighbours do not. */
+/** A data error: the item fails, and its neighbours do not. */
 function notRegistered(name: string): Error {
-  const message = `the counter ${name} or a measure of it is not registered in this database`;
+  const message = `counter ${name}, or one of its measures, is not registered in this database`;
   return Object.assign(new Error(message), { code: '22023' });
 }

@@ -1,6 +1,6 @@
-// Whether items of this generation may have counted something in an earlier one. It is asked once: they had ended before the
-// generation was opened, so what was not there by then never will be. Items that still run in an earlier generation of a
-// paused job are not among them.
+// Whether items of this generation may have contributed to counters in an earlier one. One check is enough: these
+// items were complete before the generation was opened, so no contribution can be added later. Items of a paused job
+// that still run in an earlier generation are not affected.
 import type { Database } from '../../platform/database.ts';
 import { hasContributions } from '../../store/views/counters/has-contributions.ts';
 

@@ -1,5 +1,5 @@
-// Which counters a database has: registered when a worker starts, and remembered, because the measures of a flush are
-// stored in the order of the database.
+// The counters of a database. They are registered when a worker starts and cached, because the measures of a flush
+// are stored in the order that the database has.
 import { type Counter, distinctCounters } from '../../core/items/counter.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { Database } from '../../platform/database.ts';
@@ -7,10 +7,10 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { registerCounters } from '../../store/commands/counters/register-counters.ts';
 import { listCounters, type StoredCounter } from '../../store/views/counters/find-counter.ts';
 
-/** What is remembered stays true: measures are only ever appended. */
+/** The cache never becomes wrong, because measures are only appended. */
 const known = new WeakMap<Database, Map<string, StoredCounter>>();
 
-/** Makes them known to the database; refuses definitions that do not fit what is stored there. */
+/** Registers counters in the database; refuses definitions that contradict the stored ones. */
 export async function registerDefinitions(db: Database, definitions: Iterable<Counter>): Promise<void> {
   const counters = distinctCounters(definitions);
   if (counters.length === 0) return;
@@ -18,7 +18,7 @@ export async function registerDefinitions(db: Database, definitions: Iterable<Co
     if ((error as { code?: string }).code !== '23514') throw error;
     throw new RowmillError(
       'COUNTER_INVALID',
-      'a counter would have more than 16 measures with those that are stored',
+      'a counter would have more than 16 measures, including those already stored',
       {
         hint: 'Measures that were removed from a definition still count. Use another counter.',
         cause: error,
@@ -32,7 +32,9 @@ export async function registerDefinitions(db: Database, definitions: Iterable<Co
     throw new RowmillError(
       'COUNTER_INVALID',
       `counter ${name} counts ${wordsOf(counter)} here, and ${wordsOf(stored.get(name))} in the database`,
-      { hint: 'Use another name for another counter, or the words it was first defined with.' },
+      {
+        hint: 'Use a different name for a different counter, or the scope and entity it was first defined with.',
+      },
     );
   }
 }
@@ -42,7 +44,7 @@ function wordsOf(counter: Pick<Counter, 'scope' | 'entity' | 'shared'> | undefin
   return counter?.shared ? `${words} for all owners` : words;
 }
 
-/** As it is stored, with at least these measures; undefined when nobody registered it. */
+/** The stored counter, with at least these measures; undefined if it is not registered. */
 export async function knownCounter(
   db: Database,
   name: string,

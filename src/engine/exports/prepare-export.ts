@@ -1,4 +1,4 @@
-// An export that is made in the background: written down here, made by run-exports.ts, in whatever process.
+// Requests an export in the background. Any process that runs run-exports.ts writes it.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { type ExportRequest, exportJob } from '../../export/export-job.ts';
 import { newId } from '../../platform/random.ts';
@@ -10,13 +10,13 @@ import type { Job } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
 
-/** What is stored of a request; the rest belongs to the run. */
+/** The stored part of a request; the rest belongs to the run. */
 export type BackgroundExport = Pick<
   ExportRequest,
   'format' | 'kind' | 'generation' | 'filter' | 'columns' | 'raw' | 'bom'
 >;
 
-/** The id of the export. Refused here is what would be refused later. */
+/** Returns the id of the export. Invalid requests are refused here, not later. */
 export async function prepareExport(
   context: EngineContext,
   { jobId, ownerId }: Pick<Job, 'jobId' | 'ownerId'>,
@@ -46,8 +46,8 @@ export async function prepareExport(
       if ((await countPreparingExports(tx, ownerId)) > settings.exportsAtOnce)
         throw new RowmillError(
           'TOO_MANY_EXPORTS',
-          `expected at most ${settings.exportsAtOnce} exports of ${ownerId} to be prepared at once (exportsAtOnce)`,
-          { hint: 'Try again when one has ended.' },
+          `expected at most ${settings.exportsAtOnce} exports of ${ownerId} to be prepared at the same time (exportsAtOnce)`,
+          { hint: 'Try again when one has finished.' },
         );
       await recordAudit(tx, context, {
         action: 'job.export_prepare',

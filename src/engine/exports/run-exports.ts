@@ -1,6 +1,6 @@
-// Makes the exports that somebody asked for in the background, one after the other, each under a lease: a process that
-// dies is taken over, and of two that both believe to be at it one is fenced and removes what it wrote. Keys hold the
-// attempt, so that they never write to the same place.
+// Writes exports in the background, one after the other, each under a lease. If a process dies, another one takes
+// over. If two processes both work on an export, one is fenced and deletes its file. Keys contain the attempt, so the
+// two never write to the same key.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { exportJob } from '../../export/export-job.ts';
 import { keepLease } from '../../platform/keep-lease.ts';
@@ -21,7 +21,7 @@ import type { BackgroundExport } from './prepare-export.ts';
 
 const MAX_ATTEMPTS = 5;
 
-/** Until none is left that nobody is at. How many were made. */
+/** Writes exports until no unclaimed one is left. Returns their number. */
 export async function runExports(context: EngineContext, signal: AbortSignal): Promise<number> {
   for (let count = 0; ; count += 1) {
     if (signal.aborted) return count;
@@ -72,7 +72,7 @@ async function writeExport(
   signal: AbortSignal,
 ): Promise<ExportEnd> {
   if (attempts > MAX_ATTEMPTS)
-    return { state: 'FAILED', error: `the process that made it ended, ${MAX_ATTEMPTS} times` };
+    return { state: 'FAILED', error: `the process that prepared it stopped ${MAX_ATTEMPTS} times` };
   const stored = request as BackgroundExport;
   const stream = exportJob(db, { ...stored, jobId, pageRows: settings.exportPageRows, signal });
   const key = `${prefixOf(jobId, exportId)}a${attempts}.${stored.format}`;
@@ -96,7 +96,7 @@ async function finish(
   return true;
 }
 
-/** Removes what was kept long enough; the row goes last. */
+/** Deletes expired exports; the row goes last. */
 export async function pruneExports({ db, blobs }: EngineContext): Promise<number> {
   const expired = await listExpiredExports(db);
   for (const { exportId, jobId } of expired) {

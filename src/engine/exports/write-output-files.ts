@@ -1,6 +1,6 @@
-// The files that a finished generation owes its caller: results in the formats of the job, failed rows to be corrected
-// and given again, rejected rows, and summary.json. Keys hold job, generation and attempt, so that two processes that
-// both believe to be at it never write to the same place; the summary names the ones that count.
+// The output files of a finished generation: results in the formats of the job, failed rows to correct and submit
+// again, rejected rows, and summary.json. Keys contain job, generation and attempt, so two processes that both write
+// them never use the same key. The summary names the valid ones.
 import type { GenerationDiff } from '../../core/jobs/generation-diff.ts';
 import { outcomeOf } from '../../core/jobs/job-outcome.ts';
 import { ITEM_STATUSES, type ItemStatus } from '../../core/items/outcome.ts';
@@ -50,7 +50,7 @@ export async function writeOutputFiles(
         if ((draft.counts[status] ?? 0) > 0) await add('results', format, status);
   }
   const failed = (draft.counts.ERROR ?? 0) + (draft.counts.NOT_FOUND ?? 0);
-  // As they came, so that they can be corrected and given again.
+  // In the original format, so that they can be corrected and submitted again.
   if (failed > 0)
     await add('failed', job.source ? outputLike(job.source.detected.format) : outputs[0]!.format);
   if ((job.ingestReport.rejected ?? 0) > 0) await add('rejected', 'csv');
@@ -133,7 +133,7 @@ function prefixOf({ jobId, generation }: Pick<Ending, 'jobId' | 'generation'>): 
   return `outputs/${jobId}/g${generation}/`;
 }
 
-/** What earlier attempts left; what this misses, the collector finds. */
+/** Deletes files of earlier attempts. The blob collector deletes any that this misses. */
 export async function deleteOtherAttempts(
   { blobs }: EngineContext,
   ending: Pick<Ending, 'jobId' | 'generation' | 'attempt'>,

@@ -1,5 +1,5 @@
-// What was paid for calls whose outcome nobody will see, because their lease was lost or they were given up: it is booked
-// apart from the cost of what counts.
+// Records the cost of calls whose outcome is dropped because the lease was lost or the items were given up. This
+// cost is kept separate from the cost of recorded outcomes.
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { emptyLedgerCounts, insertLedgerEntry } from '../../store/commands/results/insert-ledger-entry.ts';
@@ -14,7 +14,7 @@ export async function bookUnrecorded(
 ): Promise<void> {
   const entryId = newId();
   await retryPassing(async () => {
-    // One whose reply was lost finds itself.
+    // After a lost reply, the retry finds the entry of the first try.
     if (await ledgerHasEntry(db, jobId, entryId)) return;
     const counts = { ...emptyLedgerCounts(), fencedCost: cost };
     await insertLedgerEntry(db, { jobId, entryId, generation, phase, workerId }, counts);

@@ -1,4 +1,4 @@
-// The contents of a flush, from outcomes of leases that are still held: lines for COPY, spans, counts.
+// The contents of a flush: COPY lines, spans and counts, from the outcomes of leases that are still held.
 import { errorSignature } from '../../core/errors/error-signature.ts';
 import type { RanAgain } from '../../store/commands/counters/change-entries.ts';
 import { OutcomeLines } from '../../store/commands/items/copy-outcomes.ts';
@@ -11,7 +11,7 @@ import { NextSpans } from './next-spans.ts';
 
 const LAST_PHASE = 32_767;
 
-/** Why a row was skipped stands behind the columns of real results. */
+/** Sorts the skip-reason column after all result columns. */
 export const BEHIND_RESULTS = 1_000_000;
 
 export class FlushContents {
@@ -19,18 +19,18 @@ export class FlushContents {
   readonly groups = new Map<string, ErrorGroupDelta>();
   readonly lines: OutcomeLines;
   readonly spans: NextSpans;
-  /** Names of columns of results, with their positions. */
+  /** Result columns by name, with their positions. */
   readonly columns = new Map<string, number>();
   readonly children: NewChild[] = [];
   readonly counted: CountedItem[] = [];
   readonly ranAgain: RanAgain[] = [];
   readonly lostTokens: string[] = [];
   recorded = 0;
-  /** Nothing is left in at least one of the leases. */
+  /** At least one of the leases has no items left. */
   hasEmptied = false;
   readonly #phase: number;
   readonly #withCost: boolean;
-  /** Items may have counted in an earlier generation. */
+  /** Items may have contributed to counters in an earlier generation. */
   readonly #takesBack: boolean;
 
   constructor(batch: FlushBatch, takesBack: boolean) {
@@ -41,7 +41,7 @@ export class FlushContents {
     this.spans = new NextSpans(batch.phase);
   }
 
-  /** `isEmpty` says that nothing is left in the lease; undefined: it is no longer held. */
+  /** `isEmpty`: the lease has no items left; undefined if it is no longer held. */
   add(lease: LeaseOutcomes, isEmpty: boolean | undefined): void {
     const { outcomes, token } = lease;
     if (isEmpty === undefined) {
@@ -80,14 +80,15 @@ export class FlushContents {
     }
   }
 
-  /** Items that it emitted, and what it counted. */
+  /** Adds emitted items and counter contributions. */
   #addGains(outcome: RecordedOutcome): void {
     const { seq, children, counted } = outcome;
     if (children)
       for (const child of children)
         this.children.push({ ...child, bytes: Buffer.byteLength(child.json), parentSeq: seq });
     if (counted) this.counted.push({ seq, counted });
-    // The result of this phase is another one now; that of an item which ended has no later phases.
+    // This phase has a new result, so its earlier contributions are taken back. A terminal outcome has no later
+    // phases, so theirs are taken back too.
     if (this.#takesBack && outcome.kind !== 'retry' && !outcome.keepsCounted)
       this.ranAgain.push({ seq, lastPhase: outcome.kind === 'advance' ? this.#phase : LAST_PHASE });
   }

@@ -1,5 +1,5 @@
-// The flush: the one transaction in which a worker records the outcomes of parts of its leases. The fence comes
-// first; everything after it concerns only outcomes whose lease is still held.
+// The flush: the one transaction in which a worker records outcomes of its leases. The fence comes first.
+// Everything after it applies only to outcomes whose lease is still held.
 import { NO_FAILURES } from '../../core/errors/failure-counts.ts';
 import type { Contribution } from '../../core/items/counter.ts';
 import type { Failure, ItemStatus } from '../../core/items/outcome.ts';
@@ -32,17 +32,17 @@ export interface RecordedOutcome {
   failure: Failure | null;
   delayMs: number;
   handlerMs: number;
-  /** About what it takes in memory and on the wire; set once, when it is recorded. */
+  /** Approximate size in memory and on the wire; set once, when the outcome is recorded. */
   bytes?: number;
-  /** Cost of the call; left out when no cost is known. */
+  /** Cost of the call; left out if unknown. */
   cost?: number | null | undefined;
-  /** Keys of the result, when one of them may be new to the job. */
+  /** Keys of the result, if one of them may be new to the job. */
   columns?: readonly string[] | undefined;
-  /** Items that the handler emitted; they are stored with this outcome or not at all. */
+  /** Items that the handler emitted; stored with this outcome or not at all. */
   children?: readonly EmittedChild[] | undefined;
-  /** Contributions of the handler to counters; stored with this outcome or not at all. */
+  /** The handler's contributions to counters; stored with this outcome or not at all. */
   counted?: readonly Contribution[] | undefined;
-  /** Contributions of earlier generations cannot be taken back, and still count. */
+  /** Contributions of earlier generations cannot be taken back and still count. */
   keepsCounted?: boolean;
 }
 
@@ -69,7 +69,7 @@ export interface FlushBatch {
   generation: number;
   phase: number;
   workerId: string;
-  /** The same on every try of this batch. */
+  /** Every try of this batch has the same id. */
   flushId: string;
   leases: LeaseOutcomes[];
 }
@@ -77,13 +77,13 @@ export interface FlushBatch {
 export interface FlushReport {
   recorded: number;
   fenced: number;
-  /** Tokens of leases that are no longer held: their outcomes came too late. */
+  /** Tokens of leases that are no longer held; their outcomes came too late. */
   lostTokens: string[];
-  /** A span went and none came: the job may be finished. */
+  /** The flush emptied a lease and added no span, so the job may be complete. */
   mayFinish: boolean;
-  /** Something waits that was not there before and can be claimed now: the next phase, or emitted items. */
+  /** The flush added items that can be claimed now: of the next phase, or emitted ones. */
   hasNewWork: boolean;
-  /** What it did to counters, if anything. */
+  /** Changes to counters, if any. */
   counted?: Counted | undefined;
 }
 
@@ -99,7 +99,7 @@ export async function flushOutcomes(
   const takesBack = await countedBefore(context.db, batch.jobId, batch.generation);
   const report = await context.db.transaction(
     async (tx) => {
-      // The job's row before its spans: whoever takes both takes them in this order.
+      // Every transaction that locks the job's row and its spans locks the job first.
       const itemCount = emits(batch) ? await lockJobForChildren(tx, batch.jobId) : null;
       if (isRetry && (await ledgerHasEntry(tx, batch.jobId, batch.flushId))) return committedBefore(batch);
       const fenced = await fenceLeases(
@@ -119,7 +119,7 @@ export async function flushOutcomes(
   return report;
 }
 
-/** Outcomes mostly come in seq order: then the ranges need no sorting. */
+/** Outcomes mostly come in seq order; then the ranges need no sorting. */
 function seqsOf(outcomes: RecordedOutcome[]): SeqRanges {
   const ranges: [number, number][] = [];
   let last: [number, number] | undefined;
@@ -153,7 +153,7 @@ async function writeOutcomes(
     added.push(...(await storeChildren(tx, jobId, itemCount, contents.children, settings)));
   await insertSpans(tx, jobId, generation, added);
   await upsertErrorGroups(tx, jobId, generation, phase, [...contents.groups.values()]);
-  // Last of all that others may wait for.
+  // Counter rows are contended across jobs, so lock them last.
   const changes =
     counted.length > 0 || ranAgain.length > 0
       ? await countContributions(tx, batch, counted, counters, ranAgain)
@@ -169,7 +169,7 @@ async function writeOutcomes(
   };
 }
 
-/** Emitted items wait at the first phase. */
+/** Emitted items start at the first phase. */
 async function storeChildren(
   tx: Transaction,
   jobId: string,

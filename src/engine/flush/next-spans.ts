@@ -1,5 +1,5 @@
-// The spans that a flush leaves behind: items that go on to the next phase, and items that are tried again. As few rows as
-// there are different ready times.
+// The spans that a flush adds: items that advance to the next phase, and items to retry. One span per distinct
+// ready time, to keep the rows few.
 import { addFailure, NO_FAILURES } from '../../core/errors/failure-counts.ts';
 import type { ErrorClass } from '../../core/items/outcome.ts';
 import { rangesOf } from '../../core/items/seq-ranges.ts';
@@ -27,8 +27,8 @@ export class NextSpans {
   }
 
   retry(lease: LeaseOutcomes, errorClass: ErrorClass, delayMs: number, seq: number): void {
-    // It answered, so it ends no process: what was counted against it is forgotten.
-    // Ready times are rounded up to a tenth of the delay, so that retries of one flush share spans.
+    // The item returned, so it does not crash its process: its crashes are reset. Ready times are rounded up to a
+    // tenth of the delay, so that retries of one flush share spans.
     const step = Math.max(50, 10 ** Math.floor(Math.log10(Math.max(delayMs, 10))));
     const rounded = Math.ceil(delayMs / step) * step;
     const { priority } = lease;

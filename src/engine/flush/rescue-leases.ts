@@ -1,5 +1,5 @@
-// Takes back the leases of workers that are gone. Safe to run everywhere at once: rows are skipped when
-// somebody else holds them, and taking a lease back destroys its token, which fences the old holder.
+// Takes back the leases of dead workers. Any number of processes may run this at the same time: it skips rows that
+// are locked, and taking a lease back destroys its token, which fences the old holder.
 
 import { errorSignature } from '../../core/errors/error-signature.ts';
 import { countSeqs, eachSeq, formatRanges } from '../../core/items/seq-ranges.ts';
@@ -31,7 +31,7 @@ export interface RescueReport {
   failedItems: number;
 }
 
-/** Expired leases, of one job or of all, or all leases of a worker known to be dead. */
+/** Takes back expired leases (of one job or of all), or all leases of a worker that is known to be dead. */
 export async function rescueLeases(
   context: EngineContext,
   lostBy: LostBy = 'expired',
@@ -62,7 +62,10 @@ interface SettledLease {
   failed: number;
 }
 
-/** Where a counter holds less than what is to be taken back from it, leases come one by one, and those do without. */
+/**
+ * If a counter is smaller than the contributions to take back, leases are settled one by one, and the failing ones
+ * leave their contributions in place.
+ */
 async function settleRound(
   context: EngineContext,
   lostBy: LostBy,
@@ -93,7 +96,7 @@ async function settleLostLeases(
   keepsCounted: boolean,
 ): Promise<SettledLease[]> {
   const lost = await lockLostLeases(tx, maxLeases, lostBy);
-  // Error groups are shared: two rescues touch them in the same order.
+  // Error groups are shared, so all rescues touch them in the same order.
   lost.sort((a, b) => (a.jobId === b.jobId ? a.phase - b.phase : a.jobId < b.jobId ? -1 : 1));
   const settled: SettledLease[] = [];
   const sawTheEnd = typeof lostBy === 'object' && 'deadWorkerId' in lostBy;
@@ -101,7 +104,7 @@ async function settleLostLeases(
     const verdict = (sawTheEnd ? judgeCrash : judgeExpiry)(lease.items, lease.crashes);
     settled.push({ lease, failed: (await settleLease(tx, lease, verdict, keepsCounted)) ? 1 : 0 });
   }
-  // Counters last, and all at once, as in a flush.
+  // Counters come last and in one statement, as in a flush.
   const ended = settled.flatMap(({ lease: { jobId, generation, phase, items }, failed }) =>
     failed > 0 && generation > 1 ? [...eachSeq(items)].map((seq) => ({ jobId, seq, generation, phase })) : [],
   );
@@ -109,7 +112,7 @@ async function settleLostLeases(
   return settled;
 }
 
-/** True when the item was failed for good. */
+/** Returns true if the items were failed for good. */
 async function settleLease(
   tx: Transaction,
   lease: LostLease,

@@ -1,4 +1,4 @@
-// Stores items that a program hands over, in batches of bounded size.
+// Stores items that a program provides, in batches of bounded size.
 import type { InputColumn } from '../../core/items/input-column.ts';
 import { summarize } from '../../core/items/input-summary.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -9,15 +9,15 @@ import { type IngestRow, type RepeatedItems, storeBatch } from './store-batch.ts
 const MAX_ITEM_BYTES = 64 * 1024 * 1024;
 
 export interface AddItemsOptions {
-  /** Stored with each batch: where the source has to go on after a crash. */
+  /** Stored with each batch: the position from which the source resumes after a crash. */
   checkpoint?: (itemsRead: number) => unknown;
-  /** Items that are stored already: these are skipped, and the rest must follow right behind them. */
+  /** Number of items that are already stored: these are skipped, and the rest must follow them directly. */
   resumeAfter?: number;
-  /** So many items the job has, emitted ones apart: these are appended right behind them, or refused. */
+  /** Expected number of items in the job, without emitted ones: these items are appended after them, or refused. */
   behind?: number;
-  /** Items that an earlier try of the request stored, as JSON texts: they must be there. */
+  /** Items that an earlier try of the request stored, as JSON texts; they must exist. */
   repeated?: RepeatedItems;
-  /** Each batch leaves an entry in the audit. */
+  /** Each batch adds an entry to the audit log. */
   audited?: boolean;
 }
 
@@ -72,7 +72,7 @@ export async function addItems(
   return read;
 }
 
-/** One item as it is stored; ITEM_INVALID when it cannot be. */
+/** One item as stored; throws ITEM_INVALID if it cannot be stored. */
 export function toRow(item: unknown, position: number): IngestRow {
   if (item === null || typeof item !== 'object' || Array.isArray(item)) {
     throw new RowmillError(
@@ -93,7 +93,7 @@ export function toRow(item: unknown, position: number): IngestRow {
 
 export const UNSTORABLE_REPLACED = 'NUL or half a surrogate pair was replaced by U+FFFD';
 
-/** Exports show these as columns; a job whose items have more different keys than fit shows the first ones. */
+/** Input columns for exports. If the items have more distinct keys than the limit, the first ones are kept. */
 class ColumnsMet {
   readonly #known = new Set<string>();
   readonly #max: number;

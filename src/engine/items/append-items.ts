@@ -1,5 +1,5 @@
-// Appends items at a position that the caller names. The same request again appends nothing, one that was cut off continues,
-// and other items at the position are refused.
+// Appends items at a position that the caller names. Repeating the request appends nothing, an interrupted request
+// resumes, and different items at the position are refused.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { hasItems } from '../../store/views/items/has-items.ts';
@@ -8,10 +8,10 @@ import { addItems, toRow } from './add-items.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { itemsDiffer } from './store-batch.ts';
 
-/** Each try that fails found items of another process: it compares again. */
+/** A try fails if another process appended items in the meantime; the next one compares again. */
 const TRIES = 10;
 
-/** The number of items that this call stored; the rest was stored before. */
+/** Returns the number of items that this call stored; the rest was stored before. */
 export async function appendItemsAt(
   context: EngineContext,
   jobId: string,
@@ -37,7 +37,7 @@ export async function appendItemsAt(
   }
 }
 
-/** How many of `count` positions from `from` on have an item. Emitted items have no position. */
+/** How many of `count` positions, starting with `from`, have an item. Emitted items have no position. */
 async function storedFrom(
   { db }: EngineContext,
   jobId: string,

@@ -1,5 +1,5 @@
-// Blobs of one submitted file. They have keys that no other submission has, so that they can be deleted without a look at
-// other jobs; whether they are kept is decided by one row in file_sets (migrations/0040).
+// Blobs of one submitted file. No other submission uses the same keys, so they can be deleted without checking other
+// jobs. One row in file_sets (migrations/0038) decides whether they are kept.
 import { createInterface } from 'node:readline';
 import { MANIFEST_LINE } from '../../core/items/image-rows.ts';
 import { imageCopyKey, isImageKey } from '../../platform/blob-store/image-copies.ts';
@@ -12,18 +12,18 @@ const SET_OF_FILE = /^files\/([0-9a-f-]{36})\/[0-9a-f]{64}$/;
 
 export interface FileSet {
   setId: string;
-  /** Begin of the keys of its files. */
+  /** Prefix of the keys of its files. */
   prefix: string;
-  /** Its images by the names that rows have for them, with their bytes. */
+  /** Its images by the keys that rows use for them, with their size in bytes. */
   images: Map<string, number>;
 }
 
-/** Null for a file of an older version, which jobs may share. */
+/** Returns null for a file of an older version, which several jobs may share. */
 export function setOfFile(blobKey: string): string | null {
   return SET_OF_FILE.exec(blobKey)?.[1] ?? null;
 }
 
-/** Keeps what `work` stored when it created a job of it, and nothing otherwise. */
+/** Keeps the stored files if `work` created a job from them, and deletes them otherwise. */
 export async function withFileSet<T extends { created: boolean; source: { blobKey: string } }>(
   context: EngineContext,
   work: (set: FileSet) => Promise<T>,
@@ -37,19 +37,19 @@ export async function withFileSet<T extends { created: boolean; source: { blobKe
     if (made.created) kept = made.source.blobKey;
     return made;
   } finally {
-    // What cannot be deleted now, the collector finds.
+    // The blob collector deletes files that cannot be deleted now.
     await (kept === null ? refuse(context, set) : removeFiles(context, set.prefix, kept)).catch(() => {});
   }
 }
 
-/** A commit whose reply was lost may have made a job of it: the row says so. */
+/** After a lost COMMIT reply a job may own the files. The row in file_sets shows this. */
 async function refuse(context: EngineContext, { setId, prefix, images }: FileSet): Promise<void> {
   if (!(await retryPassing(() => dropFileSet(context.db, setId)))) return;
   await removeFiles(context, prefix, null);
   for (const key of images.keys()) await context.blobs.delete(imageCopyKey(key, setId));
 }
 
-/** Of a set without a row. The images before the manifest that names them. */
+/** Deletes a set that has no row: first the images, then the manifest that names them. */
 export async function removeSetBlobs(context: EngineContext, setId: string, fileKey: string): Promise<void> {
   for await (const key of imagesNamedIn(context, fileKey))
     await context.blobs.delete(imageCopyKey(key, setId));

@@ -1,12 +1,11 @@
-// Rows that wait for another try are tried as soon as a worker is free, instead of when their delay is over. How often each
-// may be tried stays as it was.
+// Makes rows that wait for a retry ready now instead of after their delay. Their attempt limit stays the same.
 import type { SeqRanges } from '../../core/items/seq-ranges.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { readyItems } from '../../store/commands/spans/ready-items.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordChange } from '../jobs/record-change.ts';
 
-/** The number of rows; those that do not wait for another try are none of them. Null: all that do. */
+/** Null selects all waiting rows. Returns the number of rows that were waiting for a retry. */
 export async function retryNow(
   context: EngineContext,
   jobId: string,

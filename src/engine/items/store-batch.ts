@@ -1,5 +1,5 @@
-// One ingest batch: its rows, the rows it rejects, results that are known already, one span and the checkpoint commit
-// together, so a killed ingest knows exactly how far it came, and workers may start on the first batch.
+// One ingest batch: rows, rejected rows, results that are already known, one span and the checkpoint commit together.
+// After a kill, the ingest resumes exactly where it stopped, and workers can start on the first batch.
 import { errorSignature } from '../../core/errors/error-signature.ts';
 import { NO_FAILURES } from '../../core/errors/failure-counts.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -39,7 +39,7 @@ import type { EngineContext } from '../engine-context.ts';
 import { recordAudit } from '../record-audit.ts';
 
 export interface IngestRow extends ItemRow {
-  /** What the input schema has against it: the item ends as ERROR at once. */
+  /** Why the input schema refuses the row; the item becomes ERROR immediately. */
   invalid: string | null;
 }
 
@@ -47,23 +47,23 @@ export interface IngestBatch {
   jobId: string;
   rows: IngestRow[];
   rejected: RejectedInput[];
-  /** Rows that were rejected before this batch. */
+  /** Number of rows rejected before this batch. */
   rejectedBefore: number;
-  /** Stored with the batch: where the source has to go on after a crash. */
+  /** Stored with the batch: the position from which the source resumes after a crash. */
   checkpoint?: unknown;
-  /** The batch belongs right behind this many items; null: wherever the end is. */
+  /** The batch must follow exactly this many items; null: append at the current end. */
   expectedCount: number | null;
   lease: { token: string; leaseMs: number } | null;
   newColumns?: InputColumn[] | undefined;
   report?: IngestReport | undefined;
-  /** Results of equal rows are taken over from this job. */
+  /** Results of equal rows are copied from this job. */
   updatesJobId: string | null;
-  /** Somebody appended these by hand. */
+  /** The items were appended by hand. */
   audited?: boolean;
   repeated?: RepeatedItems | undefined;
 }
 
-/** Items that are stored already, as JSON texts. */
+/** Items that are already stored, as JSON texts. */
 export interface RepeatedItems {
   from: number;
   inputs: readonly string[];
@@ -73,13 +73,13 @@ export interface StoredBatch {
   takenOver: number;
   ms: number;
   poolWaitMs: number;
-  /** More than one: the database had to be asked again. */
+  /** More than 1 if the transaction had to be retried. */
   tries: number;
 }
 
 export async function storeBatch(context: EngineContext, batch: IngestBatch): Promise<StoredBatch> {
   const { jobId, rows } = batch;
-  // The same id on every try: a batch whose COMMIT reply was lost is recognised and not stored twice.
+  // Every try has the same id, so a batch whose COMMIT reply was lost is recognized and not stored twice.
   const batchId = newId();
   const stored: StoredBatch = { takenOver: 0, ms: 0, poolWaitMs: 0, tries: 0 };
   await retryPassing(async () => {
@@ -127,7 +127,7 @@ export async function storeBatch(context: EngineContext, batch: IngestBatch): Pr
   return stored;
 }
 
-/** Rows whose end is known at ingest get it here. What is left waits for workers. */
+/** Stores results that are known at ingest. The remaining items wait for workers. */
 async function storeKnownResults(
   tx: Transaction,
   batch: IngestBatch,
@@ -189,17 +189,20 @@ async function storeKnownResults(
   return rangesOf(open) as [number, number][];
 }
 
-/** Under the lock of the job's row, which the reservation of seqs took. */
+/** Runs under the lock of the job's row, which `reserveSeqs` took. */
 async function checkRepeated(tx: Transaction, { jobId, repeated }: IngestBatch): Promise<void> {
   if (repeated === undefined || repeated.inputs.length === 0) return;
   if (!(await hasItems(tx, jobId, repeated.from, repeated.inputs))) throw itemsDiffer(jobId, repeated.from);
 }
 
 export function itemsDiffer(jobId: string, from: number): RowmillError {
-  return new RowmillError('ITEMS_DIFFER', `job ${jobId} has other items from position ${from} on`);
+  return new RowmillError('ITEMS_DIFFER', `job ${jobId} has different items from position ${from} on`);
 }
 
-/** On the connection of the batch: to wait for a second one while holding one is a deadlock once all do it. */
+/**
+ * Uses the connection of the batch: waiting for a second connection while holding one deadlocks once every process
+ * does it.
+ */
 async function refuseUnlessStored(tx: Transaction, batch: IngestBatch, batchId: string): Promise<void> {
   const { jobId } = batch;
   const job = await readJob(tx, jobId);
@@ -208,7 +211,7 @@ async function refuseUnlessStored(tx: Transaction, batch: IngestBatch, batchId: 
   if (job.sealedAt === null && INGEST_STATES.includes(job.state)) {
     throw batch.lease === null
       ? new RowmillError('JOB_BUSY', `another process is adding items to job ${jobId}`)
-      : new RowmillError('JOB_CONFLICT', `another process reads the file of job ${jobId}`, {
+      : new RowmillError('JOB_CONFLICT', `another process is reading the file of job ${jobId}`, {
           hint: 'Let it finish, or stop it and resume.',
         });
   }

@@ -1,6 +1,6 @@
-// One answer for all requests with the same idempotency key. The key is reserved before anything is done, so of requests at
-// the same moment one is carried out. If its process dies before the answer is stored, nobody knows what it did: the key
-// stays taken until it is forgotten (idempotencyKeepMs), and no request with it is carried out.
+// One response for all requests with the same idempotency key. The key is reserved before the request runs, so only
+// one of several concurrent requests runs. If the process dies before the response is stored, the effect of the
+// request is unknown: the key stays reserved for idempotencyKeepMs, and no request with it runs.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -15,20 +15,21 @@ import {
 } from '../../store/commands/jobs/idempotency-keys.ts';
 import type { EngineContext } from '../engine-context.ts';
 
-/** Of the key and what is asked with it. */
 export interface KeyedRequest {
   caller: string;
   key: string;
-  /** What is asked, in a form that is the same for the same request. */
+  /** The request in a canonical form: equal for equal requests. */
   asked: string;
 }
 
 export type Reserved =
-  /** To be carried out; then one of the two is called. Both resolve false when the key was forgotten meanwhile. */
+  /**
+   * The caller runs the request and then calls one of the two. Both resolve false if the key expired in the meantime.
+   */
   | { kind: 'new'; store(answer: KeptAnswer): Promise<boolean>; release(): Promise<boolean> }
   | { kind: 'answered'; answer: KeptAnswer };
 
-/** A reservation that was released between two statements is asked for again. */
+/** A reservation that was released between two statements is requested again. */
 const TRIES = 3;
 
 export async function reserveAnswer(context: EngineContext, request: KeyedRequest): Promise<Reserved> {
@@ -36,7 +37,7 @@ export async function reserveAnswer(context: EngineContext, request: KeyedReques
   const { idempotencyKeepMs: keepMs, userMaxIdempotencyKeys: maxKeys } = settings;
   const key = { caller: request.caller, keyHash: hashToken(request.key) };
   const requestHash = hashToken(request.asked);
-  // Made once: a reservation whose reply was lost finds its own row.
+  // Created once, so a retried reservation finds its own row.
   const token = newId();
   const reserved: Reserved = {
     kind: 'new',

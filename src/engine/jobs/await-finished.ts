@@ -1,5 +1,5 @@
-// The job before its next generation is opened: finished, or paused where the caller takes that, and at the generation that
-// the caller saw. One that is being finalized is waited for, so that its generation gets its summary.
+// Waits until a job's next generation can be opened: it is finished, or paused if the caller accepts that, and at the
+// generation that the caller saw. A job that is being finalized is awaited, so that its generation gets its summary.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
@@ -11,7 +11,7 @@ import { retryIfPassing } from './refuse-control.ts';
 
 const LOOK_AGAIN_MS = 20;
 
-/** Helps to finalize, and waits while somebody else does. */
+/** Helps to finalize, and waits while another process does. */
 export async function awaitFinished(
   context: EngineContext,
   jobId: string,
@@ -22,8 +22,8 @@ export async function awaitFinished(
   if (ifGeneration !== undefined && ifGeneration !== job.generation)
     throw new RowmillError(
       'JOB_CONFLICT',
-      `expected job ${jobId} to be at generation ${ifGeneration}, it is at ${job.generation}`,
-      { hint: 'Somebody reprocessed it meanwhile: look at it again.' },
+      `expected job ${jobId} to be at run ${ifGeneration}, it is at run ${job.generation}`,
+      { hint: 'It was reprocessed in the meantime. Reload it and try again.' },
     );
   return job;
 }
@@ -39,7 +39,7 @@ async function whenOpenable(
     if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
     if (isFinished(job.state)) return job;
     if (job.state === 'PAUSED' && paused === 'taken') return checkSealed(job);
-    // It is helped once, however late that is, before it is given up.
+    // Try to finalize at least once, even after the time limit, before giving up.
     const isEnding = job.state === 'FINALIZING';
     if (isEnding && (await finalizeJob(context, jobId))) continue;
     if (!isEnding || monotonicMs() - startedMs > context.settings.reprocessWaitMs)
@@ -57,15 +57,15 @@ function checkSealed(job: Job): Job {
     'JOB_CONFLICT',
     `cannot reprocess job ${job.jobId}: not all of its rows are stored`,
     {
-      hint: 'Wait until its file has been read, or seal the job. Then ask again.',
+      hint: 'Wait until its file has been read, or seal the job. Then try again.',
     },
   );
 }
 
 function hintFor({ state }: Job, paused: 'taken' | 'refused'): string {
   if (state === 'FINALIZING' || state === 'CANCELLING')
-    return 'It is about to end. Ask again when it has ended.';
+    return 'It is about to finish. Try again when it has finished.';
   return paused === 'taken'
-    ? 'Pause it first, or ask again when it has ended.'
-    : 'Ask again when it has ended, or reprocess the rows of the group while it is paused.';
+    ? 'Pause it first, or try again when it has finished.'
+    : 'Try again when it has finished, or reprocess the rows of the group while it is paused.';
 }

@@ -1,5 +1,5 @@
-// Cancels a job. One update stops it at once; then items without a result get CANCELLED in bounded steps, and the job
-// ends as every job does, with one summary and its files. A crash in between is gone on with by the sweep.
+// Cancels a job. One update stops it immediately. Items without a result then become CANCELLED in bounded steps, and
+// the job finishes like any other, with one summary and its files. If the process crashes midway, the sweep resumes.
 import { faultPoint } from '../../platform/fault-point.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { beginCancelling } from '../../store/commands/jobs/begin-cancelling.ts';
@@ -11,17 +11,17 @@ import { finalizeIfComplete } from './finalize-job.ts';
 import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 
-/** A step of a tenth of a second: flushes that wait for its rows hardly notice. */
+/** A step takes a tenth of a second, so flushes that wait for its rows are hardly delayed. */
 const ITEMS_PER_STEP = 20_000;
 
-/** False when the job was cancelled already. Resolves when every item has its result. */
+/** Resolves when every item has a result; false if the job was already cancelled. */
 export async function cancelJob(context: EngineContext, jobId: string): Promise<boolean> {
   const began = await decideCancel(context, jobId);
   await cancelRest(context, jobId);
   return began;
 }
 
-/** From here on nothing of it starts. False when the job was cancelled already; `cancelRest` does what is left. */
+/** After this no item starts. Returns false if the job was already cancelled. `cancelRest` does the rest. */
 export async function decideCancel(context: EngineContext, jobId: string): Promise<boolean> {
   const began = await retryPassing(() =>
     context.db.transaction(async (tx) => {
@@ -36,7 +36,7 @@ export async function decideCancel(context: EngineContext, jobId: string): Promi
   return began;
 }
 
-/** The rest of a cancellation; safe to run everywhere at once. */
+/** Completes a cancellation. Any number of processes may run it at the same time. */
 export async function cancelRest(
   context: EngineContext,
   jobId: string,
@@ -52,11 +52,11 @@ export async function cancelRest(
     }
     faultPoint('cancel.before_finalize');
     await finalizeIfComplete(context, jobId);
-    // A flush that the last step waited for may have left a new span behind its back.
+    // A flush that the last step waited for may have added a span that the step did not see.
   } while (await hasItemsToCancel(context.db, jobId));
 }
 
-/** A step that fails may have run into the deadline: each further try takes a quarter of the items, down to one. */
+/** A failed step may have hit the timeout: each further try takes a quarter of the items, down to one. */
 export async function cancelStep(
   context: EngineContext,
   jobId: string,

@@ -1,11 +1,11 @@
-// What one owner may have. Asked twice: before an upload, to spare it, and under the owner's lock behind the insert of a
-// job, where requests at the same moment cannot pass together.
+// Quotas of one owner. Checked twice: before an upload, to avoid a useless one, and under the owner's lock after a
+// job is inserted, so that concurrent requests cannot exceed them together.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { Executor } from '../../platform/database.ts';
 import type { Settings } from '../../platform/settings.ts';
 import { readOwnerUsage } from '../../store/views/limits/read-owner-usage.ts';
 
-/** `coming`: what is not written down yet. */
+/** `coming`: usage that is not stored yet. */
 export async function checkQuota(
   db: Executor,
   { ownerMaxOpenJobs, ownerMaxStoredBytes }: Settings,

@@ -1,4 +1,4 @@
-// Creates a job, open for items. A repeated request with the same idempotency key is the same job.
+// Creates a job that is open for items. Repeating a request with the same idempotency key returns the same job.
 import { isDeepStrictEqual } from 'node:util';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { JobSource } from '../../core/files/file-format.ts';
@@ -29,22 +29,22 @@ export interface CreateJobRequest {
   priority?: number;
   idempotencyKey?: string;
   source?: JobSource;
-  /** Blobs of the source (engine/items/file-set.ts): from the commit on they are the job's. */
+  /** Blobs of the source (engine/items/file-set.ts); the job owns them from the commit on. */
   fileSetId?: string;
   inputColumns?: InputColumn[];
   keyColumns?: readonly string[];
   updatesJobId?: string;
-  /** Formats of the result files. Default: CSV; none when empty. */
+  /** Formats of the result files. Default: CSV; no files if empty. */
   outputs?: readonly JobOutput[];
-  /** Created paused: nothing runs before `resume`, and items can be appended until the seal. */
+  /** Creates the job paused: nothing runs before `resume`, and items can be appended until the seal. */
   hold?: boolean;
-  /** Only so many items run at first; the rest is held until `resume`. */
+  /** Runs only this many items first and holds the rest until `resume`. */
   trial?: number;
-  /** What the job and each of its items may cost. */
+  /** Cost limits of the job and of each item. */
   budget?: JobBudget;
-  /** Of what the request is made: the idempotency key with another one is another request. */
+  /** Identifies the content of the request: the same idempotency key with a different fingerprint is a conflict. */
   fingerprint?: string;
-  /** Refused when its owner has as much as the settings allow. */
+  /** Refuses the job if its owner has reached a quota. */
   withinQuota?: boolean;
 }
 
@@ -57,7 +57,7 @@ export async function createJob(
       'ITEM_INVALID',
       `expected trial to be a whole number from 1, got ${request.trial}`,
       {
-        hint: 'It says how many items run before the rest is released.',
+        hint: 'Set it to the number of items to run before the rest is released.',
       },
     );
   }
@@ -65,9 +65,12 @@ export async function createJob(
   if (wrong !== null) throw new RowmillError('BUDGET_INVALID', wrong);
   const ownerId = request.ownerId ?? 'local';
   if (ownerId === EVERYBODY)
-    throw new RowmillError('OWNER_INVALID', `expected an owner other than ${EVERYBODY}, which is everybody`);
+    throw new RowmillError(
+      'OWNER_INVALID',
+      `expected an owner other than ${EVERYBODY}, which means all owners`,
+    );
   const params = request.params ?? {};
-  // Made once, outside the retry: an insert whose reply was lost finds its own row.
+  // Created once, outside the retry, so that a retried insert finds its own row.
   const jobId =
     request.idempotencyKey === undefined ? newId() : derivedId('job', ownerId, request.idempotencyKey);
   const requestId = newId();
@@ -96,7 +99,10 @@ export async function createJob(
     if (!isNew) return false;
     await refuseWhileRemoved(tx, jobId);
     if (request.fileSetId !== undefined && !(await claimFileSet(tx, request.fileSetId, jobId)))
-      throw new RowmillError('FILE_INCOMPLETE', 'the file was removed from the blob store before its end');
+      throw new RowmillError(
+        'FILE_INCOMPLETE',
+        'the file was deleted from the blob store before its job was created',
+      );
     if (request.withinQuota) await checkQuota(tx, context.settings, ownerId);
     const detail = { pipeline: request.pipeline, name: request.name ?? '' };
     await recordChange(tx, context, { jobId, kind: 'job.created', action: 'job.create', detail });
@@ -104,7 +110,7 @@ export async function createJob(
   };
   const inserted = await retryPassing(() => context.db.transaction(insert));
   const existing = inserted ? null : await retryPassing(() => readJob(context.db, jobId));
-  // An insert whose reply was lost was tried again and found its own row.
+  // A retried insert whose first reply was lost found its own row.
   if (inserted || existing?.ingestBatch === requestId) {
     context.events.emit('job.created', { jobId, ownerId, pipeline: request.pipeline });
     return { jobId, created: true };
@@ -122,10 +128,13 @@ export async function createJob(
   return { jobId, created: false };
 }
 
-/** What is left of a removed job would be taken for the new one's. Its own statement: it must see what is committed now. */
+/**
+ * Rows that are left of a removed job would be mistaken for rows of the new one. A separate statement, because it
+ * must see the latest commits.
+ */
 async function refuseWhileRemoved(tx: Transaction, jobId: string): Promise<void> {
   if (!(await isBeingRemoved(tx, jobId))) return;
-  throw new RowmillError('JOB_CONFLICT', `job ${jobId} is being removed`, {
+  throw new RowmillError('JOB_CONFLICT', `job ${jobId} is being deleted`, {
     hint: 'Try again in a moment, or use another idempotency key.',
     retryAfterMs: 1000,
   });

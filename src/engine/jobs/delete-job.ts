@@ -1,5 +1,5 @@
-// Removes a finished job. One transaction takes its row away, and with it the job is gone for everybody; its rows and files
-// follow in bounded steps, which any process goes on with after a crash.
+// Deletes a finished job. One transaction deletes its row, and with it the job is gone for all readers. Its rows and
+// files follow in bounded steps, which any process resumes after a crash.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { isFinished } from '../../core/jobs/job-state.ts';
@@ -17,7 +17,7 @@ import { retryIfPassing } from './refuse-control.ts';
 
 const ROWS_PER_STEP = 10_000;
 
-/** Gone for everybody when this resolves; `removeRemains` does what is left. */
+/** When this resolves, the job is gone for all readers. `removeRemains` deletes the rest. */
 export async function deleteJob(context: EngineContext, jobId: string): Promise<void> {
   const { db, settings } = context;
   let tries = 0;
@@ -29,44 +29,44 @@ export async function deleteJob(context: EngineContext, jobId: string): Promise<
         if (!job) throw new NotRemoved();
         const { ownerId, pipeline, name, itemCount } = job;
         const detail = { ownerId, pipeline, name, itemCount };
-        // While the row is there: the event says whose job it was.
+        // Recorded while the row exists, because the event names the owner of the job.
         await recordChange(tx, context, { jobId, kind: 'job.deleted', action: 'job.delete', detail });
         if (!(await removeJobRow(tx, jobId, settings.jobRetentionMinMs))) throw new NotRemoved();
       });
     });
   } catch (error) {
     if (!(error instanceof NotRemoved)) throw error;
-    // A commit whose reply was lost: it is gone, by us.
+    // After a lost COMMIT reply: this call deleted the job.
     if (tries === 1 || (await listRemovals(db, jobId)).length === 0) await refuse(context, jobId);
   }
   context.events.emit('job.deleted', { jobId });
 }
 
-/** Takes back what was recorded. */
+/** Rolls the transaction back. */
 class NotRemoved extends Error {}
 
 async function refuse({ db, settings }: EngineContext, jobId: string): Promise<never> {
   const job = await readJob(db, jobId);
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (!isFinished(job.state))
-    throw new RowmillError('JOB_CONFLICT', `cannot remove job ${jobId}: it is ${job.state}`, {
+    throw new RowmillError('JOB_CONFLICT', `cannot delete job ${jobId}: it is ${job.state}`, {
       hint: 'Cancel it, or wait until it has finished.',
       ...retryIfPassing(job.state),
     });
   throw new RowmillError(
     'JOB_RETAINED',
-    `job ${jobId} is kept for ${settings.jobRetentionMinMs} ms after its end (jobRetentionMinMs)`,
+    `job ${jobId} is kept for ${settings.jobRetentionMinMs} ms after it has finished (jobRetentionMinMs)`,
   );
 }
 
-/** Of one removed job, or of all. Safe to run everywhere at once: what is gone is gone. */
+/** Deletes the rest of one deleted job, or of all. Any number of processes may run it at the same time. */
 export async function removeRemains(
   context: EngineContext,
   options: { jobId?: string; signal?: AbortSignal; rowsPerStep?: number } = {},
 ): Promise<void> {
   const { jobId = null, signal, rowsPerStep = ROWS_PER_STEP } = options;
   for (const removal of await listRemovals(context.db, jobId)) {
-    // What it contributed to counters stays in them.
+    // Its contributions stay in the counters.
     let settled = rowsPerStep;
     while (settled === rowsPerStep && !signal?.aborted)
       settled = await retryPassing(() => settleContributions(context.db, removal.jobId, rowsPerStep));
@@ -97,7 +97,8 @@ async function removeBlobs(
     return removeSetBlobs(context, setId, blobKey);
   }
   if (blobKey === null || (await findReferencedFiles(db, [blobKey])).has(blobKey)) return;
-  // Written again since: somebody is about to make a job of the same bytes. If not, the collector finds them.
+  // If the blob was written again since, a job is about to be created from the same bytes. Otherwise the blob
+  // collector deletes it.
   const blob = await blobs.head(blobKey);
   if (blob && blob.modifiedAt <= jobCreatedAt) await blobs.delete(blobKey);
 }

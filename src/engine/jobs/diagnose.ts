@@ -1,4 +1,4 @@
-// Checks the invariants of the design on a live database, each within its time budget.
+// Checks the invariants of the design on a live database, each within its time limit.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { monotonicMs } from '../../platform/clock.ts';
@@ -17,7 +17,7 @@ export interface InvariantReport {
   invariant: string;
   says: string;
   problems: Problem[];
-  /** Why it could not be checked, or null. */
+  /** Why it could not be checked; null if it was. */
   unchecked: string | null;
 }
 
@@ -29,9 +29,9 @@ export interface Diagnosis {
 export interface DiagnoseOptions {
   jobId?: string;
   maxJobs?: number;
-  /** Time for each invariant. */
+  /** Time limit for each invariant. */
   budgetMs?: number;
-  /** With it, output files are read back and compared with their checksums. */
+  /** If given, output files are read and compared with their checksums. */
   blobs?: BlobStore;
 }
 
@@ -75,16 +75,16 @@ export async function diagnose(databaseUrl: string, options: DiagnoseOptions = {
 }
 
 async function reportCounters(db: Database, budgetMs: number): Promise<InvariantReport> {
-  const says = 'counters are what was contributed to them';
+  const says = 'counters equal the sum of their contributions';
   return counterReport(says, async (report) => {
     const check = await checkCounters({ db, events: new Events() }, { budgetMs, maxListed: LISTED_DRIFT });
     for (const drift of check.drifted) report.problems.push({ jobId: null, problem: driftText(drift) });
     if (check.unlisted > 0)
-      report.problems.push({ jobId: null, problem: `and ${check.unlisted} more rows of counters` });
+      report.problems.push({ jobId: null, problem: `and ${check.unlisted} more counter rows` });
     for (const { jobId, contributions, items } of check.lost)
       report.problems.push({
         jobId,
-        problem: `${contributions} contributions of ${items} rows are to entries of counters that are gone`,
+        problem: `${contributions} contributions of ${items} rows belong to counter entries that no longer exist`,
       });
     if (!check.complete) {
       const { entries, entities, scopes } = check.checked;
@@ -93,9 +93,9 @@ async function reportCounters(db: Database, budgetMs: number): Promise<Invariant
   });
 }
 
-/** Only the entries: what several jobs counted cannot be told apart in the sums over them. */
+/** Checks only entries: entities and scopes sum over several jobs, whose shares cannot be separated. */
 async function reportJobCounters(db: Database, jobId: string, budgetMs: number): Promise<InvariantReport> {
-  const says = 'entries of counters that the job counts in are what was contributed to them';
+  const says = 'counter entries that the job feeds equal the sum of their contributions';
   return counterReport(says, async (report) => {
     const check = await checkJobCounters(db, jobId, budgetMs);
     for (const drift of check.drifted.slice(0, LISTED_DRIFT))
@@ -103,12 +103,12 @@ async function reportJobCounters(db: Database, jobId: string, budgetMs: number):
     if (check.drifted.length > LISTED_DRIFT)
       report.problems.push({
         jobId,
-        problem: `and ${check.drifted.length - LISTED_DRIFT} more rows of counters`,
+        problem: `and ${check.drifted.length - LISTED_DRIFT} more counter rows`,
       });
     if (check.gone > 0)
       report.problems.push({
         jobId,
-        problem: `${check.gone} entries of counters that it counts in are gone`,
+        problem: `${check.gone} counter entries that it feeds no longer exist`,
       });
     if (!check.complete)
       report.unchecked = `only ${check.checked} entries were compared within ${budgetMs} ms`;
@@ -143,7 +143,7 @@ async function checkFiles(
   scope: { jobId: string | null; maxJobs: number },
   budgetMs: number,
 ): Promise<InvariantReport> {
-  const says = 'output files are what their summary says';
+  const says = 'output files match their summary';
   const report: InvariantReport = { invariant: 'files', says, problems: [], unchecked: null };
   const startedMs = monotonicMs();
   const files = await listOutputFiles(db, scope);

@@ -1,7 +1,7 @@
-// The last step of a generation: leased and resumable. Output files are written and checked between taking the lease
-// and the short transaction that writes summary, event and state together; the finalize token is the fence. No lock is
-// held while bytes move. A store that is down delays the summary, with the reason on the job. Files that ended or stalled
-// the processes that wrote them are given up: the job fails, with its summary and without files.
+// The last step of a generation, under a lease and resumable. Output files are written and checked after the lease
+// is taken. A short transaction then writes summary, event and state together; the finalize token is its fence. No
+// lock is held while bytes move. If the blob store is down, the summary is delayed and the job shows the reason.
+// If writing the files keeps crashing or stalling processes, the job fails with its summary and without files.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { OutputFile } from '../../core/files/output-format.ts';
@@ -31,8 +31,9 @@ import { recordChange } from './record-change.ts';
 const FIRST_DELAY_MS = 500;
 
 /**
- * Called after every commit that may have removed the last span of a job. One conditional update decides whether the job is
- * complete; the winner finalizes it. A crash in between is found by the sweep. True when this call finished the job.
+ * Called after every commit that may have removed the last span of a job. One conditional update decides whether
+ * the job is complete; the winner finalizes it. After a crash between the two, the sweep finalizes it. Returns
+ * true if this call finished the job.
  */
 export async function finalizeIfComplete(context: EngineContext, jobId: string): Promise<boolean> {
   if (!(await leaveToFinalize(context, jobId))) return false;
@@ -40,12 +41,15 @@ export async function finalizeIfComplete(context: EngineContext, jobId: string):
   return finalizeJob(context, jobId);
 }
 
-/** The same without the finalizing, which takes as long as the files of the job are large. */
+/** Only marks the job for finalizing, which takes longer the larger its files are. */
 export async function leaveToFinalize({ db }: EngineContext, jobId: string): Promise<boolean> {
   return retryPassing(() => beginFinalizing(db, jobId));
 }
 
-/** True when this call wrote the summary; false when somebody else holds or has finished it, or it has to wait. */
+/**
+ * Returns true if this call wrote the summary; false if another process holds or has finished it, or it has to
+ * wait.
+ */
 export async function finalizeJob(context: EngineContext, jobId: string): Promise<boolean> {
   const { db, settings } = context;
   const token = newId();
@@ -58,7 +62,7 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
   const lease = keepLease({
     leaseMs,
     renew: () => renewFinalize(db, jobId, token, leaseMs),
-    lost: () => new RowmillError('JOB_CONFLICT', `another process took over the ending of job ${jobId}`),
+    lost: () => new RowmillError('JOB_CONFLICT', `another process is now finalizing job ${jobId}`),
   });
   let files: OutputFile[] = [];
   let diff: GenerationDiff | null = null;
@@ -105,5 +109,5 @@ export async function finalizeJob(context: EngineContext, jobId: string): Promis
 }
 
 function gaveUp(jobId: string, takeovers: number): string {
-  return `writing the output files ended or stalled ${takeovers} processes in a row, without one file more (jobMaxTakeovers). Every result is stored: find what the logs of these processes say, then write a file with \`rowmill export ${jobId}\`.`;
+  return `writing the output files crashed or stalled ${takeovers} processes in a row without completing another file (jobMaxTakeovers). Every result is stored: check the logs of these processes, then write a file with \`rowmill export ${jobId}\`.`;
 }

@@ -1,4 +1,4 @@
-// Times that the slices of a job have learned about its handlers: the next one starts with them.
+// Handler durations that slices of a job have measured; the next slice starts with them.
 import { type LearnedTimes, readLearnedTimes } from '../../core/jobs/learned-times.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { readSliceState, storeSliceState } from '../../store/commands/jobs/slice-state.ts';
@@ -6,7 +6,7 @@ import type { EngineContext } from '../engine-context.ts';
 
 export interface LearnedBefore {
   times: LearnedTimes;
-  /** JSON text, as it is stored; null before the first slice. */
+  /** JSON text as stored; null before the first slice. */
   stored: string | null;
 }
 
@@ -15,7 +15,7 @@ export async function loadLearnedTimes({ db }: EngineContext, jobId: string): Pr
   return { stored, times: readLearnedTimes(stored === null ? null : JSON.parse(stored)) };
 }
 
-/** It is a help, not a result: without it the next slice begins with small claims. */
+/** Losing them does no harm: the next slice starts with small claims. */
 export async function storeLearnedTimes(
   { db, events }: EngineContext,
   jobId: string,

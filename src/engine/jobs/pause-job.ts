@@ -1,12 +1,12 @@
-// Pauses a job: nothing of it is claimed after this. What runs ends and is written; what workers hold and have not
-// started they give back at their next look. Its file is read on.
+// Pauses a job: nothing more is claimed. Running items finish and are recorded. Workers return items that have not
+// started at their next poll. Reading its file continues.
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { pauseJobRow } from '../../store/commands/jobs/pause-job.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 
-/** False when the job was paused already. */
+/** Returns false if the job was already paused. */
 export async function pauseJob(context: EngineContext, jobId: string): Promise<boolean> {
   const paused = await retryPassing(() =>
     context.db.transaction(async (tx) => {

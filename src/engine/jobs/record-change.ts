@@ -1,5 +1,5 @@
-// Writes down what happened to a job, in the transaction of the change: the event that streams and webhooks tell, and
-// the audit row that says who did it. Called only where the change took place.
+// Records a change of a job in the transaction of the change: the event for streams and webhooks, and the audit entry
+// with the actor. Called only if the change took place.
 import type { Transaction } from '../../platform/database.ts';
 import { insertJobEvent } from '../../store/commands/events/insert-job-event.ts';
 import { numberJobEvents } from '../../store/commands/events/number-job-events.ts';
@@ -8,9 +8,9 @@ import { recordAudit } from '../record-audit.ts';
 
 export interface Change {
   jobId: string;
-  /** Kind of the event (contract/events.ts); none: nobody is told. */
+  /** Kind of the event (contract/events.ts); no event is sent without it. */
   kind?: string;
-  /** For the audit; none: it happened by itself. */
+  /** Action for the audit log; left out if no user caused the change. */
   action?: string;
   detail?: Record<string, unknown>;
 }
@@ -24,7 +24,7 @@ export async function recordChange(
   if (action !== undefined) await recordAudit(tx, context, { action, subject: `job ${jobId}`, detail });
 }
 
-/** Gives events of jobs the positions in which they are read; every reader calls it first. Returns how many got one. */
+/** Gives job events the positions in which they are read; every reader calls it first. Returns how many got one. */
 export async function numberEvents({ db }: EngineContext): Promise<number> {
   return numberJobEvents(db);
 }

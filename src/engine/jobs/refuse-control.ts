@@ -1,4 +1,5 @@
-// A control action changed nothing: either the job is where the action would bring it, or the action is refused.
+// Handles a control action that changed nothing: either the job is already in the wanted state, or the action is
+// refused.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { type ControlAction, isPassing, type JobState } from '../../core/jobs/job-state.ts';
@@ -15,14 +16,14 @@ export async function refuseControl(
   if (!job) throw new RowmillError('JOB_NOT_FOUND', `there is no job ${jobId}`);
   if (isThere(job)) return job;
   throw new RowmillError('JOB_CONFLICT', `cannot ${action} job ${jobId}: it is ${job.state}`, {
-    hint: 'docs/control.md says what can be asked of a job in which state.',
+    hint: 'See docs/control.md for the actions allowed in each state.',
     ...(action === 'reprocess' && retryIfPassing(job.state)),
   });
 }
 
 const LOOK_AGAIN_MS = 1000;
 
-/** A job that is about to end takes in a moment what only finished jobs take. */
+/** A job that is about to finish will soon accept actions for finished jobs. */
 export function retryIfPassing(state: JobState): { retryAfterMs?: number } {
   return isPassing(state) ? { retryAfterMs: LOOK_AGAIN_MS } : {};
 }

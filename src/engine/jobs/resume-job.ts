@@ -1,5 +1,5 @@
-// Resumes a paused job, or releases what a trial holds back: one stop is lifted at a time. The last flush of a paused
-// job could not end it, so the resume looks for the end.
+// Resumes a paused job, or releases the items that a trial holds: one stop at a time. The last flush of a paused job
+// cannot complete it, so resuming checks whether it is complete.
 import { CLAIMABLE_STATES, type JobState } from '../../core/jobs/job-state.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -15,10 +15,10 @@ import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 
 export interface ResumeReport {
-  /** This call lifted the stop. Of several at once one does. */
+  /** This call lifted the stop; only one of several concurrent calls does. */
   changed: boolean;
   state: JobState;
-  /** Items of a trial that may run from now on. */
+  /** Number of items of a trial that may run now. */
   released: number;
 }
 
@@ -52,7 +52,7 @@ export async function resumeJob(context: EngineContext, jobId: string): Promise<
   return { changed: released !== null, state, released: released ?? 0 };
 }
 
-/** A job that a budget paused and that cannot pay for any call would pause again at once. */
+/** A job that was paused by a budget and cannot pay for any call would pause again immediately. */
 async function refuseIfUsedUp(tx: Executor, jobId: string): Promise<void> {
   const job = await readJob(tx, jobId);
   if (job === null || job.pausedBecause === null) return;

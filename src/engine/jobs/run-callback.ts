@@ -1,5 +1,5 @@
-// Calls one callback of a pipeline that is due: after the commit of what it tells, under a lease, again until it went
-// well or was tried too often. The end of a job never waits for it.
+// Runs one due callback of a pipeline: after the commit of the change it reports, under a lease, and retried until it
+// succeeds or reaches the attempt limit. Finishing a job never waits for it.
 
 import { toStorableText } from '../../core/items/storable-json.ts';
 import { callbackDelayMs } from '../../core/retries/callback-retry.ts';
@@ -43,7 +43,7 @@ export interface CallbackCall {
   signal: AbortSignal;
 }
 
-/** False when nothing is due. */
+/** Returns false if no callback is due. */
 export async function runCallback(context: EngineContext, call: CallbackCall): Promise<boolean> {
   const { db, settings } = context;
   const { pipeline, signal } = call;
@@ -73,14 +73,14 @@ async function callOnce(
   const { jobId, generation, kind, attempts } = claimed;
   try {
     const job = await readJob(context.db, jobId);
-    // It was removed: there is nobody to tell of.
+    // The job was deleted, so there is nothing to report.
     if (!job) return { state: 'DONE', attempts };
     const toldSeq = await tell(context, claimed, job, call);
     return toldSeq === null ? { state: 'DONE', attempts } : { state: 'PENDING', toldSeq, attempts: 0 };
   } catch (cause) {
     const error = toStorableText(cause instanceof Error ? cause.message : String(cause), ERROR_MAX_LENGTH);
     const delayMs = callbackDelayMs(attempts, randomFraction());
-    call.log.warn({ jobId, generation, callback: FUNCTIONS[kind], attempt: attempts }, 'a callback failed');
+    call.log.warn({ jobId, generation, callback: FUNCTIONS[kind], attempt: attempts }, 'callback failed');
     context.events.emit('callback.failed', {
       jobId,
       generation,
@@ -94,7 +94,7 @@ async function callOnce(
   }
 }
 
-/** The last seq that was told when there may be more to tell; null when all is told. */
+/** The last reported seq if there may be more to report; null if everything is reported. */
 async function tell(
   context: EngineContext,
   claimed: ClaimedCallback,
@@ -146,7 +146,7 @@ async function callInTime(
   await new Promise<void>((resolve, reject) => {
     const stop = (): void =>
       reject(
-        new Error(late.aborted ? `no end within ${settings.itemTimeoutMs} ms` : 'the worker is stopping'),
+        new Error(late.aborted ? `timed out after ${settings.itemTimeoutMs} ms` : 'the worker is stopping'),
       );
     signal.addEventListener('abort', stop, { once: true });
     Promise.resolve()

@@ -1,5 +1,5 @@
-// Ends the ingest of a job. Whoever seals also looks whether everything is finished already: items may have
-// ended before the seal, and an empty job has nobody else to finish it.
+// Seals a job: no more items will be added. Sealing also checks whether the job is complete: items may have finished
+// before the seal, and an empty job has no flush that would complete it.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { type SealOfFile, sealJobRow } from '../../store/commands/jobs/seal-job.ts';
@@ -8,7 +8,7 @@ import type { EngineContext } from '../engine-context.ts';
 import { finalizeIfComplete } from './finalize-job.ts';
 import { recordChange } from './record-change.ts';
 
-/** The total. Sealing a sealed job again changes nothing. */
+/** Returns the total. Sealing a sealed job again changes nothing. */
 export async function sealJob(context: EngineContext, jobId: string, file?: SealOfFile): Promise<number> {
   const sealed = await retryPassing(() =>
     context.db.transaction(async (tx) => {
@@ -17,7 +17,7 @@ export async function sealJob(context: EngineContext, jobId: string, file?: Seal
         await recordChange(tx, context, {
           jobId,
           kind: 'job.sealed',
-          // The end of a file seals its job by itself.
+          // The end of a file seals its job without a user's action.
           ...(file === undefined && { action: 'job.seal' }),
           detail: { items },
         });

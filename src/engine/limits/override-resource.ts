@@ -1,5 +1,5 @@
-// An operator changes what a resource may do while things run. Workers hear of it with their next sync; who changed what
-// stands in the audit.
+// An operator overrides the limits of a resource while jobs run. Workers see the change with their next sync; the
+// audit log records it.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ResourceOverride } from '../../core/limits/resource-limits.ts';
@@ -12,7 +12,7 @@ export interface ResourceChange {
   name: string;
   /** Default: all keys of the resource. */
   key?: string;
-  /** Null takes an override away: what is declared counts again. */
+  /** Null removes an override: the declared limit applies again. */
   change: OverrideChange;
   actor: string;
 }

@@ -1,5 +1,5 @@
-// Changes what a job or an owner may spend, while things run. Who changed what stands in the audit. A job that paused
-// because of it goes on when it is resumed.
+// Changes the budget of a job or an owner while jobs run. The audit log records the change. A job that the budget
+// paused continues when it is resumed.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { checkBudget, isAmount, type JobBudget } from '../../core/limits/budget.ts';
@@ -28,9 +28,9 @@ export async function setBudget(
 }
 
 export interface OwnerBudget {
-  /** By all jobs of the owner on one day, in UTC. */
+  /** Limit for all jobs of the owner per day, in UTC. */
   perDay?: number | null;
-  /** By all jobs of the owner, ever. */
+  /** Limit for all jobs of the owner, ever. */
   total?: number | null;
 }
 

@@ -1,5 +1,5 @@
-// An operator says what an owner may have of the workers. The weight counts from the next look for work, a limit on items
-// from the next sync; who changed what stands in the audit.
+// An operator changes an owner's share of the workers. The weight applies from the next search for work, a limit on
+// items from the next sync. The audit log records the change.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { MAX_OWNER_LIMIT, MAX_OWNER_WEIGHT } from '../../core/limits/owner-limits.ts';

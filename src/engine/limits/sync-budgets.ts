@@ -1,5 +1,6 @@
-// What calls of a worker cost, and what the next ones may cost, goes in; how much it may set aside comes out: one short
-// transaction, whatever the number of calls since the last one. A job that has reached a budget is paused in it.
+// A worker reports the cost of finished calls and the estimated cost of the next ones, and gets the amount it may
+// reserve: one short transaction for any number of calls since the last sync. It also pauses jobs that have reached a
+// budget.
 import {
   type BudgetGrant,
   type BudgetReport,
@@ -23,7 +24,7 @@ import type { EngineContext } from '../engine-context.ts';
 
 export interface ScopeReport extends BudgetReport {
   scope: string;
-  /** Jobs that have something waiting for this budget. */
+  /** Jobs with items that wait for this budget. */
   jobIds: string[];
 }
 
@@ -76,7 +77,7 @@ async function stateBefore(
   return scope.startsWith('day:') ? onDay(state, today) : state;
 }
 
-/** While outcomes of calls from before the budget may arrive, the ledger knows of costs that no worker reports. */
+/** While outcomes of calls from before the budget may arrive, the ledger has costs that no worker reports. */
 async function costsOfLedger(
   tx: Transaction,
   scope: string,

@@ -1,5 +1,5 @@
-// What a worker heard and wants of some keys goes in, what it may do comes out: one short transaction, whatever the
-// number of calls since the last one.
+// A worker reports responses and demand for some keys and gets its permits: one short transaction for any number of
+// calls since the last sync.
 import {
   type ControlOptions,
   initialResourceState,
@@ -21,7 +21,7 @@ import type { EngineContext } from '../engine-context.ts';
 
 export interface KeyReport extends ResourceKey {
   limits: ResourceLimits;
-  /** Owners whose rows use the key; none for a resource without keys, which everybody may see. */
+  /** Owners whose rows use the key; left out for a resource without keys, which everyone may see. */
   owners?: Iterable<string>;
   report: ResourceReport;
 }
@@ -32,7 +32,7 @@ export interface KeyGrant extends ResourceKey {
 
 export interface SyncAnswer {
   grants: KeyGrant[];
-  /** Here, when the database's clock was read: what it says is counted from then. */
+  /** Local time at which the database clock was read; durations in the grants count from it. */
   saidAtMs: number;
 }
 

@@ -1,4 +1,5 @@
-// Edited inputs before they are stored: of items that exist, as the same kind of rows, with their natural key kept.
+// Checks edited inputs before they are stored: the items exist, the inputs are valid rows, and natural keys are
+// unchanged.
 import type { InputColumn } from '../../core/items/input-column.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { ItemEdit } from '../../store/commands/items/insert-item-edits.ts';
@@ -7,12 +8,14 @@ import type { Job } from '../../store/views/jobs/read-job.ts';
 import { toRow } from '../items/add-items.ts';
 import type { EngineContext } from '../engine-context.ts';
 
-/** More than a person edits, and as much as one transaction stores in seconds; a corrected file is the way for more. */
+/**
+ * More than a person edits, and as much as one transaction stores within seconds. For more, submit a corrected file.
+ */
 export const MAX_EDITS = 50_000;
 
 export interface InputEdit {
   seq: number;
-  /** The whole new input. */
+  /** The complete new input. */
   input: unknown;
 }
 
@@ -30,7 +33,7 @@ export async function checkEdits(
     throw new RowmillError(
       'REPROCESS_INVALID',
       `expected at most ${MAX_EDITS} edited items, got ${edits.length}`,
-      { hint: 'Give the corrected file with --update: rows that did not change take over their results.' },
+      { hint: 'Submit the corrected file with --update: unchanged rows keep their results.' },
     );
   }
   const checked = new Map<number, { edit: CheckedEdit; input: Record<string, unknown> }>();
@@ -66,7 +69,7 @@ async function checkKeys(
       if (changed !== undefined)
         throw new RowmillError(
           'REPROCESS_INVALID',
-          `expected the edit of item ${seq} to keep ${changed}, which names the row: it is ${JSON.stringify(before[changed])}`,
+          `expected the edit of item ${seq} to keep ${changed}, which identifies the row: it is ${JSON.stringify(before[changed])}`,
         );
     }
     const last = rows.at(-1)!.seq;

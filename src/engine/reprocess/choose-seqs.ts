@@ -1,4 +1,4 @@
-// The items of a finished job that a choice means: as an export would find them.
+// The items of a finished job that a filter selects, found as an export would find them.
 import type { ExportFilter } from '../../core/files/export-filter.ts';
 import type { ExportRow } from '../../core/files/export-row.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -7,7 +7,7 @@ import { readRows } from '../../export/read-rows.ts';
 import type { Job } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';
 
-/** Items that have to be looked at one by one to be chosen; null when the statuses alone decide. */
+/** Items that must be checked one by one; null if the statuses alone decide. */
 export async function chooseSeqs(
   context: EngineContext,
   job: Job,
@@ -22,7 +22,7 @@ export async function chooseSeqs(
   return chosen;
 }
 
-/** The same items with their input and their newest result. */
+/** The selected items with their input and newest result. */
 export function chosenRows(
   { db, settings }: EngineContext,
   { jobId, generation, itemCount }: Job,

@@ -1,5 +1,5 @@
-// One change of the input of every row that failed alike, and a generation in which those that it changed are run again.
-// Rows that it leaves as they are would fail again, and are left out.
+// Applies one change to the input of every row of an error group, and opens a generation that reruns the rows it
+// changed. Rows that the change does not affect would fail again and are left out.
 import { changeField, type FieldChange } from '../../core/items/change-field.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { OpenedGeneration } from '../../store/commands/jobs/open-generation.ts';
@@ -10,7 +10,7 @@ import { chosenRows } from './choose-seqs.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { reprocessJob } from './reprocess-job.ts';
 
-/** Inputs that are held at once. */
+/** Maximum size of inputs held in memory. */
 const MAX_BYTES = 64 * 1024 * 1024;
 const SAMPLES = 5;
 
@@ -23,15 +23,15 @@ export interface EditErrorGroupRequest {
 }
 
 export interface GroupEdit {
-  /** Rows that the change was tried on, and those of them that it changes. */
+  /** Rows that were checked, and how many of them the change affects. */
   rows: number;
   changed: number;
-  /** There are more rows than one edit takes: they stay as they are, for another one. */
+  /** The group has more rows than one edit can take. The others stay unchanged for the next edit. */
   more: boolean;
   samples: { seq: number; before: unknown; after: unknown }[];
 }
 
-/** What an edit would do. Nothing is changed. */
+/** Previews an edit. Nothing is changed. */
 export async function previewGroupEdit(
   context: EngineContext,
   jobId: string,
@@ -51,12 +51,12 @@ export async function editErrorGroup(
   if (edits.length === 0)
     throw new RowmillError(
       'NOTHING_TO_REPROCESS',
-      `the change leaves all ${found.rows} rows of the group in job ${jobId} as they are`,
+      `the change affects none of the ${found.rows} rows of the group in job ${jobId}`,
     );
   const { errorGroup, phase, change } = request;
   const opened = await reprocessJob(context, jobId, {
     edits,
-    // The rows were looked at in this generation.
+    // The edits were computed from this generation.
     ifGeneration: job.generation,
     editedBy: { errorGroup, ...(phase !== undefined && { phase }), change },
   });
@@ -71,7 +71,7 @@ async function findEdits(
   if (job.keyColumns.includes(change.field))
     throw new RowmillError(
       'REPROCESS_INVALID',
-      `expected a field other than ${change.field}, which names the row`,
+      `expected a field other than ${change.field}, which identifies the row`,
     );
   const edits: InputEdit[] = [];
   const found: GroupEdit = { rows: 0, changed: 0, more: false, samples: [] };

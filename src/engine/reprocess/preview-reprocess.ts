@@ -1,4 +1,4 @@
-// How many rows a reprocess would run and how many it would leave out, before anybody decides. Nothing is changed.
+// Previews how many rows a reprocess would run and how many it would leave out. Nothing is changed.
 import type { Executor } from '../../platform/database.ts';
 import type { ReopenRequest } from '../../store/commands/spans/reopen-items.ts';
 import { countReopenable } from '../../store/views/results/count-reopenable.ts';
@@ -10,7 +10,7 @@ export interface ReprocessPreview {
   leftOut: { permanent: number; exhausted: number };
 }
 
-/** Counted on `reads`, where looks at large jobs hold nothing up. */
+/** Counts on `reads`, so that scans of large jobs do not delay other queries. */
 export async function previewReprocess(
   context: EngineContext,
   reads: Executor,

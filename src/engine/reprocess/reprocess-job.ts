@@ -1,7 +1,7 @@
-// Reprocesses ended items of a finished or paused job: opens its next generation with the chosen items waiting again, in one
-// transaction. Old results stay, and what they counted counts until each item has a new one. A job that is being finalized
-// is waited for, so that its generation gets its summary. A paused job stays paused: what waited goes on in its own
-// generation, and both end with one summary.
+// Reprocesses completed items of a finished or paused job: one transaction opens its next generation, in which the
+// selected items wait again. Old results stay, and their counter contributions count until each item has a new
+// result. A job that is being finalized is awaited, so that its generation gets its summary. A paused job stays
+// paused: its waiting items continue in their own generation, and both generations get one summary.
 import { checkExportFilter, type ExportFilter } from '../../core/files/export-filter.ts';
 import { ITEM_STATUSES, type ItemStatus } from '../../core/items/outcome.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
@@ -26,24 +26,26 @@ import { chooseSeqs } from './choose-seqs.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { recordChange } from '../jobs/record-change.ts';
 
-/** Seqs that one statement goes through: half a million ended items are taken in about three seconds. */
+/** Seqs that one statement scans: half a million completed items take about three seconds. */
 export const WINDOW_SEQS = 500_000;
 const EDITS_AT_ONCE = 5000;
 
 export interface ReprocessRequest extends Omit<ExportFilter, 'statuses'> {
-  /** Default: ERROR and NOT_FOUND; every status when `seqs` are given. 'all' is the whole job. */
+  /** Default: ERROR and NOT_FOUND; every status if `seqs` are given. 'all' selects the whole job. */
   statuses?: readonly ItemStatus[] | 'all';
-  /** Items with a new input. They are taken whatever they ended in; without any other choice only they are. */
+  /**
+   * Items with a new input. They are selected regardless of their status; without any other filter, only they are.
+   */
   edits?: readonly InputEdit[];
-  /** Take failures along that would fail again: classes permanent and invalid. */
+  /** Includes failures that would repeat: classes permanent and invalid. */
   includePermanent?: boolean;
-  /** Leave out items that were tried this often, over all generations. Default: the setting reprocessMaxAttempts. */
+  /** Leaves out items with this many attempts over all generations. Default: the setting reprocessMaxAttempts. */
   maxAttempts?: number;
-  /** Phase at which all of them begin. Default: where each failed; at the first one what had ended well. */
+  /** Phase at which all items start. Default: the phase where each failed; the first phase for successful items. */
   from?: string;
-  /** Refuse when the job has another generation by now: a second click is not a second run. */
+  /** Refuses if the job has a different generation by now, so a second click does not start a second run. */
   ifGeneration?: number;
-  /** What the edits have in common: kept with the generation. */
+  /** The change that produced the edits; stored with the generation. */
   editedBy?: { errorGroup: string; phase?: number; change: { field: string } };
 }
 
@@ -75,7 +77,7 @@ export async function reprocessJob(
   return report;
 }
 
-/** Which rows a request means, and what is done with them. Nothing is changed. */
+/** Decides which rows a request selects and how they run. Nothing is changed. */
 export async function planReprocess(
   context: EngineContext,
   jobId: string,
@@ -104,14 +106,14 @@ export interface Plan {
   job: Job;
   base: Omit<ReopenRequest, 'fromSeq' | 'toSeq' | 'seqs'>;
   edits: CheckedEdit[];
-  /** Null: what the statuses say. */
+  /** Null: the statuses alone decide. */
   chosen: number[] | null;
   selection: object;
 }
 
 const REPROCESSED = { kind: 'job.reprocessed', action: 'job.reprocess' };
 
-/** `found`: this request has opened it before, and lost the reply to its COMMIT. */
+/** `found`: an earlier try of this request opened the generation, and its COMMIT reply was lost. */
 async function reopen(
   tx: Transaction,
   requestId: string,
@@ -144,8 +146,10 @@ async function reopen(
     if (taken < edits.length)
       throw new RowmillError(
         'JOB_CONFLICT',
-        `${edits.length - taken} of ${edits.length} edited rows of job ${jobId} have not ended`,
-        { hint: 'Edit rows that have ended: resume the job, and edit the others when it is done with them.' },
+        `${edits.length - taken} of ${edits.length} edited rows of job ${jobId} have no result yet`,
+        {
+          hint: 'Edit only rows that have a result. Resume the job, and edit the others once they have one.',
+        },
       );
   }
   if (chosen === null) {
@@ -161,7 +165,7 @@ async function reopen(
   return { report: { generation, selected, leftOut }, found: false };
 }
 
-/** A file that could not be read left items that nobody ran: they end before their job is opened again. */
+/** A file that could not be read left items that never ran. They get a result before their job is opened again. */
 export async function endGivenUp(tx: Transaction, job: Job): Promise<void> {
   const { jobId, generation, state, sealedAt, itemCount } = job;
   if (state !== 'FAILED' || sealedAt !== null) return;
@@ -178,10 +182,10 @@ export function changedMeanwhile(jobId: string): RowmillError {
 
 function nothingToDo(jobId: string, { permanent, exhausted }: OpenedGeneration['leftOut']): RowmillError {
   const left = [
-    permanent > 0 && `${permanent} failures are permanent (includePermanent takes them along)`,
-    exhausted > 0 && `${exhausted} items were tried too often (maxAttempts)`,
+    permanent > 0 && `${permanent} failures are permanent (includePermanent includes them)`,
+    exhausted > 0 && `${exhausted} items reached the attempt limit (maxAttempts)`,
   ].filter((part) => part !== false);
-  const message = `nothing of job ${jobId} was chosen to be reprocessed`;
+  const message = `no items of job ${jobId} were selected for reprocessing`;
   return new RowmillError(
     'NOTHING_TO_REPROCESS',
     left.length > 0 ? `${message}: ${left.join(', ')}` : message,
@@ -192,7 +196,7 @@ function defaultStatuses({ seqs }: ReprocessRequest): readonly ItemStatus[] | 'a
   return seqs === undefined ? ['ERROR', 'NOT_FOUND'] : 'all';
 }
 
-/** What narrows the choice down; empty when nothing was asked for. */
+/** The filters of a request; empty if none were given. */
 function selectionOf({ statuses, phase, errorGroup, search, seqs }: ReprocessRequest): object {
   const selection = { statuses, phase, errorGroup, search, seqs };
   return Object.fromEntries(Object.entries(selection).filter(([, value]) => value !== undefined));
@@ -210,7 +214,7 @@ function storedSelection(request: ReprocessRequest): object {
   };
 }
 
-/** Values of rows stay out of what streams and webhooks tell. */
+/** Values of rows do not appear in events for streams and webhooks. */
 function editedDetail({ edits, editedBy }: ReprocessRequest): Record<string, unknown> {
   return editedBy ? { edited: edits?.length ?? 0, field: editedBy.change.field } : {};
 }

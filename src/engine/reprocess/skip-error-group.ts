@@ -1,5 +1,5 @@
-// Gives up on the rows of a finished job that failed alike: they end as SKIPPED with a reason, in a generation of their own
-// and without being run. Their old results stay, and they can be reprocessed like any others.
+// Skips the rows of an error group in a finished job: they become SKIPPED with a reason, in a new generation and
+// without running. Their old results stay, and they can be reprocessed like any others.
 import type { ItemStatus } from '../../core/items/outcome.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { toStorableText } from '../../core/items/storable-json.ts';
@@ -26,7 +26,7 @@ import { recordChange } from '../jobs/record-change.ts';
 import { changedMeanwhile, endGivenUp } from './reprocess-job.ts';
 
 const MAX_REASON_LENGTH = 1000;
-/** Items that one statement ends: measured at 20 us each. */
+/** Items per statement; 20 us each, as measured. */
 const ITEMS_AT_ONCE = 100_000;
 const FAILED: readonly ItemStatus[] = ['ERROR', 'NOT_FOUND'];
 
@@ -38,7 +38,7 @@ export interface SkipErrorGroupRequest {
   ifGeneration?: number;
 }
 
-/** Nothing of the generation waits: `finalizeIfComplete` ends it, here or in a sweep. */
+/** The generation has no waiting items: `finalizeIfComplete` completes it, here or in a sweep. */
 export async function skipErrorGroup(
   context: EngineContext,
   jobId: string,
@@ -72,10 +72,13 @@ export async function skipErrorGroup(
         }
         const selected = skipped.length;
         if (selected === 0)
-          throw new RowmillError('NOTHING_TO_REPROCESS', `no row of job ${jobId} has failed like this`);
+          throw new RowmillError(
+            'NOTHING_TO_REPROCESS',
+            `job ${jobId} has no failed rows in this error group`,
+          );
         const column = { name: 'reason', position: BEHIND_RESULTS };
         await insertResultColumns(tx, jobId, generation, [column], context.settings.resultMaxColumns);
-        // Rows that failed count nothing from their phase on, unless a cancelled generation had come further.
+        // Failed rows have no contributions from their phase on, unless a cancelled generation had advanced further.
         if (await hasContributions(tx, jobId)) {
           const ended = skipped.map((item) => ({ jobId, generation, ...item }));
           await takeBackContributions(tx, ended).catch(explainRange).catch(refuseDrift);
@@ -94,9 +97,9 @@ export async function skipErrorGroup(
   return report;
 }
 
-/** Nothing was spent yet: it can be asked for again when the counters are right. */
+/** Nothing has changed yet: the request can be repeated after the counters are repaired. */
 function refuseDrift(cause: unknown): never {
   if (!(cause instanceof CounterRangeError)) throw cause;
-  const message = 'a counter holds less than what the rows counted before that are to be skipped';
+  const message = 'a counter is smaller than the earlier contributions of the rows to skip';
   throw new RowmillError('COUNTER_DRIFTED', message, { cause });
 }

@@ -1,5 +1,5 @@
-// Deletes what nobody will ask for again: writes that did not end, uploads that never became a job, and output files of
-// endings that a crash interrupted. Only what is old enough that nobody can still be about to name it.
+// Deletes blobs that are no longer needed: incomplete writes, uploads that never became a job, and output files of
+// interrupted finalizing. Only blobs that are old enough that no process can still be about to reference them.
 import type { BlobInfo } from '../../platform/blob-store/blob-store.ts';
 import { IMAGE_COPIES } from '../../platform/blob-store/image-copies.ts';
 import { wallClockMs } from '../../platform/clock.ts';
@@ -72,7 +72,7 @@ async function sweep(
     wallClockMs() - modifiedAt.getTime() > settings.blobLeftoverMs;
   const collect = async (): Promise<void> => {
     for (const { key } of await findUnreferenced(page)) {
-      // The same bytes may have been uploaded again since they were listed: that renews their time.
+      // The same bytes may have been uploaded again since the listing, which renews their time.
       const now = await blobs.head(key);
       if (!now || !isOld(now)) continue;
       await blobs.delete(key);

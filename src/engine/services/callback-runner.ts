@@ -1,5 +1,5 @@
-// Calls what pipelines want to be told about their jobs. Every worker does it for the pipelines it knows; different
-// pipelines do not wait for each other.
+// Runs due callbacks of pipelines. Every worker does it for the pipelines it knows; pipelines do not wait for each
+// other.
 
 import type { Logger } from '../../platform/logger.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
@@ -10,7 +10,7 @@ import type { Pipeline } from '../../pipeline/pipeline.ts';
 import { runCallback, wantedKinds } from '../jobs/run-callback.ts';
 
 const LOOK_MS = 1000;
-/** Pipelines without callbacks only remove those that an earlier version of them left. */
+/** Pipelines without callbacks only delete those that an earlier version left. */
 const IDLE_LOOK_MS = 10_000;
 
 export async function runCallbacks(

@@ -1,11 +1,11 @@
-// Folds what flushes added to the scopes of counters into their totals, within seconds. Readers do not depend on it:
-// they add what is not folded yet.
+// Folds changes of counter scopes into their totals within seconds. Readers do not depend on it: they add changes
+// that are not folded yet.
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { foldCounterDeltas } from '../../store/commands/counters/fold-counter-deltas.ts';
 import type { EngineContext } from '../engine-context.ts';
 
 const FOLD_INTERVAL_MS = 2000;
-/** A step of some milliseconds. */
+/** One step takes a few milliseconds. */
 const DELTAS_PER_STEP = 5000;
 
 export async function foldCounters(context: EngineContext): Promise<number> {

@@ -1,5 +1,5 @@
-// Removes events of jobs, callbacks and deliveries that are older than the setting eventKeepMs, and idempotency keys that are
-// older than idempotencyKeepMs. Workers leave deliveries and keys to the server: they may not see them.
+// Deletes job events, callbacks and deliveries older than the setting eventKeepMs, and idempotency keys older than
+// idempotencyKeepMs. Workers leave deliveries and keys to the server, because they cannot see them.
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { pruneOld } from '../../store/commands/events/prune-events.ts';
 import { pruneKeys } from '../../store/commands/jobs/idempotency-keys.ts';
@@ -11,7 +11,7 @@ const AT_ONCE = 5000;
 
 export async function pruneEvents(context: EngineContext, options: { deliveries: boolean }): Promise<void> {
   const { db, settings } = context;
-  // Where no server runs nobody else gives them the positions by which they are removed.
+  // Events are pruned by position. Without a server, only this call assigns positions.
   await numberEvents(context);
   while ((await pruneOld(db, settings.eventKeepMs, AT_ONCE, options)) === AT_ONCE);
   if (options.deliveries) while ((await pruneKeys(db, settings.idempotencyKeepMs, AT_ONCE)) === AT_ONCE);

@@ -1,4 +1,4 @@
-// Exports in the background: goes on with what another process left, and removes what has expired.
+// Runs background exports: resumes those that another process left, and deletes expired ones.
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { pruneExports, runExports } from '../exports/run-exports.ts';

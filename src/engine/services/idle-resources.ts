@@ -1,4 +1,4 @@
-// Forgets what was learned of keys that nobody uses any more, such as the hosts of a crawl that is over.
+// Deletes learned limits of keys that are no longer used, such as the hosts of a finished crawl.
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { removeIdleResources } from '../../store/commands/limits/remove-idle-resources.ts';
 import type { EngineContext } from '../engine-context.ts';

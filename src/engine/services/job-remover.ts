@@ -1,4 +1,4 @@
-// Goes on with what is left of removed jobs when the process that removed them died.
+// Resumes the cleanup of deleted jobs if the process that deleted them died.
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { removeRemains } from '../jobs/delete-job.ts';

@@ -1,4 +1,4 @@
-// Folds old ledger rows into minutes, so that totals stay cheap however long a job runs.
+// Folds old ledger rows into minutes, so that totals stay cheap for long-running jobs.
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { foldLedgerOf } from '../../store/commands/results/fold-ledger.ts';
 import { findFoldableJobs } from '../../store/views/results/find-ledger-entry.ts';

@@ -1,5 +1,5 @@
-// Writes down at a slow rate what of each resource is in force and used, for charts, and removes what is older than a
-// day. Every worker does it; of one step and key one row stays.
+// Samples the limits and use of each resource at a slow rate, for charts, and deletes samples older than a day. Every
+// worker does it; one row per step and key is kept.
 import { resourceStatus } from '../../core/limits/resource-status.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import {
@@ -10,10 +10,10 @@ import { listResources } from '../../store/views/limits/list-resources.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { controlOptions } from '../limits/sync-resources.ts';
 
-/** Four samples a minute: a resource has 5,760 rows at the most. */
+/** Four samples a minute, so a resource has at most 5,760 rows. */
 export const RESOURCE_SAMPLE_MS = 15_000;
 export const RESOURCE_SAMPLES_KEEP_MS = 24 * 60 * 60_000;
-/** Keys of one step: the hosts of a large crawl are more than anybody looks at. */
+/** Keys per step: a large crawl has more hosts than a chart can show. */
 const KEYS_MAX = 200;
 const PRUNE_AT_ONCE = 5000;
 
@@ -24,7 +24,7 @@ export async function sampleResources({ db, settings }: EngineContext): Promise<
   );
   const samples = used.map((stored) => {
     const { name, key, limits, concurrencyNow, rateNow, inUse } = resourceStatus(stored, options);
-    // What nobody declared and nothing adapts is no limit.
+    // A limit that is neither declared nor adaptive does not apply.
     const isLimited = limits?.adaptive === true || limits?.concurrency != null;
     return { name, key, concurrency: isLimited ? concurrencyNow : null, rate: rateNow, inUse };
   });

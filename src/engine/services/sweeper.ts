@@ -1,4 +1,4 @@
-// The backstop: finds expired leases and endings that a crash interrupted. Every process may run it.
+// The backstop: finds expired leases, and jobs whose finishing was interrupted by a crash. Every process may run it.
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { planByKey } from '../../store/commands/spans/plan-by-key.ts';
 import { findOverdue } from '../../store/views/jobs/find-overdue.ts';
@@ -19,11 +19,11 @@ export async function sweep(context: EngineContext): Promise<void> {
   for (const jobId of overdue.cancelling) await attempt(cancelRest(context, jobId));
   for (const jobId of overdue.complete) await attempt(finalizeIfComplete(context, jobId));
   for (const jobId of overdue.finalizing) await attempt(finalizeJob(context, jobId));
-  // A job that cannot be ended does not keep the others from their end.
+  // A job that cannot be finished does not block the others.
   if (failures.length > 0) throw failures[0];
 }
 
-/** Finishes one job if its end is all that is left to do: a sweep for a process that has only this job. */
+/** Finishes one job if nothing else is left to do: the single-job version of the sweep. */
 export async function sweepJob(context: EngineContext, jobId: string): Promise<void> {
   if (await finalizeIfComplete(context, jobId)) return;
   const job = await readJob(context.db, jobId);

@@ -1,5 +1,5 @@
-// Tells webhooks what happened. Every process that runs it takes messages under leases, so many share the work; a slow
-// receiver keeps two of a process's places busy and no more. Tests call `runOnce`, which also waits for the answers.
+// Sends events to webhooks. Processes claim messages under leases, so several can share the work. A slow receiver
+// occupies at most two slots of a process. Tests call `runOnce`, which also waits for the responses.
 
 import { faultPoint } from '../../platform/fault-point.ts';
 import { PeriodicService } from '../../platform/periodic-service.ts';
@@ -12,7 +12,7 @@ import { takeEvents } from '../webhooks/take-events.ts';
 import { guardOf } from '../webhooks/webhook-target.ts';
 
 const LOOK_MS = 500;
-/** For the result to be written after the time for the answer is over. */
+/** Time to write the result after the response timeout. */
 const LEASE_MARGIN_MS = 30_000;
 
 export class WebhookSender {
@@ -22,12 +22,12 @@ export class WebhookSender {
   readonly #stopping = new AbortController();
   readonly #looking: PeriodicService;
   #claiming: Promise<void> = Promise.resolve();
-  /** Of messages that wait for their answer. */
+  /** Hosts of messages that wait for a response. */
   readonly #hosts: string[] = [];
-  /** Each ends when its place has been filled again, or need not be. */
+  /** Each resolves when its slot has been refilled or needs no refill. */
   readonly #sends = new Set<Promise<void>>();
 
-  /** Refuses settings that it could not work with. */
+  /** Throws on unusable settings. */
   constructor(context: EngineContext, { lookMs = LOOK_MS } = {}) {
     const { settings, events } = context;
     checkSecretKey(settings);
@@ -49,9 +49,9 @@ export class WebhookSender {
     this.#looking.start();
   }
 
-  /** What is under way is cut off; another process sends it when its lease is over. */
+  /** Aborts messages in flight; another process sends them when their lease expires. */
   async stop(): Promise<void> {
-    this.#stopping.abort(new Error('the sender stops'));
+    this.#stopping.abort(new Error('the sender is stopping'));
     await this.#looking.stop();
     await this.#whenSent();
   }
@@ -70,7 +70,7 @@ export class WebhookSender {
     await this.#claim();
   }
 
-  /** One at a time, so that each counts what the one before it took. */
+  /** One claim at a time, so that each counts the slots that the previous one took. */
   #claim(): Promise<void> {
     this.#claiming = this.#claiming.catch(() => {}).then(() => this.#claimFree());
     return this.#claiming;
@@ -107,7 +107,7 @@ export class WebhookSender {
       events.emit('service.failed', { service: this.name, error });
     }
     this.#hosts.splice(this.#hosts.indexOf(delivery.host), 1);
-    // The place is free: the next one need not wait for the next look.
+    // The slot is free: claim the next message without waiting for the next poll.
     try {
       await this.#claim();
     } catch (error) {

@@ -1,5 +1,5 @@
-// One part of an upload: its bytes become a blob, and count from the commit that puts them behind what is there. A part that
-// was cut, is not the next one, or is not what its checksum says leaves nothing.
+// Stores one part of an upload: its bytes become a blob, which counts from the commit that appends it. A part that
+// was cut off, is not the next one, or does not match its checksum leaves nothing behind.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -7,22 +7,21 @@ import { appendUploadPart } from '../../store/commands/files/change-uploads.ts';
 import { findUploadPart, type Upload } from '../../store/views/files/read-upload.ts';
 import type { EngineContext } from '../engine-context.ts';
 
-/** Largest part. */
 export const PART_MAX_BYTES = 67_108_864;
 const MAX_PARTS = 20_000;
 const RESUME = {
-  hint: 'This part was not stored, the parts before it are. Send it again: GET /api/v1/uploads/:uploadId has its offset.',
+  hint: 'This part was not stored; the parts before it are. Send it again from the offset in GET /api/v1/uploads/:uploadId.',
 };
 
 export interface UploadedPart {
   start: number;
   bytes: AsyncIterable<Uint8Array>;
-  /** In hex; null: not given. */
+  /** In hex; null if not given. */
   sha256: string | null;
   signal: AbortSignal;
 }
 
-/** How much of the upload is there now. */
+/** Returns the number of bytes received so far. */
 export async function appendUpload(
   { db, blobs }: EngineContext,
   upload: Upload,
@@ -37,7 +36,7 @@ export async function appendUpload(
   const blob = await blobs
     .put(`${prefixOf(uploadId)}${newId()}`, part.bytes, {
       maxBytes: Math.min(PART_MAX_BYTES, left),
-      limitName: left < PART_MAX_BYTES ? 'what is left of the file' : 'largest part',
+      limitName: left < PART_MAX_BYTES ? 'rest of the file' : 'largest part',
       signal: part.signal,
     })
     .catch((error: unknown) => {
@@ -46,8 +45,8 @@ export async function appendUpload(
     });
   try {
     if (part.sha256 !== null && part.sha256 !== blob.sha256)
-      throw new RowmillError('FILE_INCOMPLETE', 'the part is not what its Content-Digest says', RESUME);
-    if (blob.bytes === 0) throw new RowmillError('REQUEST_INVALID', 'expected a part to have bytes');
+      throw new RowmillError('FILE_INCOMPLETE', 'the part does not match its Content-Digest', RESUME);
+    if (blob.bytes === 0) throw new RowmillError('REQUEST_INVALID', 'expected a part that is not empty');
     const stored = { uploadId, start, bytes: blob.bytes, blobKey: blob.key };
     const isNext = await retryPassing(
       async () =>
@@ -63,7 +62,7 @@ export async function appendUpload(
   }
 }
 
-/** Of the blobs of an upload. */
+/** Prefix of the blob keys of an upload. */
 export function prefixOf(uploadId: string): string {
   return `uploads/${uploadId}/`;
 }
@@ -72,7 +71,7 @@ function wrongOffset(offset: number | null): RowmillError {
   return new RowmillError(
     'UPLOAD_OFFSET_WRONG',
     offset === null
-      ? 'another request sent this part meanwhile, or a job was made'
+      ? 'another request has stored this part, or a job was created from the upload'
       : `expected the part that begins at ${offset}`,
   );
 }

@@ -1,4 +1,4 @@
-// An upload in parts is announced: how much will come is checked against what one owner may have, before any of it comes.
+// Starts an upload in parts. Its announced size is checked against the quotas of the owner before any bytes arrive.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -8,7 +8,7 @@ import { readOpenUploads } from '../../store/views/files/read-upload.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { checkQuota } from '../jobs/check-quota.ts';
 
-/** Its id. */
+/** Returns the upload's id. */
 export async function beginUpload(
   { db, settings }: EngineContext,
   upload: { ownerId: string; name: string; bytes: number },
@@ -24,7 +24,7 @@ export async function beginUpload(
     db.transaction(async (tx) => {
       await lockOwner(tx, ownerId);
       await insertUpload(tx, { uploadId, ...upload });
-      // This one is among them.
+      // Includes this upload.
       const open = await readOpenUploads(tx, ownerId, settings.uploadKeepMs);
       if (open.uploads > settings.ownerMaxUploads)
         throw new RowmillError(

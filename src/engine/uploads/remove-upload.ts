@@ -1,5 +1,4 @@
-// Removes uploads that are not wanted, or have lived long enough, with their parts. The row goes last: as long as it is there
-// it leads to what is left of them.
+// Deletes aborted or expired uploads and their parts. The row goes last, because it leads to the remaining parts.
 
 import { PeriodicService } from '../../platform/periodic-service.ts';
 import { deleteUpload } from '../../store/commands/files/change-uploads.ts';
@@ -14,12 +13,12 @@ export async function removeUpload(context: EngineContext, uploadId: string): Pr
   await deleteUpload(context.db, uploadId);
 }
 
-/** Its bytes are elsewhere now. */
+/** Called when the bytes have been stored elsewhere. */
 export async function removeParts({ blobs }: EngineContext, uploadId: string): Promise<void> {
   for await (const { key } of blobs.list(prefixOf(uploadId))) await blobs.delete(key);
 }
 
-/** How many were removed. */
+/** Returns the number of deleted uploads. */
 export async function pruneUploads(context: EngineContext): Promise<number> {
   for (let count = 0; ; ) {
     const expired = await listExpiredUploads(context.db, context.settings.uploadKeepMs, AT_ONCE);

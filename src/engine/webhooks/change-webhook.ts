@@ -1,4 +1,4 @@
-// Changes where a webhook goes, what it is told, or whether it is told anything.
+// Changes the URL or events of a webhook, or enables or disables it.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -27,7 +27,7 @@ export async function changeWebhook(
       const changed = await changeWebhookRow(tx, webhookId, owners, { ...patch, ...target });
       if (changed === null) throw webhookNotFound(webhookId);
       const { url: _, ...rest } = patch;
-      // Addresses can hold tokens: the audit has the host.
+      // URLs can contain tokens, so the audit log gets only the host.
       const detail = { ...rest, ...('host' in target && { host: target.host }) };
       await recordAudit(tx, context, { action: 'webhook.change', subject: `webhook ${webhookId}`, detail });
       return changed;
@@ -35,7 +35,7 @@ export async function changeWebhook(
   );
 }
 
-/** Also for one that belongs to somebody else. */
+/** Also used for a webhook of another owner. */
 export function webhookNotFound(webhookId: string): RowmillError {
   return new RowmillError('WEBHOOK_NOT_FOUND', `there is no webhook ${webhookId}`);
 }

@@ -1,4 +1,4 @@
-// Adds a webhook for an owner, with a secret of its own that is told this once.
+// Creates a webhook for an owner. Its secret is returned only once.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';

@@ -1,4 +1,4 @@
-// Removes a webhook with its deliveries: what is just being sent still arrives.
+// Deletes a webhook and its deliveries. Messages in flight still arrive.
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { deleteWebhookRow } from '../../store/commands/events/change-webhooks.ts';
 import type { EngineContext } from '../engine-context.ts';

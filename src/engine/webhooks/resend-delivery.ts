@@ -1,4 +1,4 @@
-// Sends a message again, with the id it had: also one that was given up.
+// Sends a message again with the same id, even if it was given up.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { resend } from '../../store/commands/events/claim-deliveries.ts';

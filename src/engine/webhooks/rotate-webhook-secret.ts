@@ -1,4 +1,5 @@
-// Gives a webhook a new secret. For a day messages are signed with the old one too, so that the receiver can change over.
+// Rotates the secret of a webhook. For a day, messages are signed with the old secret too, so that the receiver can
+// switch over.
 
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { randomSecret } from '../../platform/secret-box.ts';

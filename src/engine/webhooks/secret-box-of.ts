@@ -1,5 +1,5 @@
-// The box that secrets of webhooks are stored in: with the key of the settings, or with one that is generated once for all
-// servers of a database. The key is in the blob store and its name in the database, so that neither alone is enough.
+// The box that encrypts webhook secrets: with the key from the settings, or with one that is generated once for all
+// servers of a database. The key is in the blob store and its name in the database, so neither alone is enough.
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
@@ -12,7 +12,7 @@ const GENERATED = 'generated';
 
 const boxes = new WeakMap<BlobStore, Promise<SecretBox>>();
 
-/** Refuses a key that is none; the generated one is looked for when it is needed. */
+/** Refuses an invalid key. A generated key is loaded when it is needed. */
 export function checkSecretKey({ secretKey }: Settings): void {
   if (secretKey !== GENERATED) new SecretBox(secretKey);
 }
@@ -24,7 +24,7 @@ export function secretBoxOf(context: EngineContext): Promise<SecretBox> {
   if (known) return known;
   const box = generatedKey(context).then((key) => new SecretBox(key));
   boxes.set(blobs, box);
-  // A store or a database that is away for a while is asked again.
+  // If the blob store or the database is unavailable, the next call tries again.
   box.catch(() => boxes.delete(blobs));
   return box;
 }
@@ -34,7 +34,7 @@ async function generatedKey({ db, blobs }: EngineContext): Promise<string> {
   if (keyId === null) {
     const key = randomSecret();
     const own = keyIdOf(key);
-    // Stored before it is named: a name in the database always leads to a key.
+    // Stored before it is named, so a name in the database always leads to a key.
     await blobs.put(blobKeyOf(own), once(key));
     await retryPassing(() => claimSecretKeyId(db, own));
     keyId = (await retryPassing(() => readSecretKeyId(db)))!;

@@ -1,5 +1,5 @@
-// One attempt to deliver one message: signed, sent through the guard, and its result written down if the lease still
-// holds. A message whose result could not be written is sent again, with the same id.
+// One attempt to deliver one message: it is signed and sent through the guard, and the result is recorded if the
+// lease is still held. If the result cannot be recorded, the message is sent again with the same id.
 import { toStorableText } from '../../core/items/storable-json.ts';
 import { parseRetryAfter, webhookDelayMs } from '../../core/retries/webhook-retry.ts';
 import { wallClockMs } from '../../platform/clock.ts';
@@ -22,17 +22,17 @@ import { secretBoxOf } from './secret-box-of.ts';
 import { secretPurpose } from './webhook-target.ts';
 
 const GONE = 410;
-const GONE_REASON = 'the receiver answered 410: it wants no more messages';
+const GONE_REASON = 'the receiver answered 410 Gone: it does not want more messages';
 const ERROR_MAX_LENGTH = 500;
 
 export interface Sending {
   guard: GuardOptions;
-  /** Attempts before it is given up. */
+  /** Number of attempts before the message is given up. */
   maxAttempts: number;
   signal?: AbortSignal;
 }
 
-/** Null when somebody else has it by now, or it was stopped. */
+/** Returns null if another process has the message by now, or sending was stopped. */
 export async function sendDelivery(
   context: EngineContext,
   delivery: ClaimedDelivery,
@@ -43,7 +43,7 @@ export async function sendDelivery(
   try {
     answer = await post(context, delivery, sending);
   } catch (cause) {
-    // Not the receiver's fault: the lease runs out and somebody else tries.
+    // Not the receiver's fault: the lease expires and another process retries.
     if (sending.signal?.aborted) return null;
     error = toStorableText((cause as Error).message, ERROR_MAX_LENGTH);
   }

@@ -1,5 +1,5 @@
-// Makes a delivery of every event for every webhook that wants it: once, whoever does it and however often it is tried.
-// Only events that are committed have a position, so none is told before it is true.
+// Creates a delivery of every event for every webhook that subscribes to it: exactly once, for any number of
+// processes and tries. Only committed events have a position, so no event is sent before it is true.
 
 import {
   type EventToTell,
@@ -13,7 +13,7 @@ import { numberEvents } from '../jobs/record-change.ts';
 
 const AT_ONCE = 500;
 
-/** How many deliveries were made. */
+/** Returns the number of created deliveries. */
 export async function takeEvents(context: EngineContext): Promise<number> {
   const { db } = context;
   await numberEvents(context);
@@ -35,7 +35,7 @@ export async function takeEvents(context: EngineContext): Promise<number> {
   }
 }
 
-/** What is signed and sent: type, timestamp and data, as Standard Webhooks recommend. */
+/** The signed body: type, timestamp and data, as Standard Webhooks recommends. */
 function bodyOf({ eventId: _, webhookId: __, ...event }: EventToTell): string {
   const at = event.at.toISOString();
   return JSON.stringify({ type: event.kind, timestamp: at, data: { ...event, at } });

@@ -1,4 +1,4 @@
-// Sends a test message at once and says how it went. It is tried once.
+// Sends a test message immediately and returns the result. It is not retried.
 import { wallClockMs } from '../../platform/clock.ts';
 import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';

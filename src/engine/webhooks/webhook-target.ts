@@ -1,4 +1,4 @@
-// Where webhooks may go, as the settings say, and what their secrets are bound to.
+// Addresses that webhooks may use, from the settings, and the purpose that their secrets are bound to.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { parseAddressRanges } from '../../platform/address-ranges.ts';
@@ -14,12 +14,12 @@ export function guardOf({ webhookAllow }: Settings): GuardOptions {
   return { allow: parseAddressRanges(webhookAllow) };
 }
 
-/** What a secret is bound to when it is stored. */
+/** The purpose a secret is bound to when it is stored. */
 export function secretPurpose(webhookId: string): string {
   return `webhook ${webhookId}`;
 }
 
-/** The address as it is stored, and its host. A name that cannot be looked up now may be one later. */
+/** Returns the URL as stored, and its host. A host name that cannot be resolved now may be resolvable later. */
 export async function checkWebhookUrl(
   text: string,
   guard: GuardOptions,

@@ -1,4 +1,4 @@
-// The entry of a worker among those that are alive: written at its start, renewed as a heartbeat, removed at its end.
+// The registration of a live worker: written when it starts, renewed as a heartbeat, deleted when it stops.
 import {
   removeSilentWorkers as deleteSilentWorkers,
   removeWorker as deleteWorker,
@@ -7,10 +7,10 @@ import {
 } from '../../store/commands/jobs/register-worker.ts';
 import type { EngineContext } from '../engine-context.ts';
 
-/** Entries of workers that ended without removing theirs are kept for so many heartbeats. */
+/** Registrations of workers that died are kept for this many heartbeats. */
 const SILENT_HEARTBEATS = 20;
 
-/** Also the heartbeat. */
+/** Also used as the heartbeat. */
 export async function registerWorker({ db }: EngineContext, worker: WorkerRow): Promise<void> {
   await upsertWorker(db, worker);
 }

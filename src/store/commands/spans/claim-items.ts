@@ -4,13 +4,15 @@ import type { Executor, Statement } from '../../../platform/database.ts';
 import { CLAIMABLE } from '../../job-states.ts';
 import { fromNow, SPAN_LEASE } from '../../lease.ts';
 
-// Suspects of which one more crash would be the last are claimed apart from the others: $9 asks for these or those.
+// Suspects whose next crash would be final are claimed apart from other suspects: $9 selects one group or the
+// other.
 const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.worker_id is null`;
 
-// Reads the inputs of lease `l`, as lines of seq, input and the output of the phase before, as many as fit into the byte bound (at
-// least one). What does not fit stays leased, and the worker gives it back. JSON text holds no raw tab or line break, and one
-// long value costs a third of what a row per item does (1.1 against 3.1 us per item on the server, 0.1 against 0.8 in the
-// driver). Index: items_pkey. The limit changes nothing but keeps the planner from joining the other way round, over all items.
+// Reads the inputs of lease `l` as lines of seq, input and the output of the previous phase, up to the byte limit
+// but at least one. Items beyond the limit stay leased, and the worker returns them. JSON text holds no raw tab or
+// line break, and one long value costs a third of a row per item (1.1 against 3.1 us per item on the server, 0.1
+// against 0.8 in the driver). Index: items_pkey. The `limit` does not change the result. It keeps the planner from
+// joining the other way round, over all items.
 const linesOf = (withPrevious: boolean, withEdits: boolean): string => {
   const edit = withEdits
     ? `left join lateral (select e.input, e.input_bytes from item_edits e where e.job_id = $1 and e.seq = i.seq
@@ -43,17 +45,18 @@ const linesOf = (withPrevious: boolean, withEdits: boolean): string => {
              where i.bytes_before < $4::bigint`;
 };
 
-// The claim: one statement, one round trip, inputs included, whatever the number of items. It returns one row, the lease.
+// The claim: one statement and one round trip, inputs included, for any number of items. It returns one row, the
+// lease.
 //
-// Items that were in a lease when its worker died are suspects: they are claimed apart, span by span, so that the next crash
-// blames as few as possible. In a job with edits, the edited input stands in for that of the item; a worker that does not know
-// of the edits yet claims nothing.
+// Items that were in a lease when its worker died are suspects. They are claimed separately, span by span, so that
+// the next crash blames as few items as possible. In a job with edits, the edited input replaces the item's; a
+// worker that does not know about the edits yet claims nothing.
 //
-// Index: spans_waiting, then items_pkey. Locks: waiting span rows of one job only, always in queue order.
+// Index: spans_waiting, then items_pkey. Locks: waiting spans of one job, always in queue order.
 const claimText = (withPrevious: boolean, withEdits: boolean): string => `
     with recursive
-    -- The priorities that spans wait with, highest first: one look into the index each, and only as far as needed. A scan in
-    -- queue order would read every retry that is not ready yet before it came to the next priority.
+    -- Priorities of the waiting spans, highest first: one index lookup each, and only as many as needed. A scan in
+    -- queue order would read every retry that is not ready before it reached the next priority.
     level as (
       (
         select s.priority, s.ready_at
@@ -73,9 +76,9 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
         limit 1
       ) n
     ),
-    -- The first waiting span that no other claim is cutting from: with skip locked, workers take different spans instead of
-    -- queueing up. Levels come in their order, and the limit ends them at the first span that could be locked; an order by
-    -- would lock one of each.
+    -- The first waiting span that no other claim is cutting from. With skip locked, workers take different spans
+    -- instead of waiting for each other. Levels come in order, and the limit stops at the first span that could be
+    -- locked; an order by would lock one span per level.
     head as materialized (
       select h.*
       from level l
@@ -93,8 +96,8 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
                       and ${withEdits ? '' : 'not '}j.has_edits)
       limit 1
     ),
-    -- Further spans of the same attempts, failures and crashes, which is what retries look like, when the head holds fewer items
-    -- than asked for.
+    -- If the head has fewer items than requested: further spans with the same attempt, failures and crashes, as
+    -- retries have.
     more as materialized (
       select s.span_id, s.items, s.item_count, s.priority, s.ready_at, s.attempt, s.failures, s.crashes, s.generation
       from spans s
@@ -108,7 +111,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       limit (select case when item_count < $3::bigint and crashes <= 0 then 64 else 0 end from head)
       for update skip locked
     ),
-    -- Both, each with the number of items before it.
+    -- Head and further spans, each with the number of items before it.
     picked as (
       select h.*, 0::bigint as before, true as is_head from head h
       union all
@@ -117,7 +120,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
              false
       from more m
     ),
-    -- The wanted number of items off their front: the last span is taken in part.
+    -- The requested number of items, from the front. The last span may be taken in part.
     cut as materialized (
       select p.span_id, p.is_head, p.attempt, p.failures, p.crashes, p.generation, p.priority,
         p.before + p.item_count <= $3::bigint as is_whole, least(p.item_count, $3::bigint - p.before) as taken_count,
@@ -133,15 +136,15 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       from picked p
       where p.before < $3::bigint
     ),
-    -- What is taken, as one set; no row when nothing was found.
+    -- The taken items as one set; no row if nothing was found.
     lease as materialized (
       select range_agg(c.taken) as items, sum(c.taken_count)::bigint as item_count, min(c.attempt) as attempt,
              min(c.failures) as failures, min(c.crashes) as crashes, min(c.generation) as generation, min(c.priority) as priority
       from cut c
       having count(*) > 0
     ),
-    -- A head that is taken whole becomes the lease. The token comes from the worker, so that a claim whose reply was lost can be
-    -- given back at once.
+    -- A head that is taken whole becomes the lease. The worker chooses the token, so it can return a claim whose
+    -- reply was lost.
     in_place as (
       update spans s
       set items = l.items, item_count = l.item_count, ${SPAN_LEASE.take('$6', '$7', '$5')},
@@ -150,19 +153,19 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       where s.job_id = $1 and s.span_id = (select span_id from cut where is_head and is_whole)
       returning s.span_id
     ),
-    -- A span that is taken in part keeps the rest.
+    -- A span that is taken in part keeps its remaining items.
     shrunk as (
       update spans s
       set items = s.items - (select taken from cut where not is_whole),
           item_count = s.item_count - (select taken_count from cut where not is_whole), updated_at = now()
       where s.job_id = $1 and s.span_id = (select span_id from cut where not is_whole)
     ),
-    -- A further span that is taken whole is gone.
+    -- Further spans that are taken whole are deleted.
     gathered as (
       delete from spans s
       where s.job_id = $1 and s.span_id = any(array(select span_id from cut where is_whole and not is_head))
     ),
-    -- A lease that the head could not become is a new row.
+    -- If the head is taken in part, the lease is a new row.
     added as (
       insert into spans (job_id, generation, phase, items, item_count, priority, attempt, failures, crashes, worker_id, token, expires_at)
       select $1, l.generation, $2, l.items, l.item_count, l.priority, l.attempt, l.failures, l.crashes, $5, $6,
@@ -190,11 +193,11 @@ export interface ClaimRequest {
   workerId: string;
   token: string;
   leaseMs: number;
-  /** Items of a lease that crashed, instead of ordinary ones: one span of them, never gathered. */
+  /** Claims items of a crashed lease instead of ordinary ones: one span, never several. */
   suspects?: boolean;
-  /** Of suspects: those that must run alone, or those that need not; null: either. */
+  /** Among suspects: true for items that must run alone, false for the others, null for both. */
   alone?: boolean | null;
-  /** The job has items whose input was edited. */
+  /** True if the job has items with an edited input. */
   hasEdits?: boolean;
 }
 
@@ -204,7 +207,7 @@ export interface ClaimedItem {
   previous: string | null;
 }
 
-/** The lease, and its items as far as they fit into the byte bound. */
+/** A lease, and as many of its items as fit into the byte limit. */
 export interface ClaimedSpan {
   jobId: string;
   spanId: number;
@@ -220,7 +223,7 @@ export interface ClaimedSpan {
   items: ClaimedItem[];
 }
 
-/** Null when there is nothing to claim right now. */
+/** Returns null if there is nothing to claim now. */
 export async function claimItems(db: Executor, request: ClaimRequest): Promise<ClaimedSpan | null> {
   const statement = request.hasEdits
     ? [CLAIM_FIRST_EDITED, CLAIM_LATER_EDITED]
