@@ -301,7 +301,7 @@ describe('a corrected file', () => {
     const jobId = await ingest(text, products);
     const { claimItems } = await import('../store/commands/spans/claim-items.ts');
     const { flushOutcomes } = await import('../engine/flush/flush-outcomes.ts');
-    const { finalizeIfComplete } = await import('../engine/jobs/finalize-job.ts');
+    const { finalizeIfComplete } = await import('../engine/jobs/finalize-if-complete.ts');
     const { claimRequest } = await import('../../test/support/job-factory.ts');
     const claim = (await claimItems(context.db, { ...claimRequest(jobId), suspects: false }))!;
     const outcomes = claim.items.map(({ seq }) => ({

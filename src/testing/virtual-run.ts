@@ -3,7 +3,8 @@
 import { crashMessage, judgeCrash } from '../core/retries/crash-policy.ts';
 import { addFailure, NO_FAILURES } from '../core/errors/failure-counts.ts';
 import { eachSeq, rangesOf } from '../core/items/seq-ranges.ts';
-import type { EmittedChild, RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
+import type { RecordedOutcome } from '../engine/flush/flush-outcomes.ts';
+import type { EmittedChild } from '../engine/flush/store-children.ts';
 import type { Settings } from '../platform/settings.ts';
 import type { Phase, Pipeline } from '../pipeline/pipeline.ts';
 import type { BatchContext, BatchItem, ItemContext } from '../pipeline/item-context.ts';
@@ -232,7 +233,7 @@ export class VirtualRun {
     const { stage, open } = call;
     const now = this.#options.clock.now();
     const bySeq = new Map(open.map(([item, waiting]) => [waiting.seq, { item, waiting }]));
-    const verdict = judgeCrash(rangesOf(bySeq.keys()), open[0]![1].crashes);
+    const verdict = judgeCrash(rangesOf([...bySeq.keys()]), open[0]![1].crashes);
     for (const [item] of open) {
       call.settle(item);
       if (verdict.kind === 'fail') {

@@ -6,7 +6,7 @@ import type { PoolStats } from '../core/limits/pool-stats.ts';
 import { JobParams } from '../engine/claims/job-params.ts';
 import { registerDefinitions } from '../engine/counters/known-counters.ts';
 import type { EngineContext } from '../engine/engine-context.ts';
-import { finalizeIfComplete, leaveToFinalize } from '../engine/jobs/finalize-job.ts';
+import { finalizeIfComplete, leaveToFinalize } from '../engine/jobs/finalize-if-complete.ts';
 import { registerWorker, removeSilentWorkers, removeWorker } from '../engine/workers/register-worker.ts';
 import { abilityOf } from '../pipeline/define-pipeline.ts';
 import type { BlobStore } from '../platform/blob-store/blob-store.ts';

@@ -157,7 +157,7 @@ test('everything goes by keyboard', async () => {
   await page.goto(`${api.url}/jobs`);
   await page
     .getByRole('heading', { name: 'No jobs yet' })
-    .or(page.getByRole('heading', { name: 'Jobs' }))
+    .or(page.getByRole('heading', { name: 'Jobs', exact: true }))
     .first()
     .waitFor();
   await page.keyboard.press('g');

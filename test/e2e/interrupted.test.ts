@@ -144,7 +144,7 @@ test('a page of an earlier version is loaded anew when a part of it is gone', as
     if (request.isNavigationRequest()) isGone = false;
   });
   await page.getByRole('link', { name: 'Workers' }).click();
-  await page.getByRole('heading', { name: 'Workers' }).waitFor();
+  await page.getByRole('heading', { name: 'Workers', exact: true }).waitFor();
   expect(isGone).toBe(false);
   expect(await page.evaluate('globalThis.isSamePage === true')).toBe(false);
 });

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type CounterCheck, checkCounters } from '../../src/engine/counters/check-counters.ts';
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
-import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-if-complete.ts';
 import { skipErrorGroup } from '../../src/engine/reprocess/skip-error-group.ts';
 import {
   defineCounter,

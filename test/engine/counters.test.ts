@@ -4,7 +4,7 @@ import { checkCounters } from '../../src/engine/counters/check-counters.ts';
 import { registerDefinitions } from '../../src/engine/counters/known-counters.ts';
 import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
 import { deleteJob, removeRemains } from '../../src/engine/jobs/delete-job.ts';
-import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-if-complete.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import {

@@ -127,7 +127,7 @@ const MUTATIONS = [
   },
   {
     name: 'the phase of the output that a claim hands over',
-    file: 'src/store/commands/spans/claim-items.ts',
+    file: 'src/store/commands/spans/claimed-inputs.ts',
     from: 'o.phase = $2::int - 1',
     to: 'o.phase = $2::int * 0',
     tests: ['test/chaos/kill-in-phases.test.ts'],

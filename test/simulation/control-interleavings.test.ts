@@ -7,7 +7,7 @@ import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
 import { addItems } from '../../src/engine/items/add-items.ts';
 import { cancelJob } from '../../src/engine/jobs/cancel-job.ts';
-import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-if-complete.ts';
 import { pauseJob } from '../../src/engine/jobs/pause-job.ts';
 import { resumeJob } from '../../src/engine/jobs/resume-job.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';

@@ -10,7 +10,7 @@ import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { flushOutcomes, type RecordedOutcome } from '../../src/engine/flush/flush-outcomes.ts';
 import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
 import { decideCancel } from '../../src/engine/jobs/cancel-job.ts';
-import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-if-complete.ts';
 import { reprocessJob } from '../../src/engine/reprocess/reprocess-job.ts';
 import { foldCounters } from '../../src/engine/services/counter-folder.ts';
 import { newId } from '../../src/platform/random.ts';

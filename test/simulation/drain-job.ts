@@ -2,7 +2,7 @@
 // flush, as a worker does. What a test left open must be finishable by this.
 import type { EngineContext } from '../../src/engine/engine-context.ts';
 import { flushOutcomes } from '../../src/engine/flush/flush-outcomes.ts';
-import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-if-complete.ts';
 import { newId } from '../../src/platform/random.ts';
 import { claimItems } from '../../src/store/commands/spans/claim-items.ts';
 import { doneOutcome } from './seed-job.ts';

@@ -8,7 +8,7 @@ import {
 } from '../../src/engine/flush/flush-outcomes.ts';
 import { rescueLeases } from '../../src/engine/flush/rescue-leases.ts';
 import { addItems } from '../../src/engine/items/add-items.ts';
-import { finalizeIfComplete } from '../../src/engine/jobs/finalize-job.ts';
+import { finalizeIfComplete } from '../../src/engine/jobs/finalize-if-complete.ts';
 import { sealJob } from '../../src/engine/jobs/seal-job.ts';
 import { sweep } from '../../src/engine/services/sweeper.ts';
 import { newId } from '../../src/platform/random.ts';

@@ -5,7 +5,7 @@ import {
   editErrorGroup,
   previewGroupEdit,
 } from '../../engine/reprocess/edit-error-group.ts';
-import { finalizeIfComplete } from '../../engine/jobs/finalize-job.ts';
+import { finalizeIfComplete } from '../../engine/jobs/finalize-if-complete.ts';
 import { skipErrorGroup } from '../../engine/reprocess/skip-error-group.ts';
 import { checkStorable } from '../requests/check-storable.ts';
 import type { Handlers } from '../requests/handler.ts';

@@ -36,6 +36,15 @@ export function isVerdict(value: unknown): value is Verdict {
   return typeof value === 'object' && value !== null && (value as { [VERDICT]?: unknown })[VERDICT] === true;
 }
 
+/** False for a value whose `instanceof` throws: a hostile Proxy. */
+export function isError(value: unknown): value is Error {
+  try {
+    return value instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
 export function notFound(reason = 'not found'): Verdict {
   return new Verdict('not_found', reason);
 }

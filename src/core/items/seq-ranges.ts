@@ -24,9 +24,18 @@ export function parseRanges(text: string): SeqRanges {
   return ranges;
 }
 
-/** The set of these seqs, in any order and with repeats. */
-export function rangesOf(seqs: Iterable<number>): SeqRanges {
-  return joinSorted([...seqs].sort((a, b) => a - b).map((seq): SeqRange => [seq, seq + 1]));
+/** The set of these seqs, in any order and with repeats. Seqs that are already in order are not sorted. */
+export function rangesOf(seqs: readonly number[]): SeqRanges {
+  const ranges: [number, number][] = [];
+  let last: [number, number] | undefined;
+  for (const seq of seqs) {
+    if (last && seq === last[1]) last[1] = seq + 1;
+    else if (!last || seq > last[1]) {
+      last = [seq, seq + 1];
+      ranges.push(last);
+    } else return joinSorted([...seqs].sort((a, b) => a - b).map((each): SeqRange => [each, each + 1]));
+  }
+  return ranges;
 }
 
 export function unionRanges(a: SeqRanges, b: SeqRanges): SeqRanges {

@@ -7,7 +7,8 @@ import { newId } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
 import { admitJob } from '../../store/commands/jobs/admit-job.ts';
 import { startJob } from '../../store/commands/jobs/start-job.ts';
-import { type ClaimedItem, type ClaimedSpan, claimItems } from '../../store/commands/spans/claim-items.ts';
+import { type ClaimedSpan, claimItems } from '../../store/commands/spans/claim-items.ts';
+import type { ClaimedItem } from '../../store/commands/spans/claimed-inputs.ts';
 import { releaseAllBut } from '../../store/commands/spans/release-items.ts';
 import { readItemCosts } from '../../store/views/items/read-item-costs.ts';
 import type { ClaimableWork } from '../../store/views/spans/find-claimable.ts';
@@ -40,34 +41,27 @@ export interface ClaimContext {
 export async function claimWork(
   context: ClaimContext,
   work: ClaimableWork,
-  { maxItems, leaseMs }: { maxItems: number; leaseMs: number },
+  asked: { maxItems: number; leaseMs: number },
 ): Promise<Claim | null> {
-  const { control } = context;
+  const { claims, control, workerId } = context;
+  const { jobId, phase, suspect: suspects, alone, hasEdits } = work;
   if (work.needsAdmission) {
-    if (!(await admitJob(control.db, work.jobId))) return null;
+    if (!(await admitJob(control.db, jobId))) return null;
     work.needsAdmission = false;
   }
   const token = newId();
+  const maxBytes = claims.settings.claimMaxBytes;
+  const request = { ...asked, jobId, phase, maxBytes, workerId, token, suspects, alone, hasEdits };
   try {
-    const leased = await leaseItems(context, work, { maxItems, leaseMs, token });
-    return leased && (await complete(context, work, leased));
+    const leased = await claimItems(claims.db, request);
+    if (!leased) return null;
+    faultPoint('claim.after_commit');
+    return await complete(context, work, leased);
   } catch (error) {
     // The claim may have been committed: return it instead of letting it expire.
-    context.inBackground(releaseLease(control, { jobId: work.jobId, token }));
+    context.inBackground(releaseLease(control, { jobId, token }));
     throw error;
   }
-}
-
-async function leaseItems(
-  { claims, workerId }: ClaimContext,
-  { jobId, phase, suspect: suspects, alone, hasEdits }: ClaimableWork,
-  asked: { maxItems: number; leaseMs: number; token: string },
-): Promise<ClaimedSpan | null> {
-  const maxBytes = claims.settings.claimMaxBytes;
-  const request = { ...asked, jobId, phase, maxBytes, workerId, suspects, alone, hasEdits };
-  const leased = await claimItems(claims.db, request);
-  if (leased) faultPoint('claim.after_commit');
-  return leased;
 }
 
 async function complete(context: ClaimContext, work: ClaimableWork, leased: ClaimedSpan): Promise<Claim> {

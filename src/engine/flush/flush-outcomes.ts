@@ -1,28 +1,23 @@
 // The flush: the one transaction in which a worker records outcomes of its leases. The fence comes first.
 // Everything after it applies only to outcomes whose lease is still held.
-import { NO_FAILURES } from '../../core/errors/failure-counts.ts';
 import type { Contribution } from '../../core/items/counter.ts';
 import type { Failure, ItemStatus } from '../../core/items/outcome.ts';
-import { countSeqs, rangesOf, type SeqRanges } from '../../core/items/seq-ranges.ts';
+import { countSeqs, rangesOf } from '../../core/items/seq-ranges.ts';
 import type { Transaction } from '../../platform/database.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import type { Settings } from '../../platform/settings.ts';
-import {
-  insertChildren,
-  lockJobForChildren,
-  type NewChild,
-} from '../../store/commands/items/insert-children.ts';
 import { insertLedgerEntry } from '../../store/commands/results/insert-ledger-entry.ts';
 import { insertResultColumns } from '../../store/commands/results/insert-result-columns.ts';
 import { upsertErrorGroups } from '../../store/commands/results/upsert-error-groups.ts';
-import { type FencedLeases, fenceLeases } from '../../store/commands/spans/fence-leases.ts';
-import { insertSpans, type NewSpan } from '../../store/commands/spans/insert-spans.ts';
+import { fenceLeases } from '../../store/commands/spans/fence-leases.ts';
+import { insertSpans } from '../../store/commands/spans/insert-spans.ts';
 import type { StoredCounter } from '../../store/views/counters/find-counter.ts';
 import { ledgerHasEntry } from '../../store/views/results/find-ledger-entry.ts';
 import { type Counted, countContributions, countersOf } from '../counters/count-contributions.ts';
 import { countedBefore } from '../counters/counted-before.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { FlushContents } from './flush-contents.ts';
+import { type EmittedChild, lockForChildren, storeChildren } from './store-children.ts';
 
 export interface RecordedOutcome {
   seq: number;
@@ -44,15 +39,6 @@ export interface RecordedOutcome {
   counted?: readonly Contribution[] | undefined;
   /** Contributions of earlier generations cannot be taken back and still count. */
   keepsCounted?: boolean;
-}
-
-export interface EmittedChild {
-  key: string;
-  json: string;
-  /** Keys of the input. */
-  columns: readonly string[];
-  summary: string;
-  priority: number;
 }
 
 export interface LeaseOutcomes {
@@ -100,17 +86,17 @@ export async function flushOutcomes(
   const report = await context.db.transaction(
     async (tx) => {
       // Every transaction that locks the job's row and its spans locks the job first.
-      const itemCount = emits(batch) ? await lockJobForChildren(tx, batch.jobId) : null;
+      const itemCount = await lockForChildren(tx, batch);
       if (isRetry && (await ledgerHasEntry(tx, batch.jobId, batch.flushId))) return committedBefore(batch);
-      const fenced = await fenceLeases(
+      const held = await fenceLeases(
         tx,
         batch.jobId,
         batch.leases.map((lease) => {
-          const recorded = seqsOf(lease.outcomes);
+          const recorded = rangesOf(lease.outcomes.map(({ seq }) => seq));
           return { spanId: lease.spanId, token: lease.token, recorded, recordedCount: countSeqs(recorded) };
         }),
       );
-      return writeOutcomes(tx, batch, fenced, context.settings, itemCount, { counters, takesBack });
+      return writeOutcomes(tx, batch, held, context.settings, itemCount, { counters, takesBack });
     },
     () => faultPoint('flush.before_commit'),
   );
@@ -119,24 +105,10 @@ export async function flushOutcomes(
   return report;
 }
 
-/** Outcomes mostly come in seq order; then the ranges need no sorting. */
-function seqsOf(outcomes: RecordedOutcome[]): SeqRanges {
-  const ranges: [number, number][] = [];
-  let last: [number, number] | undefined;
-  for (const { seq } of outcomes) {
-    if (last && seq === last[1]) last[1] = seq + 1;
-    else if (!last || seq > last[1]) {
-      last = [seq, seq + 1];
-      ranges.push(last);
-    } else return rangesOf(outcomes.map((outcome) => outcome.seq));
-  }
-  return ranges;
-}
-
 async function writeOutcomes(
   tx: Transaction,
   batch: FlushBatch,
-  { held }: FencedLeases,
+  held: ReadonlyMap<string, boolean>,
   settings: Settings,
   itemCount: number | null,
   { counters, takesBack }: { counters: ReadonlyMap<string, StoredCounter>; takesBack: boolean },
@@ -167,23 +139,6 @@ async function writeOutcomes(
     hasNewWork: added.some((span) => span.delayMs === 0),
     counted: changes,
   };
-}
-
-/** Emitted items start at the first phase. */
-async function storeChildren(
-  tx: Transaction,
-  jobId: string,
-  itemCount: number,
-  children: NewChild[],
-  { emitMaxDepth: maxDepth, emitMaxItems: maxItems }: Settings,
-): Promise<NewSpan[]> {
-  const { ranges } = await insertChildren(tx, jobId, itemCount, children, { maxDepth, maxItems });
-  const fresh = { phase: 0, delayMs: 0, attempt: 0, failures: NO_FAILURES, crashes: 0 };
-  return ranges.map(({ priority, from, to }) => ({ ...fresh, priority, items: [[from, to]] }));
-}
-
-function emits(batch: FlushBatch): boolean {
-  return batch.leases.some((lease) => lease.outcomes.some((outcome) => outcome.children !== undefined));
 }
 
 function committedBefore(batch: FlushBatch): FlushReport {

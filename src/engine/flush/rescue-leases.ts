@@ -22,7 +22,7 @@ import {
 } from '../../store/commands/spans/lock-lost-leases.ts';
 import { CounterRangeError, explainRange, STILL_COUNTS } from '../counters/counter-range-error.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { finalizeIfComplete } from '../jobs/finalize-job.ts';
+import { finalizeIfComplete } from '../jobs/finalize-if-complete.ts';
 
 const LEASES_PER_ROUND = 100;
 

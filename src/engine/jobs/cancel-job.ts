@@ -7,7 +7,7 @@ import { cancelItems } from '../../store/commands/spans/cancel-items.ts';
 import { planByKey } from '../../store/commands/spans/plan-by-key.ts';
 import { hasItemsToCancel } from '../../store/views/spans/has-items-to-cancel.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { finalizeIfComplete } from './finalize-job.ts';
+import { finalizeIfComplete } from './finalize-if-complete.ts';
 import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 

@@ -13,7 +13,6 @@ import { faultPoint } from '../../platform/fault-point.ts';
 import { keepLease } from '../../platform/keep-lease.ts';
 import { newId, randomFraction } from '../../platform/random.ts';
 import { retryPassing } from '../../platform/retry-passing.ts';
-import { beginFinalizing } from '../../store/commands/jobs/begin-finalizing.ts';
 import {
   claimFinalize,
   finishJobRow,
@@ -29,22 +28,6 @@ import { deleteOtherAttempts, writeOutputFiles } from '../exports/write-output-f
 import { recordChange } from './record-change.ts';
 
 const FIRST_DELAY_MS = 500;
-
-/**
- * Called after every commit that may have removed the last span of a job. One conditional update decides whether
- * the job is complete; the winner finalizes it. After a crash between the two, the sweep finalizes it. Returns
- * true if this call finished the job.
- */
-export async function finalizeIfComplete(context: EngineContext, jobId: string): Promise<boolean> {
-  if (!(await leaveToFinalize(context, jobId))) return false;
-  faultPoint('finalize.after_begin');
-  return finalizeJob(context, jobId);
-}
-
-/** Only marks the job for finalizing, which takes longer the larger its files are. */
-export async function leaveToFinalize({ db }: EngineContext, jobId: string): Promise<boolean> {
-  return retryPassing(() => beginFinalizing(db, jobId));
-}
 
 /**
  * Returns true if this call wrote the summary; false if another process holds or has finished it, or it has to

@@ -10,7 +10,7 @@ import type { EngineContext } from '../engine-context.ts';
 import type { Executor } from '../../platform/database.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
 import { readBudgets } from '../../store/views/limits/read-budgets.ts';
-import { finalizeIfComplete } from './finalize-job.ts';
+import { finalizeIfComplete } from './finalize-if-complete.ts';
 import { recordChange } from './record-change.ts';
 import { refuseControl } from './refuse-control.ts';
 

@@ -5,7 +5,7 @@ import { retryPassing } from '../../platform/retry-passing.ts';
 import { type SealOfFile, sealJobRow } from '../../store/commands/jobs/seal-job.ts';
 import { readJob } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';
-import { finalizeIfComplete } from './finalize-job.ts';
+import { finalizeIfComplete } from './finalize-if-complete.ts';
 import { recordChange } from './record-change.ts';
 
 /** Returns the total. Sealing a sealed job again changes nothing. */

@@ -6,7 +6,8 @@ import { readJob } from '../../store/views/jobs/read-job.ts';
 import type { EngineContext } from '../engine-context.ts';
 import { rescueLeases } from '../flush/rescue-leases.ts';
 import { cancelRest } from '../jobs/cancel-job.ts';
-import { finalizeIfComplete, finalizeJob } from '../jobs/finalize-job.ts';
+import { finalizeIfComplete } from '../jobs/finalize-if-complete.ts';
+import { finalizeJob } from '../jobs/finalize-job.ts';
 
 export async function sweep(context: EngineContext): Promise<void> {
   const overdue = await context.db.transaction(async (tx) => {

@@ -126,6 +126,8 @@ async function copyProgram(target: string): Promise<string> {
   const script = join(target, 'start-in-child.mjs');
   const module = join(target, 'dist/platform/embedded-postgres/start-embedded-postgres.js');
   await writeChildScript(script, `import { startEmbeddedPostgres } from ${JSON.stringify(module)};`);
+  // Another user runs it, whatever the umask is.
+  await once(spawn('chmod', ['-R', 'a+rX', target]), 'exit');
   return script;
 }
 

@@ -1,7 +1,6 @@
 // Fetches work for the pools: waits until a pool needs items, finds a job, claims items and hands the lease to the
 // pool. Several claims may run concurrently, which matters when they are small.
-import { claimSize, leaseLength } from '../../core/claims/claim-size.ts';
-import type { WorkOwner } from '../../core/limits/owner-limits.ts';
+import { leaseLength } from '../../core/claims/claim-size.ts';
 import { type Claim, type ClaimContext, claimWork } from '../../engine/claims/claim-work.ts';
 import { abilityOf } from '../../pipeline/define-pipeline.ts';
 import { monotonicMs } from '../../platform/clock.ts';
@@ -13,6 +12,7 @@ import { claimForGuests } from './claim-for-guests.ts';
 import type { ClaimsUnderWay } from './claims-under-way.ts';
 import { ExclusiveTurns, type Turn, type TurnKind } from './exclusive-turns.ts';
 import { PrioritySemaphore } from './priority-semaphore.ts';
+import { sizeOfClaim } from './size-of-claim.ts';
 import type { WorkFinder } from './work-finder.ts';
 
 export interface ClaimLoopsOptions {
@@ -133,7 +133,8 @@ export class ClaimLoops {
   async #claim(pool: PhasePool, work: ClaimableWork, turn: Turn, isGuest: boolean): Promise<boolean> {
     const { context, leases, writer } = this.#options;
     const { demand, itemMs } = pool;
-    const asked = this.#claimSize(pool, work.owner, isGuest);
+    const leftMs = this.#options.leftMs();
+    const asked = sizeOfClaim(pool, context.claims.settings, leftMs, isGuest ? work.owner : null);
     const leaseMs = leaseLength(context.claims.settings, itemMs.quantile(0.99));
     const reason = reasonOf(itemMs.quantile(0.75));
     const startedMs = monotonicMs();
@@ -155,19 +156,6 @@ export class ClaimLoops {
     if (this.#stopping) writer.drop(lease, items.length);
     else pool.add(lease);
     return true;
-  }
-
-  #claimSize(pool: PhasePool, { ownerId, weight }: WorkOwner, isGuest: boolean): number {
-    const { settings } = this.#options.context.claims;
-    const { demand, itemsPerCall, options, slotsNow } = pool;
-    const itemMs = pool.itemMs.quantile(0.75);
-    // Enough for one full call, even if items are slow.
-    const claimMin = Math.min(settings.claimMax, Math.max(settings.claimMin, itemsPerCall));
-    const targetSliceMs = Math.max(0, Math.min(settings.workerTargetSliceMs, this.#options.leftMs()));
-    const bounds = { ...settings, claimMin, targetSliceMs };
-    const size = claimSize(bounds, slotsNow * (itemMs === null ? itemsPerCall : 1), itemMs);
-    if (!isGuest) return size;
-    return Math.min(size, Math.max(options.slots, Math.ceil(size * demand.owners.shareOf(ownerId, weight))));
   }
 
   /** Searches again at the end of the turn: when these suspects are finished, others may be claimed. */

@@ -29,8 +29,6 @@ export interface OwnersHere {
   takes: (work: ClaimableWork) => boolean;
 }
 
-const NOBODY_HERE: OwnersHere = { wantsOf: () => true, countOf: () => 0, takes: () => true };
-
 export class WorkFinder {
   readonly #options: WorkFinderOptions;
   readonly #stopping = new AbortController();
@@ -48,7 +46,7 @@ export class WorkFinder {
    * The next job to claim from for this phase of a pipeline; null when the worker stops. Picks the owner with the fewest
    * items here relative to its weight: owners take turns by weight only while each has items in the queue.
    */
-  async next(ability: Ability, phase: number, here: OwnersHere = NOBODY_HERE): Promise<ClaimableWork | null> {
+  async next(ability: Ability, phase: number, here: OwnersHere): Promise<ClaimableWork | null> {
     while (!this.#stopping.signal.aborted) {
       const isFresh = monotonicMs() - this.#knownAtMs < FRESH_MS;
       const found = isFresh ? this.#choose(ability, phase, here) : null;
@@ -56,10 +54,7 @@ export class WorkFinder {
         this.#backoffMs = 0;
         return found;
       }
-      this.#looking ??= this.#lookAgain().finally(() => {
-        this.#looking = null;
-      });
-      await this.#looking;
+      await this.#refresh();
     }
     return null;
   }
@@ -70,12 +65,7 @@ export class WorkFinder {
     phase: number,
     isEnough: (owner: WorkOwner) => boolean,
   ): Promise<ClaimableWork | null> {
-    if (monotonicMs() - this.#knownAtMs >= FRESH_MS) {
-      this.#looking ??= this.#lookAgain().finally(() => {
-        this.#looking = null;
-      });
-      await this.#looking;
-    }
+    if (monotonicMs() - this.#knownAtMs >= FRESH_MS) await this.#refresh();
     const fitting = this.#fitting(ability, phase).filter((work) => !work.suspect && !isEnough(work.owner));
     return fitting.length === 0 ? null : drawByOwner(fitting, randomFraction());
   }
@@ -96,6 +86,14 @@ export class WorkFinder {
   stop(): void {
     this.#stopping.abort();
     this.#wake.abort();
+  }
+
+  /** One query at a time serves all pools. */
+  #refresh(): Promise<void> {
+    this.#looking ??= this.#lookAgain().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
   }
 
   async #lookAgain(): Promise<void> {

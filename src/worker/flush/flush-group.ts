@@ -1,4 +1,5 @@
 // Outcomes of one job, generation and phase that are written together, and the trigger of their next flush.
+import { formatRanges, rangesOf } from '../../core/items/seq-ranges.ts';
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { FlushBatch, LeaseOutcomes, RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { newId } from '../../platform/random.ts';
@@ -14,10 +15,19 @@ export interface TakenBatch {
   bytes: number;
 }
 
+/** Outcomes of one lease that were not written. */
+export interface Unpersisted {
+  jobId: string;
+  seqs: string;
+  items: number;
+}
+
 export class FlushGroup {
   readonly key: string;
   readonly jobId: string;
   readonly leases = new Set<Lease>();
+  /** Items that are running or queued. */
+  openCount = 0;
   pendingCount = 0;
   pendingBytes = 0;
   timer: NodeJS.Timeout | null = null;
@@ -32,20 +42,15 @@ export class FlushGroup {
     return `${jobId} ${generation} ${phase}`;
   }
 
-  /** True if items are running or queued. */
-  get hasOpenItems(): boolean {
-    for (const lease of this.leases) if (lease.openCount > 0) return true;
-    return false;
+  add(lease: Lease): void {
+    lease.flushGroup = this;
+    this.leases.add(lease);
+    this.openCount += lease.openCount;
   }
 
-  add(outcome: RecordedOutcome): void {
-    this.pendingCount += 1;
-    this.pendingBytes += outcome.bytes!;
-  }
-
-  remove(items: number, bytes: number): void {
-    this.pendingCount -= items;
-    this.pendingBytes -= bytes;
+  addPending(items: number, bytes: number): void {
+    this.pendingCount += items;
+    this.pendingBytes += bytes;
   }
 
   /** Takes up to `maxItems` outcomes from leases without a flush in progress; null if there are none. */
@@ -65,10 +70,19 @@ export class FlushGroup {
       bytes += sumBytes(outcomes);
     }
     if (leases.length === 0) return null;
-    this.remove(items, bytes);
+    this.addPending(-items, -bytes);
     const { jobId, generation, phase } = leases[0]!.claim;
     const batch = { jobId, generation, phase, workerId, flushId: newId(), leases: parts };
     return { leases, batch, items, bytes };
+  }
+
+  unpersisted(): Unpersisted[] {
+    return [...this.leases]
+      .filter(({ pending }) => pending.length > 0)
+      .map(({ pending }) => {
+        const seqs = formatRanges(rangesOf(pending.map(({ seq }) => seq)));
+        return { jobId: this.jobId, seqs, items: pending.length };
+      });
   }
 }
 

@@ -1,6 +1,5 @@
 // The group-commit writer. It collects outcomes per job, generation and phase, and writes them when the first limit of
 // size, bytes or time is reached. An outcome leaves memory only after its commit.
-import { formatRanges, rangesOf } from '../../core/items/seq-ranges.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import type { FlushReport, RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { monotonicMs } from '../../platform/clock.ts';
@@ -8,7 +7,7 @@ import type { ClaimsUnderWay } from '../claims/claims-under-way.ts';
 import type { Lease } from '../leases/lease.ts';
 import { countKinds, countRetries } from './count-outcomes.ts';
 import type { FlushBacklog } from './flush-backlog.ts';
-import { FlushGroup, type FlushTrigger, sumBytes, type TakenBatch } from './flush-group.ts';
+import { FlushGroup, type FlushTrigger, sumBytes, type TakenBatch, type Unpersisted } from './flush-group.ts';
 import { persistBatch } from './persist-batch.ts';
 
 export interface FlushWriterOptions {
@@ -46,38 +45,33 @@ export class FlushWriter {
       group = new FlushGroup(lease.claim.jobId, key);
       this.#groups.set(key, group);
     }
-    lease.flushGroup = group;
-    group.leases.add(lease);
+    group.add(lease);
   }
 
   record(lease: Lease, outcome: RecordedOutcome): void {
+    const group = lease.flushGroup!;
+    group.openCount -= 1;
     if (!lease.record(outcome)) {
       this.#refuse(lease, [outcome]);
       return this.#settle(lease);
     }
-    const group = lease.flushGroup!;
-    group.add(outcome);
+    group.addPending(1, outcome.bytes!);
     this.#options.backlog.add(1, outcome.bytes!);
-    const { flushMaxItems, flushMaxBytes } = this.#options.context.settings;
-    if (group.pendingCount >= flushMaxItems) this.#kick(group, 'size');
-    else if (group.pendingBytes >= flushMaxBytes) this.#kick(group, 'bytes');
-    else if (lease.openCount === 0 && this.#isQuiet(group)) this.#kick(group, 'idle');
-    else this.#arm(group);
+    this.#review(group);
   }
 
   /** Notes that items of this lease were given up. They return to the queue when the rest is written. */
   drop(lease: Lease, count: number): void {
-    lease.drop(count);
     const group = lease.flushGroup!;
-    if (lease.pending.length > 0 && this.#isQuiet(group)) this.#kick(group, 'idle');
-    else this.#settle(lease);
+    group.openCount -= count;
+    lease.drop(count);
+    this.#review(group);
+    this.#settle(lease);
   }
 
   /** Flushes outcomes that were only waiting for a claim on this job, which has finished. */
   claimEnded(jobId: string): void {
-    for (const group of this.#groups.values()) {
-      if (group.jobId === jobId && group.pendingCount > 0 && this.#isQuiet(group)) this.#kick(group, 'idle');
-    }
+    for (const group of this.#groups.values()) if (group.jobId === jobId) this.#review(group);
   }
 
   /** Gives up a lease whose token is no longer valid. Its pending outcomes can no longer be written. */
@@ -86,7 +80,7 @@ export class FlushWriter {
     const late = lease.lose();
     if (late.length > 0) {
       const bytes = sumBytes(late);
-      lease.flushGroup!.remove(late.length, bytes);
+      lease.flushGroup!.addPending(-late.length, -bytes);
       this.#options.backlog.add(-late.length, -bytes);
       this.#refuse(lease, late);
     }
@@ -98,9 +92,7 @@ export class FlushWriter {
 
   /** True while this worker holds a lease of the job, which then cannot be complete. */
   holds(jobId: string): boolean {
-    for (const group of this.#groups.values())
-      if (group.jobId === jobId && group.leases.size > 0) return true;
-    return false;
+    return [...this.#groups.values()].some((group) => group.jobId === jobId && group.leases.size > 0);
   }
 
   /** Writes all recorded outcomes. Resolves when they are committed, or after `abort`. */
@@ -121,16 +113,22 @@ export class FlushWriter {
   }
 
   /** Outcomes that could not be persisted, per lease, for the report at the end of a drain. */
-  unpersisted(): { jobId: string; seqs: string; items: number }[] {
-    const left: { jobId: string; seqs: string; items: number }[] = [];
-    for (const group of this.#groups.values()) {
-      for (const { pending } of group.leases) {
-        if (pending.length === 0) continue;
-        const seqs = formatRanges(rangesOf(pending.map(({ seq }) => seq)));
-        left.push({ jobId: group.jobId, seqs, items: pending.length });
-      }
-    }
-    return left;
+  unpersisted(): Unpersisted[] {
+    return [...this.#groups.values()].flatMap((group) => group.unpersisted());
+  }
+
+  /** Flushes a group if it is due, or else sees to it that it becomes due. */
+  #review(group: FlushGroup): void {
+    const { context, claims } = this.#options;
+    const { flushMaxItems, flushMaxBytes } = context.settings;
+    if (group.pendingCount === 0) group.due = null;
+    else if (group.due !== null) this.#kick(group, group.due);
+    else if (group.pendingCount >= flushMaxItems) this.#kick(group, 'size');
+    else if (group.pendingBytes >= flushMaxBytes) this.#kick(group, 'bytes');
+    else if (this.#draining) this.#kick(group, 'drain');
+    // No item is running or queued and no claim is in progress: no more outcomes will come.
+    else if (group.openCount === 0 && !claims.has(group.jobId)) this.#kick(group, 'idle');
+    else this.#arm(group);
   }
 
   #kick(group: FlushGroup, trigger: FlushTrigger): void {
@@ -202,32 +200,16 @@ export class FlushWriter {
     for (const [at, { outcomes }] of batch.leases.entries())
       for (const { columns } of outcomes) if (columns) leases[at]!.knownColumns?.stored(columns);
     const nowMs = monotonicMs();
-    context.events.emit('flush.committed', {
-      jobId,
-      phase,
-      items: recorded,
-      ...countKinds(batch),
-      bytes,
-      ms: nowMs - startedMs,
-      claimToCommitMs: nowMs - leases[0]!.claimedAtMs,
-      trigger,
-    });
+    const [ms, claimToCommitMs] = [nowMs - startedMs, nowMs - leases[0]!.claimedAtMs];
+    const details = { items: recorded, bytes, ms, claimToCommitMs, trigger };
+    context.events.emit('flush.committed', { jobId, phase, ...countKinds(batch), ...details });
     for (const retries of countRetries(batch)) context.events.emit('items.retrying', retries);
     for (const lease of leases) this.#settle(lease);
   }
 
   #continue(): void {
-    const { context, backlog, onRelief } = this.#options;
-    const { flushMaxItems, flushMaxBytes } = context.settings;
-    for (const group of this.#groups.values()) {
-      if (group.pendingCount === 0) group.due = null;
-      else if (group.due !== null) this.#kick(group, group.due);
-      else if (group.pendingCount >= flushMaxItems || group.pendingBytes >= flushMaxBytes)
-        this.#kick(group, 'size');
-      else if (this.#draining) this.#kick(group, 'drain');
-      else if (this.#isQuiet(group)) this.#kick(group, 'idle');
-      else this.#arm(group);
-    }
+    const { backlog, onRelief } = this.#options;
+    for (const group of this.#groups.values()) this.#review(group);
     if (!backlog.isFullAt(1)) onRelief();
     for (const resolve of this.#waiters.splice(0)) resolve();
   }
@@ -249,10 +231,5 @@ export class FlushWriter {
     if (cost > 0) lease.holder.paidInVain(lease, cost);
     const { jobId } = lease.claim;
     this.#options.context.events.emit('flush.fenced', { jobId, items: outcomes.length });
-  }
-
-  /** True if no item of this group is running or queued and no claim is in progress: no more outcomes will come. */
-  #isQuiet(group: FlushGroup): boolean {
-    return !group.hasOpenItems && !this.#options.claims.has(group.jobId);
   }
 }

@@ -3,7 +3,7 @@
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { summarize } from '../../core/items/input-summary.ts';
 import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
-import type { EmittedChild } from '../../engine/flush/flush-outcomes.ts';
+import type { EmittedChild } from '../../engine/flush/store-children.ts';
 
 /** An index entry holds about 2,700 bytes. */
 const MAX_KEY_BYTES = 2000;

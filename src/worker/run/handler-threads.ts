@@ -10,7 +10,8 @@ import { compiledFile } from '../../platform/compiled-file.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { type Charge, plainCharge } from '../admission/item-charge.ts';
 import { recordFailure } from './record-failure.ts';
-import { columnsOf, type PhaseRuntime } from './run-item.ts';
+import { columnsOf } from './item-outcome.ts';
+import type { PhaseRuntime } from './run-item.ts';
 import type { RunningItem } from './running-item.ts';
 
 export interface HandlerThreadData {

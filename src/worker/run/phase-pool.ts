@@ -107,13 +107,9 @@ export class PhasePool implements OrderedPool, LeaseRunner {
     return {
       pipeline: runtime.pipeline.name,
       phase: runtime.phase.name,
-      idle: slots - this.#running.size,
-      busy: this.#running.size,
-      error: this.#running.zombieCount,
+      ...this.#running.stats(slots),
       queued: this.#admission.queuedCount,
       waiting: this.#admission.heldBackCount,
-      calls: this.#running.startedCount,
-      timeouts: this.#running.timeoutCount,
       replacedThreads: threads?.replacedCount ?? 0,
     };
   }

@@ -6,9 +6,10 @@ import { ERROR_CLASSES, type Failure } from '../../core/items/outcome.ts';
 import { toStorableText } from '../../core/items/storable-json.ts';
 import { retryDelay } from '../../core/retries/retry-policy.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
-import { monotonicMs, wallClockMs } from '../../platform/clock.ts';
+import { wallClockMs } from '../../platform/clock.ts';
 import { randomFraction } from '../../platform/random.ts';
 import { type Charge, overItemBudget } from '../admission/item-charge.ts';
+import { itemOutcome } from './item-outcome.ts';
 import type { PhaseRuntime } from './run-item.ts';
 import type { RunningItem } from './running-item.ts';
 
@@ -55,29 +56,4 @@ export function timeoutFailure(timeoutMs: number): Failure {
 
 export function failureOf(errorClass: Failure['class'], message: string): Failure {
   return { class: errorClass, message, retryAfterMs: null };
-}
-
-/** Sets every field, so that all outcomes share one hidden class. */
-export function itemOutcome(
-  item: RunningItem,
-  kind: RecordedOutcome['kind'],
-  status: RecordedOutcome['status'],
-  json: string | null,
-  failure: Failure | null,
-  delayMs: number,
-): RecordedOutcome {
-  const handlerMs = monotonicMs() - item.startedMs;
-  return {
-    seq: item.claimed.seq,
-    kind,
-    status,
-    json,
-    failure,
-    delayMs,
-    handlerMs,
-    bytes: 0,
-    columns: undefined,
-    children: undefined,
-    cost: item.realCost,
-  };
 }

@@ -1,17 +1,18 @@
 // Runs one item through one phase: prepare, call, classify, record. Each step takes and returns plain values. Any
 // handler behaviour ends in one of a closed set of outcomes.
-import { classifyError, MAX_ERROR_LENGTH } from '../../core/errors/classify-error.ts';
-import { isVerdict, type Verdict } from '../../core/items/outcome.ts';
-import { toStorableJson, toStorableText } from '../../core/items/storable-json.ts';
+import { classifyError } from '../../core/errors/classify-error.ts';
+import { isError, isVerdict } from '../../core/items/outcome.ts';
+import { toStorableJson } from '../../core/items/storable-json.ts';
 import type { RetryPolicy } from '../../core/retries/retry-policy.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
-
 import { type Checked, checkInput } from '../../pipeline/input-schema.ts';
 import { wallClockMs } from '../../platform/clock.ts';
 import { faultPoint } from '../../platform/fault-point.ts';
 import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
-import type { KnownColumns, ResultColumns } from '../flush/result-columns.ts';
-import { classify, failureOf, itemOutcome, recordFailure, recordRefusal } from './record-failure.ts';
+import type { ResultColumns } from '../flush/result-columns.ts';
+import { columnsOf, itemOutcome, withGains } from './item-outcome.ts';
+import { classify, failureOf, recordFailure, recordRefusal } from './record-failure.ts';
+import { recordVerdict } from './record-verdict.ts';
 import type { RunningItem } from './running-item.ts';
 
 export interface PhaseRuntime {
@@ -108,49 +109,4 @@ export function recordValue(runtime: PhaseRuntime, item: RunningItem, value: unk
   const done = itemOutcome(item, 'terminal', 'DONE', stored.json, null, 0);
   done.columns = columnsOf(runtime, item).unseen(value);
   return withGains(item, done);
-}
-
-/** Looked up once per lease. */
-export function columnsOf(runtime: PhaseRuntime, { lease, jobId, generation }: RunningItem): KnownColumns {
-  lease.knownColumns ??= runtime.columns.of(jobId, generation);
-  return lease.knownColumns;
-}
-
-function isError(value: unknown): boolean {
-  try {
-    return value instanceof Error;
-  } catch {
-    // `instanceof` threw: the value is a hostile Proxy.
-    return false;
-  }
-}
-
-/** Adds emitted rows and counts. Only successful calls keep them: a retried call produces them again. */
-function withGains(item: RunningItem, recorded: RecordedOutcome): RecordedOutcome {
-  // Copied, because rows that a handler emits after it has returned do not count.
-  if (item.emitted !== null) recorded.children = [...item.emitted];
-  if (item.counted !== null) recorded.counted = item.counted.list();
-  return recorded;
-}
-
-function recordVerdict(runtime: PhaseRuntime, item: RunningItem, verdict: Verdict): RecordedOutcome {
-  const message = toStorableText(String(verdict.reason), MAX_ERROR_LENGTH);
-  switch (verdict.kind) {
-    case 'skip':
-      return withGains(item, {
-        ...itemOutcome(item, 'terminal', 'SKIPPED', JSON.stringify({ reason: message }), null, 0),
-        columns: columnsOf(runtime, item).unseen({ reason: message }),
-      });
-    case 'not_found':
-      return recordFailure(runtime, item, failureOf('not_found', message));
-    case 'retry_later':
-      return recordFailure(runtime, item, {
-        class: 'throttled',
-        message,
-        retryAfterMs: verdict.afterMs,
-        asked: true,
-      });
-    default:
-      return recordFailure(runtime, item, failureOf('permanent', message));
-  }
 }

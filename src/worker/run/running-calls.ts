@@ -1,4 +1,5 @@
 // Calls that hold a slot, and aborted calls that lost their slot but have not returned yet.
+import type { PoolStats } from '../../core/limits/pool-stats.ts';
 import { type Call, openItemsOf } from './call.ts';
 import { DeadlineQueue } from './deadline-queue.ts';
 import { RunningBatch } from './running-batch.ts';
@@ -7,8 +8,8 @@ import type { ZombieWatch } from './zombie-watch.ts';
 
 export class RunningCalls {
   /** Calls started so far. */
-  startedCount = 0;
-  timeoutCount = 0;
+  #startedCount = 0;
+  #timeoutCount = 0;
   readonly #running: DeadlineQueue<Call>;
   /** Aborted, not returned yet. Their slots are free: a handler that never returns must not stop its phase. */
   readonly #zombies = new Set<Call>();
@@ -23,7 +24,7 @@ export class RunningCalls {
   ) {
     this.#zombieWatch = zombieWatch;
     this.#running = new DeadlineQueue(timeoutMs, (call) => {
-      this.timeoutCount += 1;
+      this.#timeoutCount += 1;
       onTimeout(call, openItemsOf(call));
     });
   }
@@ -32,8 +33,10 @@ export class RunningCalls {
     return this.#running.size;
   }
 
-  get zombieCount(): number {
-    return this.#zombies.size;
+  stats(slots: number): Pick<PoolStats, 'idle' | 'busy' | 'error' | 'calls' | 'timeouts'> {
+    const { size: busy } = this.#running;
+    const { size: error } = this.#zombies;
+    return { idle: slots - busy, busy, error, calls: this.#startedCount, timeouts: this.#timeoutCount };
   }
 
   calls(): Iterable<Call> {
@@ -42,7 +45,7 @@ export class RunningCalls {
 
   start(call: Call): void {
     this.#running.add(call);
-    this.startedCount += 1;
+    this.#startedCount += 1;
   }
 
   /** For a call that returned in time. */

@@ -6,7 +6,7 @@ import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { Contributions, type Counter, contributionTo } from '../../core/items/counter.ts';
 import { isAmount } from '../../core/limits/budget.ts';
 import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
-import type { EmittedChild } from '../../engine/flush/flush-outcomes.ts';
+import type { EmittedChild } from '../../engine/flush/store-children.ts';
 import type { ItemContext } from '../../pipeline/item-context.ts';
 import type { BlobStore } from '../../platform/blob-store/blob-store.ts';
 import { openStored } from '../../platform/blob-store/image-copies.ts';

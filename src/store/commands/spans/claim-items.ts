@@ -3,47 +3,11 @@ import { ALONE_FROM_CRASHES } from '../../../core/retries/crash-policy.ts';
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { CLAIMABLE } from '../../job-states.ts';
 import { fromNow, SPAN_LEASE } from '../../lease.ts';
+import { type ClaimedItem, inputLines, parseInputLines } from './claimed-inputs.ts';
 
 // Suspects whose next crash would be final are claimed apart from other suspects: $9 selects one group or the
 // other.
 const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.worker_id is null`;
-
-// Reads the inputs of lease `l` as lines of seq, input and the output of the previous phase, up to the byte limit
-// but at least one. Items beyond the limit stay leased, and the worker returns them. JSON text holds no raw tab or
-// line break, and one long value costs a third of a row per item (1.1 against 3.1 us per item on the server, 0.1
-// against 0.8 in the driver). Index: items_pkey. The `limit` does not change the result. It keeps the planner from
-// joining the other way round, over all items.
-const linesOf = (withPrevious: boolean, withEdits: boolean): string => {
-  const edit = withEdits
-    ? `left join lateral (select e.input, e.input_bytes from item_edits e where e.job_id = $1 and e.seq = i.seq
-                   and e.generation <= l.generation order by e.generation desc limit 1) e on true`
-    : '';
-  const input = withEdits
-    ? 'coalesce(e.input, i.input) as input, coalesce(e.input_bytes, i.input_bytes) as input_bytes'
-    : 'i.input, i.input_bytes';
-  const previous = withPrevious
-    ? `left join lateral (select o.output, o.output_bytes from stage_outputs o where o.job_id = $1 and o.seq = i.seq
-                 and o.generation <= l.generation and o.phase = $2::int - 1 order by o.generation desc limit 1) o on true`
-    : '';
-  const bytes = withPrevious ? 'i.input_bytes + coalesce(o.output_bytes, 0)' : 'i.input_bytes';
-  return `
-             select string_agg(i.seq || E'\\t' || i.input::text${withPrevious ? ` || E'\\t' || coalesce(i.previous::text, '')` : ''}, E'\\n')
-             from (
-               select i.seq, i.input${withPrevious ? ', o.output as previous' : ''},
-                      sum(${bytes}) over (order by i.seq rows unbounded preceding) - (${bytes}) as bytes_before
-               from unnest(l.items) as u(r)
-               cross join lateral (
-                 select i.seq, ${input}
-                 from items i
-                 ${edit}
-                 where i.job_id = $1 and i.seq >= lower(u.r) and i.seq < upper(u.r)
-                 order by i.seq
-                 limit upper(u.r) - lower(u.r)
-               ) i
-               ${previous}
-             ) i
-             where i.bytes_before < $4::bigint`;
-};
 
 // The claim: one statement and one round trip, inputs included, for any number of items. It returns one row, the
 // lease.
@@ -174,9 +138,9 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       where exists (select 1 from cut where is_head and not is_whole)
       returning span_id
     )
-    select coalesce((select span_id from in_place), (select span_id from added)) as span_id,
-           l.generation, l.attempt, l.failures, l.crashes, l.priority, l.item_count, l.items::text,
-           (${linesOf(withPrevious, withEdits)}
+    select coalesce((select span_id from in_place), (select span_id from added)) as "spanId",
+           l.generation, l.attempt, l.failures, l.crashes, l.priority, l.item_count as "itemCount", l.items::text as ranges,
+           (${inputLines(withPrevious, withEdits)}
            ) as lines
     from lease l`;
 
@@ -201,12 +165,6 @@ export interface ClaimRequest {
   hasEdits?: boolean;
 }
 
-export interface ClaimedItem {
-  seq: number;
-  input: string;
-  previous: string | null;
-}
-
 /** A lease, and as many of its items as fit into the byte limit. */
 export interface ClaimedSpan {
   jobId: string;
@@ -223,60 +181,21 @@ export interface ClaimedSpan {
   items: ClaimedItem[];
 }
 
+type LeaseRow = Omit<ClaimedSpan, 'jobId' | 'phase' | 'token' | 'ranges' | 'items'> & {
+  ranges: string;
+  lines: string | null;
+};
+
 /** Returns null if there is nothing to claim now. */
 export async function claimItems(db: Executor, request: ClaimRequest): Promise<ClaimedSpan | null> {
-  const statement = request.hasEdits
+  const { jobId, phase, token, suspects = false, alone = null, hasEdits } = request;
+  const [first, later] = hasEdits
     ? [CLAIM_FIRST_EDITED, CLAIM_LATER_EDITED]
     : [CLAIM_FIRST_PHASE, CLAIM_LATER_PHASE];
-  const rows = await db.runArrays(statement[request.phase === 0 ? 0 : 1]!, [
-    request.jobId,
-    request.phase,
-    request.maxItems,
-    request.maxBytes,
-    request.workerId,
-    request.token,
-    request.leaseMs,
-    request.suspects ?? false,
-    request.alone ?? null,
-  ]);
-  const row = rows[0];
-  if (!row) return null;
-  const [spanId, generation, attempt, failures, crashes, priority, itemCount, ranges, lines] = row as [
-    number,
-    number,
-    number,
-    string,
-    number,
-    number,
-    number,
-    string,
-    string | null,
-  ];
-  return {
-    jobId: request.jobId,
-    spanId,
-    token: request.token,
-    generation,
-    phase: request.phase,
-    attempt,
-    failures,
-    crashes,
-    priority,
-    itemCount,
-    ranges: parseRanges(ranges),
-    items: parseLines(lines ?? ''),
-  };
-}
-
-function parseLines(lines: string): ClaimedItem[] {
-  if (lines === '') return [];
-  return lines.split('\n').map((line) => {
-    const inputAt = line.indexOf('\t') + 1;
-    const inputEnd = line.indexOf('\t', inputAt);
-    return {
-      seq: Number(line.slice(0, inputAt - 1)),
-      input: inputEnd < 0 ? line.slice(inputAt) : line.slice(inputAt, inputEnd),
-      previous: inputEnd < 0 || inputEnd + 1 === line.length ? null : line.slice(inputEnd + 1),
-    };
-  });
+  const { maxItems, maxBytes, workerId, leaseMs } = request;
+  const values = [jobId, phase, maxItems, maxBytes, workerId, token, leaseMs, suspects, alone];
+  const { rows } = await db.run<LeaseRow>(phase === 0 ? first : later, values);
+  if (!rows[0]) return null;
+  const { ranges, lines, ...lease } = rows[0];
+  return { jobId, phase, token, ...lease, ranges: parseRanges(ranges), items: parseInputLines(lines ?? '') };
 }

@@ -39,19 +39,15 @@ export interface RecordedLease {
   recordedCount: number;
 }
 
-export interface FencedLeases {
-  /**
-   * Tokens of the leases whose outcomes may be written; the value says that nothing is left in the lease. By token,
-   * because a span keeps its id when it is lost and claimed again.
-   */
-  held: Map<string, boolean>;
-}
-
+/**
+ * Returns the tokens of the leases whose outcomes may be written; the value is true if the lease is empty now. By token,
+ * because a span keeps its id when it is lost and claimed again.
+ */
 export async function fenceLeases(
   db: Executor,
   jobId: string,
   leases: RecordedLease[],
-): Promise<FencedLeases> {
+): Promise<Map<string, boolean>> {
   const rows = await db.runArrays(FENCE_LEASES, [
     jobId,
     leases.map((lease) => lease.spanId),
@@ -59,5 +55,5 @@ export async function fenceLeases(
     leases.map((lease) => formatRanges(lease.recorded)),
     leases.map((lease) => lease.recordedCount),
   ]);
-  return { held: new Map(rows.map((row) => [row[0] as string, row[1] as boolean])) };
+  return new Map(rows.map((row) => [row[0] as string, row[1] as boolean]));
 }
