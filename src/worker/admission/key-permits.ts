@@ -28,7 +28,7 @@ interface Stretch {
   mayCatchUp: boolean;
 }
 
-/** What the result of one call says about the service. */
+/** The service's behaviour, as seen in the result of one call. */
 export interface Heard {
   kind: 'ok' | 'throttled' | 'failed';
   ms: number;
