@@ -1,4 +1,4 @@
-// Options of a worker.
+// The options of a worker, and the check of its pipeline names.
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import { RowmillError } from '../core/errors/rowmill-error.ts';
 import type { LearnedTimes } from '../core/jobs/learned-times.ts';
@@ -13,30 +13,30 @@ export interface WorkerOptions {
   pipelines: Pipeline[];
   name?: string;
   settings?: Partial<Settings>;
-  /** LISTEN only shortens waits; off behind a transaction pooler. */
+  /** LISTEN only shortens waits. Turn it off behind a transaction pooler. */
   listen?: boolean;
-  /** End the process when a handler blocks its main loop past watchdogMs: right under a supervisor. */
+  /** Kills the process when a handler blocks the event loop for `watchdogMs`. Use it only under a supervisor. */
   killWhenStuck?: boolean;
   events?: Events;
   log?: Logger;
-  /** Works on one job and nothing else: see runSlice. */
+  /** Restricts the worker to one job: see `runSlice`. */
   only?: OnlyJob;
 }
 
-/** Questions and reports of a worker that is restricted to one job. */
+/** Inputs and callbacks of a worker that is restricted to one job. */
 export interface OnlyJob {
   jobId: string;
-  /** The caller's, and open: opening them and planning the first claim would take a fifth of a short slice. */
+  /** Open connections of the caller: opening new ones and planning the first claim takes a fifth of a short slice. */
   connections: WorkerConnections;
-  /** Times to start with. */
+  /** Item and claim times of earlier slices to start with. */
   learned: LearnedTimes;
-  /** No claim is larger than what can be done in it. */
+  /** Remaining time. A claim takes only as many items as can be finished in it. */
   leftMs: () => number;
-  /** Nothing is held here and nothing is ready; the first that waits is ready then, or null. */
+  /** Runs when no lease is held and no work is ready. Receives the time until work is ready; null: never. */
   onIdle: (readyInMs: number | null) => void;
-  /** A handler was called. */
+  /** Runs at each handler call. */
   onCall: () => void;
-  /** The last item has ended, and the job waits to be finalized. */
+  /** Runs when the last item has its result and the job can be finalized. */
   onEnded: () => void;
 }
 
@@ -47,6 +47,6 @@ export function checkNames(pipelines: readonly Pipeline[]): void {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return;
   throw new RowmillError('PIPELINE_INVALID', `two pipelines of this worker are named ${twice}`, {
-    hint: 'Give each a name, or a version, of its own: jobs find their pipeline by it.',
+    hint: 'Give each a unique name or version: jobs find their pipeline by it.',
   });
 }

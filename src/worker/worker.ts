@@ -1,5 +1,5 @@
-// A worker: claims items of the pipelines it knows, runs them, writes their outcomes. This file only connects the
-// parts, each to those before it; each of them has its own file.
+// A worker: claims items of its pipelines, runs them and writes their outcomes. This file only connects the parts; each
+// part has its own file.
 import type { Ability } from '../core/claims/ability.ts';
 import { type LearnedTimes, sampleTimes } from '../core/jobs/learned-times.ts';
 import type { PoolStats } from '../core/limits/pool-stats.ts';
@@ -43,18 +43,18 @@ import type { PhasePool } from './run/phase-pool.ts';
 import { ZombieWatch } from './run/zombie-watch.ts';
 import { checkNames, type WorkerOptions } from './worker-options.ts';
 
-/** What outcomes get to be written at a shutdown, however short the drain. */
+/** Minimum time to write outcomes at a shutdown, even if the drain is shorter. */
 const MIN_FLUSH_MS = 2000;
 
 const RUNS_ONE_ALONE = {
   share: 0,
-  reason: 'it runs one row with nothing beside it, whose processes ended without an answer before',
+  reason: 'it runs one row alone, because earlier processes crashed while running it',
 };
 
 export type { WorkerOptions };
 
 export interface StopReport {
-  /** Outcomes that could not be written before the deadline: their items will run again. */
+  /** Outcomes that could not be written before the deadline. Their items will run again. */
   unpersisted: { jobId: string; seqs: string; items: number }[];
 }
 
@@ -132,7 +132,7 @@ export class RowmillWorker {
       bufferFullness: () => this.#backlog.fullness,
       databases: only ? [] : this.#databases,
     });
-    // A screen that shows why should not wait for the next heartbeat.
+    // Register immediately, so that the UI shows the reason before the next heartbeat.
     events.on('pressure.changed', ({ from, to }) => {
       if (from === 1 || to === 1) this.#background.run(this.#register());
     });
@@ -249,13 +249,13 @@ export class RowmillWorker {
       onLost: (lease: Lease) => this.#writer.lose(lease),
       onExpired: (lease: Lease) => void this.#leases.stop(lease),
     };
-    // What is over before its leases are half gone needs nobody to renew them.
+    // A slice that finishes early, before its leases need renewal, does not need the keeper thread.
     this.#keeper.start(losses, only ? this.settings.lockFloorMs / 6 : 0);
     this.#listener?.start();
     for (const service of this.#services) service.start();
     for (const pool of this.#pools) pool.open();
     this.#loops.start(this.#order.inOrder);
-    // A slice says in its report what it did.
+    // A slice returns a report instead.
     if (!only)
       this.events.emit('worker.started', {
         workerId: this.workerId,
@@ -265,8 +265,9 @@ export class RowmillWorker {
   }
 
   /**
-   * Stop claiming, finish or abort, flush, give back, leave: in this order. Running items get `drainMs`, the rest as
-   * long again; then connections that do not answer are destroyed, and what could not be written is reported.
+   * Stops claiming, finishes or aborts running items, flushes, gives items back and unregisters, in this order. Running
+   * items get `drainMs`, the remaining steps as long again. Then connections that do not answer are destroyed, and
+   * unwritten outcomes are reported.
    */
   async stop(options: { drainMs?: number } = {}): Promise<StopReport> {
     const drainMs = options.drainMs ?? this.settings.drainMs;
@@ -274,12 +275,12 @@ export class RowmillWorker {
     return this.#stopped;
   }
 
-  /** What the slots of each phase are doing. */
+  /** Slot statistics of each phase. */
   pools(): PoolStats[] {
     return this.#pools.map((pool) => pool.stats());
   }
 
-  /** What was measured of each phase. */
+  /** Measured item and claim times of each phase. */
   learnedTimes(): LearnedTimes {
     const times = this.#pools.map(({ options, itemMs, demand }) => [
       options.runtime.phase.name,
@@ -293,7 +294,7 @@ export class RowmillWorker {
     return this.#writer.recordedCount;
   }
 
-  /** Something may have changed: look now. */
+  /** Triggers a new search, because work may have appeared. */
   hint(): void {
     this.#finder.hint();
   }
@@ -334,7 +335,7 @@ export class RowmillWorker {
 
   #reportUnpersisted(): StopReport['unpersisted'] {
     const unpersisted = this.#writer.unpersisted();
-    const reason = 'the database did not take it before the deadline';
+    const reason = 'the database did not accept it before the deadline';
     for (const left of unpersisted) this.events.emit('worker.unpersisted', { ...left, reason });
     return unpersisted;
   }
@@ -344,12 +345,12 @@ export class RowmillWorker {
     if (!this.#options.only) for (const db of this.#databases) db.destroy();
   }
 
-  /** The connections of a slice belong to its caller. */
+  /** Leaves the connections of a slice open, because they belong to its caller. */
   async #closeConnections(): Promise<void> {
     if (!this.#options.only) await Promise.allSettled(this.#databases.map((db) => db.close()));
   }
 
-  /** Finalizing takes as long as the files of the job are large: a slice does it when it has let go of everything else. */
+  /** Finalizing takes time in proportion to the job's files, so a slice does it after releasing everything else. */
   async #finish(jobId: string): Promise<void> {
     const { only } = this.#options;
     if (!only) await finalizeIfComplete(this.#control, jobId);

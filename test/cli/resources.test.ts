@@ -92,7 +92,7 @@ test('a job for an owner; its resource is listed by key; the worker logs what it
   expect(jobs).toEqual([{ owner_id: 'alice', priority: 3 }]);
 
   const worker = start('worker', 'pipeline.ts', '--log-level', 'info');
-  await whenSaid(worker, /"kind":"pause".*asked to be left alone for \d+ ms/);
+  await whenSaid(worker, /"kind":"pause".*asked for a pause of \d+ ms/);
   const watching = start('resources', 'api', '--watch');
   await whenSaid(watching, /(api +host\d.*){4}/s);
   watching.child.kill('SIGINT');

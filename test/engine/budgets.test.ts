@@ -223,9 +223,9 @@ test('estimates may depend on the row; one that makes no sense is the failure of
     [jobId],
   );
   expect(failed).toEqual([
-    { seq: 3, error_class: 'invalid', error: 'expected cost to give a number from 0, got NaN', cost: null },
-    { seq: 4, error_class: 'invalid', error: 'expected cost to give a number from 0, got -1', cost: null },
-    { seq: 5, error_class: 'invalid', error: 'expected cost to give a number from 0, got "1"', cost: null },
+    { seq: 3, error_class: 'invalid', error: 'expected cost to return a number from 0, got NaN', cost: null },
+    { seq: 4, error_class: 'invalid', error: 'expected cost to return a number from 0, got -1', cost: null },
+    { seq: 5, error_class: 'invalid', error: 'expected cost to return a number from 0, got "1"', cost: null },
   ]);
   const paid = await database.query<{ cost: number }>(
     'select cost from results where job_id = $1 and seq in (0, 1, 2) order by seq',
@@ -301,7 +301,7 @@ test('an item is not tried again when that would cost more than an item may', as
     [jobId],
   );
   const sentence = (spent: number) =>
-    `budget of 1 per item reached: ${spent} spent, the next call is estimated at 0.4; the last one ended with: not yet`;
+    `budget of 1 per item reached: ${spent} spent, the next call is estimated at 0.4; the last call failed with: not yet`;
   expect(failed).toEqual([
     { seq: 0, attempt: 7, error_class: 'permanent', error: sentence(0.7) },
     { seq: 1, attempt: 2, error_class: 'permanent', error: sentence(0.8) },

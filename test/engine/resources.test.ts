@@ -238,7 +238,7 @@ test('an answer that asks to be left alone stops all workers until its time is o
   await until(async () => service.calls > 20 && (await holdersOf(database, 'd1')).length === 3);
   const paused = contextOf(rowmill).events.next('resource.decided', ({ kind }) => kind === 'pause');
   isRefusing = true;
-  expect((await paused).reason).toMatch(/^the service asked to be left alone for \d+ ms$/);
+  expect((await paused).reason).toMatch(/^the service asked for a pause of \d+ ms$/);
   await heard('d1');
   const { calls } = service;
   await heard('d1');

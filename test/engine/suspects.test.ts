@@ -92,12 +92,12 @@ test('an item that one more crash would fail runs with nothing beside it, and sl
   worker = await rowmill.startWorker([suspected.pipeline, other.pipeline]);
   await expect.poll(() => other.running, patience).toBe(3);
   await database.query('update spans set ready_at = now() where job_id = $1', [suspectedId]);
-  await expect.poll(() => slowBecause(otherId), patience).toContain('one row with nothing beside it');
+  await expect.poll(() => slowBecause(otherId), patience).toContain('one row alone');
   expect(beside).toEqual([]);
   other.gate.admit(1000);
   await expect.poll(() => suspected.running, patience).toBe(1);
   const laterId = await other.submit(3);
-  expect(await slowBecause(laterId)).toContain('one row with nothing beside it');
+  expect(await slowBecause(laterId)).toContain('one row alone');
   suspected.gate.admit(1);
   await whenFinished(rowmill, suspectedId);
   await whenFinished(rowmill, laterId);

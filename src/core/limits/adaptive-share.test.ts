@@ -5,7 +5,7 @@ import { adaptShare, type Heard, initialShare, type ShareState, skipTime } from 
 const SETTING = { perSecond: 100, settleMs: 750 };
 const LOOK_MS = 250;
 
-/** A service that takes so many calls per second and refuses the rest; returns the share after each look. */
+/** Simulates a service that accepts a number of calls per second and refuses the rest. Returns the share over time. */
 function drive(
   start: ShareState,
   capacities: readonly { perSecond: number; seconds: number }[],
@@ -44,7 +44,7 @@ const anything: fc.Arbitrary<Heard> = fc.record({
 });
 
 describe('the share', () => {
-  it('stays above 0 and within 1, whatever is heard and however the clock moves', () => {
+  it('stays above 0 and at most 1 for any reports and any clock changes', () => {
     const steps = fc.array(fc.tuple(anything, fc.integer({ min: -5000, max: 20_000 }), fc.boolean()), {
       maxLength: 60,
     });
@@ -66,7 +66,7 @@ describe('the share', () => {
     );
   });
 
-  it('is within 0.4 and 1.8 of what the service takes from 30 s after a step on', () => {
+  it('is within 0.4 and 1.8 times the accepted rate from 30 s after a step', () => {
     const level = fc.double({ min: 10, max: 100, noNaN: true });
     fc.assert(
       fc.property(level, level, (before, after) => {
@@ -83,7 +83,7 @@ describe('the share', () => {
     );
   });
 
-  it('stays where it is while refusals are as rare as chance makes them', () => {
+  it('does not change while refusals are rare enough to be chance', () => {
     let state = initialShare(0);
     for (let look = 1; look <= 400; look += 1) {
       const throttled = look % 8 === 0 ? 1 : 0;
@@ -93,7 +93,7 @@ describe('the share', () => {
     expect(state.share).toBe(1);
   });
 
-  it('takes a latency that stays high for the usual one, instead of falling on and on', () => {
+  it('accepts a latency that stays high as the usual one, instead of falling forever', () => {
     let state = initialShare(0);
     for (let look = 1; look <= 800; look += 1) {
       const heard = { ok: 25, throttled: 0, failed: 0, okMs: 25 * (look < 40 ? 50 : 1500), started: 25 };
@@ -103,7 +103,7 @@ describe('the share', () => {
     expect(state.usualLatencyMs).toBeGreaterThan(700);
   });
 
-  it('leaves a quick service alone of which some answers take longer', () => {
+  it('does not fall when some answers of a fast service take longer', () => {
     let state = initialShare(0);
     for (let look = 1; look <= 800; look += 1) {
       const heard = { ok: 25, throttled: 0, failed: 0, okMs: 25 * 8 + (look % 6 ? 0 : 400), started: 25 };
@@ -112,7 +112,7 @@ describe('the share', () => {
     expect(state.share).toBe(1);
   });
 
-  it('takes two failures of five calls for chance, and three for trouble', () => {
+  it('treats two failures in five calls as chance, and three as trouble', () => {
     const shareAfter = (failed: number): number => {
       const heard = { ok: 5 - failed, throttled: 0, failed, okMs: 250, started: 5, askedToWait: false };
       return adaptShare(initialShare(0), heard, 6000, SETTING).state.share;
@@ -121,7 +121,7 @@ describe('the share', () => {
     expect(shareAfter(3)).toBeLessThan(1);
   });
 
-  it('does not take what its own machine adds to the time of calls for a slow service', () => {
+  it('does not mistake delays of its own machine for a slow service', () => {
     const shareAfter = (lateMs: number): number => {
       let state = initialShare(0);
       for (let look = 1; look <= 80; look += 1) {
@@ -140,7 +140,7 @@ describe('the share', () => {
     expect(shareAfter(200)).toBe(1);
   });
 
-  it('does not grow on time in which it was not used', () => {
+  it('does not grow while it is not used', () => {
     let state: ShareState = { ...initialShare(0), share: 0.3, top: 0.3, starting: false };
     const heard = { ok: 1, throttled: 0, failed: 0, okMs: 50, started: 1, askedToWait: false };
     for (let look = 1; look <= 400; look += 1)

@@ -1,53 +1,53 @@
-// Which part of a rate is used at present, up to 1. Trouble (refusals, failures, rising latency) lowers it below what the
-// service took; then it comes back along a curve: soon at first, flat around the point of the last trouble, faster
-// and faster beyond it. So the limit is met rarely while it stands still, and is found again when it has moved. A rate
-// that is only a guess begins low and doubles until the first trouble.
+// Adapts the share of a rate that is currently used, up to 1. Trouble (refusals, failures, rising latency) lowers it
+// below the rate that the service accepted. Then it recovers along a curve: fast at first, flat around the point of
+// the last trouble, and increasingly fast beyond it. So a constant limit is hit rarely, and a changed limit is found
+// again. A rate that is only a guess starts low and doubles until the first trouble.
 
 export interface ShareState {
   share: number;
-  /** Doubles until it has reached `top`, or until something is wrong. */
+  /** True while the share doubles, until it reaches `top` or there is trouble. */
   starting: boolean;
-  /** What the service took before the last trouble. */
+  /** The share that the service accepted before the last trouble. */
   top: number;
-  /** Seconds from the fall until the curve is flat. */
+  /** Seconds from a decrease until the curve is flat. */
   flatAtS: number;
   fellAtMs: number;
-  /** Since when it grows along the curve: the time in which nothing could be learnt does not count. */
+  /** Start of the growth along the curve. Moved forward by time in which nothing could be learned. */
   calmSinceMs: number;
-  /** Refusals that are still put down to chance. */
+  /** Number of refusals that are still attributed to chance. */
   chances: number;
-  /** What was heard since `sinceMs`, over all processes. */
+  /** Calls of all processes since `sinceMs`. */
   window: CallCounts & { started: number; sinceMs: number; lateMs?: number };
-  /** Of calls while all was well; null until there were some. */
+  /** Usual latency of successful calls; null until there are some. */
   usualLatencyMs: number | null;
 }
 
 export interface CallCounts {
-  /** Answered, whatever the answer was. */
+  /** Calls with any answer other than a refusal or a failure. */
   ok: number;
-  /** Refused because there were too many. */
+  /** Calls refused because there were too many (429). */
   throttled: number;
-  /** No proper answer: 5xx, timeouts, connections that failed. */
+  /** Calls without a proper answer: 5xx, timeouts, failed connections. */
   failed: number;
-  /** Sum over the calls in `ok`. */
+  /** Total duration of the calls in `ok`. */
   okMs: number;
 }
 
-/** What was heard since the last look. */
+/** Calls reported since the last decision. */
 export interface Heard extends CallCounts {
   started: number;
-  /** By how much the worker that heard it is late itself. */
+  /** Timer delay of the reporting worker itself. */
   lateMs?: number;
-  /** A refusal came with the wish to be left alone. */
+  /** True if a refusal came with a Retry-After. */
   askedToWait: boolean;
 }
 
 export interface ShareSetting {
-  /** Calls per second of a share of 1. */
+  /** Calls per second at a share of 1. */
   perSecond: number;
-  /** Until a new share is what all processes work with. */
+  /** Time until all processes use a new share. */
   settleMs: number;
-  /** The rate is not declared: a share of 1 is no rate at all. */
+  /** True if no rate is declared: then a share of 1 means no rate limit. */
   isOpen?: boolean;
 }
 
@@ -57,52 +57,54 @@ export interface ShareChange {
   reason: string;
 }
 
-/** Long enough to hear of every process; calls that take longer make it longer, up to the second number. */
+/** Decision window: long enough for a report of every process. Slow calls extend it, up to the maximum. */
 const WINDOW_MS = 500;
 const MAX_WINDOW_MS = 2000;
-/** A call every ten seconds is always allowed: without calls nothing would be learnt. */
+/** One call every ten seconds is always allowed: without calls nothing could be learned. */
 const MIN_PER_SECOND = 0.1;
-/** Below this part of its starts a share is not what holds calls back, and says nothing by going well. */
+/** If less than this part of the allowed calls started, the share is not the limit, and success proves nothing. */
 const USED = 0.7;
-/** Of the calls, refused for no reason by services that are well, and how many may come close together. */
+/** Part of calls that healthy services refuse by chance, and how many such refusals may come close together. */
 const REFUSED_BY_CHANCE = 0.015;
 const MAX_CHANCES = 2;
-/** Below this rate only half as many: there they come minutes apart. */
+/** Below this rate only half as many are tolerated, because refusals by chance are minutes apart. */
 const MANY_PER_SECOND = 25;
 const CHANCES_AFTER_FALL = 1;
-/** A part of failing calls from which the service counts as overloaded, and calls needed to say so. */
+/** Failure rate above which the service counts as overloaded, and the minimum number of calls to decide. */
 const MANY_FAILED = 0.2;
 const MIN_CALLS = 5;
-/** Two of five fail by chance where two of a hundred do. */
+/** With a failure rate of 2 %, two failures in five calls can be chance. */
 const MIN_FAILED = 3;
 /** Latency beyond this multiple of the usual counts as overload. */
 const SLOW = 2;
-/** A rise by less than this does not: calls of quick services differ by more, and our own machine is late by more. */
+/** A smaller rise does not count: latencies of fast services vary by more, and so do delays of our own machine. */
 const MIN_RISE_MS = 100;
-/** Turns of the loop that a call takes to be sent and its answer to be read: each may be as late as the worker is. */
+/** Turns of the event loop per call, to send it and read its answer. Each may be as late as the worker is. */
 const TURNS_PER_CALL = 3;
-/** One look at a window full of refusals may mislead: it never falls below this part at once. */
+/** One window full of refusals may mislead: a single decrease keeps at least this part. */
 const MIN_KEPT = 0.25;
-/** Trouble while doubling, or this soon after the last, says that the limit is far below; then this part is kept. */
+/** Trouble while doubling, or this soon after the last, means that the limit is far below; then this part is kept. */
 const SOON_S = 1;
 const FAR_OFF = 0.6;
-/** Services have some calls in hand, so trouble shows late: what went well was the share of so long ago. */
+/** Services queue some calls, so trouble shows late: the share that worked is the one from this long ago. */
 const LATE_S = 2.5;
-/** Seconds from a fall to the flat part of the curve, how deep a fall is, and how soon the flat part is left behind. */
+/** Seconds from a decrease to the flat part of the curve. */
 const FLAT_AT_S = 12;
-/** Sooner after a fall whose depth was a guess. */
+/** The same after a decrease whose size was a guess. */
 const FLAT_AT_S_AFTER_GUESS = 3;
-/** Below this part of what was used, what went well earlier is a guess; at slower rates looking again soon costs too much. */
+/** If the share that worked earlier is below this part of the used share, the size of the decrease is a guess. */
 const STEEP = 0.85;
+/** Below this rate, probing again soon costs too much. */
 const ENOUGH_PER_SECOND = 10;
+/** Size of a decrease below `top`, and seconds that set how fast the curve leaves its flat part. */
 const FALL = 0.09;
 const LEAVE_S = 7.5;
-/** Few calls per second say less, so a slow rate keeps more distance: this many calls per second, up to a part. */
+/** Few calls per second carry less information, so slow rates keep more distance: in calls per second, up to a part. */
 const DEEPER_PER_SECOND = 1;
 const MAX_DEEPER = 0.2;
 const LOWER_PER_SECOND = 0.5;
 const MAX_LOWER = 0.1;
-/** It grows by no more than this within a second, or within the time of a call. */
+/** Maximum growth per second, or per call duration if that is longer. */
 const MAX_GROWTH = 2;
 
 export function initialShare(nowMs: number, share = 1, top = 1): ShareState {
@@ -119,7 +121,7 @@ export function initialShare(nowMs: number, share = 1, top = 1): ShareState {
   };
 }
 
-/** Adds what was heard and, when a window is full or calls are refused, decides. */
+/** Adds the reported calls. Decides when a window is full or calls are refused. */
 export function adaptShare(
   before: ShareState,
   heard: Heard,
@@ -128,7 +130,7 @@ export function adaptShare(
 ): { state: ShareState; change: ShareChange | null } {
   const state = { ...before, window: addCalls(before.window, heard) };
   const { window } = state;
-  // The clock of another server may be behind.
+  // The clock may have moved back, for example after a failover.
   window.sinceMs = Math.min(window.sinceMs, nowMs);
   state.fellAtMs = Math.min(state.fellAtMs, nowMs);
   state.calmSinceMs = Math.min(state.calmSinceMs, nowMs);
@@ -142,17 +144,17 @@ export function adaptShare(
   const fullMs = Math.min(MAX_WINDOW_MS, Math.max(WINDOW_MS, latencyMs ?? state.usualLatencyMs ?? 0));
   if (!isRefused && ranMs < fullMs) return { state, change: null };
 
-  // Where nothing held calls back there is no share to begin from but the one that was used.
+  // Without a limit before, the used share is the only starting point.
   const wasOpen = setting.isOpen === true && state.share >= 1;
   const trouble = isRefused ? refusal(window) : judge(window, latencyMs, state.usualLatencyMs);
   state.window = emptyWindow(nowMs);
   if (latencyMs !== null) state.usualLatencyMs = blend(state.usualLatencyMs, latencyMs, window.ok);
   if (trouble !== null) {
     state.chances = Math.max(CHANCES_AFTER_FALL, state.chances);
-    // What is heard of calls from before the last fall says nothing about the share since then.
+    // Calls from before the last decrease say nothing about the current share.
     const settledMs = setting.settleMs + (isRefused ? 0 : (latencyMs ?? 0));
     if (!before.starting && nowMs - state.fellAtMs < settledMs) return { state, change: null };
-    // Who was asked to wait did so at once: then the window says too little.
+    // A worker stops immediately at a Retry-After, so the window holds too few calls to measure.
     const isMeasured = isRefused && !heard.askedToWait;
     const used = isMeasured || wasOpen ? usedShare(state.share, window, ranMs, setting) : state.share;
     return fall(state, trouble, { used, isOpen: wasOpen }, nowMs, setting);
@@ -160,13 +162,13 @@ export function adaptShare(
   return grow(state, window, ranMs, nowMs, setting);
 }
 
-/** Time in which nothing was sent is no time without trouble. */
+/** Time without calls does not count as time without trouble. */
 export function skipTime(state: ShareState, nowMs: number): ShareState {
   return { ...state, calmSinceMs: nowMs, window: emptyWindow(nowMs) };
 }
 
 interface Trouble {
-  /** Of the share, where the service can be expected to be well. */
+  /** Part of the share that the service can be expected to handle. */
   kept: number;
   reason: string;
 }
@@ -181,10 +183,11 @@ function fall(
   const least = Math.min(1, MIN_PER_SECOND / perSecond);
   const calmS = (nowMs - state.calmSinceMs) / 1000;
   const isFast = used * perSecond >= ENOUGH_PER_SECOND;
-  // Where nothing was limited, what was used is what the service took.
+  // Without a limit before, the used rate is what the service accepted.
   const isFarOff = !(isOpen && isFast) && (state.starting || calmS < SOON_S);
   const earlier = state.starting ? 1 : state.top * curve(state, Math.max(0, calmS - LATE_S), perSecond);
-  // How far it had to fall was a guess: nothing was limited before, or it grew so fast that what went well is long ago.
+  // The size of the decrease is a guess if there was no limit before, or if the share grew so fast that the share that
+  // worked is long past.
   const isGuess = isFarOff || (isFast && (isOpen || earlier < used * STEEP));
   const flatAtS = isGuess ? FLAT_AT_S_AFTER_GUESS : FLAT_AT_S;
   const well = Math.min(used * Math.min(kept, isFarOff ? FAR_OFF : 1), earlier);
@@ -222,7 +225,7 @@ function grow(
     next.share = Math.min(1, most, Math.max(state.share, aim));
   }
   if (next.share === state.share) return { state: next, change: null };
-  return { state: next, change: { from: state.share, to: next.share, reason: 'all is well' } };
+  return { state: next, change: { from: state.share, to: next.share, reason: 'calls succeed' } };
 }
 
 function depthOf(perSecond: number): number {
@@ -233,13 +236,13 @@ function mostChances(perSecond: number): number {
   return perSecond < MANY_PER_SECOND ? MAX_CHANCES / 2 : MAX_CHANCES;
 }
 
-/** Of the top, so many seconds after a fall. */
+/** The share as a multiple of `top`, this many seconds after a decrease. */
 function curve({ top, flatAtS }: ShareState, seconds: number, perSecond: number): number {
   const past = seconds - flatAtS;
   return past < 0 ? 1 + depthOf(top * perSecond) * (past / flatAtS) ** 3 : 1 + (past / LEAVE_S) ** 4;
 }
 
-/** Where something else held calls back, the share that they would have needed. */
+/** The share that the started calls needed, which is lower if something else limited them. */
 function usedShare(
   share: number,
   { started }: { started: number },
@@ -252,7 +255,7 @@ function usedShare(
 
 function refusal({ started, throttled }: ShareState['window']): Trouble {
   const calls = Math.max(started, throttled);
-  // One of them may be chance.
+  // One refusal may be chance.
   const kept = Math.max(MIN_KEPT, 1 - (throttled - 1) / calls);
   return { kept, reason: `${throttled} of ${calls} calls were refused` };
 }
@@ -265,7 +268,7 @@ function judge(
   const calls = ok + throttled + failed;
   if (calls >= MIN_CALLS && failed >= MIN_FAILED && failed / calls > MANY_FAILED)
     return { kept: 0.8, reason: `${failed} of ${calls} calls failed` };
-  // What our own machine adds says nothing about the service.
+  // Subtract the delay of our own machine.
   const ownMs = lateMs * TURNS_PER_CALL;
   if (ok >= MIN_CALLS && latencyMs !== null && usualMs !== null && isSlow(latencyMs - ownMs, usualMs)) {
     return {
@@ -281,8 +284,8 @@ function isSlow(latencyMs: number, usualMs: number): boolean {
 }
 
 /**
- * Follows a lower latency soon and a higher one slowly: what is usual is what a service that is not busy takes. A
- * latency that stays high becomes the usual one: it is not our calls that make it.
+ * Follows a lower latency quickly and a higher one slowly: the usual latency is that of an idle service. A latency that
+ * stays high becomes the usual one, because our calls are not its cause.
  */
 function blend(usualMs: number | null, latencyMs: number, calls: number): number {
   if (usualMs === null) return latencyMs;

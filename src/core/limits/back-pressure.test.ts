@@ -10,14 +10,14 @@ function pressureAfter(looks: Signs[], from: Pressure = NO_PRESSURE): Pressure {
 }
 
 describe('a worker', () => {
-  it('takes everything on while nothing is wrong, and when nothing is known', () => {
+  it('works at full capacity while all signals are calm or unknown', () => {
     expect(pressureAfter([CALM, CALM])).toEqual(NO_PRESSURE);
     const unknown: Signs = { flushMs: null, poolWaitMs: null, loopDelayMs: null, memory: null };
     expect(pressureAfter([unknown])).toEqual(NO_PRESSURE);
   });
 
   it.each(Object.keys(BOUNDS) as (keyof Signs)[])(
-    'takes on less when %s is over its bound, and says so',
+    'takes on less when %s is above its bound, and names it as the reason',
     (sign) => {
       const pressure = pressureAfter([{ ...CALM, [sign]: BOUNDS[sign] * 1.25 }]);
       expect(pressure.factor).toBeCloseTo(0.8);
@@ -32,25 +32,25 @@ describe('a worker', () => {
     ['flushMs', 0.25],
     ['poolWaitMs', 0.25],
     ['loopDelayMs', 0.25],
-  ] as const)('lets go by at most half in one look because of %s, and keeps a part of %f', (sign, part) => {
+  ] as const)('falls by at most half per check because of %s, and keeps a share of %f', (sign, part) => {
     const drowning = { ...CALM, [sign]: 1e9 };
     expect(pressureAfter([drowning]).factor).toBe(0.5);
     expect(pressureAfter(looks(50, drowning)).factor).toBe(part);
   });
 
-  it('does not take on more when another sign than memory is over its bound', () => {
+  it('does not rise to the shared floor when a shared signal follows memory pressure', () => {
     const low = pressureAfter(looks(50, { ...CALM, memory: 1 }));
     expect(pressureAfter([{ ...CALM, loopDelayMs: 1e5 }], low).factor).toBe(low.factor);
   });
 
-  it('comes back more slowly while a sign is near its bound, but does', () => {
+  it('recovers more slowly while a signal is near its bound', () => {
     const low: Pressure = { factor: 0.25, reason: 'flushMs' };
     const near = { ...CALM, flushMs: 1900 };
     expect(pressureAfter([near], low).factor).toBeLessThan(pressureAfter([CALM], low).factor);
     expect(pressureAfter(looks(50, near), low)).toEqual(NO_PRESSURE);
   });
 
-  it('is back at everything within 15 looks after others were slow, and 32 after anything', () => {
+  it('recovers fully within 15 checks after shared signals, and within 32 after any', () => {
     const sign = fc.double({ min: 0, max: 1e6, noNaN: true });
     const shared = { flushMs: sign, poolWaitMs: sign, loopDelayMs: sign };
     const memory = fc.double({ min: 0, max: 1, noNaN: true });
@@ -67,8 +67,8 @@ describe('a worker', () => {
   });
 });
 
-it('on a step the factor settles in a band of a tenth and does not swing', () => {
-  // A database whose flushes take longer the more is taken on.
+it('after a step, the factor settles in a band of a tenth and does not oscillate', () => {
+  // Flushes take longer the more work the worker takes on.
   let pressure: Pressure = NO_PRESSURE;
   const factors: number[] = [];
   for (let look = 0; look < 100; look += 1) {
@@ -81,7 +81,7 @@ it('on a step the factor settles in a band of a tenth and does not swing', () =>
   expect(Math.min(...settled)).toBeGreaterThanOrEqual(0.28);
 });
 
-it('the factor stays in its bounds whatever is measured', () => {
+it('the factor stays in its bounds for any measurements', () => {
   const sign = fc.option(fc.oneof(fc.double(), fc.integer()), { nil: null });
   const signs = fc.record({ flushMs: sign, poolWaitMs: sign, loopDelayMs: sign, memory: sign });
   fc.assert(

@@ -1,15 +1,15 @@
-// How much a worker takes on, from the signs of its own side: slow flushes, waiting for connections, a late event loop,
-// memory. The worst of them decides. The factor falls at once, by as much as the sign is over its bound, and comes back
-// slowly, so that a worker that drowns lets go and one that recovers does not swing.
+// Decides how much work a worker takes on from its load signals: slow flushes, waits for connections, event-loop
+// delay and memory. The worst signal decides. The factor falls immediately, in proportion to the excess over the
+// bound, and recovers slowly, so that an overloaded worker sheds load and a recovering one does not oscillate.
 
 export interface Signs {
-  /** How long flushes take, p95; null: none lately. */
+  /** Flush duration, p95; null: no recent flush. */
   flushMs: number | null;
-  /** How long statements wait for a connection, p95. */
+  /** Wait of statements for a connection, p95. */
   poolWaitMs: number | null;
-  /** How long the event loop was late, p99. */
+  /** Event-loop delay, p99. */
   loopDelayMs: number | null;
-  /** Part of the memory that may be used, 0 to 1. */
+  /** Share of the available memory in use, 0 to 1. */
   memory: number | null;
 }
 
@@ -17,9 +17,9 @@ export type SignName = keyof Signs;
 export type SignBounds = Readonly<Record<SignName, number>>;
 
 export interface Pressure {
-  /** Of claims and slots, above 0 up to 1. */
+  /** Share of the slots that may be used, above 0 and at most 1. */
   factor: number;
-  /** What held it down last. */
+  /** The last cause of a reduction; null at a factor of 1. */
   reason: string | null;
 }
 
@@ -27,15 +27,16 @@ export const NO_PRESSURE: Pressure = { factor: 1, reason: null };
 
 const FLOOR = 0.05;
 /**
- * Signs that others on the machine and at the database cause as well are no better when this worker does next to nothing,
- * and then it would stand still for as long as they last. Back from here it is in 15 looks, from the other floor in 32.
+ * Floor for signals that other processes on the machine or the database can cause too. They do not improve if this
+ * worker does almost nothing, so it would stand still for as long as they last. Recovery takes 15 checks from here,
+ * 32 from FLOOR.
  */
 const SHARED_FLOOR = 0.25;
 const OWN_SIGNS: readonly SignName[] = ['memory'];
-/** Most that one look takes away. */
+/** Maximum reduction per check. */
 const MAX_FALL = 0.5;
 const GROWTH = 1.1;
-/** Signs below this part of their bound let it grow again; between here and the bound it grows more slowly. */
+/** Below this share of their bound, signals allow normal growth; from here up to the bound, growth is slower. */
 const CALM = 0.8;
 const SLOW_GROWTH = 1.03;
 
@@ -44,7 +45,7 @@ export function adaptPressure(before: Pressure, signs: Signs, bounds: SignBounds
   if (worst !== null && worst.over > 1) {
     const floor = Math.min(before.factor, OWN_SIGNS.includes(worst.name) ? FLOOR : SHARED_FLOOR);
     const factor = Math.max(floor, before.factor * Math.max(1 - MAX_FALL, 1 / worst.over));
-    return { factor, reason: `${worst.name} is ${round(worst.value)}, its bound ${bounds[worst.name]}` };
+    return { factor, reason: `${worst.name} is ${round(worst.value)}, above ${bounds[worst.name]}` };
   }
   const isCalm = worst === null || worst.over <= CALM;
   const factor = Math.min(1, before.factor * (isCalm ? GROWTH : SLOW_GROWTH));

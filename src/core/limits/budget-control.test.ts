@@ -13,10 +13,10 @@ import {
 
 const LEASE_MS = 1000;
 
-/** A worker as simple as it can be: takes estimates out of what it holds, and tells what calls cost. */
+/** A minimal worker: reserves estimates from the held amount and reports the cost of its calls. */
 class Worker {
   readonly id: string;
-  /** Estimates of calls under way. */
+  /** Estimates of running calls. */
   calls: number[] = [];
   settled = 0;
   confirmed = 0;
@@ -101,8 +101,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-describe('a budget shared by workers that sync, are killed, or hear no answer', () => {
-  it('is never exceeded by more than calls cost above their estimate', () => {
+describe('a budget shared by workers that sync, are killed, or lose an answer', () => {
+  it('is exceeded at most by the cost of calls above their estimates', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 5, max: 60 }),
@@ -112,7 +112,7 @@ describe('a budget shared by workers that sync, are killed, or hear no answer', 
           let nowMs = 0;
           let born = 4;
           const workers = [0, 1, 2, 3].map((n) => new Worker(`w${n}`));
-          // What the service was paid, or will be: calls of a killed worker were made.
+          // Everything charged by the service, including calls of killed workers.
           let charged = 0;
           let above = 0;
           for (const each of steps) {
@@ -150,7 +150,7 @@ describe('a budget shared by workers that sync, are killed, or hear no answer', 
     );
   });
 
-  it('knows what was spent exactly once everybody has told it and nobody is gone', () => {
+  it('records the exact cost once all workers have reported and none is gone', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 20, maxLength: 120, size: 'max' }), (steps) => {
         let state = initialBudgetState(3);
@@ -169,7 +169,7 @@ describe('a budget shared by workers that sync, are killed, or hear no answer', 
           }
           if (each.kind === 'sync') {
             worker.next = each.cost;
-            // An answer that is lost is repeated before the lease is over.
+            // A report whose answer is lost is repeated before the lease expires.
             if (!each.answered) state = worker.sync(state, 50, nowMs, false).state;
             state = worker.sync(state, 50, nowMs, true).state;
           }
@@ -189,7 +189,7 @@ describe('a budget shared by workers that sync, are killed, or hear no answer', 
     );
   });
 
-  it('is used up to less than a call before it counts as reached, whoever asks', () => {
+  it('counts as reached only when less than one call is left, whichever worker asks', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 100 }),
@@ -202,7 +202,7 @@ describe('a budget shared by workers that sync, are killed, or hear no answer', 
             for (const worker of workers) {
               const synced = worker.sync(state, limit, round, true);
               state = synced.state;
-              // In the first round not everybody has said what they wait for.
+              // In the first round, not all workers have reported their next call.
               isReached ||= round > 0 && synced.grant.isReached;
               while (worker.start(worker.next!, round));
               worker.settled += worker.reserved;
@@ -223,7 +223,7 @@ const sync = (state: BudgetState, change: Partial<typeof report>, nowMs = 0, lim
   syncBudget(state, limit, { ...report, ...change }, nowMs, { leaseMs: LEASE_MS });
 
 describe('a worker that is gone', () => {
-  it('has what it held counted as spent, until it comes back and tells', () => {
+  it('has its held amount counted as spent until it comes back and reports', () => {
     let { state } = sync(initialBudgetState(0), {});
     ({ state } = sync(state, { holderId: 'b' }, 2000));
     expect(state).toMatchObject({ spent: 0, lost: 5, gone: { a: { held: 5, settled: 0, sinceMs: 2000 } } });
@@ -248,19 +248,19 @@ describe('a worker that is gone', () => {
   });
 });
 
-it('what rounding leaves of a budget is not offered to the next call', () => {
+it('a remainder caused by rounding is not offered to the next call', () => {
   const spent = Array.from({ length: 50 }, () => 0.1).reduce((sum, cost) => sum + cost, 0);
   expect(spent).not.toBe(5);
   for (const each of [spent, 10 - spent])
     expect(budgetSentence('budget', 5, initialBudgetState(each), 0.1)).toBe('budget of 5 reached: 5 spent');
 });
 
-it('a budget that was taken away holds nothing back', () => {
+it('a removed budget limits nothing', () => {
   const { grant } = sync(initialBudgetState(1000), {}, 0, null);
   expect(grant).toEqual({ held: 5, isOpen: true, isReached: false });
 });
 
-it('a new day begins with nothing spent, and keeps what is held for calls under way', () => {
+it('a new day starts with nothing spent and keeps the amounts held for running calls', () => {
   const { state } = sync({ ...initialBudgetState(8), day: '2026-01-01' }, { reserved: 1 });
   expect(onDay(state, '2026-01-01')).toBe(state);
   expect(onDay(state, '2026-01-02')).toMatchObject({

@@ -1,23 +1,24 @@
-// One budget, shared by all processes: what was spent, and what is set aside for calls that are under way or may start
-// before the next sync. Pure: the caller holds the row's lock, brings the database's clock, and stores what comes back.
+// Controls one budget, shared by all processes: the spent amount, and the amounts held for calls that are running or
+// may start before the next sync. Pure: the caller holds the row's lock, passes the database's clock and stores the
+// result.
 //
-// A worker is given an amount, takes the estimates of its calls out of it before they start, and tells what they really
-// cost. What is spent and what is held together stay within the limit; only a call that costs more than its estimate can
-// go beyond it. A worker that is gone keeps what it held: its calls may have been paid. If it was only slow and comes
-// back, what it tells takes the place of that guess.
+// A worker is granted an amount, reserves the estimates of its calls from it before they start, and reports their
+// actual cost. Spent and held amounts together stay within the limit; only a call that costs more than its estimate
+// can exceed it. The amount held by a dead worker counts as spent, because its calls may have been paid. If the
+// worker was only slow and comes back, its report replaces that guess.
 import type { BudgetScope } from './work-budget.ts';
 
 export interface BudgetHolder {
-  /** Set aside: for calls under way, and for those that may start. */
+  /** Amount held for running calls and for calls that may start. */
   held: number;
-  /** What this holder has told of, since its beginning. A report that comes twice counts once. */
+  /** Total cost reported by this holder. A total, so that a repeated report counts once. */
   settled: number;
-  /** Cost of the call that waits; null: none does. */
+  /** Cost of the next waiting call; null: none is waiting. */
   next: number | null;
   expiresAtMs: number;
 }
 
-/** A worker that did not come back: what it held, and what it had told, whether or not it heard the answer. */
+/** A worker that stopped syncing: the amount it held and its last reported total. */
 export interface GoneHolder {
   held: number;
   settled: number;
@@ -25,68 +26,68 @@ export interface GoneHolder {
 }
 
 export interface BudgetState {
-  /** Of which workers told. */
+  /** Costs reported by workers. */
   spent: number;
-  /** Counted as spent, because the worker that held it is gone. */
+  /** Amounts held by workers that are gone; counted as spent. */
   lost: number;
-  /** The UTC day that this is about; null: all time. */
+  /** The UTC day of a daily budget; null: all time. */
   day: string | null;
-  /** Until then the ledger may hold costs that nobody told of here, because they came before the budget. */
+  /** Until then the ledger may contain costs from before the budget that no worker reports. */
   recountUntilMs: number;
   holders: Record<string, BudgetHolder>;
-  /** Those who may still come back, and correct their part of `lost`. */
+  /** Workers that may still come back and correct their part of `lost`. */
   gone: Record<string, GoneHolder>;
 }
 
 export interface BudgetReport {
   holderId: string;
-  /** Over all calls that have ended since the holder's beginning. */
+  /** Total cost of all finished calls of the holder. */
   settled: number;
-  /** Of that, what an answer has confirmed: counts when nothing is known of the holder any more. */
+  /** The part of `settled` confirmed by an earlier grant; used if the holder has been forgotten. */
   confirmed: number;
-  /** Estimates of the calls under way. */
+  /** Estimates of the running calls. */
   reserved: number;
-  /** For calls that could start before the next sync. */
+  /** Amount for calls that could start before the next sync. */
   wanted: number;
-  /** Cost of the call that waits; null: none does. */
+  /** Cost of the next waiting call; null: none is waiting. */
   next: number | null;
 }
 
 export interface BudgetGrant {
-  /** What the worker may have set aside from now on, calls under way included. */
+  /** Amount that the worker may hold from now on, including running calls. */
   held: number;
-  /** False: not even a call without a cost may start. */
+  /** False: not even a call without an estimate may start. */
   isOpen: boolean;
-  /** Nothing that waits can start, and nothing is under way that could give something back. */
+  /** True if no waiting call can start and no running call could free any budget. */
   isReached: boolean;
 }
 
-/** Rounding of sums must not keep the last call from starting. */
+/** Tolerance, so that rounding of sums does not keep the last call from starting. */
 const ROUNDING = 1e-9;
-/** Of more than these nobody knows any more what they had told: what they held stays lost. */
+/** Maximum number of gone workers to remember. For older ones, the held amount stays lost. */
 const MAX_GONE = 20;
 const RECOUNT_MS = 10_000;
 
-/** `spent` is what the ledger says. Outcomes of calls from before the budget may still be on their way there. */
+/** `spent` is the ledger's total. Outcomes of calls from before the budget may not be in the ledger yet. */
 export function initialBudgetState(spent: number, nowMs = 0): BudgetState {
   const recountUntilMs = spent > 0 ? nowMs + RECOUNT_MS : 0;
   return { spent, lost: 0, day: null, recountUntilMs, holders: {}, gone: {} };
 }
 
-/** What is left for calls that nobody holds anything for. */
+/** The amount that is neither spent nor held. */
 export function budgetLeft(state: BudgetState, limit: number | null): number {
   if (limit === null) return Number.POSITIVE_INFINITY;
   return limit - state.spent - state.lost - heldBy(Object.values(state.holders));
 }
 
-/** A call without a cost of its own may start while anything is left. */
+/** A call without an estimate may start while anything is left. */
 export function isAffordable(cost: number, left: number, limit: number | null): boolean {
   if (limit === null) return true;
   const rounding = ROUNDING * Math.max(limit, 1e-3);
   return cost > 0 ? cost <= left + rounding : left > rounding;
 }
 
-/** A new day begins with nothing spent; what is held is held for calls of the new day. */
+/** A new day starts with nothing spent. Held amounts now count for the new day. */
 export function onDay(state: BudgetState, day: string): BudgetState {
   if (state.day === day) return state;
   const gone = Object.fromEntries(
@@ -102,7 +103,7 @@ export function syncBudget(
   nowMs: number,
   options: {
     leaseMs: number;
-    /** Costs in the ledger, as long as it may know of more than workers report. */
+    /** Costs in the ledger, while it may contain more than workers report. */
     recorded?: number;
   },
 ): { state: BudgetState; grant: BudgetGrant } {
@@ -110,8 +111,8 @@ export function syncBudget(
   const state = withoutExpired(before, holderId, nowMs);
   const known = takeHolder(state, holderId);
   state.spent += Math.max(0, settled - (known?.settled ?? confirmed));
-  // After the report, whose costs the ledger may have already. Those that other workers have not reported yet count twice:
-  // the job pauses early rather than late.
+  // Applied after the report, because the ledger may already contain its costs. Costs that other workers have not
+  // reported yet count twice, so the job pauses early rather than late.
   state.spent = Math.max(state.spent, options.recorded ?? 0);
 
   const others = Object.values(state.holders);
@@ -129,7 +130,7 @@ export function syncBudget(
   return { state, grant: { held, isOpen: isAffordable(0, left, limit), isReached } };
 }
 
-/** Those who wait get equal parts, but never less than a call needs, and nothing that would not be enough for one. */
+/** Waiting workers get equal parts, at least enough for one call, or nothing if one call is not affordable. */
 function share(
   left: number,
   limit: number | null,
@@ -155,14 +156,14 @@ function withoutExpired(before: BudgetState, reporterId: string, nowMs: number):
       state.gone[holderId] = { held: holder.held, settled: holder.settled, sinceMs: nowMs };
     }
   }
-  // The newest are kept, and rather those that held something.
+  // Keep those that held something, then the newest.
   const gone = Object.entries(state.gone).filter(([holderId]) => holderId !== reporterId);
   gone.sort(([, a], [, b]) => Number(b.held > 0) - Number(a.held > 0) || b.sinceMs - a.sinceMs);
   for (const [holderId] of gone.slice(MAX_GONE)) delete state.gone[holderId];
   return state;
 }
 
-/** Takes the reporter out, wherever it stands. */
+/** Removes the reporter from the active or the gone holders. */
 function takeHolder(state: BudgetState, holderId: string): { settled: number } | undefined {
   const holder = state.holders[holderId];
   delete state.holders[holderId];
@@ -170,13 +171,13 @@ function takeHolder(state: BudgetState, holderId: string): { settled: number } |
   const gone = state.gone[holderId];
   if (!gone) return undefined;
   delete state.gone[holderId];
-  // Sums of parts need not come out even.
+  // Reset to 0 if no gone holder is left, because floating-point sums leave a remainder.
   state.lost =
     Object.keys(state.gone).length === 0 && state.lost - gone.held < ROUNDING ? 0 : state.lost - gone.held;
   return gone;
 }
 
-/** Not even the cheapest call can be paid. */
+/** True if nothing is left to pay for any call. */
 export function isUsedUp({ max, spent, lost }: { max: number; spent: number; lost: number }): boolean {
   return max - spent - lost <= ROUNDING * Math.max(max, 1);
 }
@@ -188,7 +189,7 @@ export function budgetName(scope: BudgetScope, ownerId: string): string {
   ];
 }
 
-/** For people: `budget of 5 reached: 4.98 spent`. */
+/** Text for people, such as `budget of 5 reached: 4.98 spent`. */
 export function budgetSentence(
   what: string,
   limit: number | null,

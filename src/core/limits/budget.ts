@@ -1,18 +1,18 @@
-// What may be spent, as owners of jobs say it.
+// The budget of a job as its owner sets it, and its validation.
 
 export interface JobBudget {
-  /** By the whole job, over all its generations. */
+  /** Maximum cost of the whole job, over all generations. */
   max?: number | null;
-  /** By one item, over all its calls. */
+  /** Maximum cost of one item, over all its calls. */
   perItem?: number | null;
 }
 
-/** A cost, or a part of a budget: not negative, and finite. */
+/** True for a finite number of at least 0. */
 export function isAmount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }
 
-/** What is wrong with it, in words; null: nothing. */
+/** The error message; null if the budget is valid. */
 export function checkBudget(budget: unknown): string | null {
   if (budget === null || typeof budget !== 'object' || Array.isArray(budget))
     return `expected budget to be an object such as { max: 5, perItem: 0.1 }, got ${JSON.stringify(budget) ?? typeof budget}`;
@@ -24,7 +24,7 @@ export function checkBudget(budget: unknown): string | null {
   return null;
 }
 
-/** A budget that no call is charged to would hold nothing back. */
+/** The error message if no phase has a cost: then the budget would limit nothing. */
 export function checkPays(
   pipeline: { name: string; phases: readonly { cost?: unknown }[] },
   budget: JobBudget | undefined,

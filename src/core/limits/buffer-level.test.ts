@@ -9,7 +9,7 @@ function levelsOf(fullness: readonly number[]): BufferLevel[] {
   });
 }
 
-test('a buffer is high from 80 % of its bound on, and full at the bound', () => {
+test('a buffer is high from 80 % of its bound, and full at the bound', () => {
   expect(levelsOf([0, 0.79, 0.8, 0.99, 1, 3])).toEqual(['calm', 'calm', 'high', 'high', 'full', 'full']);
 });
 

@@ -6,7 +6,7 @@ const RUN = 10;
 const quiet = { answered: 0, failed: 0 };
 
 describe('the circuit', () => {
-  it('opens after a run of failures, not before, and an answer ends the run', () => {
+  it('opens only after a full run of failures, and an answer resets the run', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 30 }), (failures) => {
         let circuit = CLOSED;
@@ -23,7 +23,7 @@ describe('the circuit', () => {
     );
   });
 
-  it('waits twice as long each time, up to its longest wait', () => {
+  it('doubles its wait each time, up to the maximum', () => {
     let circuit: CircuitState = CLOSED;
     let nowMs = 0;
     const waits: number[] = [];
@@ -38,7 +38,7 @@ describe('the circuit', () => {
     expect(waits).toEqual([1000, 2000, 4000, MAX_OPEN_MS, MAX_OPEN_MS, MAX_OPEN_MS]);
   });
 
-  it('closes with the first answer to a probe and stays open until its wait is over', () => {
+  it('stays open until its wait is over, and closes with the first answer to a probe', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2000 }), fc.nat(20), (laterMs, answered) => {
         const open = moveCircuit(CLOSED, { answered: 0, failed: RUN }, 0, RUN);

@@ -1,12 +1,12 @@
-// Leaves a service alone that only fails. After a run of failures nothing is sent for a while; then single calls probe,
-// and the first good answer closes the circuit again.
+// Circuit breaker: after a run of failures no call is sent for a while. Then single calls probe the service, and the
+// first good answer closes the circuit again.
 import { backoffMs } from '../retries/backoff.ts';
 
 export interface CircuitState {
   state: 'closed' | 'open' | 'probing';
-  /** Failures since the last answer. */
+  /** Consecutive failures since the last answer. */
   run: number;
-  /** Times it opened without an answer in between: each doubles the wait. */
+  /** How often it has opened since the last answer. Each time doubles the wait. */
   opened: number;
   openUntilMs: number;
 }
@@ -14,10 +14,10 @@ export interface CircuitState {
 export const CLOSED: CircuitState = { state: 'closed', run: 0, opened: 0, openUntilMs: 0 };
 
 const FIRST_OPEN_MS = 1000;
-/** Short enough that a service that is back is in use again within half a minute, after a probe that hung. */
+/** Short enough that a recovered service is in use again within half a minute, even after a probe that hung. */
 export const MAX_OPEN_MS = 5000;
 
-/** `answered` and `failed` since the last look. */
+/** `answered` and `failed` count calls since the last move. */
 export function moveCircuit(
   circuit: CircuitState,
   { answered, failed }: { answered: number; failed: number },

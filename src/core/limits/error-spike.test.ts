@@ -10,13 +10,13 @@ function feed(spike: ErrorSpike, seconds: number[], callsPerSecond = 100): numbe
   });
 }
 
-it('falls at once when failures rise, and comes back when they are gone', () => {
+it('falls immediately when failures rise, and recovers when they stop', () => {
   const factors = feed(new ErrorSpike(), [0, 0, 0.8, 0.8, 0.8, ...Array.from({ length: 10 }, () => 0)]);
   expect(factors.slice(0, 5)).toEqual([1, 1, 0.5, 0.25, 0.25]);
   expect(factors.at(-1)).toBe(1);
 });
 
-it('gets used to rows of which many fail: they do not slow down the phase for ever', () => {
+it('adapts to a constantly high failure rate, which does not slow down the phase forever', () => {
   const factors = feed(
     new ErrorSpike(),
     Array.from({ length: 60 }, () => 0.4),
@@ -25,11 +25,11 @@ it('gets used to rows of which many fail: they do not slow down the phase for ev
   expect(factors.at(-1)).toBe(1);
 });
 
-it('says nothing about a few calls', () => {
+it('decides nothing from a few calls', () => {
   expect(feed(new ErrorSpike(), [1, 1, 1, 1], 3)).toEqual([1, 1, 1, 0.5]);
 });
 
-it('stays within its bounds whatever happens', () => {
+it('always stays within its bounds', () => {
   fc.assert(
     fc.property(
       fc.array(

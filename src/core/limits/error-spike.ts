@@ -1,17 +1,17 @@
-// Failures of a phase that rise suddenly above what is usual for it: its rows may be as they always are, and something
-// outside is not. Then less is started and retries come later, until it is over or has become the usual. Each worker
-// judges by its own calls; limits that all share are resources.
+// Detects when the failure rate of a phase suddenly rises above its usual level, which points to an external problem
+// and not to the rows. Then fewer calls start and retries are delayed, until the spike ends or becomes the usual
+// level. Each worker decides from its own calls; limits shared by all workers are resources.
 
 const LOOK_MS = 1000;
 const MIN_CALLS = 10;
-/** A part of failing calls that is a spike, when it is also twice the usual part. */
+/** Failure rate above which there is a spike, if it is also more than twice the usual rate. */
 const SPIKE = 0.2;
 const FLOOR = 0.25;
 const FALL = 0.5;
 const GROWTH = 1.25;
-/** How fast a level becomes the usual one: by a twentieth of the difference per look. */
+/** How fast the usual rate follows the current one: by a twentieth of the difference per check. */
 const HABIT = 0.05;
-/** Of a phase that nothing is known of. */
+/** Assumed usual failure rate of a new phase. */
 const FIRST_USUAL = 0.1;
 
 export interface SpikeChange {
@@ -27,7 +27,7 @@ export class ErrorSpike {
   #failed = 0;
   #sinceMs = 0;
 
-  /** Part of the slots that is used, 0.25 to 1; retries wait its inverse times as long. */
+  /** Share of the slots in use, 0.25 to 1. Retry delays are divided by it. */
   get factor(): number {
     return this.#factor;
   }
@@ -37,7 +37,7 @@ export class ErrorSpike {
     if (isFailure) this.#failed += 1;
   }
 
-  /** The change, when there is one to tell of. */
+  /** Checks once per second, after enough calls. Returns the change; null if there is none. */
   look(nowMs: number): SpikeChange | null {
     if (nowMs - this.#sinceMs < LOOK_MS || this.#calls < MIN_CALLS) return null;
     const [calls, failed] = [this.#calls, this.#failed];
@@ -50,7 +50,7 @@ export class ErrorSpike {
     if (this.#factor === from) return null;
     const reason = isSpike
       ? `${failed} of ${calls} calls failed`
-      : `${failed} of ${calls} calls failed: it is over`;
+      : `${failed} of ${calls} calls failed: recovering`;
     return { from, to: this.#factor, reason };
   }
 }

@@ -1,5 +1,5 @@
-// Values of a label that come from data, bounded: the first ones of each group have a series of their own, and the rest
-// share one. A series never ends, so a value keeps the label that it got first.
+// Bounds the number of metric label values that come from data: the first values of each group get their own series,
+// and the rest share one. A series never ends, so a value keeps the label it got first.
 
 export const OTHER_LABEL = 'other';
 const MAX_LENGTH = 100;

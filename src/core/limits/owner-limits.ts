@@ -1,11 +1,11 @@
-// Limits that an operator may set for an owner: its share of the workers, and how much it may have at once.
+// Limits that an operator may set for an owner: its weight, and how much of its work may run at the same time.
 export const MAX_OWNER_WEIGHT = 1000;
 export const MAX_OWNER_LIMIT = 1_000_000;
 
-/** Whose work it is, and what the owner may have. */
+/** The owner of a piece of work, with its limits. */
 export interface WorkOwner {
   ownerId: string;
   weight: number;
-  /** Items under way at once; null: any number. */
+  /** Maximum number of items in flight; null: unlimited. */
   maxInFlight: number | null;
 }

@@ -1,4 +1,4 @@
-// What one pool of slots is doing, as plain numbers: for metrics, screens and tests.
+// Slot statistics of one pool, for metrics, screens and tests.
 
 export interface PoolStats {
   pipeline: string;
@@ -6,11 +6,11 @@ export interface PoolStats {
   /** Slots without a call. */
   idle: number;
   busy: number;
-  /** Calls that were aborted and have not returned. Another slot stands in for each: they stand beside idle and busy. */
+  /** Aborted calls that have not returned. Each was replaced by a fresh slot, so idle and busy do not include them. */
   error: number;
-  /** Items that are claimed and wait for a slot. */
+  /** Claimed items that have not started. */
   queued: number;
-  /** Of the queued ones: wait for a permit of a resource. */
+  /** Queued items that wait for a rate limit or a budget. */
   waiting: number;
   /** Calls started so far. */
   calls: number;

@@ -1,4 +1,4 @@
-// The largest of the latest values: what was large counts for less and less as time goes by.
+// A decaying maximum: each value halves every 3 s.
 
 const HALF_LIFE_MS = 3000;
 

@@ -33,7 +33,7 @@ const partsOf = (limit: number, all: readonly number[]): number[] =>
   all.map((wanted, turn) => fairPart(limit, wanted, all.toSpliced(turn, 1), turn));
 
 describe('the fair part', () => {
-  it('adds up to the limit, or to all that is wanted', () => {
+  it('adds up to the limit, or to the total demand', () => {
     fc.assert(
       fc.property(fc.nat(300), wants, (limit, all) => {
         const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
@@ -42,7 +42,7 @@ describe('the fair part', () => {
     );
   });
 
-  it('gives nobody less than another by more than one, unless it wants no more', () => {
+  it('differs by at most one between workers that want more', () => {
     fc.assert(
       fc.property(fc.nat(300), wants, (limit, all) => {
         const parts = partsOf(limit, all);
@@ -80,7 +80,7 @@ const slowness = fc.record({
 });
 
 describe('a resource', () => {
-  it('survives whatever is reported and however the clock moves, as JSON', () => {
+  it('survives any reports and any clock changes, stored as JSON', () => {
     const steps = fc.array(fc.tuple(fc.nat(3), hostile, fc.integer({ min: -20_000, max: 5000 })), {
       maxLength: 40,
     });
@@ -104,7 +104,7 @@ describe('a resource', () => {
     );
   });
 
-  it('never has more permits out than its limit, but for what was in use', () => {
+  it('never grants more permits than its limit', () => {
     const steps = fc.array(fc.tuple(fc.nat(5), fc.nat(80), fc.nat(10), fc.nat(3), fc.nat(2000)), {
       maxLength: 80,
     });
@@ -129,7 +129,7 @@ describe('a resource', () => {
     );
   });
 
-  it('gives each place once: within any time no more than the rate allows, and one', () => {
+  it('grants each start time once, so that the rate is never exceeded', () => {
     const steps = fc.array(fc.tuple(fc.nat(5), fc.nat(40), fc.nat(400), slowness), {
       minLength: 5,
       maxLength: 80,
@@ -148,14 +148,14 @@ describe('a resource', () => {
           const { firstInMs, everyMs, count: given } = synced.grant.starts!;
           for (let i = 0; i < given; i += 1) places.push(nowMs + firstInMs + i * everyMs);
         }
-        // One line: in the order in which they were given out, each a whole step after the one before.
+        // One timeline: in grant order, each start is at least one interval after the previous one.
         for (let i = 1; i < places.length; i += 1)
           expect(places[i]! - places[i - 1]!).toBeGreaterThanOrEqual(1000 / ratePerSecond - 1e-6);
       }),
     );
   });
 
-  it('gives a worker that is alone and as slow as can be a place that lies ahead', () => {
+  it('grants a start time in the future to a single, very slow worker', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.1, max: 300, noNaN: true }), slowness, (ratePerSecond, slow) => {
         const limits = { ...NO_LIMITS, ratePerSecond };
@@ -167,7 +167,7 @@ describe('a resource', () => {
           OPTIONS,
         );
         expect(grant.starts!.count).toBeGreaterThan(0);
-        // And again when the last of them has passed.
+        // The same after the last start time has passed.
         const { firstInMs, everyMs, count: given, maxLateMs } = grant.starts!;
         const nowMs = firstInMs + everyMs * given + maxLateMs!;
         ({ state, grant } = syncResource(state, limits, report('slow', { slowness: slow }), nowMs, OPTIONS));
@@ -178,7 +178,7 @@ describe('a resource', () => {
     );
   });
 
-  it('counts what a worker keeps until it has heard the answer', () => {
+  it('counts the permits that a worker keeps until its grant arrives', () => {
     const limits = { ...NO_LIMITS, concurrency: 8 };
     const first = syncResource(initialResourceState(limits, OPTIONS, 0), limits, report('a'), 0, OPTIONS);
     const second = syncResource(first.state, limits, report('b'), 10, OPTIONS);
@@ -191,7 +191,7 @@ describe('a resource', () => {
     expect(syncResource(heard.state, limits, report('b'), 50, OPTIONS).grant.held).toBe(4);
   });
 
-  it('frees what a worker held when its lease ends', () => {
+  it('frees the permits of a worker when its lease expires', () => {
     const limits = { ...NO_LIMITS, concurrency: 8 };
     const first = syncResource(initialResourceState(limits, OPTIONS, 0), limits, report('a'), 0, OPTIONS);
     expect(first.grant.held).toBe(8);
@@ -200,7 +200,7 @@ describe('a resource', () => {
     expect(syncResource(early.state, limits, report('b'), OPTIONS.leaseMs, OPTIONS).grant.held).toBe(8);
   });
 
-  it('gives nothing while it is stopped, by an operator or by the service', () => {
+  it('grants nothing while it is stopped by an operator or by the service', () => {
     const initial = initialResourceState(NO_LIMITS, OPTIONS, 0);
     const byOperator = syncResource(initial, NO_LIMITS, report('a'), 0, { ...OPTIONS, isPaused: true });
     expect(byOperator.grant).toMatchObject({ held: 0, starts: { count: 0 } });
@@ -215,7 +215,7 @@ describe('a resource', () => {
 
   it.each([
     ['without declared limits', NO_LIMITS],
-    ['with calls at once alone', { ...NO_LIMITS, concurrency: 5 }],
+    ['with only a concurrency limit', { ...NO_LIMITS, concurrency: 5 }],
   ])('sends one call while it probes, whichever worker asks, %s', (_, limits) => {
     fc.assert(
       fc.property(fc.array(fc.nat(5), { minLength: 1, maxLength: 20 }), (workers) => {
@@ -228,7 +228,7 @@ describe('a resource', () => {
         );
         let given = 0;
         const busy = new Set<number>();
-        // Each of those who are known has a look in the end: with one permit for all they take turns.
+        // Every known worker syncs again at the end: with one permit for all, they take turns.
         for (const [i, worker] of [...workers, ...new Set([0, ...workers])].entries()) {
           const inUse = busy.has(worker) ? 1 : 0;
           const synced = syncResource(state, limits, report(`w${worker}`, { inUse }), 1000 + i, OPTIONS);
@@ -242,7 +242,7 @@ describe('a resource', () => {
     );
   });
 
-  it('keeps its rate when other limits are declared, and uses in full what it used in full', () => {
+  it('keeps its rate when the declared limits change, and keeps using a limit in full', () => {
     const hundred = { ...NO_LIMITS, ratePerSecond: 100 };
     const state = initialResourceState(hundred, OPTIONS, 0);
     const twice = { ...hundred, ratePerSecond: 200 };

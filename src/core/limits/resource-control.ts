@@ -1,11 +1,11 @@
-// One key of a resource, shared by all processes: who holds how many of its permits, when the next calls may start, and
-// how much of its limits is used at present. Pure: the caller holds the row's lock, brings the database's clock, and
-// stores the state that comes back.
+// Controls one key of a resource, shared by all processes: the permits each worker holds, when the next calls may
+// start, and how much of its limits is currently used. Pure: the caller holds the row's lock, passes the database's
+// clock and stores the returned state.
 //
-// Calls at once are held, not counted per call: a worker is granted a number and uses it again and again until it syncs
-// the next time. The sum over all holders stays within the limit; a worker that is gone loses its part when its lease
-// ends. Starts are places on one line of time, so many per second: each is given out once, so whatever the number of
-// processes, the service sees them one after the other.
+// Concurrency is granted, not counted per call: a worker is granted a number of permits and reuses them until its next
+// sync. The sum over all workers stays within the limit; a dead worker loses its permits when its lease expires. Start
+// times lie on one shared timeline at the allowed rate. Each is granted once, so the service sees evenly spaced calls
+// regardless of the number of processes.
 import {
   adaptShare,
   type CallCounts,
@@ -32,52 +32,52 @@ import {
 export interface Holder {
   held: number;
   wanted: number;
-  /** Calls under way at its last sync. */
+  /** Running calls at its last sync. */
   inUse: number;
-  /** Starts that it asked for and did not get. */
+  /** Starts that it requested and did not get. */
   startsMissing: number;
-  /** Left out while it is quick. */
+  /** Left out if the worker is not slow. */
   slowness?: Slowness;
   expiresAtMs: number;
 }
 
 export interface ResourceState {
   share: ShareState;
-  /** The rate that the share is a part of. */
+  /** The rate that the share refers to. */
   perSecond: number;
   circuit: CircuitState;
   /** By worker. */
   holders: Record<string, Holder>;
-  /** The next free place on the line of starts. */
+  /** The next free start time. */
   nextStartMs: number;
   pausedUntilMs: number;
 }
 
-/** What a worker tells about one key, and what it wants. */
+/** A worker's report on one key: finished calls and demand. */
 export interface ResourceReport extends CallCounts {
   workerId: string;
-  /** Calls under way. */
+  /** Running calls. */
   inUse: number;
-  /** Permits that are used until the answer is there, when it takes long; otherwise no more than are in use. */
+  /** Permits that the worker keeps using until the grant arrives, if syncs are slow; otherwise equal to `inUse`. */
   keeps?: number;
-  /** Calls that could be under way: those, and what waits. */
+  /** Calls that could run: the running ones and the waiting ones. */
   wanted: number;
-  /** Starts beyond those it was given already. */
+  /** Starts beyond those already granted. */
   startsWanted: number;
-  /** The longest time that an answer asked to be left alone; null: none did. */
+  /** The longest Retry-After of an answer; null: none. */
   retryAfterMs: number | null;
-  /** Of the worker itself. */
+  /** Slowness of the worker itself. */
   slowness?: Slowness;
 }
 
 export interface ResourceGrant {
-  /** Calls that the worker may have under way; it starts none while it has more. */
+  /** Calls that the worker may run. It starts none while it runs more. */
   held: number;
-  /** There are fewer permits than workers, and they take turns. */
+  /** True if there are fewer permits than workers, so that they take turns. */
   isTurn?: boolean;
-  /** When calls may start, from now on, and how late; null: at any time. */
+  /** When calls may start, relative to now, and how late; null: at any time. */
   starts: ({ firstInMs: number; everyMs: number; count: number } & Partial<Omit<Lateness, 'gapMs'>>) | null;
-  /** Why nothing may start, and for how long. */
+  /** Why no call may start, and for how long; null: calls may start. */
   stopped: { reason: string; forMs: number } | null;
 }
 
@@ -90,26 +90,28 @@ export interface ResourceDecision {
 
 export interface ControlOptions {
   leaseMs: number;
-  /** Starts are given out for this long ahead, and further to workers that are slow. */
+  /** Starts are granted this far ahead, and further for slow workers. */
   horizonMs: number;
-  /** Failures in a row that open the circuit. */
+  /** Consecutive failures that open the circuit. */
   runToOpen: number;
   retryAfterMaxMs: number;
-  /** Calls at once with which a limit is looked for that nobody declared, and where the search ends. */
+  /** First and maximum concurrency in the search for a limit that is not declared. */
   firstConcurrency: number;
   maxConcurrency: number;
   isPaused: boolean;
 }
 
-/** Of the share before an outage, when the circuit closes again; it doubles every second from there. */
+/** Part of the share before an outage to restart with when the circuit closes. From there it doubles every second. */
 const AFTER_OUTAGE = 0.5;
 const PROBE_AGAIN_MS = 250;
-/** What the share is a part of where no rate is declared; more is nobody's limit. */
+/** Base of the share if no rate is declared; no service has a higher limit. */
 const MAX_PER_SECOND = 100_000;
-/** Calls at once, as a multiple of what rate and usual latency need: enough for latencies that differ, and few enough
- * that a service that hangs is not sent a whole timeout's worth of calls. */
+/**
+ * Concurrency as a multiple of what rate and usual latency require: enough for varying latencies, and low enough that a
+ * hanging service is not sent a whole timeout's worth of calls.
+ */
 const ROOM = 3;
-/** Length of a turn where there are fewer permits than workers: changing hands costs up to one horizon. */
+/** Length of a turn if there are fewer permits than workers. Handing a permit over costs up to one horizon. */
 const TURN_HORIZONS = 10;
 
 export function initialResourceState(
@@ -120,7 +122,8 @@ export function initialResourceState(
   const perSecond = startsPerSecond(limits);
   const isGuess = perSecond === null && limits.concurrency === null;
   return {
-    // What is declared is used at once. Else as many calls in the first second as are under way at once.
+    // Declared limits are used in full from the start. Otherwise start with `firstConcurrency` calls in the first
+    // second.
     share: initialShare(nowMs, isGuess ? options.firstConcurrency / MAX_PER_SECOND : 1),
     perSecond: perSecond ?? MAX_PER_SECOND,
     circuit: CLOSED,
@@ -154,7 +157,7 @@ export function syncResource(
   if (limits.adaptive)
     adapt(decisions, state, report, nowMs, {
       ...options,
-      // What was given out ahead is still used after a change.
+      // Starts granted ahead are still used after a change.
       settleMs: line.aheadMs * 1.5,
       isOpen: startsPerSecond(limits) === null,
     });
@@ -167,7 +170,7 @@ export function syncResource(
     turnMs,
     isStopped: stopped !== null,
   });
-  // Calls under way count until they end, also beyond what the worker may have from now on.
+  // Running calls count until they end, even above the new grant.
   const counted = Math.max(report.inUse, report.keeps ?? 0, held);
   const starts =
     stopped === null ? giveStarts(state, limits, report, held, nowMs, { ...options, ...line }) : NO_STARTS;
@@ -179,7 +182,7 @@ export function syncResource(
 
 const NO_STARTS = { firstInMs: 0, everyMs: 0, count: 0 };
 
-/** Calls at once that the limits allow at present. */
+/** Concurrency that the limits currently allow. */
 export function concurrencyNow(
   state: ResourceState,
   limits: ResourceLimits,
@@ -191,13 +194,13 @@ export function concurrencyNow(
   const { usualLatencyMs } = state.share;
   const first = Math.max(1, options.firstConcurrency);
   const rate = rateNow(state, limits);
-  // Nothing else holds calls back: a limit that may be too high is reached by doubling.
+  // No rate limits the calls. The declared concurrency may be too high, so approach it by doubling.
   if (rate === null) return Math.min(most, Math.max(first, 2 * inUseOf(state.holders)));
   if (usualLatencyMs === null) {
     const isGuess = limits.concurrency === null && startsPerSecond(limits) === null;
     return isGuess ? Math.min(most, first) : most;
   }
-  // Places are given out in stretches, so each worker in turn needs permits for all that start within a call's time.
+  // Starts are granted in stretches, so each worker in turn needs permits for all calls it starts within one latency.
   const workers = Object.keys(state.holders).length;
   const stretchesMs = Math.min(workers * usualLatencyMs, options.horizonMs);
   const needed = (rate * (ROOM * usualLatencyMs + stretchesMs)) / 1000;
@@ -208,15 +211,15 @@ function inUseOf(holders: Record<string, Holder>): number {
   return Object.values(holders).reduce((sum, holder) => sum + holder.inUse, 0);
 }
 
-/** Starts per second at present; null: any number. */
+/** Starts per second currently allowed; null: unlimited. */
 export function rateNow(state: ResourceState, limits: ResourceLimits): number | null {
   const declared = startsPerSecond(limits);
-  // Where only calls at once are declared nothing else holds them back before the first trouble.
+  // If only the concurrency is declared, there is no rate limit before the first trouble.
   if (!limits.adaptive || (declared === null && state.share.share >= 1)) return declared;
   return (declared ?? MAX_PER_SECOND) * state.share.share;
 }
 
-/** A worker may be broken; the others must not notice. */
+/** Sanitizes a report, so that a broken worker does not affect others. */
 function plausible(report: ResourceReport): ResourceReport {
   const count = (value: number): number => (value > 0 ? Math.min(Math.floor(value), 1e9) : 0);
   const { retryAfterMs, slowness = NOT_SLOW } = report;
@@ -235,7 +238,7 @@ function plausible(report: ResourceReport): ResourceReport {
   };
 }
 
-/** The rate stays what it was when other limits are declared; a limit that was used in full is used in full again. */
+/** Keeps the current rate when the declared limits change. A limit that was used in full stays used in full. */
 function withLimits(state: ResourceState, limits: ResourceLimits): ResourceState {
   const declared = startsPerSecond(limits);
   const perSecond = declared ?? MAX_PER_SECOND;
@@ -246,7 +249,7 @@ function withLimits(state: ResourceState, limits: ResourceLimits): ResourceState
   return { ...state, perSecond, share };
 }
 
-/** Nothing lies further ahead than it can have been set: a clock that was put back must not stop the resource. */
+/** Bounds stored times by their possible maximum, so that a clock that was set back does not stop the resource. */
 function withPlausibleTimes(state: ResourceState, nowMs: number, options: ControlOptions): ResourceState {
   const { circuit } = state;
   const holders: Record<string, Holder> = {};
@@ -281,7 +284,7 @@ function adapt(
   noteCircuit(decisions, state, state.circuit, report, nowMs, options);
 }
 
-/** Calls that started are those that ended and those that are more than before. */
+/** Started calls are the finished ones plus the increase in running ones. */
 function heardFrom(holders: Record<string, Holder>, report: ResourceReport): Heard {
   const { ok, throttled, failed, okMs, inUse } = report;
   const more = inUse - (holders[report.workerId]?.inUse ?? 0);
@@ -291,8 +294,9 @@ function heardFrom(holders: Record<string, Holder>, report: ResourceReport): Hea
 }
 
 /**
- * Everyone gets an equal part, and what one does not want goes to the others; never more than is free. Who has more calls
- * under way than their part starts none until it fits: else whoever came first would keep everything while there is work.
+ * Every worker gets an equal part, unwanted permits go to the others, and never more than is free is granted. A
+ * worker that runs more calls than its part starts none until it fits; otherwise the first worker would keep
+ * everything.
  */
 function holdersGrant(
   state: ResourceState,
@@ -319,8 +323,8 @@ function holdersGrant(
 }
 
 /**
- * When more workers want something than there are permits, they take turns: what each has claimed must not wait for ever.
- * Null when there is one for each.
+ * If more workers want permits than there are, they take turns, so that no worker's claimed items wait forever. Null if
+ * there is a permit for each.
  */
 function scarcePart(
   { holders }: ResourceState,
@@ -339,8 +343,8 @@ function scarcePart(
 }
 
 /**
- * What one of several gets of a limit when nobody gets more than they want (max-min). Who comes later gets what does not
- * divide: `turn` others, the first in the list, come before this one.
+ * The max-min fair part of a limit: no worker gets more than it wants. The indivisible rest goes to later workers;
+ * the first `turn` entries of `others` come before this worker.
  */
 export function fairPart(limit: number, wanted: number, others: readonly number[], turn = 0): number {
   const all = [...others.slice(0, turn), wanted, ...others.slice(turn)];
@@ -374,23 +378,23 @@ function giveStarts(
   { horizonMs, aheadMs, slowest }: ControlOptions & { aheadMs: number; slowest: Slowness },
 ): ResourceGrant['starts'] {
   const isProbing = state.circuit.state === 'probing';
-  // A probe is one call, also where no rate is known: else a worker would call until its next sync.
+  // A probe is one call even without a known rate; otherwise a worker would keep calling until its next sync.
   const rate = rateNow(state, limits) ?? (isProbing ? 1000 / horizonMs : null);
   if (rate === null) return null;
-  // A moment to start is of no use to who may have no call under way.
+  // A start time is useless to a worker without a permit.
   if (held === 0) return NO_STARTS;
   const isDeclared = startsPerSecond(limits) !== null;
   const { lateMs } = noticeable(slowest, horizonMs);
   const everyMs = 1000 / rate;
   const { gapMs, ...lateness } = latenessFor(everyMs, lateMs, isDeclared);
   const lastMs = nowMs + aheadMs;
-  // Nor is one that will have passed when the answer is there.
+  // A start time that has passed when the grant arrives is useless too.
   const earliestMs = nowMs + leadMs(horizonMs, report.slowness ?? NOT_SLOW);
-  // No place lies further ahead than the next one after those that were given out; but see a clock that was put back.
+  // The next free start time, bounded by the furthest possible one in case the clock was set back.
   const firstMs = Math.max(earliestMs, Math.min(state.nextStartMs, nowMs + furthestMs(horizonMs, everyMs)));
   const others = Object.entries(state.holders).filter(([workerId]) => workerId !== report.workerId);
   const missing = others.map(([, holder]) => holder.startsMissing ?? 0).filter((starts) => starts > 0);
-  // At least the next place, however slow the line is: somebody has to get it.
+  // At least one start even at a very slow rate: some worker has to get it.
   const ahead = firstMs <= lastMs ? Math.max(1, Math.floor((lastMs - firstMs) / everyMs)) : 0;
   const part = isProbing ? 1 : Math.max(1, fairPart(ahead, report.startsWanted, missing));
   const count = Math.min(part, ahead, report.startsWanted);
@@ -436,7 +440,7 @@ function noteCircuit(
   });
   if (state.circuit.state !== 'closed') return;
   const { share, usualLatencyMs } = state.share;
-  // Where nothing was limited there is no rate to take a part of: calls at once double from few again.
+  // Without a rate limit before, there is no share to reduce: the concurrency starts low and doubles again.
   const kept = isOpen && share >= 1 ? share : share * AFTER_OUTAGE;
   state.share = { ...initialShare(nowMs, kept, share), usualLatencyMs };
 }
@@ -457,6 +461,6 @@ function notePause(
     kind: 'pause',
     from: 0,
     to: forMs,
-    reason: `the service asked to be left alone for ${forMs} ms`,
+    reason: `the service asked for a pause of ${forMs} ms`,
   });
 }

@@ -1,14 +1,15 @@
-// What is declared of something outside with limits: a provider, a host, a tenant's account. Null means: no such limit.
+// The declared limits of an external resource, such as a provider, a host or an account, and their validation. Null
+// means no limit.
 import { didYouMean } from '../errors/did-you-mean.ts';
 
 export interface ResourceLimits {
-  /** Calls that may start per second, over all processes. */
+  /** Calls that may start per second, across all processes. */
   ratePerSecond: number | null;
-  /** Calls under way at once, over all processes. */
+  /** Calls that may run concurrently, across all processes. */
   concurrency: number | null;
-  /** Between the starts of two calls with the same key. */
+  /** Minimum time between the starts of two calls with the same key. */
   minDelayMs: number;
-  /** Follow what the service answers: less on 429, 5xx and rising latency, more while all is well. */
+  /** Adapts to the service: fewer calls on 429, 5xx and rising latency, more while calls succeed. */
   adaptive: boolean;
 }
 
@@ -19,10 +20,10 @@ export const NO_LIMITS: ResourceLimits = {
   adaptive: true,
 };
 
-/** The resource whose keys are owners and whose permits are the items that they may have under way; no pipeline can declare it. */
+/** Built-in resource for owners' limits of items in flight; its keys are owner ids. Pipelines cannot declare it. */
 export const OWNER_RESOURCE = '@owner';
 
-/** What an operator sets while things run; it goes before what was declared. */
+/** Limits set by an operator at runtime. They take precedence over declared limits. */
 export interface ResourceOverride {
   ratePerSecond?: number | null;
   concurrency?: number | null;
@@ -31,14 +32,14 @@ export interface ResourceOverride {
   paused?: boolean;
 }
 
-/** Starts per second that rate and delay allow together; null: any number. */
+/** Starts per second that rate and delay allow together; null: unlimited. */
 export function startsPerSecond({ ratePerSecond, minDelayMs }: ResourceLimits): number | null {
   const byDelay = minDelayMs > 0 ? 1000 / minDelayMs : null;
   if (ratePerSecond === null) return byDelay;
   return byDelay === null ? ratePerSecond : Math.min(ratePerSecond, byDelay);
 }
 
-/** Whatever is left out has no limit; `adaptive` is true unless it is switched off. */
+/** Omitted fields mean no limit; `adaptive` is true by default. */
 export type DeclaredLimits = Partial<ResourceLimits>;
 
 const MEANING: Record<string, string> = {
@@ -48,7 +49,7 @@ const MEANING: Record<string, string> = {
   adaptive: 'true or false',
 };
 
-/** What is wrong with it, in words; null: nothing. */
+/** The error message; null if the limits are valid. */
 export function checkLimits(name: string, limits: unknown): string | null {
   if (!/^[\w.-]{1,100}$/.test(name))
     return `expected names of 1 to 100 letters, digits, dots, dashes or underscores, got ${JSON.stringify(name)}`;

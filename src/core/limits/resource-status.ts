@@ -1,4 +1,4 @@
-// One key of a resource as people see it: what is declared, what was set by hand, and what of it is used at present.
+// The status of one resource key as shown to people: its declared limits, overrides and current use.
 import { concurrencyNow, type ResourceState, rateNow } from './resource-control.ts';
 import type { ResourceLimits, ResourceOverride } from './resource-limits.ts';
 import { noticeable, type Slowness, slowestOf } from './start-line.ts';
@@ -6,7 +6,7 @@ import { noticeable, type Slowness, slowestOf } from './start-line.ts';
 export interface StoredResource {
   name: string;
   key: string;
-  /** Null when no worker has used it. */
+  /** Null if no worker has used it. */
   limits: ResourceLimits | null;
   state: ResourceState | null;
   override: ResourceOverride;
@@ -17,22 +17,22 @@ export interface StoredResource {
 export interface ResourceStatus {
   name: string;
   key: string;
-  /** As declared; null when no worker has used it. */
+  /** As declared; null if no worker has used it. */
   limits: ResourceLimits | null;
   override: ResourceOverride;
-  /** Calls under way, what workers hold for calls, and what they could use. */
+  /** Running calls, permits that workers hold, and permits they could use. */
   inUse: number;
   held: number;
   wanted: number;
   workers: number;
-  /** Part of the limits that is used at present, and what follows from it; null: any number. */
+  /** Share of the limits in use, and the resulting concurrency and rate; null: unlimited. */
   share: number;
   concurrencyNow: number | null;
   rateNow: number | null;
   state: 'closed' | 'open' | 'probing' | 'paused' | 'unused';
-  /** Why nothing may start, and for how long; null while calls may start. */
+  /** Why no call may start, and for how long; null while calls may start. */
   stopped: { reason: string; forMs: number | null } | null;
-  /** Of the slowest worker, when it is slow enough to matter. */
+  /** Slowness of the slowest worker, if it is slow enough to matter. */
   slowness: Slowness | null;
   idleMs: number | null;
 }

@@ -1,42 +1,42 @@
-// When calls to one key of a resource may start: places on one line of time, each given out once, so that the service sees
-// them one after the other whatever the number of processes. Here is how far ahead places are given out, and how late they
-// may be used. A worker that is slow itself, on a machine that others use, would find most of its places passed by the time
-// it can use them, and the rate would be lost with them: it gets them further ahead.
+// Start times of calls to one resource key lie on one shared timeline and are granted once each, so that the service
+// sees evenly spaced calls regardless of the number of processes. This file decides how far ahead they are granted
+// and how late they may be used. A slow worker on a busy machine would find most of its start times passed before it
+// can use them, and the rate would be lost. So it gets them further ahead.
 
 export interface Slowness {
-  /** From asking for places until they can be used. */
+  /** Time from requesting starts until they can be used. */
   syncMs: number;
-  /** By how much timers are late. */
+  /** Delay of timers. */
   lateMs: number;
 }
 
 export const NOT_SLOW: Slowness = { syncMs: 0, lateMs: 0 };
 
-/** Faster lines than this are kept apart call by call only where a delay is asked for: timers would lose most places. */
+/** Below this interval, calls are spaced individually only with `minDelayMs`: timers would miss most start times. */
 export const FAST_MS = 50;
-/** On fast lines timers are never exact to a part of the distance. */
+/** Allowed lateness below that interval, because timers are not exact to a fraction of it. */
 const FAST_LATE_MS = 30;
-/** Part of what is given out ahead that a worker may be slow by before it matters. */
+/** Slowness matters only above this part of the horizon. */
 const USUAL_SLOWNESS = 0.25;
-/** Between two syncs of a slow worker, and for the second of them: in times that a sync took lately. */
+/** Extra horizon of a slow worker, in recent sync durations: covers the time between two syncs and the second sync. */
 const SYNCS_AHEAD = 4;
-/** Until the answer is there: the next sync may take longer than the last. */
+/** Time until the grant arrives, in recent sync durations. Above 1, because the next sync may take longer. */
 const SYNCS_LEAD = 1.5;
-/** The further ahead, the later a change is felt. */
+/** Bound on the extra horizon: the further ahead starts are granted, the later a change takes effect. */
 const MAX_MORE_MS = 4000;
 
-/** How late a place may be used: what follows on the line may belong to somebody else. */
+/** How late a start time may be used. The next one on the timeline may belong to another worker. */
 export function usualMaxLateMs(everyMs: number): number {
   return everyMs < FAST_MS ? FAST_LATE_MS : everyMs / 10;
 }
 
-/** Slowness that matters; else none. */
+/** Returns the slowness values that are large enough to matter; others become 0. */
 export function noticeable({ syncMs, lateMs }: Slowness, horizonMs: number): Slowness {
   const noticed = (ms: number): number => (ms > horizonMs * USUAL_SLOWNESS ? Math.min(ms, MAX_MORE_MS) : 0);
   return { syncMs: noticed(syncMs), lateMs: noticed(lateMs) };
 }
 
-/** It is one line: who is quick must be given places as far ahead as who is slow, or would always come too late. */
+/** All workers share one timeline, so the horizon must suit the slowest; else the fast ones would always be late. */
 export function slowestOf(all: readonly (Slowness | undefined)[]): Slowness {
   let [syncMs, lateMs] = [0, 0];
   for (const each of all) {
@@ -46,36 +46,36 @@ export function slowestOf(all: readonly (Slowness | undefined)[]): Slowness {
   return { syncMs, lateMs };
 }
 
-/** How far ahead places are given out. */
+/** How far ahead starts are granted. */
 export function aheadMs(horizonMs: number, slowness: Slowness): number {
   const { syncMs, lateMs } = noticeable(slowness, horizonMs);
   return horizonMs + Math.min(MAX_MORE_MS, SYNCS_AHEAD * syncMs + lateMs);
 }
 
-/** No place lies further ahead, however slow workers were before: each distance, and what is kept free behind the last. */
+/** Upper bound for how far ahead any granted start can be, including one interval and the gap after the last start. */
 export function furthestMs(horizonMs: number, everyMs: number): number {
   return horizonMs + MAX_MORE_MS + everyMs + MAX_MORE_MS;
 }
 
-/** How far ahead the first place lies, at the least. */
+/** Minimum time until the first granted start. */
 export function leadMs(horizonMs: number, slowness: Slowness): number {
   return Math.min(MAX_MORE_MS, SYNCS_LEAD * noticeable(slowness, horizonMs).syncMs);
 }
 
-/** How late places may be used by workers whose timers are late. */
+/** How late starts may be used by workers with late timers. */
 export interface Lateness {
-  /** The last place of those that were given out together. Others move those that follow. */
+  /** Maximum lateness of the last start of a grant. Earlier late starts delay the following ones. */
   maxLateMs: number;
-  /** Places that were missed by no more than that are caught up with. */
+  /** True if starts missed by at most `maxLateMs` can be caught up. */
   mayCatchUp: boolean;
-  /** Kept free behind the last place. */
+  /** Time kept free after the last start. */
   gapMs: number;
 }
 
-/** A rate that is only known from what happened may be caught up with; one that was declared is never exceeded. */
+/** Missed starts of a learned rate may be caught up. A declared rate is never exceeded. */
 export function latenessFor(everyMs: number, lateMs: number, isDeclared: boolean): Lateness {
   const maxLateMs = usualMaxLateMs(everyMs);
-  // On a fast line there are always some that are not too late.
+  // At a fast declared rate, some start times are always on time.
   if (lateMs <= maxLateMs || (isDeclared && everyMs < FAST_MS))
     return { maxLateMs, mayCatchUp: false, gapMs: 0 };
   return isDeclared

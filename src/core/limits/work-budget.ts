@@ -1,10 +1,10 @@
-// Which budgets the calls of a job are charged to, as the search for work and a look at held jobs find it.
+// The budgets that a job's calls are charged to, as read by the search for work and the poll of held jobs.
 
 export type BudgetScope = 'job' | 'owner' | 'day';
 
 export interface WorkBudget {
   scopes: readonly BudgetScope[];
-  /** What one item may cost; null: anything. */
+  /** Maximum cost of one item; null: unlimited. */
   perItem: number | null;
 }
 
@@ -15,7 +15,7 @@ export interface BudgetColumns {
   budget_per_item: number | null;
 }
 
-/** Null: there is none. */
+/** Null: the job has no budget. */
 export function toBudget(row: BudgetColumns): WorkBudget | null {
   const scopes: BudgetScope[] = [];
   if (row.budget_max !== null) scopes.push('job');
@@ -25,7 +25,7 @@ export function toBudget(row: BudgetColumns): WorkBudget | null {
   return scopes.length === 0 && perItem === null ? null : { scopes, perItem };
 }
 
-/** What was claimed under one budget may go on under the other. */
+/** True if items claimed under one budget may continue under the other. */
 export function coversBudget(claimed: WorkBudget | null, now: WorkBudget | null): boolean {
   if (now === null) return true;
   if (now.perItem !== null && now.perItem !== claimed?.perItem) return false;

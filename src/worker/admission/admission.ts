@@ -1,6 +1,6 @@
-// Decides which queued item may start now. The pool of a phase offers its leases here, asks for the next item when a slot is
-// free, and reports how items and calls ended. Turns of owners, permits of resources, budgets and pressure are behind this
-// interface: to follow a row from its claim to its flush nothing else of this folder is needed.
+// Decides which queued item may start now. A phase's pool offers its leases here, asks for the next item when a slot is
+// free, and reports the results of items and calls. Owner turns, resource permits, budgets and pressure are behind this
+// interface: to follow a row from its claim to its flush you need nothing else from this folder.
 import type { ClaimedItem } from '../../engine/claims/claim-work.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import type { Lease } from '../leases/lease.ts';
@@ -9,34 +9,34 @@ import type { RunningItem } from '../run/running-item.ts';
 import type { ItemCharge } from './item-charge.ts';
 import type { Heard, KeyPermits } from './key-permits.ts';
 
-/** An item on its way into a call; it may start, and holds what it needs for that. */
+/** An item that may start. It holds the permits and budget it needs. */
 export interface AdmittedItem {
   lease: Lease;
   claimed: ClaimedItem;
-  /** Permits of resources, held until its call ends; null: it needs none. */
+  /** Resource permits, held until the call ends; null: it needs none. */
   permits: readonly KeyPermits[] | null;
   /** Cost of its call; null: no cost is known. */
   charge: ItemCharge | null;
-  /** Its input, if something had to look at it before the call. */
+  /** Its parsed input, if a resource key or the cost needed it before the call. */
   parsed: unknown;
 }
 
-/** Items that may not start now. */
+/** Queued items that wait for the same limit. */
 export interface Wait {
   reason: string;
   items: number;
-  /** Until the first may start, as far as it is known. */
+  /** Time until the first may start; null: unknown. */
   startInMs: number | null;
 }
 
-/** Items that would wait for too long here: others may claim them after a while. */
+/** Items that would wait too long here: any worker may claim them after `delayMs`. */
 export interface GivenBack {
   lease: Lease;
   seqs: number[];
   delayMs: number;
 }
 
-/** Queued items of each owner, which claims go by. */
+/** Queued items of each owner, used to decide on claims. */
 export interface QueuedByOwner {
   readonly ownerCount: number;
   ownerIds(): Iterable<string>;
@@ -44,7 +44,7 @@ export interface QueuedByOwner {
   weightOf(ownerId: string): number;
   /** Weight of all owners with queued items, except this one. */
   weightBeside(ownerId: string): number;
-  /** Items of an owner who has enough under way; 0 when the owner could have more. */
+  /** Queued items of an owner that is at its limit of items in flight; 0 if it is not. */
   blockedOf(ownerId: string): number;
 }
 
@@ -52,33 +52,33 @@ export interface Admission {
   readonly queuedCount: number;
   /** Queued items that wait for a permit or a budget. */
   readonly heldBackCount: number;
-  /** Permits and budgets that queued items wait for. */
+  /** Number of permits and budgets that queued items wait for. */
   readonly limitCount: number;
-  /** Queued items that further claims would not have to wait behind. */
+  /** Queued items that newly claimed items can bypass. */
   readonly bypassedCount: number;
-  /** So much is held back that more claims bring little. */
+  /** True if so many items are held back that further claims bring little. */
   readonly isCrowded: boolean;
-  /** The last look ended before it had seen everything: another may find something. */
+  /** True if the last search stopped early: another one may find a startable item. */
   readonly hasMoreToSee: boolean;
   readonly owners: QueuedByOwner;
-  /** Part of the slots that may be used, above 0 up to 1. */
+  /** Share of the slots that may be used, above 0 and at most 1. */
   readonly share: number;
 
-  /** The items of a lease wait here from now on. */
+  /** Queues the items of a lease. */
   offer(lease: Lease): void;
   /** Takes back the waiting items of these leases. */
   withdraw(leases: ReadonlySet<Lease>): Map<Lease, number[]>;
   /** The next item that may start; null: none may. */
   next(nowMs: number): AdmittedItem | null;
-  /** Another one of the same job, for the same call. */
+  /** Another item of the same job, for the same call. */
   nextInCall(first: AdmittedItem, nowMs: number): AdmittedItem | null;
-  /** The item has its outcome, which may come to be retried later for it. */
+  /** Call when the item has its outcome. May increase the outcome's retry delay. */
   settled(item: RunningItem, outcome: RecordedOutcome): void;
-  /** The item was given up without an outcome. */
+  /** Call when the item was given up without an outcome. */
   gaveUp(item: RunningItem): void;
-  /** The call has ended; `heard` is null when it says nothing about the service that it called. */
+  /** Call at the end of a call. `heard` is null if the call says nothing about the service. */
   callEnded(call: Call, heard: Heard | null): void;
-  /** Asks for what is missing. Null: nothing is held back. */
+  /** Requests missing permits and budgets, and returns items to give back; null if nothing is held back. */
   review(freeSlots: number): GivenBack[] | null;
   /** Why queued items wait for something other than a slot. */
   waits(nowMs: number): Wait[];

@@ -1,5 +1,5 @@
-// Where calls of a worker get the budget for them. Budgets that something waits for, is held of or was spent of are synced
-// with the database. Jobs without a budget never come here.
+// Provides the budgets for a worker's calls. Budgets that are wanted, held or spent from are synced with the
+// database. Jobs without a budget do not use it.
 import type { Claim } from '../../engine/claims/claim-work.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { scopeKey, syncBudgets } from '../../engine/limits/sync-budgets.ts';
@@ -8,20 +8,20 @@ import { JobBudget } from './job-budget.ts';
 import { LimitSync } from './limit-sync.ts';
 import { ScopeBudget } from './scope-budget.ts';
 
-/** An item that was taken out of the queue a moment ago may still need it. */
+/** Idle budgets are kept this long, because an item just taken from the queue may still need its budget. */
 const FORGET_MS = 60_000;
 
 export interface BudgetLimiterOptions {
   context: EngineContext;
   workerId: string;
-  /** Something may start: pools look again. */
+  /** Runs when items may be able to start, so that pools check again. */
   onBudget: () => void;
 }
 
 export class BudgetLimiter {
   readonly #options: BudgetLimiterOptions;
   readonly #scopes: LimitSync<ScopeBudget>;
-  /** By job, and what it is charged to. */
+  /** By job id and charged scopes. */
   readonly #jobs = new Map<string, JobBudget>();
   #made = 0;
 
@@ -36,12 +36,12 @@ export class BudgetLimiter {
     });
   }
 
-  /** Changes whenever something may start that could not before. */
+  /** Changes whenever blocked items may be able to start. */
   get version(): number {
     return this.#scopes.version;
   }
 
-  /** Null: calls of this job may cost anything. */
+  /** Null: the job has no budget. */
   budgetOf({ jobId, owner, budget }: Claim): JobBudget | null {
     if (budget === null || budget.scopes.length === 0) return null;
     const key = `${jobId} ${budget.scopes.join()}`;
@@ -63,7 +63,7 @@ export class BudgetLimiter {
     return made;
   }
 
-  /** Gives back what is held, and reports the rest of what was spent. */
+  /** Returns held amounts and reports the remaining spending. */
   stop(): Promise<void> {
     return this.#scopes.stop(() => {
       for (const job of this.#jobs.values()) job.demands.clear();
@@ -91,7 +91,7 @@ export class BudgetLimiter {
     const askedAtMs = monotonicMs();
     this.#forgetIdle(askedAtMs);
     const reports = chosen.map((scope) => scope.report(askedAtMs));
-    // Sums are reported, not changes: what could not be reported is part of the next report.
+    // A failed sync needs no replay: reports carry totals, not deltas.
     const grants = new Map((await syncBudgets(context, reports)).map((grant) => [grant.scope, grant]));
     const nowMs = monotonicMs();
     for (const [at, scope] of chosen.entries()) {

@@ -1,4 +1,4 @@
-// What one call for one item costs, as far as it is known before the call, and the budget that pays for it.
+// The estimated cost of calling the handler for one item, and the budget that pays for it.
 
 import type { ErrorClass } from '../../core/items/outcome.ts';
 import { isAmount } from '../../core/limits/budget.ts';
@@ -7,15 +7,15 @@ import type { Phase } from '../../pipeline/pipeline.ts';
 import type { JobBudget } from './job-budget.ts';
 import type { Permit } from './permit.ts';
 
-/** Plain data: goes to threads too. */
+/** Plain data, because it is also sent to threads. */
 export interface Charge {
-  /** Null: the phase says nothing of a cost. */
+  /** Null: the phase declares no cost. */
   estimate: number | null;
-  /** What the item has cost before. */
+  /** Cost of the item's earlier calls. */
   spentBefore: number;
-  /** What the item may cost in all; null: anything. */
+  /** Maximum total cost of the item; null: unlimited. */
   perItem: number | null;
-  /** Why there is to be no call. */
+  /** Why the handler must not be called; null: it may be called. */
   refusal: { class: ErrorClass; message: string } | null;
 }
 
@@ -39,12 +39,12 @@ export class ItemCharge implements Charge, Permit {
     this.budget = budget;
   }
 
-  /** It has to wait for its budget. A phase that says nothing of a cost is free; what it tells is counted. */
+  /** True if the call must wait for its budget. A phase without a cost never waits, but its reported costs count. */
   get isGated(): boolean {
     return this.budget !== null && this.estimate !== null && this.refusal === null;
   }
 
-  /** What is set aside for the call. */
+  /** Amount reserved for the call. */
   get reserve(): number {
     return this.isGated ? this.estimate! : 0;
   }
@@ -61,12 +61,12 @@ export class ItemCharge implements Charge, Permit {
     return null;
   }
 
-  /** After `canStart` said yes. */
+  /** Call only after `canStart` returned true. */
   start(): void {
     if (this.refusal === null) this.budget?.start(this.estimate ?? 0);
   }
 
-  /** The call has ended, or was given up; null: it cost nothing that is known. */
+  /** Call when the call has finished or was given up; null: no cost is known. */
   finish(cost: number | null): void {
     if (this.refusal === null) this.budget?.finish(this.estimate ?? 0, cost ?? 0);
   }
@@ -74,7 +74,7 @@ export class ItemCharge implements Charge, Permit {
 
 type Cost = Phase['cost'];
 
-/** The estimate of a phase for an item, or what is wrong with it. */
+/** The phase's cost estimate for an item, or the reason why it is invalid. */
 export function estimateOf(
   cost: Cost,
   input: () => unknown,
@@ -86,7 +86,7 @@ export function estimateOf(
     if (isAmount(estimate)) return { estimate, wrong: null };
     return {
       estimate: null,
-      wrong: `expected cost to give a number from 0, got ${describeAmount(estimate)}`,
+      wrong: `expected cost to return a number from 0, got ${describeAmount(estimate)}`,
     };
   } catch (error) {
     return {
@@ -96,7 +96,7 @@ export function estimateOf(
   }
 }
 
-/** Whether another call would be too much for the item; null: it would not. */
+/** The error if another call would exceed the item's budget; null if it would not. */
 export function overItemBudget(charge: Pick<Charge, 'estimate' | 'perItem'>, spent: number): string | null {
   const { perItem, estimate } = charge;
   if (perItem === null) return null;

@@ -11,7 +11,7 @@ let version: number;
 let keys: Map<string, KeyPermits>;
 let queue: ItemQueue;
 
-/** What an item needs stands in its input, such as "api" or "@owner alice, host a". */
+/** The input of an item lists its needs, such as "api" or "@owner alice, host a". */
 function openQueue(isUniform: boolean, maxHeldBack = 1000): void {
   version = 0;
   keys = new Map();
@@ -58,7 +58,7 @@ function add(ownerId: string, inputs: string[], weight = 1, jobId = ownerId): Le
   return lease;
 }
 
-/** Takes and starts as many as it can, at the most so many; whose they were. */
+/** Takes and starts up to `count` items. Returns their owners. */
 function take(count: number): string[] {
   const taken: string[] = [];
   while (taken.length < count) {
@@ -84,7 +84,7 @@ describe('owners', () => {
     expect(queue).toMatchObject({ size: 0, ownerCount: 0 });
   });
 
-  it('take turns by weight also when permits come one at a time', () => {
+  it('take turns by weight even if permits arrive one at a time', () => {
     add('a', times('api', 40));
     add('b', times('api', 40), 3);
     expect(take(1)).toEqual([]);
@@ -97,7 +97,7 @@ describe('owners', () => {
     expect(taken.filter((owner) => owner === 'a')).toHaveLength(10);
   });
 
-  it('who have enough under way stop nobody else, and their items are not in the way of more work', () => {
+  it('at their limit of items in flight do not block other owners or further claims', () => {
     add('full', times('@owner full', 50));
     add('free', times('', 50));
     expect(take(100)).toEqual(times('free', 50));
@@ -109,7 +109,7 @@ describe('owners', () => {
 });
 
 describe('an item that has to wait', () => {
-  it('is passed over by those with other keys, and goes first when its permit comes', () => {
+  it('is bypassed by items with other keys, and goes first when its permit arrives', () => {
     openQueue(false);
     add('a', [...times('host hot', 30), 'host other']);
     grant('host other', 1);
@@ -119,7 +119,7 @@ describe('an item that has to wait', () => {
     expect(queue.take(1)?.claimed.seq).toBe(0);
   });
 
-  it('says so at once, until nothing of its key is left', () => {
+  it('registers its demand immediately, until no item needs its key', () => {
     openQueue(false);
     const lease = add('a', times('host hot', 3));
     take(1);
@@ -132,7 +132,7 @@ describe('an item that has to wait', () => {
     expect(queue).toMatchObject({ size: 0, heldBackCount: 0, ownerCount: 0 });
   });
 
-  it('finds the permits of today, when one of its keys was forgotten meanwhile', () => {
+  it('gets new permits if one of its keys was forgotten while it waited', () => {
     openQueue(false);
     add('a', ['api, host x']);
     take(1);
@@ -142,17 +142,17 @@ describe('an item that has to wait', () => {
     expect(take(1)).toEqual(['a']);
   });
 
-  it('says for what, and until when', () => {
+  it('reports the limit it waits for and when it may start', () => {
     openQueue(false);
     add('a', [...times('host hot', 3), '@owner a']);
     take(1);
     expect(queue.waits(1)).toEqual([
       { reason: 'limit of resource host hot', items: 3, startInMs: null },
-      { reason: 'owner a has enough items under way', items: 1, startInMs: null },
+      { reason: 'owner a is at its limit of items in flight', items: 1, startInMs: null },
     ]);
   });
 
-  it('in a long line goes back to the database, with the last first; short lines stay', () => {
+  it('at the tail of a long line goes back to the database, and short lines stay', () => {
     openQueue(false, 100);
     add('a', [...times('host hot', 90), ...Array.from({ length: 20 }, (_, n) => `host ${n}`)]);
     take(1);
@@ -164,7 +164,7 @@ describe('an item that has to wait', () => {
   });
 });
 
-it('a call of several takes items of the same job, as many as each may have', () => {
+it('a runMany call takes items of the same job, within the per-item limit', () => {
   add('a', times('@owner a', 10));
   grant('@owner a', 3);
   const first = queue.take(1)!;

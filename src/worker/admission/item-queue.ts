@@ -1,5 +1,5 @@
-// Claimed items that wait for a slot of one phase. Owners take turns by weight, whatever the size of their jobs; within an
-// owner items of a higher priority go first.
+// Claimed items that wait for a slot of one phase. Owners take turns by weight, regardless of the size of their jobs.
+// Within an owner, items with a higher priority go first.
 import type { Lease } from '../leases/lease.ts';
 import type { AdmittedItem, QueuedByOwner, Wait } from './admission.ts';
 import { findMissing, OwnerQueue, permitOf } from './owner-queue.ts';
@@ -8,11 +8,11 @@ import type { ItemNeeds } from './phase-needs.ts';
 
 export interface ItemQueueOptions {
   needs: ItemNeeds;
-  /** Items held back at the most. */
+  /** Maximum number of held-back items. */
   maxHeldBack: number;
 }
 
-/** Items that one look goes through to find one that may start. */
+/** Maximum number of items that one search checks for a startable one. */
 const LOOK_AT = 200;
 /** Giving back fewer items than this would cost more than it frees. */
 const MIN_DROP = 8;
@@ -20,14 +20,14 @@ const MIN_DROP = 8;
 export class ItemQueue implements QueuedByOwner {
   readonly #needs: ItemNeeds;
   readonly #maxHeldBack: number;
-  /** By owner, in the order of their turns. */
+  /** By owner, in turn order. */
   readonly #owners = new Map<string, OwnerQueue>();
-  /** The one owner who has something here; null: several, or none. */
+  /** The owner of all queued items; null if there are several owners or none. */
   #onlyOwner: OwnerQueue | null = null;
   #size = 0;
   #heldBackCount = 0;
   #hasMoreToSee = false;
-  /** Limits that know what is wanted of them. */
+  /** Limits that have a demand of this queue. */
   readonly #asked = new Set<Limit>();
 
   constructor({ needs, maxHeldBack }: ItemQueueOptions) {
@@ -39,31 +39,32 @@ export class ItemQueue implements QueuedByOwner {
     return this.#size;
   }
 
-  /** Items that wait for a permit. */
+  /** Items that wait for a permit or a budget. */
   get heldBackCount(): number {
     return this.#heldBackCount;
   }
 
-  /** Permits and budgets that items wait for. */
+  /** Number of permits and budgets that items wait for. */
   get limitCount(): number {
     let count = 0;
     for (const owner of this.#owners.values()) count += owner.heldBack.size;
     return count;
   }
 
-  /** Something is held back, or was asked for. */
+  /** True if items are held back or a limit has a demand of this queue. */
   get hasDemand(): boolean {
     return this.#heldBackCount > 0 || this.#asked.size > 0;
   }
 
-  /** The last look ended before it had seen everything: another may find something. */
+  /** True if the last search stopped early: another one may find a startable item. */
   get hasMoreToSee(): boolean {
     return this.#hasMoreToSee && this.#heldBackCount < this.#maxHeldBack;
   }
 
   /**
-   * Items that more of other work would not have to wait behind: of owners who have enough under way, and, where items
-   * need different permits, those that wait for theirs. Where all need the same, more work would wait with them.
+   * Queued items that newly claimed items can bypass: all items of owners at their limit of items in flight, and, if
+   * items need different permits, the held-back ones. If all items need the same permits, new ones would wait as
+   * well.
    */
   get blockedCount(): number {
     if (this.#heldBackCount === 0) return 0;
@@ -114,7 +115,7 @@ export class ItemQueue implements QueuedByOwner {
     this.#size += lease.claim.items.length;
   }
 
-  /** The next item that may start; its permits are the caller's to take. */
+  /** The next item that may start. The caller must take its permits. */
   take(nowMs: number): AdmittedItem | null {
     this.#hasMoreToSee = false;
     const only = this.#onlyOwner;
@@ -123,8 +124,9 @@ export class ItemQueue implements QueuedByOwner {
       this.#took(only);
       return item;
     }
-    // An owner that can start nothing now keeps its credit, and is passed over: with few permits for many owners each of them would
-    // otherwise get every second one, whatever the weights. New credit is there only when nobody can use what is left.
+    // An owner that can start nothing now is skipped and keeps its credit. Otherwise, with few permits for many
+    // owners, permits would alternate between owners regardless of weight. New credit is granted only if no owner can
+    // use its rest.
     return this.#takeByTurns(false, nowMs) ?? this.#takeByTurns(true, nowMs);
   }
 
@@ -135,7 +137,7 @@ export class ItemQueue implements QueuedByOwner {
       if (!item) continue;
       owner.credit = (isNewRound ? owner.weight : owner.credit) - 1;
       this.#took(owner);
-      // Behind those who have not had their turn.
+      // Move the owner behind those that have not had their turn.
       if (owner.credit === 0 && this.#owners.size > 1 && this.#owners.delete(owner.ownerId))
         this.#owners.set(owner.ownerId, owner);
       return item;
@@ -149,7 +151,7 @@ export class ItemQueue implements QueuedByOwner {
     this.#heldBackCount += owner.heldBackCount - before;
     if (ready) return ready;
     for (let looks = LOOK_AT; looks > 0 && this.#heldBackCount < this.#maxHeldBack; looks -= 1) {
-      // All that is behind it needs the same.
+      // All remaining items wait for the same limit.
       if (owner.heldBackCount > 0 && (this.#needs.isUniform || owner.isFull)) return null;
       const item = owner.takeFirst(this.#needs);
       if (!item || (item.permits === null && item.charge === null)) return item;
@@ -181,7 +183,7 @@ export class ItemQueue implements QueuedByOwner {
     this.#ask(limit, item, owner);
   }
 
-  /** At once: a key that nobody wants is forgotten, and items would wait for one that is not synced. */
+  /** Registers the demand immediately: a key without demand is forgotten, and its items would never get a permit. */
   #ask(limit: Limit, item: AdmittedItem, owner: OwnerQueue): void {
     owner.holdBack(limit, item);
     const reserve = item.charge?.reserve ?? 0;
@@ -190,7 +192,7 @@ export class ItemQueue implements QueuedByOwner {
     this.#asked.add(limit);
   }
 
-  /** Another item of the same job, for a call of several: the call has its permits, but for those that each item needs. */
+  /** Another item of the same job, for a `runMany` call. The call holds its permits already, except per-item ones. */
   takeLike(first: AdmittedItem, nowMs: number): AdmittedItem | null {
     const { claim } = first.lease;
     const owner = this.#owners.get(claim.owner.ownerId);
@@ -202,7 +204,8 @@ export class ItemQueue implements QueuedByOwner {
   }
 
   #findLike({ lease, charge }: AdmittedItem, owner: OwnerQueue, nowMs: number): AdmittedItem | null {
-    // Items that wait for the same budget go first. What a call needs of resources the first item has.
+    // Items that wait for the same budget go first. Only the budget is checked: the first item holds the call's
+    // permits.
     if (charge?.isGated && owner.heldBack.has(charge.limit)) {
       const item = owner.takeFirstFor(charge.limit, nowMs);
       if (item) this.#heldBackCount -= 1;
@@ -229,8 +232,8 @@ export class ItemQueue implements QueuedByOwner {
   }
 
   /**
-   * Too much waits for permits: takes out the tail of those that wait for the same limit, where there are most of them. The
-   * caller gives it back to the database until its turn may come.
+   * If too many items are held back, removes the tail of the longest line. The caller returns these items to the
+   * database until their turn may come.
    */
   dropLongestWait(): { limit: Limit; before: number; items: AdmittedItem[] } | null {
     if (this.#heldBackCount < this.#maxHeldBack) return null;
@@ -246,8 +249,8 @@ export class ItemQueue implements QueuedByOwner {
   }
 
   /**
-   * Takes out what waits for something that is not available for a while, but for a few of each limit: it must not stand in
-   * the way of other jobs. `kept` are the few.
+   * Removes items that wait for a limit that is exhausted for a while, so that they do not block other jobs. Keeps
+   * `keep` items per limit; `kept` is their total.
    */
   dropShort(keep: number): { items: AdmittedItem[]; kept: number } {
     const items: AdmittedItem[] = [];
@@ -269,14 +272,14 @@ export class ItemQueue implements QueuedByOwner {
     return tail;
   }
 
-  /** Tells every limit what is wanted of it; returns those of which something is. */
+  /** Updates the demand at every limit. Returns the limits with a demand. */
   tellDemand(freeSlots: number, itemsPerCall: number): Iterable<Limit> {
     const wanted = new Map<Limit, Demand>();
     for (const owner of this.#owners.values()) {
-      // Items that will come to the same permits, and are not held back for it.
+      // Items that are not held back yet but will need the same permits.
       const behind = this.#needs.isUniform || owner.isFull ? owner.inLeases : 0;
       for (const [limit, items] of owner.heldBack) {
-        // Others that need something else may fill the slots for ever: what waits must be able to take the next one.
+        // Items with other needs may fill the slots forever, so held-back items always ask for at least one slot.
         const isShared = this.#needs.isUniform && !limit.isPerItem;
         wanted.set(limit, {
           items: (wanted.get(limit)?.items ?? 0) + items.length + behind,

@@ -1,5 +1,5 @@
-// The budgets that the calls of one job are charged to. Its items wait for them in their order, so that the first one is what
-// the next sync asks for.
+// The budgets that one job's calls are charged to. Items wait for them in order, so the next sync asks for the cost
+// of the first item.
 
 import type { Demand, Limit } from './permit.ts';
 import type { ScopeBudget } from './scope-budget.ts';
@@ -9,7 +9,7 @@ export class JobBudget implements Limit {
   readonly jobId: string;
   readonly scopes: readonly ScopeBudget[];
   readonly demands = new Map<object, Demand>();
-  /** Null: in use, or not looked at. */
+  /** Null: in use, or not checked yet. */
   idleSinceMs: number | null = null;
   readonly #onWant: () => void;
   readonly #onChange: () => void;

@@ -17,14 +17,14 @@ function permitsWith(limits: Partial<ResourceLimits> = {}, demand = { items: 100
   return permits;
 }
 
-/** A sync that is answered at once. */
+/** A sync that is answered immediately. */
 function sync(permits: KeyPermits, grant: Partial<ResourceGrant>, nowMs: number) {
   const report = permits.report('worker', nowMs);
   permits.apply({ held: 0, starts: null, stopped: null, ...grant }, nowMs, nowMs, LEASE_MS);
   return report;
 }
 
-/** Times at which calls start when it is looked every `stepMs`. */
+/** Times at which calls start if the permits are checked every `stepMs`. */
 function startsOf(permits: KeyPermits, fromMs: number, toMs: number, stepMs: number): number[] {
   const times: number[] = [];
   for (let nowMs = fromMs; nowMs < toMs; nowMs += stepMs) {
@@ -37,8 +37,8 @@ function startsOf(permits: KeyPermits, fromMs: number, toMs: number, stepMs: num
   return times;
 }
 
-describe('calls at once', () => {
-  it('are as many as were granted, until the lease ends', () => {
+describe('concurrent calls', () => {
+  it('are limited to the granted number, until the lease ends', () => {
     const permits = permitsWith();
     expect(permits.canStart(1000)).toBe(false);
     sync(permits, { held: 2 }, 1000);
@@ -51,7 +51,7 @@ describe('calls at once', () => {
     expect(permits.startInMs(1000 + LEASE_MS)).toBeNull();
   });
 
-  it('do not grow while a sync is under way, and not at all when it fails', () => {
+  it('do not increase during a sync or after a failed one', () => {
     const permits = permitsWith();
     sync(permits, { held: 5 }, 1000);
     permits.start(1000);
@@ -63,7 +63,7 @@ describe('calls at once', () => {
     expect(permits.needsSync(1100)).toBe(true);
   });
 
-  it('are kept while a sync is under way that takes long, unless they are a turn', () => {
+  it('may use all held permits during a slow sync, unless those are a turn', () => {
     const keep = (isTurn: boolean): KeyPermits => {
       const permits = permitsWith();
       sync(permits, { held: 5, isTurn }, 1000);
@@ -78,7 +78,7 @@ describe('calls at once', () => {
     expect(keep(true).canStart(1100)).toBe(false);
   });
 
-  it('beyond what was granted end before another starts', () => {
+  it('above a reduced grant must finish before another starts', () => {
     const permits = permitsWith();
     sync(permits, { held: 3 }, 1000);
     for (let call = 0; call < 3; call += 1) permits.start(1000);
@@ -91,7 +91,7 @@ describe('calls at once', () => {
   });
 });
 
-describe('moments to start', () => {
+describe('start times', () => {
   const grant = (everyMs: number, count: number, firstInMs = 0): Partial<ResourceGrant> => ({
     held: 10,
     starts: { firstInMs, everyMs, count },
@@ -103,21 +103,21 @@ describe('moments to start', () => {
     expect(startsOf(permits, 1000, 2000, 1)).toEqual([1000, 1100, 1200]);
   });
 
-  it('that are late move the next ones, and the last one is lost: what follows is of others', () => {
+  it('that are late delay the next ones, and the last is lost because the next belongs to another worker', () => {
     const permits = permitsWith();
     sync(permits, grant(100, 3), 1000);
     const times = startsOf(permits, 1080, 2000, 1);
     expect(times).toEqual([1080, 1170]);
   });
 
-  it('of two answers in a row are one stretch', () => {
+  it('of two consecutive grants form one stretch', () => {
     const permits = permitsWith();
     sync(permits, grant(100, 2), 1000);
     sync(permits, grant(100, 2, 199), 1001);
     expect(startsOf(permits, 1050, 2000, 1)).toHaveLength(3);
   });
 
-  it('on a fast line are caught up with for 30 ms, unless a delay is asked for', () => {
+  it('of a fast rate can be caught up for 30 ms, unless minDelayMs is set', () => {
     const fast = permitsWith();
     sync(fast, grant(10, 20), 1000);
     expect(startsOf(fast, 1025, 1026, 1)).toEqual([1025, 1025, 1025]);
@@ -126,7 +126,7 @@ describe('moments to start', () => {
     expect(startsOf(apart, 1025, 1026, 1)).toEqual([1025]);
   });
 
-  it('that were missed by a worker that is late itself are caught up with, if they may be', () => {
+  it('that a late worker missed can be caught up if the grant allows it', () => {
     const late = (mayCatchUp: boolean): KeyPermits => {
       const permits = permitsWith();
       const starts = { firstInMs: 0, everyMs: 20, count: 10, maxLateMs: 300, mayCatchUp };
@@ -141,7 +141,7 @@ describe('moments to start', () => {
     expect(last.canStart(1301)).toBe(false);
   });
 
-  it('far ahead are given up when the rate is lowered', () => {
+  it('far ahead are dropped when the rate is lowered', () => {
     const permits = permitsWith();
     sync(permits, grant(10, 300), 1000);
     sync(permits, grant(100, 0), 1100);
@@ -150,13 +150,13 @@ describe('moments to start', () => {
     expect(times.at(-1)).toBeLessThanOrEqual(1600);
   });
 
-  it('are asked for further ahead by a worker that is slow', () => {
+  it('are requested further ahead by a slow worker', () => {
     const permits = permitsWith();
     const slowness = { syncMs: 1000, lateMs: 0 };
     expect(permits.report('worker', 1000, slowness).startsWanted).toBe(90);
   });
 
-  it('are asked for only as far as there are slots, and as they were used lately', () => {
+  it('are requested only for the available slots and the recent pace', () => {
     const permits = permitsWith({}, { items: 1000, slots: 2 });
     expect(sync(permits, grant(10, 2), 1000).startsWanted).toBe(2);
     permits.start(1000);
@@ -165,8 +165,8 @@ describe('moments to start', () => {
   });
 });
 
-describe('a sync out of turn', () => {
-  it('is for what the database does not know of, not for what it could not give', () => {
+describe('an early sync', () => {
+  it('is needed for a new demand, not for one that was not granted', () => {
     const permits = permitsWith();
     expect(permits.needsSync(1000)).toBe(true);
     sync(permits, { held: 0 }, 1000);
@@ -177,12 +177,12 @@ describe('a sync out of turn', () => {
     expect(permits.needsSync(1260)).toBe(true);
   });
 
-  it('is not for what has no slot', () => {
+  it('is not needed for a demand without a slot', () => {
     const permits = permitsWith({}, { items: 5, slots: 0 });
     expect(permits.needsSync(1000)).toBe(false);
   });
 
-  it('is for an answer that asked to be left alone, and nothing starts until then', () => {
+  it('is needed after a Retry-After, and no call starts in the meantime', () => {
     const permits = permitsWith();
     sync(permits, { held: 5 }, 1000);
     permits.start(1000);
@@ -196,7 +196,7 @@ describe('a sync out of turn', () => {
   });
 });
 
-it('is idle when nothing is held, wanted or left to tell', () => {
+it('is idle when nothing is held, wanted or left to report', () => {
   const permits = permitsWith();
   expect(permits.isIdle).toBe(false);
   sync(permits, { held: 1 }, 1000);
@@ -208,17 +208,17 @@ it('is idle when nothing is held, wanted or left to tell', () => {
   expect(permits.isIdle).toBe(true);
 });
 
-describe('items that go back', () => {
-  it('come again when those before them have had their turn, as the limits say', () => {
+describe('returned items', () => {
+  it('become claimable when those before them have had their turn at the declared rate', () => {
     const permits = permitsWith({ ratePerSecond: 100 });
     expect(permits.putBack(300, 50, 1000)).toBe(500);
     expect(permits.putBack(200, 50, 1000)).toBe(3500);
     expect(permits.putBack(10, 50, 2000)).toBe(4500);
-    // All that went back has come again.
+    // All returned items have had their turn.
     expect(permits.putBack(10, 50, 20_000)).toBe(500);
   });
 
-  it('come again as fast as calls were really started, and a little early', () => {
+  it('become claimable at the measured pace, a little early', () => {
     const permits = permitsWith({ ratePerSecond: 1000 }, { items: 5000, slots: 10 });
     let nowMs = 1000;
     for (; nowMs < 6000; nowMs += 250) {
@@ -228,12 +228,12 @@ describe('items that go back', () => {
         permits.release();
       }
     }
-    // 20 per second, taken for 30.
+    // 20 per second, counted as 30.
     expect(permits.putBack(90, 30, nowMs)).toBeCloseTo(1000);
     expect(permits.putBack(90, 30, nowMs)).toBeCloseTo(4000);
   });
 
-  it('do not stay away for longer than things stay as they are, but for a pause', () => {
+  it('become claimable after 15 s at the latest, and not before the end of a pause', () => {
     const permits = permitsWith({ ratePerSecond: 1 });
     expect(permits.putBack(1000, 100, 1000)).toBe(15_000);
     expect(permits.putBack(1000, 100, 1000)).toBe(15_000);

@@ -1,5 +1,5 @@
-// What this worker may do with one key of a resource until it syncs the next time: calls it may have under way, and the
-// moments at which calls may start. Nothing here waits: the limiter syncs, and queues ask before they start a call.
+// This worker's permits for one key of a resource until the next sync: how many calls may run, and the times at which
+// calls may start. Nothing here waits: the limiter syncs, and queues check before they start a call.
 import type { Failure } from '../../core/items/outcome.ts';
 import type { CallCounts } from '../../core/limits/adaptive-share.ts';
 import type { ResourceGrant, ResourceReport } from '../../core/limits/resource-control.ts';
@@ -17,18 +17,18 @@ import { keyOf } from '../../engine/limits/sync-resources.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 import type { Demand, Limit, Permit } from './permit.ts';
 
-/** Moments of the same distance, one after the other. */
+/** A series of start times at equal intervals. */
 interface Stretch {
   nextMs: number;
   everyMs: number;
   count: number;
-  /** The last one is lost when it has passed by this much: what follows on the line belongs to somebody else. */
+  /** The last start is lost when it is this late, because the next start on the line belongs to another worker. */
   maxLateMs: number;
-  /** So are the others, and not before. */
+  /** If true, the other starts are also lost only after `maxLateMs`, so missed ones can be caught up. */
   mayCatchUp: boolean;
 }
 
-/** The answer of one call, as far as it says something about the service. */
+/** The service's behaviour, as seen in the result of one call. */
 export interface Heard {
   kind: 'ok' | 'throttled' | 'failed';
   ms: number;
@@ -40,7 +40,7 @@ export function heardFrom({ failure, handlerMs: ms }: RecordedOutcome): Heard {
   return { kind, ms, retryAfterMs: kind === 'ok' ? null : failure!.retryAfterMs };
 }
 
-/** A wait that the handler asked for says nothing about the service. */
+/** A retry requested by the handler (`retryLater`) says nothing about the service. */
 export function kindOf({ class: errorClass, asked }: Failure): Heard['kind'] {
   if (asked === true) return 'ok';
   if (errorClass === 'throttled') return 'throttled';
@@ -51,54 +51,54 @@ export function kindOf({ class: errorClass, asked }: Failure): Heard['kind'] {
 
 const NO_CALLS: CallCounts = { ok: 0, throttled: 0, failed: 0, okMs: 0 };
 
-/** How far ahead starts are asked for, and the shortest stretch that says how fast they are used. */
+/** How far ahead starts are requested, and the shortest interval over which the pace of starts is measured. */
 const AHEAD_MS = 500;
 const PACE_MS = 100;
-/** How much the latest stretch says about how fast starts are used. */
+/** Weight of the latest interval in the average pace. */
 const PACE_WEIGHT = 0.2;
-/** Items that go back come again after this time at the latest: much may have changed. */
+/** Returned items become claimable after this time at the latest, because the situation may have changed. */
 const MAX_BACK_MS = 15_000;
-/** From this many times the distance on, places that were given out before are too many. */
+/** If the interval grows by this factor, starts granted earlier are too many and the distant ones are dropped. */
 const LOWERED = 1.2;
-/** Those that come too early wait here, those that come too late leave a service unused. */
+/** Factor on the pace for returned items: returning early costs memory here, returning late leaves the service idle. */
 const EARLY = 1.5;
 
 export class KeyPermits implements Permit, Limit {
   readonly name: string;
   readonly key: string;
   readonly id: string;
-  /** A call of several items needs one for each of them; otherwise one call is one permit. */
+  /** True if a `runMany` call needs one permit per item; otherwise it needs one per call. */
   readonly isPerItem: boolean;
   limits: ResourceLimits;
-  /** Owners whose rows asked for it here. */
+  /** Owners whose items use this key here. */
   readonly owners = new Set<string>();
   inUse = 0;
-  /** By whoever asks: a resource may be used by several phases. */
+  /** By queue: several phases may use the same resource. */
   readonly demands = new Map<object, Demand>();
   #held = 0;
   #heldUntilMs = 0;
   #isTurn = false;
-  /** What the database counts as held here: it stays wanted back until a sync has said that it is free. */
+  /** Permits that the database counts as held here. Not idle until a sync has reported them as free. */
   #counted = 0;
   #kept = 0;
-  /** What the database believes is wanted here: others leave room for it. */
+  /** Permits that the last report asked for. Other workers leave room for them until a report takes it back. */
   #toldWanted = 0;
   /** Null: a call may start at any time. */
   #starts: Stretch[] | null = [];
   #stoppedUntilMs = 0;
   #startedMs = Number.NEGATIVE_INFINITY;
-  /** What the database was told last. */
+  /** Permits and starts that the last report asked for. */
   #asked = { calls: 0, starts: 0 };
   /** Starts since `sinceMs`, and per millisecond before that. */
   #pace = { starts: 0, sinceMs: 0, perMs: 0 };
-  /** The same over the last seconds; 0: not known. */
+  /** Average starts per millisecond over the last seconds; 0: unknown. */
   #usualPerMs = 0;
-  /** When all that went back will have had its turn. */
+  /** When all returned items will have had their turn. */
   #backUntilMs = 0;
   #heard: CallCounts = { ...NO_CALLS };
-  /** Until when an answer asked to be left alone; null: none did. */
+  /** End of the wait that the service asked for (Retry-After); null: none, or already reported. */
   #askedUntilMs: number | null = null;
-  /** Why nothing may start, for people. */
+  /** Why no call may start, as text for people. */
   stoppedBecause: string | null = null;
 
   readonly #onChange: () => void;
@@ -119,7 +119,7 @@ export class KeyPermits implements Permit, Limit {
     this.#onWant = onWant;
   }
 
-  /** Its lines are long, and move. */
+  /** A rate limit keeps draining, so items that wait for it are never treated as stuck. */
   readonly isShort = false;
 
   /** Items wait for the key itself. */
@@ -128,7 +128,7 @@ export class KeyPermits implements Permit, Limit {
   }
 
   get reason(): string {
-    if (this.isPerItem) return `owner ${this.key} has enough items under way`;
+    if (this.isPerItem) return `owner ${this.key} is at its limit of items in flight`;
     const resource = this.key === '' ? this.name : `${this.name} ${this.key}`;
     return this.stoppedBecause ?? `limit of resource ${resource}`;
   }
@@ -152,18 +152,18 @@ export class KeyPermits implements Permit, Limit {
     return this.isIdle;
   }
 
-  /** Whoever wants something could start it. */
+  /** True if a queue with a demand has a free slot. */
   get hasSlots(): boolean {
     return this.#demand().slots > 0;
   }
 
-  /** Permits to be had at this moment. */
+  /** True if a permit and a start time are available now. */
   canStart(nowMs: number): boolean {
     if (nowMs >= this.#heldUntilMs || this.inUse >= this.#held) return false;
     return this.#starts === null || (this.#firstStartMs(nowMs) ?? Number.POSITIVE_INFINITY) <= nowMs;
   }
 
-  /** After `canStart` said yes. */
+  /** Call only after `canStart` returned true. */
   start(nowMs: number): void {
     this.inUse += 1;
     this.#pace.starts += 1;
@@ -179,22 +179,23 @@ export class KeyPermits implements Permit, Limit {
     this.release();
     this.#heard[kind] += 1;
     if (kind === 'ok') this.#heard.okMs += ms;
-    // The permit of a call that was refused is not used again before the next sync: refusals come fast.
+    // Drop the permit of a throttled call until the next sync: throttled calls return quickly and would be repeated
+    // quickly.
     if (kind === 'throttled') this.#held = Math.max(0, this.#held - 1);
     if (retryAfterMs === null) return;
     this.#askedUntilMs = Math.max(this.#askedUntilMs ?? 0, nowMs + retryAfterMs);
-    // The others hear of it with the next sync; here it holds from now on.
+    // Stop here immediately. Other workers learn of it with the next sync.
     this.#starts = this.#starts === null ? null : [];
     this.#held = 0;
   }
 
-  /** A call that ended without saying anything about the service. */
+  /** For a call that says nothing about the service. */
   release(): void {
     this.inUse -= 1;
     this.#onChange();
   }
 
-  /** In how many milliseconds the next call may start, as far as it is known; null: not before a sync. */
+  /** Milliseconds until the next call may start; null: not before a sync. */
   startInMs(nowMs: number): number | null {
     if (nowMs >= this.#heldUntilMs || this.inUse >= this.#held) return null;
     if (this.#starts === null) return 0;
@@ -203,11 +204,12 @@ export class KeyPermits implements Permit, Limit {
   }
 
   /**
-   * True when something is wanted that the database does not know of: then a sync should not wait for its time. What was
-   * asked for and not given comes with the usual syncs, or a busy resource would be synced all the time.
+   * True if there is a demand that was not reported yet, so that the sync should not wait for its interval. Requests
+   * that were reported but not granted wait for regular syncs; otherwise a busy resource would be synced all the
+   * time.
    */
   needsSync(nowMs: number): boolean {
-    // The others should not go on calling until the next usual sync.
+    // Other workers should stop calling before the next regular sync.
     if (this.#askedUntilMs !== null) return true;
     if (nowMs < this.#stoppedUntilMs || this.demands.size === 0) return false;
     const { items, slots } = this.#demand();
@@ -219,8 +221,9 @@ export class KeyPermits implements Permit, Limit {
   }
 
   /**
-   * Until the answer is there no more calls are under way than this says: the others are given what is left. If it takes
-   * long, what is held is kept until then, or little would start meanwhile; but turns end with it.
+   * Creates the report of a sync. Until the answer arrives, no more than `keeps` calls run, because others are
+   * granted the rest. If syncs are slow, held permits are kept until then, or few calls would start; only permits of
+   * a turn are not.
    */
   report(workerId: string, nowMs: number, slowness: Slowness = NOT_SLOW): ResourceReport {
     const { items, slots } = this.#demand();
@@ -230,7 +233,7 @@ export class KeyPermits implements Permit, Limit {
     this.#firstStartMs(nowMs);
     const ranMs = nowMs - this.#pace.sinceMs;
     if (ranMs >= PACE_MS) this.#notePace(ranMs, nowMs);
-    // Moments that there is no slot for would be taken from others for nothing.
+    // Starts without a slot to use them would be taken from other workers for nothing.
     const forMs = aheadMs(AHEAD_MS, slowness);
     const usable = Math.min(items, Math.ceil((slots * forMs) / AHEAD_MS + this.#pace.perMs * forMs));
     const report: ResourceReport = {
@@ -251,7 +254,7 @@ export class KeyPermits implements Permit, Limit {
     return report;
   }
 
-  /** The sync did not happen: what was to be told is told with the next one. */
+  /** Call when the sync failed: its counts go into the next report. */
   takeBack(report: ResourceReport): void {
     this.#asked = { calls: 0, starts: 0 };
     this.#heard.ok += report.ok;
@@ -262,13 +265,13 @@ export class KeyPermits implements Permit, Limit {
       this.#askedUntilMs = Math.max(this.#askedUntilMs ?? 0, monotonicMs() + report.retryAfterMs);
   }
 
-  /** `saidAtMs`: when the database counted from. */
+  /** `saidAtMs`: the local time from which the database counts `firstInMs` and `forMs`. */
   apply(grant: ResourceGrant, askedAtMs: number, saidAtMs: number, leaseMs: number): void {
     this.#onChange();
     this.#held = grant.held;
     this.#isTurn = grant.isTurn ?? false;
     this.#counted = Math.max(grant.held, this.#kept);
-    // From when it was asked for: the database counts from a later moment.
+    // Counted from the request: the database counts from a later time, so the lease never ends there first.
     this.#heldUntilMs = askedAtMs + leaseMs;
     this.stoppedBecause = grant.stopped?.reason ?? null;
     this.#stoppedUntilMs = grant.stopped ? saidAtMs + Math.min(grant.stopped.forMs, leaseMs / 2) : 0;
@@ -289,7 +292,7 @@ export class KeyPermits implements Permit, Limit {
     if (count === 0) return;
     const nextMs = saidAtMs + firstInMs;
     const last = this.#starts.at(-1);
-    // Nobody came in between: it is one stretch, as far as two readings of the clock agree.
+    // If no other worker got a start in the middle, extend the last stretch. The tolerance covers two clock readings.
     const isBehindLast = last && Math.abs(last.nextMs + last.count * last.everyMs - nextMs) < everyMs / 10;
     if (isBehindLast && last.everyMs === everyMs) {
       last.count += count;
@@ -297,7 +300,7 @@ export class KeyPermits implements Permit, Limit {
     } else this.#starts.push({ nextMs, everyMs, count, maxLateMs, mayCatchUp });
   }
 
-  /** A lower rate holds soon, however far ahead moments were given out. */
+  /** Drops starts after `ms`, so that a lower rate takes effect soon. */
   #dropAfter(ms: number): void {
     for (const stretch of this.#starts ?? [])
       stretch.count = Math.min(
@@ -322,7 +325,7 @@ export class KeyPermits implements Permit, Limit {
   #notePace(ranMs: number, nowMs: number): void {
     const perMs = this.#pace.starts / ranMs;
     this.#pace = { starts: 0, sinceMs: nowMs, perMs };
-    // A stretch in which nothing may start says nothing about the others.
+    // An interval in which no call may start says nothing about the usual pace.
     if (nowMs < this.#stoppedUntilMs) return;
     const usual = this.#usualPerMs;
     this.#usualPerMs = usual === 0 ? perMs : usual + PACE_WEIGHT * (perMs - usual);
@@ -342,13 +345,13 @@ export class KeyPermits implements Permit, Limit {
     return (this.#starts ?? []).reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The first moment that has not passed, and not closer to the last start than moments are to each other. */
+  /** The next usable start time, at least 90 % of the interval after the last start unless the rate is fast. */
   #firstStartMs(nowMs: number): number | null {
     const starts = this.#starts ?? [];
     for (let first = starts[0]; first; first = starts[0]) {
       const { everyMs, maxLateMs: maxMs } = first;
       const lateMs = nowMs - first.nextMs;
-      // Of a stretch, one that is late moves the next ones, which are ours as well.
+      // Within a stretch, a late start delays the following ones, which also belong to this worker.
       const isLoose = everyMs < FAST_MS || first.mayCatchUp;
       const passed = isLoose ? Math.ceil((lateMs - maxMs) / everyMs) : Math.floor(lateMs / everyMs);
       const lost = Math.min(Math.max(0, passed), first.count - 1);

@@ -1,45 +1,44 @@
-// Keeps limits of a worker in sync with the database: a few times a second while something is held or wanted, and at once
-// when something is wanted that is not there; so many in one transaction, the others with the next one.
+// Syncs a worker's limits with the database: a few times a second while something is held or wanted, and immediately
+// when something is wanted that is not available. One transaction syncs up to 500 limits; the next one continues.
 import { RecentMost } from '../../core/limits/recent-most.ts';
 import type { Slowness } from '../../core/limits/start-line.ts';
 import { backoffMs } from '../../core/retries/backoff.ts';
 import { monotonicMs } from '../../platform/clock.ts';
 
-/** Between two syncs that were asked for: a burst of wishes is one sync. */
+/** Minimum time between two requested syncs, so that a burst of requests causes one sync. */
 const SOON_MS = 10;
-/** Longest wait for the next try while the database does not answer. */
+/** Maximum retry delay while the database does not answer. */
 const FAILED_MAX_MS = 2000;
-/** A database that is slow is not asked all the time: usual syncs are this many times as far apart as one takes. */
+/** Regular syncs are at least this many sync durations apart, so that a slow database is not queried all the time. */
 const REST = 2;
 const REST_MAX_MS = 2000;
-/** A process that stood still for a minute is not slow for a minute afterwards. */
+/** Bounds on measured delays: a process that was suspended for a minute is not considered slow for a minute after. */
 const MAX_LATE_MS = 2000;
 const MAX_TOOK_MS = 4000;
 
-/** In one transaction; others come with the next one. */
 const ENTRIES_PER_SYNC = 500;
 
 export interface SyncedEntry {
-  /** Nothing is held or wanted, or is left to be said. */
+  /** True if nothing is held, wanted or left to report. */
   readonly isIdle: boolean;
   readonly isForgettable: boolean;
-  /** A sync may bring something that is wanted and not there. */
+  /** True if a sync may bring something that is wanted and not available. */
   needsSync(nowMs: number): boolean;
 }
 
 export interface LimitSyncOptions<Entry> {
   intervalMs: number;
-  /** Never at the same time as another one. */
+  /** Never called concurrently. */
   sync: (entries: Entry[]) => Promise<void>;
   onFailed: (error: unknown) => void;
-  /** Something may have come: pools look again, and say what they want next. */
+  /** Runs when limits may have changed: pools check again and update their demands. */
   onLook: () => void;
 }
 
 export class LimitSync<Entry extends SyncedEntry> {
   readonly #options: LimitSyncOptions<Entry>;
   readonly #entries = new Map<string, Entry>();
-  /** Changes whenever something may start that could not before. */
+  /** Changes whenever blocked items may be able to start. */
   version = 0;
   #timer: NodeJS.Timeout | null = null;
   #timerAtMs = Number.POSITIVE_INFINITY;
@@ -66,28 +65,28 @@ export class LimitSync<Entry extends SyncedEntry> {
     return this.#entries.values();
   }
 
-  /** A sync as soon as may be, when there is need for one, and a look in so many milliseconds. */
+  /** Schedules a sync as soon as possible if one is needed, and a check in `lookInMs`. */
   want(needsSync: boolean, lookInMs: number | null, nowMs: number): void {
-    // While a sync is under way its end looks again.
+    // A sync in progress checks again when it ends.
     if (needsSync && this.#syncing === null) this.#wakeIn(this.#soonInMs(nowMs), nowMs);
-    // What might start already and did not is held back by something else.
+    // An item that could start already but has not is blocked by another limit, so do not check in a tight loop.
     if (lookInMs !== null) this.#wakeIn(lookInMs > 0 ? lookInMs : SOON_MS, nowMs);
     if (this.#timer === null) this.#wakeIn(this.#options.intervalMs, nowMs);
   }
 
-  /** Of this process and its database, lately. */
+  /** Recent slowness of this process and its database. */
   slowness(nowMs: number): Slowness {
     return { syncMs: this.#tookMs.at(nowMs), lateMs: this.#lateMs.at(nowMs) };
   }
 
-  /** The last syncs, after which nothing is held any more; the first that fails leaves the rest to their leases. */
+  /** Runs final syncs that return everything held. After the first failure, the remaining leases are left to expire. */
   async stop(clearDemands: () => void): Promise<void> {
     this.#stopped = true;
     if (this.#timer) clearTimeout(this.#timer);
     await this.#syncing;
     clearDemands();
     try {
-      // Every round takes others than the one before.
+      // Each round syncs different entries.
       for (let left = Math.ceil(this.#entries.size / ENTRIES_PER_SYNC); left > 0; left -= 1)
         await this.#syncEntries();
     } catch (error) {
@@ -95,7 +94,7 @@ export class LimitSync<Entry extends SyncedEntry> {
     }
   }
 
-  /** Forgets entries that nobody wants any more. What is left out goes first the next time. */
+  /** Forgets unused entries and syncs up to 500 of the others. Entries left out go first in the next sync. */
   async #syncEntries(): Promise<void> {
     for (const [key, entry] of this.#entries) if (entry.isForgettable) this.#entries.delete(key);
     const chosen = [...this.#entries].filter(([, entry]) => !entry.isIdle).slice(0, ENTRIES_PER_SYNC);
@@ -111,7 +110,7 @@ export class LimitSync<Entry extends SyncedEntry> {
     return false;
   }
 
-  /** Until a sync that was asked for may begin. */
+  /** Time until a requested sync may start. */
   #soonInMs(nowMs: number): number {
     const backoff = { firstMs: this.#options.intervalMs, capMs: FAILED_MAX_MS };
     const soonMs = this.#failures === 0 ? SOON_MS : backoffMs(backoff, this.#failures - 1);

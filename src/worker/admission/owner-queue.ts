@@ -1,5 +1,5 @@
-// Items of one owner that wait for a slot of one phase: those that nothing is known to stop, in leases by priority, and
-// those that are held back, under the limit they wait for, so that they do not stand in the way of items with other keys.
+// One owner's items that wait for a slot of one phase. Items not checked yet are in leases, by priority. Held-back
+// items are listed under the limit they wait for, so that they do not block items with other keys.
 import type { Lease } from '../leases/lease.ts';
 import type { AdmittedItem } from './admission.ts';
 import type { Limit, Permit } from './permit.ts';
@@ -7,25 +7,25 @@ import type { ItemNeeds } from './phase-needs.ts';
 
 interface QueuedLease {
   lease: Lease;
-  /** Its items need nothing before they start. */
+  /** True if its items need no permit and no budget. */
   isFree: boolean;
 }
 
 export class OwnerQueue {
   readonly ownerId: string;
   weight = 1;
-  /** Items until it is the turn of the next owner. */
+  /** Items left in this owner's turn. */
   credit = 0;
-  /** Items, in leases and held back. */
+  /** All items, in leases and held back. */
   count = 0;
   heldBackCount = 0;
   readonly heldBack = new Map<Limit, AdmittedItem[]>();
   #leases: QueuedLease[] = [];
   /** Next item of the first lease. */
   #position = 0;
-  /** The limit on items of the owner, once an item had to wait for it. */
+  /** The owner's limit of items in flight, once an item had to wait for it. */
   #ownLimit: Limit | null = null;
-  /** Nothing that is held back can start before this, as long as the version of the needs stays. */
+  /** No held-back item can start before this time while the version of the needs is unchanged. */
   #dueMs = 0;
   #seenVersion = -1;
 
@@ -33,12 +33,12 @@ export class OwnerQueue {
     this.ownerId = ownerId;
   }
 
-  /** The next item may start, and nothing goes before it. */
+  /** True if the next item needs nothing and no held-back item goes before it. */
   get isFree(): boolean {
     return this.heldBackCount === 0 && this.#leases[0]?.isFree === true;
   }
 
-  /** The owner has enough under way: nothing here can start, whatever else it needs. */
+  /** True if the owner is at its limit of items in flight: none of its items can start. */
   get isFull(): boolean {
     return this.#ownLimit !== null && this.heldBack.has(this.#ownLimit);
   }
@@ -61,13 +61,13 @@ export class OwnerQueue {
     this.weight = Math.max(1, owner.weight);
     this.count += items.length;
     let at = this.#leases.length;
-    // Never before a lease that is being taken from.
+    // Never ahead of a lease that is partly taken.
     const first = this.#position > 0 ? 1 : 0;
     while (at > first && this.#leases[at - 1]!.lease.claim.priority < priority) at -= 1;
     this.#leases.splice(at, 0, { lease, isFree });
   }
 
-  /** The first item that is not held back; it is the caller's, and still counted. */
+  /** Takes the first item that is not held back. The caller must adjust `count` or hold the item back. */
   takeFirst(needs: ItemNeeds): AdmittedItem | null {
     const first = this.#leases[0];
     if (!first) return null;
@@ -93,7 +93,7 @@ export class OwnerQueue {
     this.#dueMs = 0;
   }
 
-  /** The first item that was held back and may start now. `putBack` gets those that lack something else by now. */
+  /** Takes the first held-back item that may start now. `putBack` receives items that now wait for another limit. */
   takeHeldBack(
     nowMs: number,
     needs: ItemNeeds,
@@ -103,7 +103,7 @@ export class OwnerQueue {
     const version = needs.version();
     if (version === this.#seenVersion && nowMs < this.#dueMs) return null;
     let dueMs = Number.POSITIVE_INFINITY;
-    // Items that arrive meanwhile are at the end, and not looked at twice.
+    // Copied, so that limits re-added by `putBack` are not checked twice.
     for (const [limit, items] of [...this.heldBack]) {
       const item = items[0];
       if (!item) continue;
@@ -112,12 +112,12 @@ export class OwnerQueue {
         dueMs = Math.min(dueMs, nowMs + (permit.startInMs(nowMs) ?? Number.POSITIVE_INFINITY));
         continue;
       }
-      // Only the key that it waited for is sure to be the same; the others are asked for again.
+      // Only the key it waited for is certain to be current; look up the others again.
       if ((item.permits?.length ?? 0) > 1) needs.refresh(item);
       const missing = findMissing(item, (each) => !each.canStart(nowMs));
       items.shift();
       this.heldBackCount -= 1;
-      // Limits take turns too.
+      // Move the limit to the end, because limits take turns too.
       this.heldBack.delete(limit);
       if (items.length > 0) this.heldBack.set(limit, items);
       if (!missing) return item;
@@ -128,7 +128,7 @@ export class OwnerQueue {
     return null;
   }
 
-  /** The first item that waits for this limit, if it may start. */
+  /** Takes the first item that waits for this limit, if it may start. */
   takeFirstFor(limit: Limit, nowMs: number): AdmittedItem | null {
     const items = this.heldBack.get(limit)!;
     if (!permitOf(items[0]!, limit).canStart(nowMs)) return null;
@@ -138,7 +138,7 @@ export class OwnerQueue {
     return item;
   }
 
-  /** Takes out the items behind the first so many that wait for this limit. */
+  /** Removes all but the first `keep` items that wait for this limit. */
   cutTail(limit: Limit, keep: number): AdmittedItem[] {
     const tail = this.heldBack.get(limit)!.splice(keep);
     this.heldBackCount -= tail.length;
@@ -180,7 +180,7 @@ export function permitOf({ permits, charge }: AdmittedItem, limit: Limit): Permi
   return permits?.find((permit) => permit.limit === limit) ?? charge!;
 }
 
-/** The first permit that it needs and cannot have. */
+/** The first permit that the item needs and cannot get. */
 export function findMissing(
   { permits, charge }: AdmittedItem,
   isMissing: (permit: Permit) => boolean,

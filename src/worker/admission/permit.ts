@@ -1,11 +1,11 @@
-// Permission to start one item, and the limit that gives it: a resource, or the budgets of a job.
+// Permission to start one item, and the limit that grants it: a resource, or the budgets of a job.
 
 export interface Permit {
-  /** Items that miss this permit wait for this limit, one behind the other. */
+  /** Items without this permit wait in line for this limit. */
   readonly limit: Limit;
-  /** It is available at this moment. */
+  /** True if it can be taken now. */
   canStart(nowMs: number): boolean;
-  /** In how many milliseconds, as far as it is known; null: not before a sync. */
+  /** Milliseconds until it can be taken; null: not before a sync. */
   startInMs(nowMs: number): number | null;
 }
 
@@ -14,25 +14,25 @@ export interface Limit {
   readonly reason: string;
   /** By queue: several phases may wait for the same limit. */
   readonly demands: Map<object, Demand>;
-  /** A call of several items needs one permit for each of them. */
+  /** True if a `runMany` call needs one permit per item. */
   readonly isPerItem?: boolean;
-  /** Nothing is available for a while, whatever is asked: it depends on calls that are under way, here or elsewhere. */
+  /** True if nothing is available until calls in flight, here or in other workers, have finished. */
   readonly isShort: boolean;
-  /** Demands have changed: sync soon, or look again when it is time. */
+  /** Call when demands have changed. Syncs soon, or checks again when a permit is due. */
   want(): void;
   /**
-   * So many items go back, with this many before them: milliseconds until it may be their turn, as far as it is known.
-   * Those that went back before them come before them.
+   * Estimates how many milliseconds until `count` returned items, queued behind `before` others, may start. Items
+   * returned earlier go before them.
    */
   putBack(count: number, before: number, nowMs: number): number;
 }
 
-/** Items that a phase would start now, if it might. */
+/** Items that a phase would start now if this limit allowed it. */
 export interface Demand {
   items: number;
   slots: number;
-  /** Estimates of the items that there are slots for, at least of the first. */
+  /** Estimated cost of the items that have a slot, or at least of the first item. */
   cost: number;
-  /** Estimate of the first. */
+  /** Estimated cost of the first item. */
   next: number;
 }

@@ -1,4 +1,4 @@
-// Admission to one phase: its queue, what its items need, and how much of its slots may be used.
+// Admission to one phase: combines its item queue, the needs of its items and the share of slots that may be used.
 import type { ErrorSpike } from '../../core/limits/error-spike.ts';
 import type { RecordedOutcome } from '../../engine/flush/flush-outcomes.ts';
 import { monotonicMs } from '../../platform/clock.ts';
@@ -11,25 +11,25 @@ import { ItemQueue } from './item-queue.ts';
 import { type Heard, kindOf } from './key-permits.ts';
 import type { ItemNeeds } from './phase-needs.ts';
 
-/** Items that are held back here, at the most; the rest waits in the database. */
+/** Maximum number of held-back items; the rest waits in the database. */
 const MAX_HELD_BACK = 1000;
-/** Giving items back costs a statement: not for less than this. */
+/** Returned items stay away at least this long, because giving them back costs a statement. */
 const MIN_GIVE_BACK_MS = 1000;
 
 export interface PhaseAdmissionOptions {
   needs: ItemNeeds;
   slots: number;
   itemsPerCall: number;
-  /** The worker's pressure: the part of its slots that may be used. */
+  /** The worker's pressure: the share of slots that may be used. */
   pressure: { readonly factor: number };
-  /** Null where the phase names a resource, whose share and circuit do better what this would. */
+  /** Null if the phase uses a resource: its adaptive share and circuit breaker handle failures better. */
   spike: ErrorSpike | null;
 }
 
 export class PhaseAdmission implements Admission {
   readonly #options: PhaseAdmissionOptions;
   readonly #queue: ItemQueue;
-  /** Held back for something that is not available for a while. */
+  /** Items held back for a limit that is exhausted for a while. */
   #stuckCount = 0;
 
   constructor(options: PhaseAdmissionOptions) {
@@ -100,7 +100,7 @@ export class PhaseAdmission implements Admission {
     if (spike) {
       const isFailure = outcome.failure !== null && kindOf(outcome.failure) !== 'ok';
       spike.note(isFailure);
-      // When failures rise, retries come later too.
+      // During an error spike, retries are delayed too.
       if (isFailure && outcome.kind === 'retry') outcome.delayMs /= spike.factor;
     }
     if (item.charge) (item.charge as ItemCharge).finish(outcome.cost ?? null);
@@ -139,7 +139,7 @@ export class PhaseAdmission implements Admission {
   }
 }
 
-/** Per lease. */
+/** Groups the items by lease. */
 function giveBack(items: readonly AdmittedItem[], waitMs: number, given: GivenBack[]): void {
   const byLease = new Map<Lease, number[]>();
   for (const { lease, claimed } of items) {

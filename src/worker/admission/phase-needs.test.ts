@@ -61,7 +61,7 @@ it('parses an input once for its key, its cost and its handler', () => {
   expect(parse).toHaveBeenCalledTimes(1);
 });
 
-it('leaves items alone that need nothing', () => {
+it('sets nothing for items that need no permit and no budget', () => {
   const { needs } = needsOf({});
   const queue = new ItemQueue({ needs, maxHeldBack: 10 });
   const fill = vi.spyOn(needs, 'fill');

@@ -1,5 +1,5 @@
-// Needs of an item of one phase before it may start: permits of the resources that the phase names, by key where it
-// gives one, a place among the items that its owner may have under way, and a budget for its call.
+// Determines what an item of one phase needs before it may start: permits of the phase's resources (by key, if the
+// phase defines keys), a permit of its owner's limit of items in flight, and a budget for its call.
 
 import type { Phase } from '../../pipeline/pipeline.ts';
 import { strategyOf } from '../../core/errors/failure-counts.ts';
@@ -18,19 +18,19 @@ import { estimateOf, ItemCharge, overItemBudget } from './item-charge.ts';
 import type { KeyPermits } from './key-permits.ts';
 import type { ResourceLimiter } from './resource-limiter.ts';
 
-/** Items for which a key could not be made: they fail as soon as they are called, so they share one. */
+/** Key shared by items whose key function threw: they fail as soon as they are called. */
 const NO_KEY = '@none';
 
 export interface ItemNeeds {
-  /** All items need the same permits: when one has to wait, all have to. */
+  /** True if all items need the same permits: if one has to wait, all have to. */
   readonly isUniform: boolean;
-  /** Changes whenever permits may have come. */
+  /** Changes whenever permits may have become available. */
   version(): number;
-  /** Items of this lease need nothing. */
+  /** True if items of this lease need no permit and no budget. */
   isFree(lease: Lease): boolean;
-  /** Finds out what the item needs. */
+  /** Sets the permits and the charge that the item needs. */
   fill(item: AdmittedItem): void;
-  /** Finds its permits again: keys that nobody wanted may have been forgotten. */
+  /** Looks up its permits again, because unused keys may have been forgotten. */
   refresh(item: AdmittedItem): void;
 }
 
@@ -55,7 +55,7 @@ export class PhaseNeeds implements ItemNeeds {
     this.#cost = phase.cost;
     this.#uses = (phase.resources ?? []).map(usedResource);
     this.#hasKeys = this.#uses.some((use) => use.keyOf !== null);
-    // Jobs have budgets of their own.
+    // With a cost, needs differ by job, because jobs have separate budgets.
     this.isUniform = !this.#hasKeys && phase.cost === undefined;
   }
 
@@ -80,7 +80,7 @@ export class PhaseNeeds implements ItemNeeds {
     const input = this.#hasKeys ? inputOf(item) : null;
     const call = { strategy: strategyOf(this.#strategies, failures) };
     const permits: KeyPermits[] = [];
-    // First: an item whose owner has enough under way waits for that, whatever else it needs.
+    // First in the list, so that an item of an owner at its limit waits for that limit.
     if (maxInFlight !== null)
       permits.push(this.#resources.permits(OWNER_RESOURCE, ownerId, ownerId, ownerLimits(maxInFlight)));
     for (const { name, keyOf } of this.#uses) {
@@ -109,7 +109,7 @@ export class PhaseNeeds implements ItemNeeds {
   }
 }
 
-/** Parsed once: its keys, its cost and its handler look at the same value. */
+/** Parses the input once. Resource keys, cost and handler share the value. */
 function inputOf(item: AdmittedItem): unknown {
   item.parsed ??= JSON.parse(item.claimed.input);
   return item.parsed;

@@ -1,5 +1,5 @@
-// Looks once a second at the signs of the worker's own side and at the failures of its phases, and lets phases use fewer
-// slots or more. Every change is an event with its reason and its numbers.
+// Checks the worker's load signals and the failures of its phases once a second, and adjusts how many slots phases may
+// use. Every change emits an event with its reason and numbers.
 import {
   adaptPressure,
   NO_PRESSURE,
@@ -14,13 +14,13 @@ import { PeriodicService } from '../../platform/periodic-service.ts';
 import type { Settings } from '../../platform/settings.ts';
 
 const LOOK_MS = 1000;
-const ALL_IS_WELL = 'all is well';
+const ALL_IS_WELL = 'no pressure';
 
 export interface PressureWatchOptions {
   settings: Settings;
   events: Events;
   takeSigns: () => Signs;
-  /** More may be started than before. */
+  /** Runs after each check, when more items may be able to start. */
   onRelief: () => void;
 }
 
@@ -40,18 +40,18 @@ export class PressureWatch {
     });
   }
 
-  /** Part of claims and slots that is used, above 0 up to 1. */
+  /** Share of the slots that may be used, above 0 and at most 1. */
   get factor(): number {
     return this.#pressure.factor;
   }
 
-  /** The same for people. */
+  /** The share and its reason, as shown to people. */
   get shown(): { share: number; reason: string } {
     const { factor, reason } = this.#pressure;
     return { share: factor, reason: reason ?? ALL_IS_WELL };
   }
 
-  /** Failures of a phase that are noted there are looked at here. */
+  /** Returns a spike detector for a phase. Failures noted in it are checked here. */
   watchFailures(pipeline: string, phase: string): ErrorSpike {
     const spike = new ErrorSpike();
     this.#spikes.push({ spike, pipeline, phase });

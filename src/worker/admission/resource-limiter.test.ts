@@ -48,7 +48,7 @@ function openLimiter(limits: Partial<ResourceLimits>, context = engine) {
       permits.demands.clear();
       wanted.delete(permits);
     },
-    /** Looked at whenever the limiter has news. */
+    /** Resolves when `is` returns true. Checked on every update of the limiter. */
     when: (is: () => boolean) => new Promise<void>((resolve) => looks.push({ resolve, is })),
   };
 }
@@ -62,7 +62,7 @@ const heldIn = async (key: string): Promise<number[]> => {
   return rows.map(({ held }) => held);
 };
 
-/** Starts what may be started. */
+/** Starts as many calls as permitted. */
 function startAll(permits: KeyPermits): number {
   let started = 0;
   while (permits.canStart(monotonicMs())) {
@@ -73,13 +73,13 @@ function startAll(permits: KeyPermits): number {
 }
 
 describe('two limiters', () => {
-  it('share calls at once, also when one came first and never stops using them', async () => {
+  it('share concurrent calls, even if the first keeps using its permits', async () => {
     const [one, two] = [openLimiter({ concurrency: 4 }), openLimiter({ concurrency: 4 })];
     const first = one.want('shared', 10);
     await one.when(() => first.canStart(monotonicMs()));
     expect(startAll(first)).toBe(4);
     const second = two.want('shared', 10);
-    // A call of the first ends and another would begin: it gives up half instead.
+    // When calls of the first limiter end, it gives up half of its permits instead of starting new ones.
     await two.when(() => {
       if (first.inUse > 2) first.release();
       startAll(first);
@@ -108,7 +108,7 @@ describe('two limiters', () => {
   });
 });
 
-it('gives back what is no longer wanted, and forgets the key', async () => {
+it('returns permits that are no longer wanted, and forgets the key', async () => {
   const { limiter, want, leave, when } = openLimiter({ concurrency: 3 });
   const permits = want('given-back', 2);
   await when(() => permits.canStart(monotonicMs()));
@@ -120,7 +120,7 @@ it('gives back what is no longer wanted, and forgets the key', async () => {
   await when(() => limiter.live().every(({ key }) => key !== 'given-back'));
 });
 
-it('gives everything back when it stops, more keys than one sync takes', async () => {
+it('returns all permits when it stops, even for more keys than fit into one sync', async () => {
   const { limiter, want, when } = openLimiter({ concurrency: 1 });
   const all = Array.from({ length: 700 }, (_, n) => want(`stop-${n}`, 1));
   await when(() => all.every((permits) => permits.canStart(monotonicMs())));
@@ -131,10 +131,10 @@ it('gives everything back when it stops, more keys than one sync takes', async (
   expect(left!.count).toBe(0);
 });
 
-it('can use its moments to start when the database answers later than they come', async () => {
+it('can use its start times even if the database takes longer to answer than they last', async () => {
   const context = database.context({ resourceSyncMs: 50, resourceLeaseMs: 10_000 });
   const real = context.db.transaction.bind(context.db);
-  // Ten times as long as a stretch of moments is.
+  // Ten times as long as a stretch of start times.
   context.db.transaction = (async (work: never) => {
     const answer = await real(work);
     await waitMs(1000);
@@ -151,7 +151,7 @@ it('can use its moments to start when the database answers later than they come'
   });
 });
 
-it('starts nothing while the database is away, tries ever more rarely, and goes on when it is back', async () => {
+it('starts nothing during a database outage, retries with growing delays, and recovers', async () => {
   const context = database.context({ resourceSyncMs: 20, resourceLeaseMs: 500 });
   const real = context.db.transaction.bind(context.db);
   let isDown = false;

@@ -1,5 +1,5 @@
-// Where the phases of a worker get permits of resources, which all processes share: keys that are wanted or held are
-// synced with the database.
+// Provides resource permits for a worker's phases. Resources are shared by all processes, so keys that are wanted or
+// held are synced with the database.
 
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import {
@@ -18,9 +18,9 @@ import { LimitSync } from './limit-sync.ts';
 export interface ResourceLimiterOptions {
   context: EngineContext;
   workerId: string;
-  /** As declared: name and limits. */
+  /** Declared limits, by resource name. */
   resources: ReadonlyMap<string, ResourceLimits>;
-  /** Permits came, or a moment to start: pools look again. */
+  /** Runs when permits or start times may be available, so that pools check again. */
   onPermits: () => void;
 }
 
@@ -39,12 +39,12 @@ export class ResourceLimiter {
     });
   }
 
-  /** Changes whenever permits may have come. */
+  /** Changes whenever permits may have become available. */
   get version(): number {
     return this.#keys.version;
   }
 
-  /** Of a declared resource, or with limits of its own; for a row of this owner. */
+  /** Permits of a resource key, for an item of this owner. `own` are the limits if the resource is not declared. */
   permits(name: string, key: string, ownerId: string, own?: ResourceLimits): KeyPermits {
     const permits = this.#keys.get(keyOf({ name, key })) ?? this.#newPermits(name, key, own);
     if (key !== '') permits.owners.add(ownerId);
@@ -73,7 +73,7 @@ export class ResourceLimiter {
     }));
   }
 
-  /** Gives everything back. */
+  /** Returns all permits. */
   stop(): Promise<void> {
     return this.#keys.stop(() => {
       for (const permits of this.#keys.entries()) permits.demands.clear();
@@ -110,14 +110,14 @@ export class ResourceLimiter {
   #report(reports: readonly KeyReport[]): void {
     for (const { name, key, report } of reports) {
       const { ok, throttled, failed } = report;
-      // Shares of owners are not a service.
+      // Owner limits are not a service.
       if (name !== OWNER_RESOURCE && ok + throttled + failed > 0)
         this.#options.context.events.emit('resource.synced', { name, key, ok, throttled, failed });
     }
   }
 }
 
-/** Limits of all resources that pipelines declare; a name means the same thing everywhere. */
+/** Limits of all resources that pipelines declare. Pipelines share a resource by its name. */
 export function declaredResources(
   pipelines: readonly Pipeline[],
   configured: Readonly<Record<string, DeclaredLimits>>,
@@ -131,7 +131,7 @@ export function declaredResources(
         'PIPELINE_INVALID',
         `two pipelines declare resource ${name} with different limits`,
         {
-          hint: 'A resource is shared by its name: declare it once and use it in both, or give it two names.',
+          hint: 'Resources are shared by name. Declare it once and use it in both pipelines, or use two names.',
         },
       );
     }

@@ -6,7 +6,7 @@ import { ScopeBudget } from './scope-budget.ts';
 const LEASE_MS = 10_000;
 const SLOTS = 3;
 
-/** A worker whose calls cost 1 each, and nobody knows it before. */
+/** A worker whose calls cost 1 each, without an estimate. */
 class Spender {
   readonly scope: ScopeBudget;
   readonly #line: JobBudget;
@@ -32,7 +32,7 @@ class Spender {
   }
 }
 
-test('between a question and its answer no call starts, not even one without a cost', () => {
+test('no call starts between a report and its grant, not even one without an estimate', () => {
   const spender = new Spender('a');
   const first = spender.scope.report(0);
   expect(spender.startAll(0)).toBe(0);
@@ -45,7 +45,7 @@ test('between a question and its answer no call starts, not even one without a c
   expect(spender.startAll(0)).toBe(0);
 });
 
-test('calls that nobody can estimate exceed a budget by no more than what is in flight, whenever workers sync', () => {
+test('calls without an estimate exceed a budget by at most the calls in flight, in any order of syncs', () => {
   for (const order of ['aabb', 'abab', 'abba', 'baab', 'bbaa', 'ab', 'a', 'aaab']) {
     const limit = 20;
     const spenders = { a: new Spender('a'), b: new Spender('b') };

@@ -1,5 +1,5 @@
-// What this worker may spend of one budget until it syncs the next time. Estimates are taken out before calls start; what
-// they really cost takes their place when they have ended.
+// The amount of one budget that this worker may spend until the next sync. Estimates are reserved before calls start
+// and replaced by the actual cost when calls finish.
 import type { BudgetGrant } from '../../core/limits/budget-control.ts';
 import type { ScopeReport } from '../../engine/limits/sync-budgets.ts';
 import type { JobBudget } from './job-budget.ts';
@@ -10,7 +10,7 @@ export class ScopeBudget {
   readonly scope: string;
   /** Jobs that are charged to it. */
   readonly jobs = new Set<JobBudget>();
-  /** Another one for each object: what it tells begins at 0. */
+  /** Unique per object, because its reported totals start at 0. */
   readonly #holderId: string;
   readonly #intervalMs: number;
   #calls = 0;
@@ -20,11 +20,11 @@ export class ScopeBudget {
   #held = 0;
   #heldUntilMs = 0;
   #isOpen = false;
-  /** The last answer was not enough for the next call. */
+  /** True if the last grant was not enough for the next call. */
   isShort = false;
-  /** Taken out since the last sync: about as much will be wanted until the next one. */
+  /** Reserved since the last sync: about as much will be needed until the next one. */
   #started = 0;
-  /** Nothing more is to be had before. */
+  /** No more budget is available before this time. */
   #syncAgainMs = 0;
 
   constructor(scope: string, holderId: string, intervalMs: number) {
@@ -37,7 +37,6 @@ export class ScopeBudget {
     return this.#calls === 0 && this.#held === 0 && this.#settled === this.#confirmed && !this.#isWanted;
   }
 
-  /** Nothing is charged to it any more. */
   get isForgettable(): boolean {
     return this.isIdle && this.jobs.size === 0;
   }
@@ -46,7 +45,7 @@ export class ScopeBudget {
     if (nowMs >= this.#heldUntilMs) return false;
     const free = this.#free;
     const rounding = ROUNDING * Math.max(this.#held, 1e-3);
-    // A call without a cost waits until those before it have told theirs.
+    // A call without an estimate waits until earlier calls have reported their costs.
     return cost > 0 ? cost <= free + rounding : this.#isOpen && free >= -rounding;
   }
 
@@ -58,12 +57,12 @@ export class ScopeBudget {
 
   finish(estimate: number, cost: number): void {
     this.#calls -= 1;
-    // Sums of parts need not come out even.
+    // Reset to 0 without running calls, because floating-point sums leave a remainder.
     this.#reserved = this.#calls === 0 ? 0 : this.#reserved - estimate;
     this.#settled += cost;
   }
 
-  /** True when a sync may bring something that is wanted and not there. */
+  /** True if a sync may bring budget that is wanted and not available. */
   needsSync(nowMs: number): boolean {
     if (nowMs < this.#syncAgainMs) return false;
     for (const { demands } of this.jobs)
@@ -72,7 +71,7 @@ export class ScopeBudget {
     return false;
   }
 
-  /** Until the answer is there nothing more is started: the others are given what is left. */
+  /** Creates the report of a sync. Until the answer arrives no call starts, because others are granted the rest. */
   report(nowMs: number): ScopeReport {
     this.#syncAgainMs = nowMs + this.#intervalMs;
     this.#held = this.#reserved + this.#settled - this.#confirmed;
@@ -105,14 +104,14 @@ export class ScopeBudget {
     this.#held = grant.held;
     this.#isOpen = grant.isOpen;
     this.#confirmed = report.settled;
-    // From when it was asked for: the database counts from a later moment.
+    // Counted from the request: the database counts from a later time, so the lease never ends there first.
     this.#heldUntilMs = askedAtMs + leaseMs;
     const { next, reserved } = report;
     this.isShort = next !== null && (next > 0 ? grant.held === reserved : !grant.isOpen);
     this.#syncAgainMs = this.isShort ? nowMs + this.#intervalMs : 0;
   }
 
-  /** Neither reserved by calls under way nor used up by those that ended. */
+  /** Held, and neither reserved by running calls nor spent by finished ones. */
   get #free(): number {
     return this.#held - this.#reserved - (this.#settled - this.#confirmed);
   }

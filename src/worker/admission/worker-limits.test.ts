@@ -17,7 +17,7 @@ const FAILED: RecordedOutcome = {
   handlerMs: 1,
 };
 
-it('lets a phase use fewer slots when its failures rise, unless it names a resource, which does it better', async () => {
+it('lets a phase use fewer slots during an error spike, unless it uses a resource', async () => {
   const pipeline = definePipeline({
     name: 'test',
     resources: { api: {} },

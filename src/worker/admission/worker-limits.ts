@@ -1,5 +1,5 @@
-// The limits of one worker: resources and budgets, which it shares with others, and pressure of its own side. Every phase
-// gets its admission here.
+// The limits of one worker: resources and budgets, which it shares with others, and its own load. Creates the
+// admission of every phase.
 import type { Phase, Pipeline } from '../../pipeline/pipeline.ts';
 import type { EngineContext } from '../../engine/engine-context.ts';
 
@@ -17,9 +17,9 @@ export interface WorkerLimitsOptions {
   context: EngineContext;
   workerId: string;
   pipelines: readonly Pipeline[];
-  /** Statements on these are signs of pressure when they wait. */
+  /** Waits for connections of these databases are a load signal. */
   databases: Database[];
-  /** Something may start that could not before. */
+  /** Runs when blocked items may be able to start. */
   onRelief: () => void;
 }
 
@@ -38,12 +38,12 @@ export class WorkerLimits {
     this.#pressure = new PressureWatch({ settings, events, takeSigns: () => this.#signs.take(), onRelief });
   }
 
-  /** Looks at the pressure. */
+  /** Checks the pressure periodically. */
   get service(): PeriodicService {
     return this.#pressure.service;
   }
 
-  /** Part of its work that the worker takes on, and why. */
+  /** The share of slots in use, and the reason. */
   get pressure(): { share: number; reason: string } {
     return this.#pressure.shown;
   }
@@ -58,7 +58,7 @@ export class WorkerLimits {
     });
   }
 
-  /** Gives permits and budgets back; nothing may start afterwards. */
+  /** Returns permits and budgets. No item may start afterwards. */
   async giveBack(): Promise<void> {
     await Promise.all([this.#resources.stop(), this.#budgets.stop()]);
   }

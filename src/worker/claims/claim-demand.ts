@@ -17,7 +17,7 @@ export interface ClaimDemandOptions {
 }
 
 export class ClaimDemand {
-  /** Durations of claims. */
+  /** How long claims take. */
   readonly claimMs = new QuantileWindow(32);
   readonly owners: OwnerShares;
   readonly #options: ClaimDemandOptions;

@@ -58,7 +58,7 @@ export class OwnerShares {
     return short > 0 || hasLeft;
   }
 
-  /** False while enough items of this owner are queued behind its own limits. */
+  /** False while the owner is at its limit of items in flight and has enough items queued here. */
   wantsOf(ownerId: string): boolean {
     const { queued, lowWater } = this.#options;
     if (queued.blockedOf(ownerId) <= lowWater()) return true;

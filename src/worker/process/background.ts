@@ -1,4 +1,4 @@
-// Work that nobody waits for, except the end of the worker. Failures are events.
+// Tracks background work: only the shutdown of the worker waits for it. Failures are emitted as events.
 import type { Events } from '../../platform/events.ts';
 
 export class Background {
@@ -16,7 +16,7 @@ export class Background {
     this.#running.add(tracked);
   }
 
-  /** Resolves when everything that runs now has ended. */
+  /** Resolves when all work that is running now has finished. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#running);
   }

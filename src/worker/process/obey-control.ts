@@ -1,5 +1,5 @@
-// How a worker learns what owners asked for: a few times a second it looks at the states of the jobs it holds leases
-// of. The database decides; a claim or flush that comes too late is refused there. This only makes it soon.
+// Applies pause and cancel requests: polls the states of the jobs this worker holds leases of, a few times a second.
+// The database enforces them by refusing late claims and flushes; polling only makes them take effect sooner.
 import { CLAIMABLE_STATES, type JobState } from '../../core/jobs/job-state.ts';
 import { coversBudget } from '../../core/limits/work-budget.ts';
 import type { Executor } from '../../platform/database.ts';
@@ -22,15 +22,15 @@ export async function obeyControl(db: Executor, held: ControlledLeases): Promise
   const cancelled: Lease[] = [];
   for (const lease of held.leases()) {
     const { jobId } = lease.claim;
-    // Claimed while the answer was on its way.
+    // Claimed during the query.
     if (!jobIds.has(jobId)) continue;
     const { state, endedGeneration = 0, budget = null } = states.get(jobId) ?? {};
-    // The job ended and was opened again before this worker looked: the lease belongs to a generation that is over.
+    // The job finished and was reopened before this poll: the lease belongs to an earlier generation.
     if (lease.claim.generation <= endedGeneration) {
       cancelled.push(lease);
       continue;
     }
-    // What was claimed before there was a budget is claimed again under it.
+    // Items claimed before a budget was set are returned, to be claimed again under it.
     if (state === 'PAUSED' || (isOpen(state) && !coversBudget(lease.claim.budget, budget))) {
       if (!lease.isStopped) paused.push(lease);
     } else if (state === undefined || state === 'CANCELLING' || state === 'CANCELLED' || state === 'FAILED') {

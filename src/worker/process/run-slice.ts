@@ -1,6 +1,6 @@
-// One time slice of one job inside the calling process: claims, runs and writes for at most the given time, gives back
-// what is unfinished, and says when another slice could do something. No worker has to run; any number may, and so may
-// other slices of the same job: leases keep them apart.
+// Runs one time slice of one job inside the calling process: claims, runs and writes for at most the given time, gives
+// back unfinished items, and reports when another slice is worthwhile. No worker is needed. Workers and other slices of
+// the same job may run at the same time, because leases keep them apart.
 import { blockedBecause, canRun, GIVEN_PIPELINES } from '../../core/claims/ability.ts';
 import { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { mayHaveWork, nextSliceInMs } from '../../core/jobs/job-outlook.ts';
@@ -22,9 +22,9 @@ import { RowmillWorker } from '../worker.ts';
 import type { WorkerConnections } from './worker-connections.ts';
 
 export interface SliceOptions {
-  /** The job's must be among them. */
+  /** Must include the job's pipeline. */
   pipelines: Pipeline[];
-  /** Ends the slice early, as its time would. */
+  /** Ends the slice early, as if its time were over. */
   signal?: AbortSignal;
   log?: Logger;
 }
@@ -33,15 +33,16 @@ export interface SliceReport {
   jobId: string;
   /** After the slice. */
   state: JobState;
-  /** Over, with its summary: nothing is left to call for. */
+  /** True if the job is finished, with its summary written. No further slice is needed. */
   finished: boolean;
-  /** Outcomes that this slice wrote: results, steps to a next phase, and attempts that will be repeated. */
+  /** Outcomes written by this slice: results, advances to a next phase, and retries. */
   recorded: number;
   progress: Progress;
   elapsedMs: number;
   /**
-   * When another slice could get the job on. 0: at once. Otherwise the next retry is ready by then, or what another
-   * process holds is worth another look. Null: not before somebody resumes the job, adds items or seals it; or it is finished.
+   * Milliseconds until another slice is worthwhile. 0: now. Above 0: the next retry is ready then, or items held by
+   * another process should be checked again. Null: the job is finished, or must first be resumed, sealed or given
+   * more items.
    */
   moreReadyInMs: number | null;
 }
@@ -87,9 +88,9 @@ class Slice {
   readonly #pipeline: Pipeline;
   readonly #deadlineMs: number;
   readonly #options: SliceOptions;
-  /** Aborts when there is nothing more to do here. */
+  /** Aborts when the slice has nothing left to do. */
   readonly #end = new AbortController();
-  /** Aborts when a handler was called, or there was nothing to call one for. */
+  /** Aborts at the first handler call, or when there is no item to call a handler for. */
   readonly #begun = new AbortController();
   #looking = false;
 
@@ -151,7 +152,7 @@ class Slice {
       background.push(rescuer.runOnce(), this.#readFile());
       rescuer.start();
       await waitMs(this.#leftMs(), this.#end.signal);
-      // A short slice on a slow machine is over before its first claim is back: so it would be every time.
+      // A short slice on a slow machine would end before its first claim returns, every time. Wait for the first call.
       if (!this.#end.signal.aborted)
         await waitMs(settings.sliceGraceMs, AbortSignal.any([this.#begun.signal, this.#end.signal]));
     } finally {
@@ -169,7 +170,7 @@ class Slice {
     return Math.max(0, this.#deadlineMs - monotonicMs());
   }
 
-  /** Nothing runs here. Waits on only while something may come before the time is over. */
+  /** Ends an idle slice, unless work may become ready before its time is over. */
   async #endIfDone(readyInMs: number | null): Promise<void> {
     if (this.#looking || (readyInMs !== null && readyInMs < this.#leftMs())) return;
     this.#looking = true;
@@ -183,14 +184,14 @@ class Slice {
     }
   }
 
-  /** The file of the job is read on, unless somebody else does it. */
+  /** Continues reading the job's file, unless another process is reading it. */
   async #readFile(): Promise<void> {
     const { jobId, sealedAt, source } = this.#job;
     if (sealedAt !== null || source === null) return;
     try {
       await ingestJob(this.#context, jobId, this.#pipeline, this.#end.signal);
     } catch (error) {
-      // Somebody else reads it, or it is of no use: then its job says so.
+      // Another process reads the file, or the file is invalid, which the job records.
       if (!(error instanceof RowmillError))
         this.#context.events.emit('service.failed', { service: 'slice', error });
     }
@@ -202,7 +203,7 @@ function choosePipeline(job: Job, pipelines: Pipeline[]): Pipeline {
   if (fitting) return fitting;
   const reason = blockedBecause(pipelines.map(abilityOf), job, GIVEN_PIPELINES)!;
   throw new RowmillError('PIPELINE_NOT_FOUND', `cannot run job ${job.jobId} here: ${reason}`, {
-    hint: 'Give the pipeline that the job was made with, in its version and with its phases.',
+    hint: 'Pass the pipeline that the job was created with, in the same version and with the same phases.',
   });
 }
 

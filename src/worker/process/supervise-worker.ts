@@ -1,5 +1,6 @@
-// Runs a worker in a child process and starts it again when it dies: user code may exit, run out of memory or block
-// for ever, and the job goes on. The leases of a dead child are taken back at once, because its end was seen.
+// Runs a worker in a child process and restarts it when it dies: user code may exit, run out of memory or block
+// forever, and the job continues. The leases of a dead child are taken back immediately, without waiting for them to
+// expire.
 import { type ChildProcess, fork } from 'node:child_process';
 import type { RowmillError } from '../../core/errors/rowmill-error.ts';
 import { restartDelayMs } from '../../core/retries/restart-delay.ts';
@@ -34,20 +35,20 @@ export interface SuperviseOptions {
   context: EngineContext;
   modules: string[];
   name?: string;
-  /** Level of the child and of the supervisor, which rescues its leases. Default: LOG_LEVEL, else warn. */
+  /** Log level of the child and of the supervisor, which rescues its leases. Default: LOG_LEVEL, else warn. */
   logLevel?: string;
-  /** Where the child serves its numbers; nowhere when it is left out. */
+  /** Where the child serves its metrics; not served if left out. */
   metrics?: MetricsAddress;
-  /** Gets what the child prints and logs, and the log of what happens here. Default: both go where this process writes. */
+  /** Receives the child's output and the supervisor's log. Default: stdout and stderr of this process. */
   onOutput?: (text: string) => void;
-  /** A child ended unexpectedly and is being replaced. */
+  /** Runs when a child has exited unexpectedly and is being replaced. */
   onCrash?: (how: string) => void;
 }
 
-/** A child that leaves with this code left in order, and only to be replaced: handlers in it never returned. */
+/** Exit code of a child that shut down cleanly to be replaced, because handlers in it never returned. */
 export const FRESH_PROCESS_CODE = 4;
 
-/** A child that lived this long was healthy: the next restart comes at once again. */
+/** A child that lived this long was healthy: the restart delay is reset. */
 const HEALTHY_MS = 10_000;
 
 interface ChildEnd {
@@ -67,7 +68,7 @@ export class SupervisedWorker {
   #stopDelay = new AbortController();
   #loop: Promise<void> = Promise.resolve();
   crashes = 0;
-  /** Where the child that runs, or ran last, serves its numbers. */
+  /** Metrics URL of the current or last child. */
   metricsUrl: string | null = null;
 
   constructor(options: SuperviseOptions) {
@@ -75,7 +76,7 @@ export class SupervisedWorker {
     this.#logLevel = options.logLevel ?? logLevelOr('warn');
   }
 
-  /** Resolves when the first child runs; rejects when it cannot even start. Later ones are tried until one does. */
+  /** Resolves when the first child runs; rejects if it cannot start. Later children are restarted until one runs. */
   async start(): Promise<void> {
     const { context, onOutput } = this.#options;
     const stopLog = logEvents(context.events, createLogger(this.#logLevel, onOutput));
@@ -84,7 +85,7 @@ export class SupervisedWorker {
     });
   }
 
-  /** True when the child left in order and everything it did was persisted. */
+  /** True if the child shut down cleanly and all its outcomes were persisted. */
   async stop(drainMs?: number): Promise<boolean> {
     this.#stopping = true;
     this.#stopDelay.abort();
@@ -93,7 +94,7 @@ export class SupervisedWorker {
     return this.#leftInOrder;
   }
 
-  /** The second signal: no waiting. Leases run out or are taken back. */
+  /** Kills the child without waiting, on the second signal. Its leases are taken back or expire. */
   kill(): void {
     this.#stopping = true;
     this.#stopDelay.abort();
@@ -116,7 +117,7 @@ export class SupervisedWorker {
       }
       this.#leftInOrder = this.#stopping && (end.code === 0 || end.code === FRESH_PROCESS_CODE);
       const { workerId: deadWorkerId } = end;
-      // A child that could not start holds none. The rescue has retries of its own, and leases expire without it.
+      // A child that could not start holds no leases. The rescue retries on its own, and leases expire without it.
       if (deadWorkerId && !this.#leftInOrder && !end.failure)
         await rescueLeases(this.#options.context, { deadWorkerId }).catch(() => {});
       if (this.#stopping) return;
@@ -128,7 +129,7 @@ export class SupervisedWorker {
     }
   }
 
-  /** A listener that throws must not end the loop that replaces children. */
+  /** A listener that throws must not stop the loop that replaces children. */
   #report({ code, signal, failure }: ChildEnd): void {
     const how = signal ? `signal ${signal}` : code === null ? 'no process' : `exit code ${code}`;
     try {
@@ -138,7 +139,7 @@ export class SupervisedWorker {
     }
   }
 
-  /** Never rejects: a child that could not even be created, for want of processes or memory, is a failed start. */
+  /** Never rejects: a child that could not be created, for lack of processes or memory, is a failed start. */
   async #runChild(onStarted: () => void): Promise<ChildEnd> {
     try {
       return await this.#forkChild(onStarted);
@@ -151,7 +152,7 @@ export class SupervisedWorker {
   #forkChild(onStarted: () => void): Promise<ChildEnd> {
     const { context, modules, name, metrics, onOutput } = this.#options;
     const output = onOutput ? 'pipe' : 'inherit';
-    // Stand-ins and secrets of the parent's environment are passed on; flags of a debugger are not.
+    // The child inherits the environment (secrets, test stubs), but no debugger flags.
     const child = fork(compiledFile(import.meta.url, 'worker-child.js'), [], {
       execArgv: [],
       stdio: ['ignore', output, output, 'ipc'],
@@ -162,7 +163,7 @@ export class SupervisedWorker {
     let workerId: string | null = null;
     let failure: RowmillError | null = null;
     let isUp = false;
-    // Handlers run in that process, and libraries they use send messages of their own to any parent.
+    // Libraries used by handlers may send their own messages to the parent; ignore those.
     child.on('message', (message: FromChild | null) => {
       if (message?.kind === 'worker') workerId = message.workerId;
       else if (message?.kind === 'started') {
@@ -182,7 +183,7 @@ export class SupervisedWorker {
     });
     return new Promise((resolve, reject) => {
       child.on('error', (error) => {
-        // A process that runs reports its end; only one that was never created does not.
+        // A process that was created emits 'exit'; only one that was never created does not.
         if (child.pid === undefined) reject(error);
       });
       child.on('exit', (code, signal) => {

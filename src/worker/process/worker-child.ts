@@ -1,5 +1,5 @@
-// The child process that runs user code. Its parent tells it what to run and when to stop; if the parent is gone it
-// stops by itself, in order.
+// The child process that runs user code. Its parent sends it what to run and when to stop. If the parent is gone, the
+// child shuts down cleanly.
 
 import { loadPipelines } from '../../pipeline/load-pipelines.ts';
 import { createLogger } from '../../platform/logger.ts';
@@ -51,6 +51,6 @@ process.on('message', (message: ToChild) => {
   }
 });
 process.on('disconnect', () => void stop());
-// Signals of the terminal reach the whole process group; the parent decides what they mean.
+// Terminal signals reach the whole process group. Ignore them here: the parent handles them.
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});

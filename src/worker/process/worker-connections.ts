@@ -1,5 +1,5 @@
-// Connections of a worker, apart for each use: a flush never waits behind claims, nor a heartbeat behind a flush. They
-// are opened when first used.
+// A worker's database connections, separate for each use, so that a flush never waits behind claims, nor a heartbeat
+// behind a flush. Connections are opened on first use.
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { Database } from '../../platform/database.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -10,7 +10,7 @@ export interface WorkerConnections {
   control: EngineContext;
 }
 
-/** On the database of the context, which may stand in for one of them. */
+/** `control`: an existing context to use for the control connections. */
 export function openConnections(
   url: string,
   context: Omit<EngineContext, 'db'>,

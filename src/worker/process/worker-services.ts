@@ -1,4 +1,4 @@
-// What a worker does beside its items, at intervals. One that is restricted to a job leaves the rest to others.
+// The periodic services of a worker. A worker that is restricted to one job runs only its own services.
 import type { EngineContext } from '../../engine/engine-context.ts';
 import { createBlobCollector } from '../../engine/services/blob-collector.ts';
 import { createCallbackRunner } from '../../engine/services/callback-runner.ts';
@@ -16,7 +16,7 @@ import type { Pipeline } from '../../pipeline/pipeline.ts';
 import type { HeldLeases } from '../leases/held-leases.ts';
 import { obeyControl } from './obey-control.ts';
 
-/** For the items it holds, and to be seen. */
+/** Services for the leases this worker holds, and its heartbeat. */
 export function createOwnServices(
   context: EngineContext,
   held: HeldLeases,
@@ -40,7 +40,7 @@ export function createOwnServices(
   ];
 }
 
-/** For all jobs: every worker does them. */
+/** Services for all jobs, run by every unrestricted worker. */
 export function createSharedServices(
   context: EngineContext,
   pipelines: Pipeline[],
