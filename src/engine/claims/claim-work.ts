@@ -52,7 +52,7 @@ export async function claimWork(
     const leased = await leaseItems(context, work, { maxItems, leaseMs, token });
     return leased && (await complete(context, work, leased));
   } catch (error) {
-    // The claim may have been committed: return it instead of letting it expire.
+    // The claim may have been committed: release it instead of letting it expire.
     context.inBackground(releaseLease(control, { jobId: work.jobId, token }));
     throw error;
   }
@@ -90,7 +90,7 @@ async function noteStart({ db, events }: EngineContext, jobId: string): Promise<
   if (await startJob(db, jobId)) events.emit('job.started', { jobId });
 }
 
-/** Returns the items that exceed the memory limit. */
+/** Releases the items that exceed the memory limit. */
 async function giveBackSurplus({ db }: EngineContext, leased: ClaimedSpan): Promise<ClaimedSpan> {
   const itemCount = leased.items.length;
   const ranges = rangesOf(leased.items.map((item) => item.seq));

@@ -6,7 +6,7 @@ import { FINALIZE_LEASE } from '../../lease.ts';
 // Each caller's statement sees its own commit, so the last committer sees the empty set; the row lock and the state
 // let exactly one win. No counting, no try-lock, no retry. A statement that waited for the row lock still sees the
 // old spans, but if a generation was opened in the meantime, its number differs. A cancelled job completes whether it
-// is sealed or not, and keeps its attempt number, because a process may still be writing files of the attempt that
+// is sealed or not, and continues its attempt count, because a process may still be writing files of the attempt that
 // the cancellation interrupted.
 const BEGIN_FINALIZING: Statement = {
   name: 'begin-finalizing',

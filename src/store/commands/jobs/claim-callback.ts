@@ -3,7 +3,7 @@ import { CALLBACK_LEASE, fromNow } from '../../lease.ts';
 
 // Among due callbacks: phases first, then failed items, then completion. Index: callbacks_due. The search is
 // materialized: if the planner expects one row in the table, it would run the search as the inner side of the join,
-// once per row, and lock a different row each time. Those rows were leased for 90 seconds and never called.
+// once per row, and lock a different row each time. Such rows were leased for 90 seconds and never called.
 const CLAIM_CALLBACK: Statement = {
   name: 'claim-callback',
   text: `

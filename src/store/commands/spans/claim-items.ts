@@ -9,7 +9,7 @@ import { fromNow, SPAN_LEASE } from '../../lease.ts';
 const WANTED = `s.suspect = $8::boolean and ($9::boolean is null or (s.crashes >= ${ALONE_FROM_CRASHES}) = $9) and s.worker_id is null`;
 
 // Reads the inputs of lease `l` as lines of seq, input and the output of the previous phase, up to the byte limit
-// but at least one. Items beyond the limit stay leased, and the worker returns them. JSON text holds no raw tab or
+// but at least one. Items beyond the limit stay leased, and the worker releases them. JSON text holds no raw tab or
 // line break, and one long value costs a third of a row per item (1.1 against 3.1 us per item on the server, 0.1
 // against 0.8 in the driver). Index: items_pkey. The `limit` does not change the result. It keeps the planner from
 // joining the other way round, over all items.
@@ -143,7 +143,7 @@ const claimText = (withPrevious: boolean, withEdits: boolean): string => `
       from cut c
       having count(*) > 0
     ),
-    -- A head that is taken whole becomes the lease. The worker chooses the token, so it can return a claim whose
+    -- A head that is taken whole becomes the lease. The worker chooses the token, so it can release a claim whose
     -- reply was lost.
     in_place as (
       update spans s

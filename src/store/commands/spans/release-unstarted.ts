@@ -2,7 +2,7 @@ import { countSeqs, formatRanges, type SeqRanges } from '../../../core/items/seq
 import type { Executor, Statement } from '../../../platform/database.ts';
 import { SPAN_LEASE } from '../../lease.ts';
 
-// Returns items of a lease that have not started, while the others keep running under the same token. Does nothing if
+// Releases items of a lease that have not started, while the others keep running under the same token. Does nothing if
 // the lease is lost or no longer holds all of them. $6 delays the items, without counting an attempt. A lease with no
 // other items becomes the waiting span in place. Index: spans_pkey. Locks: one span row.
 const RELEASE_UNSTARTED: Statement = {

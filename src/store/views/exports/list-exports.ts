@@ -69,7 +69,7 @@ const FIND_KNOWN_EXPORTS: Statement = {
   text: 'select export_id::text from exports where export_id = any($1::uuid[])',
 };
 
-/** Those of the given exports that exist; their row leads to their files. */
+/** The given exports that exist; their row leads to their files. */
 export async function findKnownExports(db: Executor, exportIds: string[]): Promise<Set<string>> {
   return new Set((await db.runArrays(FIND_KNOWN_EXPORTS, [exportIds])).map((row) => row[0] as string));
 }
